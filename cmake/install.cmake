@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+include(CMakePackageConfigHelpers)
+
+set(hyperparallel_config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/hyperparallel")
+
+# Two sets, so that a user of the core alone needs neither Boost nor fmt.
+install(TARGETS hyperparallel_core EXPORT hyperparallel-core)
+install(EXPORT hyperparallel-core NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
+if(TARGET hyperparallel)
+  install(TARGETS hyperparallel EXPORT hyperparallel-full)
+  install(EXPORT hyperparallel-full NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
+endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hyperparallel" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/hyperparallel-config.cmake.in" "${PROJECT_BINARY_DIR}/hyperparallel-config.cmake"
+  INSTALL_DESTINATION "${hyperparallel_config_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/hyperparallel-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/hyperparallel-config.cmake"
+              "${PROJECT_BINARY_DIR}/hyperparallel-config-version.cmake"
+        DESTINATION "${hyperparallel_config_folder}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

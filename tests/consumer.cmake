@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Small outside projects that use the library as its users do: configured, built and run by cmake/consumer_test.cmake.
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/hyperparallel/hyperparallel.hpp"
+   OR NOT EXISTS "${PROJECT_SOURCE_DIR}/include/hyperparallel/shard.hpp")
+  return()
+endif()
+foreach(way IN ITEMS find_package find_package_core add_subdirectory)
+  add_test(NAME consumer.${way}
+           COMMAND "${CMAKE_COMMAND}" -DWAY=${way} "-DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/consumer/${way}"
+                   "-DBUILD=${CMAKE_CURRENT_BINARY_DIR}/consumer/${way}" "-DLIBRARY_SOURCE=${PROJECT_SOURCE_DIR}"
+                   "-DLIBRARY_BUILD=${PROJECT_BINARY_DIR}" "-DGENERATOR=${CMAKE_GENERATOR}"
+                   "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS=${CMAKE_CXX_FLAGS}"
+                   -P "${PROJECT_SOURCE_DIR}/cmake/consumer_test.cmake")
+  set_tests_properties(consumer.${way} PROPERTIES LABELS consumer TIMEOUT 600)
+endforeach()

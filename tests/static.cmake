@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Compile-only units without a test framework. tests/static/*.cpp and tests/static/<core folder>/*.cpp need the light core
+# alone; other folders the full target. Files named large_* need the raised constexpr limits.
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/static/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/static/*/*.cpp")
+foreach(source IN LISTS sources)
+  cmake_path(GET source STEM stem)
+  cmake_path(GET source PARENT_PATH folder_path)
+  cmake_path(GET folder_path FILENAME folder)
+  if(stem MATCHES "^large_" AND NOT HYPERPARALLEL_CONSTEXPR_LIMITS)
+    continue()
+  endif()
+  hyperparallel_is_core(${folder} in_core)
+  if(in_core OR folder STREQUAL "static")
+    list(APPEND hyperparallel_static_core "${source}")
+  elseif(NOT HYPERPARALLEL_CORE_ONLY)
+    list(APPEND hyperparallel_static_full "${source}")
+  endif()
+endforeach()
+
+if(hyperparallel_static_core)
+  add_library(static_core OBJECT ${hyperparallel_static_core})
+  target_link_libraries(static_core PRIVATE hyperparallel::core hyperparallel_warnings)
+  hyperparallel_add_build_test(static.core static_core static core)
+endif()
+if(hyperparallel_static_full)
+  add_library(static_full OBJECT ${hyperparallel_static_full})
+  target_link_libraries(static_full PRIVATE hyperparallel::hyperparallel hyperparallel_warnings)
+  hyperparallel_add_build_test(static.full static_full static)
+endif()

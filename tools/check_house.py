@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of the house that no compiler checks; prints each violation and exits 1 if there is one.
+
+  direction   a header includes only from its own folder and from lower floors
+  weight      floors 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
+              and atomics only in runtime/, Boost from floor 5 up
+  shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
+  mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
+  finished    no marks of unfinished work, no paths of one machine
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADERS = ROOT / "include" / "hyperparallel"
+
+FLOORS = {
+    "support": 0,
+    "mesh": 1, "hardware": 1,
+    "layout": 2, "taskflow": 2,
+    "redistribution": 3,
+    "operators": 4,
+    "model": 5,
+    "mpmd": 6, "offload": 6,
+    "program": 7,
+    "runtime": 8,
+    "io": 9, "report": 9,
+}
+# Front headers that are not named after a folder: they may include everything up to this floor.
+FRONTS = {"shard": 4, "hyperparallel": 9}
+HIGHEST_CORE_FLOOR = 4
+
+CORE_INCLUDES = {"cstddef", "cstdint", "type_traits"}
+THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
+                   "future", "stop_token"}
+MOST_LINES, MANY_LINES = 400, 250
+
+# Headers without a test file of their own, with the reason.
+WITHOUT_TEST = {
+    "support/version.hpp": "numbers only; the consumer projects assert on them",
+    "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
+}
+# Test files that mirror no header, with the reason.
+WITHOUT_HEADER = {}
+# Folders of tests that mirror no folder of headers.
+FREE_TEST_FOLDERS = {"properties"}
+
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
+# Written in pieces so that this file does not find itself.
+UNFINISHED = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" + r"XX\b", r"\bHA" + r"CK\b",
+                                  r"\bfor " + r"now\b", r"\bplace" + r"holder", r"\bst" + r"ubs?\b"]), re.IGNORECASE)
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:ho" + r"me|wo" + r"rk|ro" + r"ot|tm" + r"p)/")
+INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
+SOURCE_SUFFIXES = {".hpp", ".cpp", ".py", ".cmake", ".sh"}
+TEXT_SUFFIXES = SOURCE_SUFFIXES | {".md", ".json", ".txt", ".in", ".yml"}
+
+
+def project_files():
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        if not path.is_file() or parts[0] in (".git", "build") or parts[:2] == ("tests", "vectors"):
+            continue
+        if path.suffix in TEXT_SUFFIXES or parts[0] in ("scripts", ".ci"):
+            yield path
+
+
+def is_source(path):
+    return path.suffix in SOURCE_SUFFIXES or path.name == "CMakeLists.txt" or path.parent.name in ("scripts", ".ci")
+
+
+def folder_and_floor(header):
+    """The folder a path below include/hyperparallel belongs to (None for a front header) and its floor."""
+    parts = Path(header).parts
+    if len(parts) == 1:
+        stem = Path(header).stem
+        return None, FLOORS.get(stem, FRONTS.get(stem))
+    return parts[0], FLOORS.get(parts[0])
+
+
+def check_includes(header, text, say):
+    folder, floor = folder_and_floor(header)
+    if floor is None:
+        say("belongs to no floor: FLOORS and FRONTS of tools/check_house.py name them all")
+        return
+    for bracket, name in INCLUDE.findall(text):
+        if bracket == '"':
+            say(f'#include "{name}": includes are written <hyperparallel/...>')
+        elif name.startswith("hyperparallel/"):
+            included = name[len("hyperparallel/"):]
+            if not (HEADERS / included).is_file():
+                say(f"includes <{name}>, which does not exist")
+                continue
+            other, other_floor = folder_and_floor(included)
+            own = folder is not None and other == folder
+            reachable = other_floor is not None and (other_floor <= floor if folder is None else other_floor < floor)
+            if not own and not reachable:
+                say(f"floor {floor} includes <{name}> of floor {other_floor}")
+        elif floor <= HIGHEST_CORE_FLOOR:
+            if name not in CORE_INCLUDES:
+                say(f"includes <{name}>; floors 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
+        elif name.startswith("fmt/") and folder not in ("io", "report"):
+            say(f"includes <{name}>; fmt is for io/ and report/")
+        elif name in THREAD_INCLUDES and folder != "runtime":
+            say(f"includes <{name}>; threads and atomics are for runtime/")
+
+
+def check_header(path, say, note):
+    header = str(path.relative_to(HEADERS))
+    text = path.read_text()
+    lines = text.splitlines()
+    if len(lines) < 2 or lines[1].strip() != "#pragma once":
+        say("the second line is not #pragma once")
+    if len(lines) > MOST_LINES:
+        say(f"{len(lines)} lines, at most {MOST_LINES}")
+    elif len(lines) >= MANY_LINES:
+        note(f"{len(lines)} lines")
+    check_includes(header, text, say)
+
+    folder, _ = folder_and_floor(header)
+    # Front headers hold includes only; the self-containment units compile them.
+    if folder is None or path.name == "fwd.hpp":
+        return
+    test = Path("tests") / Path(header).with_name(f"{path.stem}_test.cpp")
+    if (ROOT / test).is_file():
+        if header in WITHOUT_TEST:
+            say(f"has {test}, yet is listed as a header without test")
+    elif header not in WITHOUT_TEST:
+        say(f"has no {test}")
+
+
+def check_test(path, say):
+    relative = path.relative_to(ROOT / "tests")
+    if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
+        return
+    header = relative.with_name(path.stem[: -len("_test")] + ".hpp")
+    if not (HEADERS / header).is_file():
+        say(f"mirrors no header (include/hyperparallel/{header})")
+
+
+def check_text(path, say):
+    text = path.read_text()
+    if is_source(path) and LICENSE not in "\n".join(text.splitlines()[:2]):
+        say(f"the first line is not the license line ({LICENSE})")
+    for number, line in enumerate(text.splitlines(), 1):
+        if mark := UNFINISHED.search(line):
+            say(f"line {number}: mark of unfinished work: {mark.group(0)}")
+        if not line.startswith("#!") and (mark := MACHINE_PATH.search(line)):
+            say(f"line {number}: path of one machine: {mark.group(0)}")
+
+
+def main():
+    violations, notes = [], []
+    for path in project_files():
+        name = path.relative_to(ROOT)
+
+        def say(what, name=name):
+            violations.append(f"{name}: {what}")
+
+        def note(what, name=name):
+            notes.append(f"{name}: {what}")
+
+        check_text(path, say)
+        if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
+            check_header(path, say, note)
+        if path.name.endswith("_test.cpp"):
+            check_test(path, say)
+    for line in notes:
+        print(f"note: {line}")
+    for line in violations:
+        print(line)
+    print(f"{len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

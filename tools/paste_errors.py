@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps docs/troubleshooting.md true: pastes what each compiler really prints for each case of tests/compile_fail.
+
+  paste_errors.py            rewrite the blocks
+  paste_errors.py --check    change nothing, exit 1 if a block differs or a case has none
+
+A block stands between the lines
+  <!-- output: FOLDER/CASE COMPILER -->     COMPILER is g++-12, clang++-16 or clang++-19
+  <!-- end -->
+and blocks of a compiler that this machine lacks are left alone, by name. Paths are relative to the repository. Positions
+inside the library's headers are written as printed, and not compared: an edit above a line changes no message.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "troubleshooting.md"
+CASES = ROOT / "tests" / "compile_fail"
+FLAGS = ["-std=c++20", "-fmessage-length=0", "-fsyntax-only", "-DNEGATIVE", "-Iinclude"]
+STYLE = {"g++": ["-fdiagnostics-color=never", "-fno-diagnostics-show-caret"],
+         "clang++": ["-fno-color-diagnostics", "-fno-caret-diagnostics"]}
+COMPILERS = ["g++-12", "clang++-16", "clang++-19"]
+BLOCK = re.compile(r"<!-- output: (\S+) (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+
+def output_of(compiler, case):
+    source = f"tests/compile_fail/{case}.cpp"
+    command = [compiler, *FLAGS, *STYLE[compiler.rsplit("-", 1)[0]], source]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    if result.returncode == 0:
+        raise SystemExit(f"{compiler} accepts {source} with -DNEGATIVE")
+    lines = result.stderr.replace(f"{ROOT}/", "").splitlines()
+    # The closing count of clang is no diagnostic.
+    return "\n".join(line for line in lines if not re.fullmatch(r"\d+ errors? generated\.", line))
+
+
+def comparable(block):
+    return re.sub(r"(include/hyperparallel/[\w/]+\.hpp):\d+(:\d+)?", r"\1", block)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--check", action="store_true", help="change nothing, exit 1 on a difference")
+    check = parser.parse_args().check
+
+    present = [compiler for compiler in COMPILERS if shutil.which(compiler)]
+    for compiler in COMPILERS:
+        if compiler not in present:
+            print(f"skipped: {compiler} is not on this machine")
+    cases = {str(path.relative_to(CASES).with_suffix("")) for path in CASES.glob("*/*.cpp")}
+    text = PAGE.read_text()
+    seen, problems = set(), []
+
+    def paste(match):
+        case, compiler, old = match.groups()
+        seen.add((case, compiler))
+        if case not in cases or compiler not in COMPILERS:
+            problems.append(f"the page shows {case} {compiler}, which does not exist")
+            return match.group(0)
+        if compiler not in present:
+            return match.group(0)
+        new = f"```text\n{output_of(compiler, case)}\n```\n"
+        if comparable(new) != comparable(old):
+            if check:
+                problems.append(f"{case} {compiler}: the page shows\n{old}and the compiler prints\n{new}")
+            return f"<!-- output: {case} {compiler} -->\n{new}<!-- end -->"
+        return match.group(0)
+
+    updated = BLOCK.sub(paste, text)
+    for case in sorted(cases):
+        for compiler in COMPILERS:
+            if (case, compiler) not in seen:
+                problems.append(f"the page has no block <!-- output: {case} {compiler} -->")
+    if not check and updated != text:
+        PAGE.write_text(updated)
+        print(f"rewrote {PAGE.relative_to(ROOT)}")
+    for problem in problems:
+        print(problem)
+    print(f"{len(seen)} blocks, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
