@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Positions and coordinates of a device matrix, and the rank list between positions and ranks.
+//
+// Laws: position_of(m, coordinates_of(m, p)) == p for every position p; rank_at(list, position_in(list, r)) == r for
+// every rank r of the list. Coordinates are those of the *position* of a rank in its list, not of the rank number.
+
+#include <hyperparallel/mesh/device_matrix.hpp>
+
+namespace hyperparallel {
+
+/// One index per axis, outer to inner.
+struct coordinate {
+  int at[max_axes] = {};
+  friend constexpr bool operator==(const coordinate&, const coordinate&) = default;
+};
+
+/// Row-major digits of `position`: the last axis runs fastest. Domain: 0 ≤ position < position_count(m). O(axes).
+constexpr coordinate coordinates_of(const mesh_shape& m, int position) {
+  coordinate c;
+  for (int a = m.axis_count - 1; a >= 0; --a) {
+    c.at[a] = position % m.size[a];
+    position /= m.size[a];
+  }
+  return c;
+}
+
+/// Inverse of `coordinates_of`. O(axes).
+constexpr int position_of(const mesh_shape& m, const coordinate& c) {
+  int p = 0;
+  for (int a = 0; a < m.axis_count; ++a) p = p * m.size[a] + c.at[a];
+  return p;
+}
+
+/// Ranks in the order of their positions. Without an explicit list the ranks are first, first + 1, …; with one, `rank`
+/// points to `count` numbers that the caller owns.
+struct rank_list {
+  int count = 0;
+  int first = 0;
+  const int* rank = nullptr;
+};
+
+/// 0, 1, …, position_count(m) - 1.
+constexpr rank_list all_ranks(const mesh_shape& m) { return {position_count(m), 0, nullptr}; }
+
+constexpr int rank_at(const rank_list& list, int position) {
+  return list.rank == nullptr ? list.first + position : list.rank[position];
+}
+
+/// Position of `rank` in the list, or -1 when it is not a member. O(count) for an explicit list.
+constexpr int position_in(const rank_list& list, int rank) {
+  if (list.rank == nullptr) return rank >= list.first && rank < list.first + list.count ? rank - list.first : -1;
+  for (int p = 0; p < list.count; ++p)
+    if (list.rank[p] == rank) return p;
+  return -1;
+}
+
+enum class rank_list_code : unsigned char { ok, length_differs_from_device_count, rank_is_negative, rank_is_listed_twice };
+
+struct rank_list_status {
+  rank_list_code code = rank_list_code::ok;
+  int position = 0;
+};
+
+/// Whether `list` names each of the mesh's positions once. O(count²) for an explicit list.
+constexpr rank_list_status check_rank_list(const mesh_shape& m, const rank_list& list) {
+  if (list.count != position_count(m)) return {rank_list_code::length_differs_from_device_count, list.count};
+  for (int p = 0; p < list.count; ++p) {
+    const int r = rank_at(list, p);
+    if (r < 0) return {rank_list_code::rank_is_negative, p};
+    if (position_in(list, r) != p) return {rank_list_code::rank_is_listed_twice, p};
+  }
+  return {};
+}
+
+/// The type form of a mesh over chosen ranks: `struct mesh : hp::on_ranks<hp::device_matrix<…>, 3, 1, 0, 2> {};`
+template <class Mesh, int... Ranks>
+struct on_ranks : Mesh {
+  static constexpr int listed[] = {Ranks...};
+  static constexpr rank_list ranks{static_cast<int>(sizeof...(Ranks)), 0, listed};
+  static_assert(check_rank_list(Mesh::value.shape, ranks).code == rank_list_code::ok,
+                "the rank list names every position of the device matrix exactly once");
+};
+
+/// The rank list of a mesh type: its own, or 0, 1, ….
+template <mesh_type Mesh>
+constexpr rank_list ranks_of() {
+  if constexpr (requires { Mesh::ranks.count; })
+    return Mesh::ranks;
+  else
+    return all_ranks(Mesh::value.shape);
+}
+
+}  // namespace hyperparallel

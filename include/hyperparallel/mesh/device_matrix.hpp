@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A device matrix: an ordered list of named axes over which the devices of a cluster are laid out.
+//
+// Position in the matrix is row-major (last axis fastest); a rank list, where one is given, maps positions to ranks.
+// Axes of size 1 are legal no-ops. An axis named `interleaved_parallel` is virtual and comes last: it says into how
+// many copies one device's slice is cut so that one copy's computation hides the other's communication, and it
+// multiplies no device count (MindSpore's micro-interleaving).
+//
+// Value: `mesh_value` (run time and compile time alike). Type: a struct that derives from `device_matrix<axis{…}…>`.
+
+#include <hyperparallel/support/diagnostic.hpp>
+#include <hyperparallel/support/fixed_string.hpp>
+#include <hyperparallel/support/integer.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int max_axes = 8;
+inline constexpr const char* interleaved_axis = "interleaved_parallel";
+
+/// One named axis: `axis{"dp", 2}`.
+struct axis {
+  short_text label;
+  int size = 1;
+  constexpr axis() = default;
+  constexpr axis(const char* name, int extent) : label(name), size(extent) {}
+  friend constexpr bool operator==(const axis&, const axis&) = default;
+};
+
+/// The sizes of a device matrix without its names: what arithmetic needs and what layouts carry.
+struct mesh_shape {
+  int axis_count = 0;
+  int size[max_axes] = {};
+  friend constexpr bool operator==(const mesh_shape&, const mesh_shape&) = default;
+};
+
+struct mesh_value {
+  mesh_shape shape{};
+  short_text label[max_axes] = {};
+  bool interleaved = false;  ///< the last axis is virtual
+  friend constexpr bool operator==(const mesh_value&, const mesh_value&) = default;
+};
+
+enum class mesh_code : unsigned char {
+  ok,
+  too_many_axes,
+  axis_size_is_not_positive,
+  axis_name_is_empty_or_too_long,
+  axis_name_is_used_twice,
+  axis_count_differs_from_name_count,
+  interleaved_axis_is_not_last,
+  device_count_overflows,
+};
+
+struct mesh_status {
+  mesh_code code = mesh_code::ok;
+  int axis = 0;  ///< the axis to blame
+  friend constexpr bool operator==(const mesh_status&, const mesh_status&) = default;
+};
+
+struct mesh_result {
+  mesh_status status{};
+  mesh_value mesh{};
+};
+
+/// Index of the axis called `name`, or -1. O(axes · name length).
+constexpr int axis_index(const mesh_value& m, const char* name) {
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    if (same_text(m.label[a].text, name)) return a;
+  return -1;
+}
+
+/// Number of positions of the matrix: the product of all axes, virtual ones included. Domain: a valid mesh.
+constexpr int position_count(const mesh_shape& m) {
+  int n = 1;
+  for (int a = 0; a < m.axis_count; ++a) n *= m.size[a];
+  return n;
+}
+
+/// Copies of each slice that one device works on in turn: 1 without an interleaved axis.
+constexpr int copies_per_device(const mesh_value& m) { return m.interleaved ? m.shape.size[m.shape.axis_count - 1] : 1; }
+
+/// Number of devices: the product of the axes that are not virtual.
+constexpr int device_count(const mesh_value& m) { return position_count(m.shape) / copies_per_device(m); }
+
+/// Builds a mesh from names and sizes, each list with its own count as files and tools have them.
+/// Fails with the first reason of `mesh_code`, naming the axis.
+constexpr mesh_result make_mesh(const char* const* names, int name_count, const int* sizes, int size_count) {
+  mesh_result r;
+  if (name_count != size_count) return {{mesh_code::axis_count_differs_from_name_count, size_count}, {}};
+  if (size_count > max_axes) return {{mesh_code::too_many_axes, size_count}, {}};
+  extent_t devices = 1;
+  for (int a = 0; a < size_count; ++a) {
+    if (sizes[a] < 1) return {{mesh_code::axis_size_is_not_positive, a}, {}};
+    if (names[a][0] == '\0' || !fits(names[a])) return {{mesh_code::axis_name_is_empty_or_too_long, a}, {}};
+    if (axis_index(r.mesh, names[a]) >= 0) return {{mesh_code::axis_name_is_used_twice, a}, {}};
+    if (same_text(names[a], interleaved_axis)) {
+      if (a + 1 != size_count) return {{mesh_code::interleaved_axis_is_not_last, a}, {}};
+      r.mesh.interleaved = true;
+    }
+    devices *= sizes[a];
+    if (devices > (extent_t{1} << 30)) return {{mesh_code::device_count_overflows, a}, {}};
+    r.mesh.shape.size[a] = sizes[a];
+    r.mesh.label[a] = short_text(names[a]);
+    r.mesh.shape.axis_count = a + 1;
+  }
+  return r;
+}
+
+namespace rejected {
+template <mesh_code, class Axis>
+struct device_matrix_is_not_valid;
+}  // namespace rejected
+
+namespace detail {
+
+template <class Result>
+struct mesh_verdict {
+  static constexpr mesh_status status = Result::result.status;
+  template <bool Ok, class = void>
+  struct choose {
+    using type = accepted;
+  };
+  template <class Unused>
+  struct choose<false, Unused> {
+    using type = rejected::device_matrix_is_not_valid<status.code, dim<status.axis>>;
+  };
+  using type = typename choose<status.code == mesh_code::ok>::type;
+};
+
+template <axis... Axes>
+struct mesh_from_axes {
+  static constexpr mesh_result evaluate() {
+    const axis list[sizeof...(Axes) + 1] = {Axes...};
+    const char* names[sizeof...(Axes) + 1] = {};
+    int sizes[sizeof...(Axes) + 1] = {};
+    for (int a = 0; a < static_cast<int>(sizeof...(Axes)); ++a) {
+      names[a] = list[a].label.text;
+      sizes[a] = list[a].size;
+    }
+    return make_mesh(names, sizeof...(Axes), sizes, sizeof...(Axes));
+  }
+  static constexpr mesh_result result = evaluate();
+};
+
+}  // namespace detail
+
+/// The type form. Declare it as a named struct, so that symbols and errors say its name:
+/// `struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};`
+template <axis... Axes>
+struct device_matrix {
+  static_assert(insist<typename detail::mesh_verdict<detail::mesh_from_axes<Axes...>>::type>::met);
+  static constexpr mesh_value value = detail::mesh_from_axes<Axes...>::result.mesh;
+};
+
+/// Any type with a `mesh_value` called `value`.
+template <class Mesh>
+concept mesh_type = requires {
+  { Mesh::value.shape.axis_count };
+  { Mesh::value.interleaved };
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a refused type speaks: one error line that reads as a sentence and carries the user's own names and numbers.
+//
+// The core returns a status value. A façade's selector maps a bad status to a template of `rejected` that is declared
+// and never defined, and asks for its size in the selector's body:
+//
+//   error: … incomplete type 'rejected::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>, axes<'t', 'p'>>'
+//
+// Law: one mistake gives exactly one error line, however often the rejected name is used later, because the selector is
+// instantiated once and still defines its members. Axis names are character packs, the one form that every compiler
+// prints readably.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hyperparallel {
+
+template <char... Characters>
+struct alias {};
+template <char... Characters>
+struct axes_named {};
+template <int>
+struct dim {};
+template <std::int64_t>
+struct extent {};
+template <std::int64_t>
+struct shards {};
+template <int>
+struct map_entries {};
+template <int>
+struct tensor_dims {};
+
+/// What a status without complaint selects: complete, so its size can be asked.
+struct accepted {};
+
+/// `static_assert(insist<Why>::met)` compiles for `accepted` and is one error line that spells `Why` for anything rejected.
+template <class Why>
+struct insist {
+  static_assert(sizeof(Why) != 0);
+  static constexpr bool met = true;
+};
+
+namespace detail {
+
+template <int... I>
+struct indices {};
+
+template <int N, class = void>
+struct make_indices;
+
+#if defined(__clang__)
+template <class T, T... I>
+struct integer_indices {
+  using type = indices<I...>;
+};
+template <int N>
+struct make_indices<N, void> {
+  using type = typename __make_integer_seq<integer_indices, int, N>::type;
+};
+#else
+template <int N>
+struct make_indices<N, void> {
+  using type = indices<__integer_pack(N)...>;
+};
+#endif
+
+template <template <char...> class Name, class Traits, class Indices>
+struct spell;
+template <template <char...> class Name, class Traits, int... I>
+struct spell<Name, Traits, indices<I...>> {
+  using type = Name<Traits::text[I]...>;
+};
+
+}  // namespace detail
+
+/// `Name<'d','p'>` from a traits type with `static constexpr` members `text` (characters) and `length`.
+template <template <char...> class Name, class Traits>
+using spelled = typename detail::spell<Name, Traits, typename detail::make_indices<Traits::length>::type>::type;
+
+}  // namespace hyperparallel

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Text in template arguments and in values.
+//
+//   fixed_string<N>   exactly one literal, deduced: `template <fixed_string Name>`
+//   short_text        a name of at most 31 characters inside run-time values; longer text is cut and `fits` says so
+//
+// Both are structural aggregates with public arrays, so that they can be template arguments and raw loops can read them.
+
+namespace hyperparallel {
+
+template <int N>
+struct fixed_string {
+  char text[N] = {};
+
+  constexpr fixed_string() = default;
+  // Implicit on purpose: the user writes the literal where the template wants the name.
+  constexpr fixed_string(const char (&literal)[N]) {
+    for (int i = 0; i < N; ++i) text[i] = literal[i];
+  }
+  static constexpr int size() { return N - 1; }
+  friend constexpr bool operator==(const fixed_string&, const fixed_string&) = default;
+};
+
+struct short_text {
+  static constexpr int capacity = 31;
+  char text[capacity + 1] = {};
+
+  constexpr short_text() = default;
+  constexpr short_text(const char* source) {
+    for (int i = 0; i < capacity && source[i] != '\0'; ++i) text[i] = source[i];
+  }
+  friend constexpr bool operator==(const short_text&, const short_text&) = default;
+};
+
+/// Length of a zero-terminated text.
+constexpr int text_length(const char* text) {
+  int n = 0;
+  while (text[n] != '\0') ++n;
+  return n;
+}
+
+/// Whether `text` would be kept whole by `short_text`.
+constexpr bool fits(const char* text) { return text_length(text) <= short_text::capacity; }
+
+/// Equality of two zero-terminated texts.
+constexpr bool same_text(const char* a, const char* b) {
+  int i = 0;
+  while (a[i] != '\0' && a[i] == b[i]) ++i;
+  return a[i] == b[i];
+}
+
+/// Equality of a zero-terminated text with the characters [begin, end).
+constexpr bool same_text(const char* a, const char* begin, const char* end) {
+  while (begin != end) {
+    if (*a == '\0' || *a != *begin) return false;
+    ++a;
+    ++begin;
+  }
+  return *a == '\0';
+}
+
+}  // namespace hyperparallel

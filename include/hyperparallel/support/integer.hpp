@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Integer mathematics of extents, shards and bytes. Counts are signed 64-bit: in a constant expression an overflow is
+// then a compile error for free; at run time `checked_multiply` and `checked_add` say so instead of wrapping.
+
+#include <cstdint>
+
+namespace hyperparallel {
+
+using extent_t = std::int64_t;
+
+/// ⌈a / b⌉ for a ≥ 0, b > 0.
+constexpr extent_t ceil_divide(extent_t a, extent_t b) { return (a + b - 1) / b; }
+
+constexpr extent_t smaller(extent_t a, extent_t b) { return b < a ? b : a; }
+constexpr extent_t larger(extent_t a, extent_t b) { return a < b ? b : a; }
+
+/// Euclid's algorithm; gcd(0, n) = n. Domain: both ≥ 0.
+constexpr extent_t greatest_common_divisor(extent_t a, extent_t b) {
+  while (b != 0) {
+    const extent_t r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
+}
+
+/// A value that may have left the range of 64 bits on the way.
+struct checked_extent {
+  extent_t value = 0;
+  bool overflow = false;
+};
+
+/// a · b; on overflow `value` is 0 and `overflow` is set.
+constexpr checked_extent checked_multiply(extent_t a, extent_t b) {
+  extent_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return {0, true};
+  return {product, false};
+}
+
+/// a + b; on overflow `value` is 0 and `overflow` is set.
+constexpr checked_extent checked_add(extent_t a, extent_t b) {
+  extent_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return {0, true};
+  return {sum, false};
+}
+
+}  // namespace hyperparallel
