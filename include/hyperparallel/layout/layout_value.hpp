@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The layout of a tensor over a device matrix, as a value.
+//
+// Per dim an ordered list of axes shards it, the first one outermost (major). Each axis has exactly one role: it shards
+// one dim at one place, it is partial with a reduction, or it replicates. Internally an axis may be cut into sub-axes
+// (axis, pre, size): the axis of size n is seen as [pre, size, n / (pre · size)] and the middle part is used.
+//
+// Law (canonical form): cuts are sorted by dim, major to minor; cuts and partial states of size 1 are absent; sub-axes
+// that continue each other in one dim are one cut. Two canonical layouts place every element alike iff they are equal.
+
+#include <hyperparallel/layout/shape.hpp>
+#include <hyperparallel/mesh/coordinates.hpp>
+
+namespace hyperparallel {
+
+enum class reduce_op : unsigned char { none, sum, max, min, avg, prod, all, any };
+
+constexpr const char* name_of(reduce_op op) {
+  constexpr const char* names[] = {"none", "sum", "max", "min", "avg", "prod", "all", "any"};
+  return names[static_cast<int>(op)];
+}
+
+/// `dim` is sharded by the part [pre, size, …] of `axis`. A whole axis has pre = 1 and its full size.
+struct cut {
+  int dim = 0;
+  int axis = 0;
+  int pre = 1;
+  int size = 1;
+  friend constexpr bool operator==(const cut&, const cut&) = default;
+};
+
+inline constexpr int max_cuts = 16;
+
+struct layout_value {
+  mesh_shape mesh{};
+  int rank = 0;  ///< dims of the tensor
+  int cut_count = 0;
+  hyperparallel::cut cut[max_cuts] = {};
+  reduce_op partial[max_axes] = {};
+  unsigned padded = 0;  ///< bit d: dim d is cut into flat ceil chunks and need not divide
+  friend constexpr bool operator==(const layout_value&, const layout_value&) = default;
+};
+
+enum class layout_code : unsigned char {
+  ok,
+  axis_is_not_in_the_mesh,
+  axis_is_used_twice,
+  axis_shards_and_is_partial,
+  too_many_dims,
+  map_length_differs_from_tensor_rank,
+  extent_is_not_divisible_by_its_shards,
+  sub_axis_does_not_fit_its_axis,
+  dim_is_out_of_range,
+  reduction_is_unknown,
+  placement_count_exceeds_axes,
+  layout_is_partial,
+  element_count_overflows,
+};
+
+/// Why a layout was refused. Fields that the code does not speak of are 0.
+struct layout_status {
+  layout_code code = layout_code::ok;
+  int dim = 0;          ///< tensor dim
+  int slot = 0;         ///< place inside the dim's map entry
+  int axis = 0;         ///< mesh axis
+  extent_t extent = 0;  ///< extent of the dim, or the tensor's rank
+  extent_t shards = 0;  ///< number of pieces, or the map's length
+  friend constexpr bool operator==(const layout_status&, const layout_status&) = default;
+};
+
+struct layout_result {
+  layout_status status{};
+  layout_value layout{};
+};
+
+/// Elements of the axis below the sub-axis: the stride of its digit in the axis coordinate.
+constexpr int stride_of(const mesh_shape& m, const cut& c) { return m.size[c.axis] / (c.pre * c.size); }
+
+/// The sub-axis digit of coordinate `at`.
+constexpr int digit_of(const mesh_shape& m, const cut& c, int at) { return at / stride_of(m, c) % c.size; }
+
+/// Number of pieces that `dim` is cut into.
+constexpr extent_t shards_of(const layout_value& l, int dim) {
+  extent_t n = 1;
+  for (int i = 0; i < l.cut_count; ++i)
+    if (l.cut[i].dim == dim) n *= l.cut[i].size;
+  return n;
+}
+
+constexpr bool is_padded(const layout_value& l, int dim) { return (l.padded >> dim & 1u) != 0; }
+
+constexpr bool is_partial(const layout_value& l) {
+  for (int a = 0; a < l.mesh.axis_count; ++a)
+    if (l.partial[a] != reduce_op::none) return true;
+  return false;
+}
+
+/// Appends a cut in canonical form: drops size 1, joins a sub-axis that continues the last cut of the same dim.
+/// Domain: cuts come dim by dim, major to minor; `l.cut_count < max_cuts`.
+constexpr void append_cut(layout_value& l, const cut& c) {
+  if (c.size == 1) return;
+  if (l.cut_count > 0) {
+    cut& last = l.cut[l.cut_count - 1];
+    if (last.dim == c.dim && last.axis == c.axis && last.pre * last.size == c.pre) {
+      last.size *= c.size;
+      return;
+    }
+  }
+  l.cut[l.cut_count++] = c;
+}
+
+/// Whether every dim divides by its shards (padded dims excepted) and the volume fits 64 bits. O(dims · cuts).
+constexpr layout_status check_shape(const layout_value& l, const shape& s) {
+  if (s.rank != l.rank) return {layout_code::map_length_differs_from_tensor_rank, 0, 0, 0, s.rank, l.rank};
+  if (element_count(s).overflow) return {layout_code::element_count_overflows, 0, 0, 0, 0, 0};
+  for (int i = 0; i < l.cut_count; ++i) {
+    const int d = l.cut[i].dim;
+    if (is_padded(l, d) || (i > 0 && l.cut[i - 1].dim == d)) continue;
+    const extent_t pieces = shards_of(l, d);
+    if (s.extent[d] % pieces != 0)
+      return {layout_code::extent_is_not_divisible_by_its_shards, d, 0, 0, s.extent[d], pieces};
+  }
+  return {};
+}
+
+}  // namespace hyperparallel

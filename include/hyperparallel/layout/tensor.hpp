@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Element types and static tensor descriptions: `tensor<bf16, 8, 4096, 7168>`.
+
+#include <hyperparallel/layout/shape.hpp>
+
+namespace hyperparallel {
+
+enum class data_type : unsigned char { boolean, i8, i16, i32, i64, f16, bf16, f32, f64 };
+
+inline constexpr data_type boolean = data_type::boolean;
+inline constexpr data_type i8 = data_type::i8;
+inline constexpr data_type i16 = data_type::i16;
+inline constexpr data_type i32 = data_type::i32;
+inline constexpr data_type i64 = data_type::i64;
+inline constexpr data_type f16 = data_type::f16;
+inline constexpr data_type bf16 = data_type::bf16;
+inline constexpr data_type f32 = data_type::f32;
+inline constexpr data_type f64 = data_type::f64;
+
+/// Bytes of one element as it is stored and sent.
+constexpr int bytes_of(data_type type) {
+  switch (type) {
+    case data_type::boolean:
+    case data_type::i8:
+      return 1;
+    case data_type::i16:
+    case data_type::f16:
+    case data_type::bf16:
+      return 2;
+    case data_type::i32:
+    case data_type::f32:
+      return 4;
+    case data_type::i64:
+    case data_type::f64:
+      return 8;
+  }
+  return 0;
+}
+
+constexpr const char* name_of(data_type type) {
+  constexpr const char* names[] = {"boolean", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
+  return names[static_cast<int>(type)];
+}
+
+/// A tensor's element type and global extents as a type. Law: its volume fits 64 bits.
+template <data_type Type, extent_t... Extents>
+struct tensor {
+  static constexpr data_type type = Type;
+  static constexpr hyperparallel::shape shape{Extents...};
+  static constexpr extent_t elements = element_count(shape).value;
+  static constexpr extent_t bytes = elements * bytes_of(Type);
+  static_assert(((Extents >= 0) && ...), "extents are not negative");
+  static_assert(!element_count(shape).overflow, "the tensor's element count fits 64 bits");
+};
+
+/// A scalar: rank 0, one element.
+template <data_type Type>
+struct tensor<Type> {
+  static constexpr data_type type = Type;
+  static constexpr hyperparallel::shape shape{};
+  static constexpr extent_t elements = 1;
+  static constexpr extent_t bytes = bytes_of(Type);
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Front header of redistribution/: bounds, exchanges, plans and their certificates.
+
+#include <hyperparallel/redistribution/redistribution.hpp>

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The exchange: which box each device pulls from whom. Boxes are implicit: the k-th box of a receiver is arithmetic.
+//
+// A receiver's target box meets a product of source pieces, a contiguous run of them per dim. Each meeting is one box;
+// its sender has the coordinates of that piece on the axes that shard the source, and on the others the receiver's own
+// (the nearest replica) or, through `replica_axis`, another unread coordinate of the receiver, which spreads the load.
+// Laws: the boxes of a receiver tile its target box exactly once; every box lies in its sender's source box; a receiver
+// that holds a box is its own sender, so received(r) == |T_r ∖ S_r|.
+
+#include <hyperparallel/layout/slice.hpp>
+
+namespace hyperparallel {
+
+/// For each axis that does not shard the source: the axis whose receiver coordinate picks the replica.
+struct replica_choice {
+  int axis[max_axes] = {0, 1, 2, 3, 4, 5, 6, 7};
+};
+
+/// `sender` is a position of the mesh; `global` is in the coordinates of the whole tensor.
+struct exchange_box {
+  int sender = 0;
+  box global{};
+};
+
+/// Everything about one receiver that its boxes share.
+struct receiver {
+  box wanted{};                       ///< the target box
+  coordinate base{};                  ///< the sender's coordinates before its piece is entered
+  extent_t chunk[max_dims] = {};      ///< extent of a source piece
+  extent_t first[max_dims] = {};      ///< first source piece met
+  extent_t pieces[max_dims] = {};     ///< source pieces met
+  extent_t boxes = 1;                 ///< product of `pieces`; 0 when the target box is empty
+};
+
+/// Prepares the receiver at `c`. Domain: same mesh, both layouts accept `s`. O(dims + cuts).
+constexpr receiver receiver_at(const layout_value& source, const layout_value& target, const shape& s,
+                               const replica_choice& replicas, const coordinate& c) {
+  receiver r;
+  r.wanted = slice_at(target, s, c);
+  for (int a = 0; a < source.mesh.axis_count; ++a) r.base.at[a] = c.at[replicas.axis[a]];
+  int i = 0;
+  for (int d = 0; d < s.rank; ++d) {
+    extent_t pieces = 1;
+    for (; i < source.cut_count && source.cut[i].dim == d; ++i) {
+      pieces *= source.cut[i].size;
+      r.base.at[source.cut[i].axis] = c.at[source.cut[i].axis];
+    }
+    const interval w = r.wanted.dim[d];
+    r.chunk[d] = larger(1, ceil_divide(s.extent[d], pieces));
+    r.first[d] = w.begin / r.chunk[d];
+    r.pieces[d] = w.end > w.begin ? (w.end - 1) / r.chunk[d] - r.first[d] + 1 : 0;
+    r.boxes *= r.pieces[d];
+  }
+  return r;
+}
+
+/// The k-th box, 0 ≤ k < r.boxes, in row-major order of source pieces. O(dims + cuts).
+constexpr exchange_box box_at(const layout_value& source, const receiver& r, extent_t k) {
+  exchange_box b;
+  b.global.rank = r.wanted.rank;
+  coordinate sender = r.base;
+  int i = source.cut_count - 1;
+  for (int d = r.wanted.rank - 1; d >= 0; --d) {
+    extent_t piece = r.first[d] + k % r.pieces[d];
+    k /= r.pieces[d];
+    b.global.dim[d] = {larger(r.wanted.dim[d].begin, piece * r.chunk[d]),
+                       smaller(r.wanted.dim[d].end, (piece + 1) * r.chunk[d])};
+    for (; i >= 0 && source.cut[i].dim == d; --i) {
+      const cut& x = source.cut[i];
+      const int value = static_cast<int>(piece % x.size);
+      piece /= x.size;
+      sender.at[x.axis] += (value - digit_of(source.mesh, x, sender.at[x.axis])) * stride_of(source.mesh, x);
+    }
+  }
+  b.sender = position_of(source.mesh, sender);
+  return b;
+}
+
+/// Elements that `position` pulls from others. O(boxes · (dims + cuts)).
+constexpr extent_t received_by(const layout_value& source, const layout_value& target, const shape& s,
+                               const replica_choice& replicas, int position) {
+  const receiver r = receiver_at(source, target, s, replicas, coordinates_of(source.mesh, position));
+  extent_t n = 0;
+  for (extent_t k = 0; k < r.boxes; ++k) {
+    const exchange_box b = box_at(source, r, k);
+    if (b.sender != position) n += volume(b.global);
+  }
+  return n;
+}
+
+}  // namespace hyperparallel

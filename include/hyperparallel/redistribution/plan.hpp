@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The planner for partial-free layouts on one mesh: what kind of move a pair of layouts is, and what it costs.
+//
+// A pair whose digits are exactly one native collective *is* that collective. Every other pair is one `exchange` over
+// the changed axes: each device pulls every missing box from one holder. Laws, for every pair:
+//   the plan ends with every device holding its target box, and received(r) == |T_r ∖ S_r| on every rank r.
+// Boxes stay implicit (exchange.hpp): a plan is a few integers and needs no table of devices.
+// Sources: closed form and exchange, docs/explanation/redistribution.md; tuples of axes are the case that planners of
+// single-axis steps get wrong.
+
+#include <hyperparallel/redistribution/bound.hpp>
+#include <hyperparallel/redistribution/exchange.hpp>
+
+namespace hyperparallel {
+
+enum class plan_kind : unsigned char {
+  no_op,               ///< nothing changes
+  local_slice,         ///< every device drops what it no longer needs
+  all_gather,          ///< digits of the source become local
+  all_to_all,          ///< the gathered sub-axes are exactly the sliced ones
+  collective_permute,  ///< every device needs one whole block of another
+  exchange,            ///< any other combination, in one step
+};
+
+constexpr const char* name_of(plan_kind kind) {
+  constexpr const char* names[] = {"no-op",      "local-slice",        "all-gather",
+                                   "all-to-all", "collective-permute", "exchange"};
+  return names[static_cast<int>(kind)];
+}
+
+enum class plan_code : unsigned char { ok, meshes_differ, source_is_refused, target_is_refused, partial_is_not_moved_here };
+
+struct plan_status {
+  plan_code code = plan_code::ok;
+  layout_status layout{};  ///< of the refused side
+};
+
+/// Counts are elements; multiply by the element size for bytes.
+struct redistribution_plan {
+  plan_status status{};
+  plan_kind kind = plan_kind::no_op;
+  bool refined = true;            ///< false: cut points do not refine, the figures come from enumeration
+  int steps = 0;                  ///< communication steps: 0 or 1
+  extent_t fan_in = 1;            ///< boxes that make up one target box, the receiver's own included
+  extent_t messages = 0;          ///< boxes that the busiest receiver pulls from others
+  extent_t source_elements = 0;   ///< |S|, largest device
+  extent_t target_elements = 0;   ///< |T|, largest device
+  extent_t received_maximum = 0;  ///< by any device, of the boxes that the plan emits
+  extent_t lower_bound = 0;       ///< what any program must receive on its worst device
+  replica_choice replicas{};
+};
+
+namespace detail {
+
+/// Whether `gathered` sub-axis `g` is also sliced, or the other way round.
+constexpr bool same_sub_axis(const digit& gathered, const digit& sliced) {
+  return gathered.source_axis == sliced.target_axis && gathered.source_stride == sliced.target_stride &&
+         gathered.size == sliced.size;
+}
+
+constexpr bool gathers_what_it_slices(const digit_table& t) {
+  for (int i = 0; i < t.count; ++i) {
+    if (!is_gathered(t.digit[i]) && !is_sliced(t.digit[i])) continue;
+    bool paired = false;
+    for (int j = 0; j < t.count; ++j)
+      if (is_gathered(t.digit[i]) ? is_sliced(t.digit[j]) && same_sub_axis(t.digit[i], t.digit[j])
+                                  : is_gathered(t.digit[j]) && same_sub_axis(t.digit[j], t.digit[i]))
+        paired = true;
+    if (!paired) return false;
+  }
+  return true;
+}
+
+constexpr plan_kind classify(const digit_table& t) {
+  bool moved = false, gathered = false, sliced = false;
+  for (int i = 0; i < t.count; ++i) {
+    moved = moved || is_moved(t.digit[i]);
+    gathered = gathered || is_gathered(t.digit[i]);
+    sliced = sliced || is_sliced(t.digit[i]);
+  }
+  if (!moved && !gathered) return sliced ? plan_kind::local_slice : plan_kind::no_op;
+  if (!moved && !sliced) return plan_kind::all_gather;
+  if (moved && !gathered && !sliced) return plan_kind::collective_permute;
+  return !moved && gathers_what_it_slices(t) ? plan_kind::all_to_all : plan_kind::exchange;
+}
+
+/// Spreads receivers over replicas. A receiver that takes digit (u → a), i.e. reads coordinate u of its own for axis a,
+/// leaves its coordinate a unread; following such moves from the source-free axis u to the end of the chain finds an
+/// unread coordinate, and using it for the free axis makes receiver → sender one-to-one along the chain. A receiver
+/// that holds the data has equal coordinates along the chain, so it still picks itself.
+constexpr void choose_replicas(const layout_value& source, const digit_table& t, redistribution_plan& p) {
+  int reads[max_axes] = {};  // axis u -> the source axis that takes its value from receiver coordinate u
+  bool in_source[max_axes] = {};
+  for (int a = 0; a < source.mesh.axis_count; ++a) reads[a] = -1;
+  for (int i = 0; i < source.cut_count; ++i) in_source[source.cut[i].axis] = true;
+  for (int i = 0; i < t.count; ++i) {
+    const digit& d = t.digit[i];
+    if (is_moved(d) && source.mesh.size[d.source_axis] == d.size && source.mesh.size[d.target_axis] == d.size)
+      reads[d.target_axis] = d.source_axis;
+  }
+  for (int a = 0; a < source.mesh.axis_count; ++a) {
+    int end = a;
+    if (!in_source[a])
+      for (int hop = 0; reads[end] >= 0 && hop < max_axes; ++hop) end = reads[end];
+    p.replicas.axis[a] = end;
+  }
+}
+
+/// The emitted boxes in closed form: the gathered digits enumerate them, all of one size. Where a digit moves, the
+/// busiest receiver owns none of them; otherwise each receiver owns exactly one.
+constexpr void count_refined_boxes(const digit_table& t, redistribution_plan& p) {
+  bool moved = false;
+  for (int i = 0; i < t.count; ++i) {
+    if (is_gathered(t.digit[i])) p.fan_in *= t.digit[i].size;
+    moved = moved || is_moved(t.digit[i]);
+  }
+  p.messages = moved ? p.fan_in : p.fan_in - 1;
+  p.received_maximum = p.messages * (p.target_elements / p.fan_in);
+}
+
+/// The emitted boxes by enumeration over all positions.
+constexpr void count_boxes(const layout_value& source, const layout_value& target, const shape& s,
+                           redistribution_plan& p) {
+  const int positions = position_count(source.mesh);
+  for (int position = 0; position < positions; ++position) {
+    const receiver r = receiver_at(source, target, s, p.replicas, coordinates_of(source.mesh, position));
+    extent_t received = 0, messages = 0;
+    for (extent_t k = 0; k < r.boxes; ++k) {
+      const exchange_box b = box_at(source, r, k);
+      if (b.sender == position) continue;
+      received += volume(b.global);
+      ++messages;
+    }
+    p.fan_in = larger(p.fan_in, r.boxes);
+    p.messages = larger(p.messages, messages);
+    p.received_maximum = larger(p.received_maximum, received);
+  }
+}
+
+}  // namespace detail
+
+/// Plans `source` → `target` for a tensor of shape `s`. O(cuts²) where the cut points refine, else O(positions · cuts).
+/// Fails, naming the side, when a layout refuses the shape, is partial, or the meshes differ.
+constexpr redistribution_plan plan_redistribution(const layout_value& source, const layout_value& target,
+                                                  const shape& s) {
+  redistribution_plan p;
+  p.status.layout = check_shape(source, s);
+  if (p.status.layout.code != layout_code::ok) p.status.code = plan_code::source_is_refused;
+  if (p.status.code == plan_code::ok) {
+    p.status.layout = check_shape(target, s);
+    if (p.status.layout.code != layout_code::ok) p.status.code = plan_code::target_is_refused;
+  }
+  if (p.status.code == plan_code::ok && !(source.mesh == target.mesh)) p.status.code = plan_code::meshes_differ;
+  if (p.status.code == plan_code::ok && (is_partial(source) || is_partial(target)))
+    p.status.code = plan_code::partial_is_not_moved_here;
+  if (p.status.code != plan_code::ok) return p;
+
+  p.source_elements = p.target_elements = 1;
+  for (int d = 0; d < s.rank; ++d) {
+    p.source_elements *= ceil_divide(s.extent[d], shards_of(source, d));
+    p.target_elements *= ceil_divide(s.extent[d], shards_of(target, d));
+  }
+  const digit_table t = refine(source, target, s);
+  p.refined = t.refinable;
+  if (t.refinable) {
+    p.kind = detail::classify(t);
+    p.lower_bound = closed_form_bound(t, p.target_elements);
+    detail::choose_replicas(source, t, p);
+    detail::count_refined_boxes(t, p);
+  } else {
+    p.lower_bound = enumerate_bound(source, target, s).maximum;
+    p.kind = p.lower_bound == 0 ? plan_kind::local_slice : plan_kind::exchange;
+    detail::count_boxes(source, target, s, p);
+  }
+  p.steps = p.kind == plan_kind::no_op || p.kind == plan_kind::local_slice ? 0 : 1;
+  return p;
+}
+
+}  // namespace hyperparallel
