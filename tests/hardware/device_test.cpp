@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/hardware/presets.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+constexpr hp::device_value die = hp::ascend_910c_die::device;
+
+// One base tile 128×256×64: 128·256 multiply-accumulates a depth step of 64, at 4096 a cycle of 1.8 GHz: 512 cycles.
+static_assert(hp::matmul_time(die, 128, 256, 64, hp::full_efficiency).picoseconds == 284'444);
+
+TEST(Device, MatmulOnAllCoresIsWorkOverPeak) {
+  for (const std::int64_t m : {128, 4096, 32768})
+    for (const std::int64_t n : {256, 4096})
+      for (const std::int64_t k : {64, 7168}) {
+        const hp::time_cost all = hp::matmul_time(die, m, n, k, die.gmm_warm, die.aic);
+        const double expected = 2.0 * static_cast<double>(m * n * k) / (0.864 * 353.8944e12) * 1e12;
+        ASSERT_TRUE(all.ok());
+        EXPECT_NEAR(static_cast<double>(all.picoseconds), expected, 1 + expected * 1e-12);
+        const std::int64_t one = hp::matmul_time(die, m, n, k, die.gmm_warm).picoseconds;
+        EXPECT_NEAR(static_cast<double>(one), 24.0 * static_cast<double>(all.picoseconds), 13.0);
+      }
+}
+
+TEST(Device, TimesGrowWithWorkAndFallWithCoresAndEfficiency) {
+  std::int64_t before = -1;
+  for (std::int64_t m = 0; m <= 64; ++m) {
+    const std::int64_t now = hp::matmul_time(die, m, 256, 64, die.gmm_cold).picoseconds;
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  for (int cores = 2; cores <= die.aic; ++cores)
+    EXPECT_LT(hp::matmul_time(die, 128, 256, 64, die.gmm_cold, cores).picoseconds,
+              hp::matmul_time(die, 128, 256, 64, die.gmm_cold, cores - 1).picoseconds);
+  for (int share = 2; share <= 1000; ++share)
+    EXPECT_LT(hp::matmul_time(die, 128, 256, 64, hp::per_mille(share)).picoseconds,
+              hp::matmul_time(die, 128, 256, 64, hp::per_mille(share - 1)).picoseconds);
+  EXPECT_LT(hp::matmul_time(die, 64, 64, 64, die.gmm_cold, 1, hp::number_format::int8).picoseconds,
+            hp::matmul_time(die, 64, 64, 64, die.gmm_cold, 1, hp::number_format::fp32).picoseconds);
+}
+
+TEST(Device, VectorQueuesShareTheMemory) {
+  // Equal tasks on q queues end when the whole memory has moved all their bytes.
+  const std::int64_t bytes = 128 * 3 * 2048 * 2;
+  for (int q = 1; q <= die.aiv; ++q) {
+    const std::int64_t shared = hp::vector_time(die, bytes, q).picoseconds;
+    const std::int64_t whole = hp::vector_time(die, bytes * q, 1).picoseconds;
+    EXPECT_EQ(shared, whole);
+  }
+  // The roofline is the larger of its two sides.
+  EXPECT_EQ(hp::vector_time(die, bytes, 0, 24), hp::vector_time(die, bytes, 24));
+  EXPECT_EQ(hp::vector_time(die, 0, 22'000'000, 1).picoseconds, 48 * hp::microsecond);
+}
+
+TEST(Device, CopiesPayLatencyAndTheSlowerEnd) {
+  const hp::memory_tier& fast = die.tier[hp::tier_index(die, hp::hbm)];
+  const hp::memory_tier& pool = die.tier[hp::tier_index(die, hp::dram)];
+  EXPECT_EQ(hp::copy_time(pool, 151 * hp::megabyte).picoseconds, hp::millisecond + hp::microsecond);
+  EXPECT_EQ(hp::copy_time(pool, fast, hp::MiB), hp::copy_time(pool, hp::MiB));
+  EXPECT_EQ(hp::copy_time(fast, pool, hp::MiB), hp::copy_time(pool, hp::MiB));
+  EXPECT_EQ(hp::copy_time(pool, 0).picoseconds, 0);
+  EXPECT_EQ(hp::copy_time(pool, -1).code, hp::cost_code::amount_is_negative);
+  EXPECT_EQ(hp::tier_index(die, hp::memory_kind::storage), -1);
+}
+
+TEST(Device, RefusesWorkOutsideTheDomain) {
+  hp::device_value without_peaks;
+  without_peaks.aic = 1;
+  EXPECT_EQ(hp::matmul_time(die, -1, 1, 1, die.gmm_warm).code, hp::cost_code::amount_is_negative);
+  EXPECT_EQ(hp::matmul_time(die, 1, 1, 1, die.gmm_warm, 0).code, hp::cost_code::count_is_not_positive);
+  EXPECT_EQ(hp::matmul_time(die, 1, 1, 1, die.gmm_warm, 25).code, hp::cost_code::count_exceeds_the_device);
+  EXPECT_EQ(hp::matmul_time(die, 1, 1, 1, {0}).code, hp::cost_code::efficiency_is_not_in_0_to_1);
+  EXPECT_EQ(hp::matmul_time(die, INT64_MAX, 2, 1, die.gmm_warm).code, hp::cost_code::overflow);
+  EXPECT_EQ(hp::matmul_time(without_peaks, 1, 1, 1, die.gmm_warm).code, hp::cost_code::rate_is_not_positive);
+  EXPECT_EQ(hp::vector_time(die, 1, 0).code, hp::cost_code::count_is_not_positive);
+  EXPECT_EQ(hp::vector_time(die, 1, 49).code, hp::cost_code::count_exceeds_the_device);
+}
+
+TEST(Device, CheckNamesTheFault) {
+  EXPECT_EQ(hp::check(die), hp::device_status{});
+  hp::device_value d = die;
+  d.aiv = 0;
+  EXPECT_EQ(hp::check(d).code, hp::device_code::has_no_core);
+  d = die;
+  d.tier_count = 0;
+  EXPECT_EQ(hp::check(d).code, hp::device_code::tier_count_is_out_of_range);
+  d = die;
+  d.tier[1].bandwidth = 0;
+  EXPECT_EQ(hp::check(d), (hp::device_status{hp::device_code::tier_is_not_valid, 1}));
+  d = die;
+  d.tier[1].bandwidth = d.tier[0].bandwidth + 1;  // slower tiers come later
+  EXPECT_EQ(hp::check(d), (hp::device_status{hp::device_code::tier_is_not_valid, 1}));
+  d = die;
+  d.gmm_warm = {1'000'001};
+  EXPECT_EQ(hp::check(d).code, hp::device_code::efficiency_is_not_in_0_to_1);
+  d = die;
+  d.task_overhead = -1;
+  EXPECT_EQ(hp::check(d).code, hp::device_code::latency_is_negative);
+}
+
+}  // namespace
