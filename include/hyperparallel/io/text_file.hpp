@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Reading a whole file, with an answer for everything a path can turn out to be: missing, a directory, not readable,
+// empty where there must be something, endless.
+//
+// Law: the result holds every byte of the file in order, or an io_error says on one line why not. Pipes and terminals are
+// read to their end like files.
+
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <hyperparallel/io/io_error.hpp>
+
+namespace hyperparallel {
+
+enum class empty_file : unsigned char { allowed, refused };
+
+struct read_options {
+  empty_file empty = empty_file::allowed;
+  std::int64_t largest = std::int64_t{1} << 30;  ///< bytes; a longer file is refused, so that an endless one ends
+};
+
+namespace detail {
+
+/// A descriptor that closes itself.
+struct open_file {
+  int number;
+  ~open_file() { ::close(number); }
+};
+
+/// Bytes asked of the operating system in one call.
+inline constexpr std::int64_t read_step = std::int64_t{1} << 16;
+
+}  // namespace detail
+
+/// All bytes of `path`. Throws io_error when the file cannot be opened or read, is a directory, is larger than
+/// `options.largest`, or is empty where that is refused. O(bytes).
+inline std::vector<unsigned char> read_bytes(const std::string& path, const read_options& options = {}) {
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (number < 0) throw io_error("read", path, errno);
+  const detail::open_file file{number};
+  std::vector<unsigned char> bytes;
+  std::int64_t size = 0;
+  for (;;) {
+    bytes.resize(static_cast<std::size_t>(size + detail::read_step));
+    const ssize_t got = ::read(file.number, bytes.data() + size, static_cast<std::size_t>(detail::read_step));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw io_error("read", path, errno);
+    if (got == 0) break;
+    size += got;
+    if (size > options.largest)
+      throw io_error("read", path, "the file is larger than " + std::to_string(options.largest) + " bytes");
+  }
+  if (size == 0 && options.empty == empty_file::refused) throw io_error("read", path, "the file is empty");
+  bytes.resize(static_cast<std::size_t>(size));
+  return bytes;
+}
+
+}  // namespace hyperparallel

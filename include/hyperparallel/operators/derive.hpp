@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// `result_layout<ops::matmul, A, B>`: the layout of an operator's result as a type.
+//
+//   using h = hp::result_layout<hp::ops::matmul, hp::layout<mesh, "dp", hp::none>, hp::layout<mesh, hp::none, "tp">>;
+//   static_assert(std::is_same_v<h, hp::layout<mesh, "dp", "tp">>);
+//
+// Law: the type is the canonical one of the value that `propagate` derives. A refusal is one error line that names the
+// operator, operand, dim and axis.
+
+#include <hyperparallel/layout/layout.hpp>
+#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/propagate.hpp>
+
+namespace hyperparallel {
+
+/// In an error line: which operand, from 0.
+template <int>
+struct operand {};
+/// In an error line: how many operands.
+template <int>
+struct operands {};
+
+namespace rejected {
+template <class Operator, rule_code>
+struct factor_rule_is_not_valid;
+template <class Operator, class Given, class Expected>
+struct operand_count_differs_from_rule;
+template <class Operator, class Operand, class Given, class Expected>
+struct operand_rank_differs_from_rule;
+template <class Operator, class Operand>
+struct operands_are_on_different_meshes;
+template <class Operator, class Operand, class Dim, class Alias>
+struct operands_disagree;
+template <class Operator, class Operand, class Dim, class Alias>
+struct axis_shards_two_factors;
+template <class Operator, class Operand, class Dim, class Alias>
+struct dim_must_be_whole;
+template <class Operator, class Operand, class Alias>
+struct partial_operand_is_refused;
+template <class Operator, class Operand, class Alias>
+struct partial_axis_is_used_by_another_operand;
+template <class Operator, class Operand, class Alias>
+struct partial_operand_stands_alone;
+template <class Operator, class Operand, class Dim>
+struct result_layout_has_no_type;
+}  // namespace rejected
+
+namespace detail {
+
+template <class A, class B>
+inline constexpr bool same_type = false;
+template <class A>
+inline constexpr bool same_type<A, A> = true;
+
+template <class Operator>
+inline constexpr rule_code validity = check_rule(Operator::rule).code;
+
+/// The derivation as a traits type. Different mesh types are different meshes, even of equal sizes.
+template <class Operator, class First, class... Rest>
+struct derived {
+  using mesh = typename First::mesh;
+  static constexpr propagation_result evaluate() {
+    const layout_value* const operand[] = {&First::value, &Rest::value...};
+    const bool same_mesh[] = {true, same_type<mesh, typename Rest::mesh>...};
+    for (int o = 1; o <= static_cast<int>(sizeof...(Rest)); ++o)
+      if (!same_mesh[o])
+        return {{propagation_code::operands_are_on_different_meshes, o, 0, 0}, replicated(First::value.mesh, 0)};
+    if (validity<Operator> != rule_code::ok) return {{}, replicated(First::value.mesh, 0)};
+    propagation_result r = propagate(Operator::rule, operand, 1 + static_cast<int>(sizeof...(Rest)));
+    r.layout.mesh = First::value.mesh;
+    return r;
+  }
+  static constexpr propagation_result result = evaluate();
+  static constexpr bool ok = validity<Operator> == rule_code::ok && result.status.code == propagation_code::ok;
+};
+
+template <propagation_code Code, class Operator, class Derived>
+struct derivation_verdict {
+  // The façade shows whole axes of at most max_axes, so sub-axes and too many cuts can not come here from spelled
+  // layouts.
+  using type = rejected::result_layout_has_no_type<Operator, operand<Derived::result.status.operand>,
+                                                   dim<Derived::result.status.dim>>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::ok, Operator, Derived> {
+  using type = accepted;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::operand_count_differs_from_rule, Operator, Derived> {
+  using type = rejected::operand_count_differs_from_rule<Operator, operands<Derived::result.status.operand>,
+                                                         operands<Operator::rule.operand_count>>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::operand_rank_differs_from_rule, Operator, Derived> {
+  static constexpr int index = Derived::result.status.operand;
+  using type =
+      rejected::operand_rank_differs_from_rule<Operator, operand<index>, map_entries<Derived::result.status.dim>,
+                                               tensor_dims<Operator::rule.operand[index].rank>>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::operands_are_on_different_meshes, Operator, Derived> {
+  using type = rejected::operands_are_on_different_meshes<Operator, operand<Derived::result.status.operand>>;
+};
+
+/// Complaints about one axis along one dim, and about one axis along which an operand is partial.
+template <template <class, class, class, class> class Rejected, class Operator, class Derived>
+using blamed_dim =
+    Rejected<Operator, operand<Derived::result.status.operand>, dim<Derived::result.status.dim>,
+             spelled<alias, typename blamed_axis<typename Derived::mesh>::template of<Derived::result.status.axis>>>;
+template <template <class, class, class> class Rejected, class Operator, class Derived>
+using blamed_partial =
+    Rejected<Operator, operand<Derived::result.status.operand>,
+             spelled<alias, typename blamed_axis<typename Derived::mesh>::template of<Derived::result.status.axis>>>;
+
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::operands_disagree, Operator, Derived> {
+  using type = blamed_dim<rejected::operands_disagree, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::axis_shards_two_factors, Operator, Derived> {
+  using type = blamed_dim<rejected::axis_shards_two_factors, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::dim_must_be_whole, Operator, Derived> {
+  using type = blamed_dim<rejected::dim_must_be_whole, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::partial_operand_is_refused, Operator, Derived> {
+  using type = blamed_partial<rejected::partial_operand_is_refused, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::partial_axis_is_used_by_another_operand, Operator, Derived> {
+  using type = blamed_partial<rejected::partial_axis_is_used_by_another_operand, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::partial_operand_stands_alone, Operator, Derived> {
+  using type = blamed_partial<rejected::partial_operand_stands_alone, Operator, Derived>;
+};
+
+template <rule_code Validity, class Operator, class Derived>
+struct operator_verdict {
+  using type = rejected::factor_rule_is_not_valid<Operator, Validity>;
+};
+template <class Operator, class Derived>
+struct operator_verdict<rule_code::ok, Operator, Derived> {
+  using type = typename derivation_verdict<Derived::result.status.code, Operator, Derived>::type;
+};
+
+/// Picks the canonical type. A refused derivation still gets one, unsharded, so no error cascades.
+template <class Operator, class... Layouts>
+struct result_selector {
+  using derivation = derived<Operator, Layouts...>;
+  static_assert(insist<typename operator_verdict<validity<Operator>, Operator, derivation>::type>::met);
+  using type = typename canonical<typename derivation::mesh, derivation,
+                                  typename make_indices<derivation::result.layout.rank>::type>::type;
+};
+
+}  // namespace detail
+
+/// The layout of the result of `Operator` on operands placed by `Layouts`, in the rule's order.
+template <operator_type Operator, layout_type First, layout_type... Rest>
+using result_layout = typename detail::result_selector<Operator, First, Rest...>::type;
+
+/// Whether `result_layout<Operator, Layouts…>` would be accepted; silent when not.
+template <class Operator, class First, class... Rest>
+concept accepts = operator_type<Operator> && layout_type<First> && (layout_type<Rest> && ...) &&
+                  detail::derived<Operator, First, Rest...>::ok;
+
+}  // namespace hyperparallel

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Floor 8: everything that runs, except optional back ends (runtime/eigen_kernels.hpp).
+
+#include <hyperparallel/runtime/arena.hpp>
+#include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/runtime/executor.hpp>
+#include <hyperparallel/runtime/kernels/accumulate.hpp>
+#include <hyperparallel/runtime/kernels/gemm.hpp>
+#include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/runtime/kernels/router.hpp>
+#include <hyperparallel/runtime/kernels/rows.hpp>
+#include <hyperparallel/runtime/kernels/swiglu.hpp>
+#include <hyperparallel/runtime/kernels/top_k.hpp>
+#include <hyperparallel/runtime/moe_kernels.hpp>
+#include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/runtime/one_sided.hpp>
+#include <hyperparallel/runtime/world.hpp>

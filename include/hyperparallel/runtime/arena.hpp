@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The memory of the simulated ranks: one arena per rank and memory tier, addressed by byte offset.
+//
+// An arena is one 64-byte aligned block that reads as zero until it is written; the operating system hands its pages
+// out on first use, so a large tier costs nothing while it is empty. Offsets come from a plan; the arena only guards
+// them. Law: high water = the highest address ever placed, so it never falls and never exceeds the arena's bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/taskflow/task.hpp>
+
+namespace hyperparallel {
+
+/// Something did not fit into an arena. `bytes_free` counts from the asked offset to the arena's end, never negative.
+struct arena_error : std::runtime_error {
+  int rank;
+  int tier;
+  std::int64_t bytes_asked;
+  std::int64_t bytes_free;
+
+  arena_error(int rank_, int tier_, std::int64_t offset, std::int64_t asked, std::int64_t free_)
+      : std::runtime_error("arena of rank " + std::to_string(rank_) + ", tier " + std::to_string(tier_) + ": " +
+                           std::to_string(asked) + " bytes asked at offset " + std::to_string(offset) + ", " +
+                           std::to_string(free_) + " bytes free"),
+        rank(rank_),
+        tier(tier_),
+        bytes_asked(asked),
+        bytes_free(free_) {}
+};
+
+/// One block of bytes. Movable, so addresses stay valid when the set that holds it moves.
+class arena {
+ public:
+  static constexpr std::int64_t alignment = 64;
+
+  arena() = default;
+
+  /// Domain: bytes ≥ 0. Throws std::bad_alloc when the system refuses.
+  explicit arena(std::int64_t bytes) : bytes_(bytes) {
+    if (bytes < 0 || bytes > PTRDIFF_MAX - alignment) throw std::bad_alloc{};
+    const std::size_t size = static_cast<std::size_t>(bytes);
+    constexpr std::size_t align = static_cast<std::size_t>(alignment);
+    block_ = static_cast<std::byte*>(std::calloc(size + align, 1));
+    if (block_ == nullptr) throw std::bad_alloc{};
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(block_) % align;
+    base_ = block_ + (align - past) % align;
+  }
+
+  arena(arena&& other) noexcept { swap(other); }
+  arena& operator=(arena&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~arena() { std::free(block_); }
+
+  std::byte* data() const { return base_; }
+  std::int64_t bytes() const { return bytes_; }
+  std::int64_t high_water() const { return high_water_; }
+
+  /// Bytes left when [offset, offset + bytes) is asked for; -1 when the range lies inside the arena.
+  std::int64_t shortage_free(std::int64_t offset, std::int64_t bytes) const {
+    if (offset >= 0 && bytes >= 0 && offset <= bytes_ && bytes <= bytes_ - offset) return -1;
+    return offset >= 0 && offset < bytes_ ? bytes_ - offset : 0;
+  }
+
+  /// Raises the high-water mark. Domain: the range lies inside the arena.
+  void place(std::int64_t offset, std::int64_t bytes) {
+    if (offset + bytes > high_water_) high_water_ = offset + bytes;
+  }
+
+ private:
+  void swap(arena& other) noexcept {
+    std::swap(block_, other.block_);
+    std::swap(base_, other.base_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(high_water_, other.high_water_);
+  }
+
+  std::byte* block_ = nullptr;
+  std::byte* base_ = nullptr;
+  std::int64_t bytes_ = 0;
+  std::int64_t high_water_ = 0;
+};
+
+/// All arenas of a world. Kernels of any thread may take addresses concurrently; `place` belongs to set-up.
+class arena_set {
+ public:
+  arena_set() = default;
+
+  /// The same tiers on every rank: `tier_bytes[t]` bytes of tier t. Domain: ranks ≥ 0, every size ≥ 0.
+  arena_set(int ranks, std::span<const std::int64_t> tier_bytes)
+      : ranks_(ranks), tiers_(static_cast<int>(tier_bytes.size())) {
+    arenas_.reserve(static_cast<std::size_t>(ranks) * tier_bytes.size());
+    for (int r = 0; r < ranks; ++r)
+      for (const std::int64_t bytes : tier_bytes) arenas_.emplace_back(bytes);
+  }
+
+  int ranks() const { return ranks_; }
+  int tiers() const { return tiers_; }
+  std::int64_t bytes(int rank, int tier) const { return at(rank, tier, 0, 0).bytes(); }
+  std::int64_t high_water(int rank, int tier) const { return at(rank, tier, 0, 0).high_water(); }
+
+  /// First byte of the slot's range. Throws arena_error when the range does not lie inside the arena.
+  std::byte* address(int rank, int tier, std::int64_t offset, std::int64_t bytes = 0) const {
+    return at(rank, tier, offset, bytes).data() + offset;
+  }
+  std::byte* address(const slot& s) const { return address(s.rank, s.tier, s.offset, s.bytes); }
+
+  /// `count` objects of T from `offset`. Domain: offset is a multiple of alignof(T); throws arena_error past the end.
+  template <class T>
+  std::span<T> span(int rank, int tier, std::int64_t offset, std::int64_t count) const {
+    std::byte* const first = address(rank, tier, offset, count * static_cast<std::int64_t>(sizeof(T)));
+    return {reinterpret_cast<T*>(first), static_cast<std::size_t>(count)};
+  }
+  template <class T>
+  std::span<T> span(const slot& s) const {
+    return span<T>(s.rank, s.tier, s.offset, s.bytes / static_cast<std::int64_t>(sizeof(T)));
+  }
+
+  /// Registers a slot: checks its range and raises the high-water mark. Throws arena_error when it does not fit.
+  void place(const slot& s) {
+    arena& a = const_cast<arena&>(at(s.rank, s.tier, s.offset, s.bytes));
+    a.place(s.offset, s.bytes);
+  }
+
+ private:
+  const arena& at(int rank, int tier, std::int64_t offset, std::int64_t bytes) const {
+    if (rank < 0 || rank >= ranks_ || tier < 0 || tier >= tiers_) throw arena_error(rank, tier, offset, bytes, 0);
+    const arena& a = arenas_[static_cast<std::size_t>(rank * tiers_ + tier)];
+    const std::int64_t free_bytes = a.shortage_free(offset, bytes);
+    if (free_bytes >= 0) throw arena_error(rank, tier, offset, bytes, free_bytes);
+    return a;
+  }
+
+  int ranks_ = 0;
+  int tiers_ = 0;
+  std::vector<arena> arenas_;
+};
+
+}  // namespace hyperparallel

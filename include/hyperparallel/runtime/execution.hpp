@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a run is asked for, watched, and how it ended.
+//
+// Law: of all that may end a run early (cancel, a failing task, a failing report, a deadlock) the first one wins, and
+// only its thread writes the details, which the caller reads after every worker has left.
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+
+#include <hyperparallel/runtime/kernel.hpp>
+
+namespace hyperparallel {
+
+enum class run_result { complete, cancelled };
+
+/// Called by worker 0, at most once every `period` milliseconds and once at the end of a run that succeeds.
+/// An exception from it ends the run and reaches the caller as it is.
+struct progress {
+  void (*report)(void* user, std::int64_t finished, std::int64_t total) = nullptr;
+  void* user = nullptr;
+  std::int64_t period = 100;
+
+  /// Nanoseconds between reports; negative when nobody watches.
+  constexpr std::int64_t period_nanoseconds() const {
+    return report == nullptr ? -1 : (period > 1 ? period : 1) * 1'000'000;
+  }
+};
+
+struct executor_options {
+  int threads = 0;  ///< workers at most; 0: as many as the process may use cores
+  bool pin = true;  ///< one core per worker during runs, when there are enough cores
+  int spin = 2000;  ///< pauses before sleeping; used when every worker can have a core
+  program_names names{};
+};
+
+namespace detail {
+
+enum class run_end : int { running, cancelled, task_failed, progress_failed, deadlocked };
+
+/// Shared by the workers of one run. `record` and `wait` are places in the bound plan.
+struct run_ending {
+  std::atomic<run_end> why{run_end::cancelled};
+  std::exception_ptr error;
+  int record = -1;
+  int wait = -1;
+
+  void restart() {
+    error = nullptr;
+    record = -1;
+    wait = -1;
+    why.store(run_end::running, std::memory_order_seq_cst);
+  }
+
+  bool running(std::memory_order order) const { return why.load(order) == run_end::running; }
+
+  /// True for the first caller of a run.
+  bool claim(run_end reason) noexcept {
+    run_end expected = run_end::running;
+    return why.compare_exchange_strong(expected, reason, std::memory_order_seq_cst);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace hyperparallel

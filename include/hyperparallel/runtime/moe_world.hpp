@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A MoE layer that runs: the plan of all ranks, their memory, and the kernels bound to both.
+//
+//   hp::moe_world<> layer(shape, 8, options);
+//   layer.set_router(w); layer.set_expert(0, w1, w2); …
+//   layer.run(tokens, output);
+//
+// Law: the output is bit-equal for every number of devices; nothing runs that the verifier has not proved safe.
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/moe_program.hpp>
+#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/runtime/moe_kernels.hpp>
+#include <hyperparallel/runtime/world.hpp>
+
+namespace hyperparallel {
+
+/// The plan cannot be made, or cannot be proved safe.
+struct plan_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+template <class Profile = no_profile>
+class moe_world {
+ public:
+  /// Plans `layer` over `devices` ranks; tokens and experts must divide. The capacity of a (source, expert) pair is all
+  /// tokens of a rank unless `options.rows_per_pair` says otherwise, so no token is ever dropped.
+  /// Throws plan_error, arena_error, bind_error.
+  moe_world(const moe_layer& layer, int devices, moe_options options, const executor_options& execution = {})
+      : context_(std::make_unique<moe_context>()) {
+    if (devices > max_moe_ranks)
+      throw plan_error(std::to_string(devices) + " devices are more than the " + std::to_string(max_moe_ranks) +
+                       " that one process simulates");
+    options.element_bytes = sizeof(float);
+    if (options.rows_per_pair == 0 && devices > 0) options.rows_per_pair = layer.tokens / devices;
+    const device_value host = generic_device(options);
+    const moe_plan_result made = make_moe_plan(layer, devices, devices, host, expert_all_to_all_fit{}, options);
+    if (made.layer.code != moe_code::ok) throw plan_error(to_text(made.layer.code));
+    if (made.window.code != window_code::ok) throw plan_error(to_text(made.window.code));
+    context_->plan = made.plan;
+    planned_ = std::make_unique<planned_flow>(moe_forward_builder{made.plan}, moe_machine(options, devices),
+                                              schedule_options{options.policy, options.synchronisation});
+    if (planned_->scheduled().code != schedule_code::ok) throw plan_error(to_text(planned_->scheduled().code));
+    const verify_status safe = planned_->verify();
+    if (safe.code != verify_code::ok) throw plan_error("task " + std::to_string(safe.task) + ": " + to_text(safe.code));
+    counting_taskflow sized;
+    lower_moe_forward(made.plan, sized, context_->at);
+    name_slots();
+    world_options where;
+    where.execution = execution;
+    where.execution.names = {moe_operation_names, moe_operation_count, slot_names_.data(),
+                             static_cast<int>(slot_names_.size())};
+    world_ = std::make_unique<basic_world<Profile>>(planned_->flow(), planned_->schedule(), where);
+    context_->slots = planned_->flow().slot;
+    context_->arenas = &world_->arenas();
+    for (int o = 0; o < moe_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());
+  }
+
+  const moe_plan& plan() const { return context_->plan; }
+  const planned_flow& planned() const { return *planned_; }
+  basic_world<Profile>& world() { return *world_; }
+  const basic_world<Profile>& world() const { return *world_; }
+
+  /// hidden × experts, row-major; every rank gets a copy. Throws std::invalid_argument on another size.
+  void set_router(std::span<const float> weight) {
+    const moe_layer& l = plan().layer;
+    require(weight.size(), extent_t{l.hidden} * l.experts, "the router's weight");
+    for (int r = 0; r < plan().ranks; ++r) fill(context_->at[r].router_weight, weight);
+  }
+
+  /// gate|up: hidden × 2 intermediate, down: intermediate × hidden, row-major; into the slow tier of the owner where
+  /// the plan prefetches, else into its fast one. Throws std::out_of_range, std::invalid_argument.
+  void set_expert(int expert, std::span<const float> gate_up, std::span<const float> down) {
+    const moe_plan& p = plan();
+    if (expert < 0 || expert >= p.layer.experts)
+      throw std::out_of_range("expert " + std::to_string(expert) + " of " + std::to_string(p.layer.experts));
+    require(gate_up.size(), gate_up_elements(p.layer), "a gate-up weight");
+    require(down.size(), down_elements(p.layer), "a down weight");
+    const moe_rank_layout& a = context_->at[expert % p.devices];
+    const int local = expert / p.devices;
+    fill((p.weights.windowed ? a.gate_up_source : a.gate_up_weight) + local, gate_up);
+    fill((p.weights.windowed ? a.down_source : a.down_weight) + local, down);
+  }
+
+  /// One forward step over the first rows of `tokens` (at most layer.tokens, hidden each); `output` gets as many rows.
+  /// Throws what the executor throws; the world can then run again.
+  run_result run(std::span<const float> tokens, std::span<float> output, const progress& watch = {}) {
+    const moe_plan& p = plan();
+    const std::size_t h = static_cast<std::size_t>(p.layer.hidden);
+    if (tokens.size() % h != 0 || tokens.size() > h * static_cast<std::size_t>(p.layer.tokens))
+      throw std::invalid_argument("a step takes at most " + std::to_string(p.layer.tokens) + " tokens of " +
+                                  std::to_string(h) + " numbers, not " + std::to_string(tokens.size()) + " numbers");
+    require(output.size(), static_cast<extent_t>(tokens.size()), "the output");
+    context_->valid_tokens = static_cast<int>(tokens.size() / h);
+    const std::size_t share = h * static_cast<std::size_t>(local_tokens(p));
+    for (int r = 0; r < p.ranks; ++r) fill(context_->at[r].tokens, part(tokens, share, r));
+    const run_result result = world_->run(watch);
+    for (int r = 0; r < p.ranks && result == run_result::complete; ++r) {
+      const std::span<float> to = part(output, share, r);
+      std::copy_n(world_->template data<float>(context_->at[r].output).data(), to.size(), to.data());
+    }
+    return result;
+  }
+
+  /// Rows that `rank` received for its experts in the last run: the load that the router made.
+  int received_rows(int rank) const {
+    int rows = 0;
+    for (int b = 0; b < blocks_per_rank(plan()); ++b)
+      rows += *world_->template data<int>(context_->at[rank].received + b).data();
+    return rows;
+  }
+
+ private:
+  /// Prices only order the queues of a host run; cores stand for threads.
+  static device_value generic_device(const moe_options& options) {
+    device_value d = generic_host::device;
+    d.aic = std::max(d.aic, options.matrix_queues);
+    d.aiv = std::max(d.aiv, options.vector_queues);
+    return d;
+  }
+
+  static void require(std::size_t given, extent_t wanted, const char* what) {
+    if (given != static_cast<std::size_t>(wanted))
+      throw std::invalid_argument(std::string(what) + " has " + std::to_string(given) + " numbers, not " +
+                                  std::to_string(wanted));
+  }
+
+  void fill(int slot, std::span<const float> from) {
+    std::copy(from.begin(), from.end(), world_->template data<float>(slot).begin());
+  }
+
+  template <class T>
+  static std::span<T> part(std::span<T> whole, std::size_t share, int rank) {
+    const std::size_t begin = std::min(whole.size(), share * static_cast<std::size_t>(rank));
+    return whole.subspan(begin, std::min(share, whole.size() - begin));
+  }
+
+  void name_slots() {
+    const moe_plan& p = plan();
+    names_.assign(static_cast<std::size_t>(planned_->flow().size.slots), {});
+    for (int r = 0; r < p.ranks; ++r) {
+      const moe_rank_layout& a = context_->at[r];
+      const auto name = [&](int first, int count, const char* text, bool numbered) {
+        for (int i = 0; i < count; ++i)
+          names_[static_cast<std::size_t>(first + i)] =
+              numbered ? std::string(text) + "[" + std::to_string(i) + "]" : text;
+      };
+      const int blocks = blocks_per_rank(p), experts = local_experts(p);
+      const int held = p.weights.windowed ? p.weights.buffers : experts;
+      name(a.tokens, 1, "tokens", false);
+      name(a.scores, 1, "scores", false);
+      name(a.routes, 1, "routes", false);
+      name(a.received, blocks, "received", true);
+      name(a.gate_up, blocks, "gate_up", true);
+      name(a.act, blocks, "act", true);
+      name(a.result, blocks, "result", true);
+      name(a.returns, experts, "returns", true);
+      name(a.output, 1, "output", false);
+      name(a.router_weight, 1, "router weight", false);
+      name(a.gate_up_weight, held, "W1 in HBM", true);
+      name(a.down_weight, held, "W2 in HBM", true);
+      if (!p.weights.windowed) continue;
+      name(a.gate_up_source, experts, "W1 in DRAM", true);
+      name(a.down_source, experts, "W2 in DRAM", true);
+    }
+    for (const std::string& n : names_) slot_names_.push_back(n.c_str());
+  }
+
+  std::unique_ptr<moe_context> context_;  ///< kernels keep its address
+  std::unique_ptr<planned_flow> planned_;
+  std::vector<std::string> names_;
+  std::vector<const char*> slot_names_;
+  std::unique_ptr<basic_world<Profile>> world_;
+};
+
+}  // namespace hyperparallel

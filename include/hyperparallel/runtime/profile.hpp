@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Profiling as a policy of the executor: nothing at all, or the start and end of every task.
+//
+// Law: `no_profile` leaves no instruction in the executor. `record_profile` allocates when the plan is bound, writes
+// each record by the one worker that runs the task, and is read after the run; times are nanoseconds since the run
+// began.
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace hyperparallel {
+
+struct no_profile {
+  static constexpr bool enabled = false;
+};
+
+/// A task that the run never reached has worker -1.
+struct task_record {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  int worker = -1;
+};
+
+struct record_profile {
+  static constexpr bool enabled = true;
+  std::vector<task_record> task;  ///< by task number
+  std::chrono::steady_clock::time_point origin{};
+
+  void size_for(int tasks) { task.resize(static_cast<std::size_t>(tasks)); }
+
+  void restart() {
+    for (task_record& r : task) r = {};
+    origin = std::chrono::steady_clock::now();
+  }
+
+  std::int64_t now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - origin).count();
+  }
+
+  void began(int number, int worker) {
+    task_record& r = task[static_cast<std::size_t>(number)];
+    r.worker = worker;
+    r.start = now();
+  }
+
+  void ended(int number) { task[static_cast<std::size_t>(number)].end = now(); }
+};
+
+}  // namespace hyperparallel

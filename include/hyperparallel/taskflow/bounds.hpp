@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What no schedule of a flow on a machine can beat, and the certificate that holds a plan against it.
+//
+//   critical path           longest chain of durations and synchronisation hops, on unlimited queues
+//   work of a pool          sum of its durations / its queues
+//   head + work + tail      a pool idles until its earliest possible start and is done before its latest possible end:
+//   the
+//                           bound that sees a pipeline's fill and drain
+//
+// Law: bound <= makespan of every schedule under the same synchronisation. For a link pool the durations are bytes /
+// bandwidth.
+
+#include <cstdint>
+
+#include <hyperparallel/taskflow/upward_rank.hpp>
+
+namespace hyperparallel {
+
+/// Picoseconds. `rank` and `kind` name the pool of the head + work + tail bound.
+struct makespan_bound {
+  std::int64_t value = 0;
+  std::int64_t critical_path = 0;
+  std::int64_t work = 0;
+  std::int64_t head_work_tail = 0;
+  int rank = -1;
+  resource kind = resource::aic;
+  friend constexpr bool operator==(const makespan_bound&, const makespan_bound&) = default;
+};
+
+struct makespan_certificate {
+  std::int64_t makespan = 0, bound = 0;
+  /// makespan / bound in 1/10 000, rounded up; 10 000 is optimal.
+  constexpr std::int64_t ratio() const {
+    return bound == 0 ? 10000 : makespan / bound * 10000 + (makespan % bound * 10000 + bound - 1) / bound;
+  }
+  friend constexpr bool operator==(const makespan_certificate&, const makespan_certificate&) = default;
+};
+
+/// Domain: a flow that `check_flow` accepts, on a machine that has a queue for each of its tasks. `x` is left with the
+/// ranks. Complexity: O(tasks + waits + signals + queues). Source: critical path and work bounds of list scheduling
+/// (Graham 1969), per pool with release and delivery times.
+template <class Flow, class Scratch>
+constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& machine, std::int64_t synchronisation,
+                                        Scratch& x) {
+  makespan_bound b;
+  b.critical_path = upward_ranks(f, synchronisation, x);
+  detail::clear_events(f, x);
+  const int per_rank = queues_per_rank(machine), queues = queue_count(machine);
+  int class_begin[resource_count] = {};
+  for (int r = 0; r < resource_count; ++r) class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
+  for (int q = 0; q < queues; ++q) {
+    x.queue_free[q] = 0;
+    x.pool_head[q] = x.pool_tail[q] = b.critical_path;
+  }
+  for (int t = 0; t < f.size.tasks; ++t) {
+    std::int64_t head = 0;
+    for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
+      const int e = f.wait[w].event;
+      const std::int64_t ready =
+          synchronisation +
+          (x.prefix_begin[e] < 0 ? x.event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      if (head < ready) head = ready;
+    }
+    const std::int64_t end = head + f.task[t].duration;
+    for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
+      const int e = f.signal[g];
+      if (x.event_time[e] < end) x.event_time[e] = end;
+      if (x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
+    }
+    if (f.task[t].duration == 0) continue;
+    const int pool = f.task[t].rank * per_rank + class_begin[static_cast<int>(f.task[t].kind)];
+    const std::int64_t tail = x.rank[t] - f.task[t].duration;
+    x.queue_free[pool] += f.task[t].duration;
+    if (x.pool_head[pool] > head) x.pool_head[pool] = head;
+    if (x.pool_tail[pool] > tail) x.pool_tail[pool] = tail;
+  }
+  b.value = b.critical_path;
+  for (int rank = 0; rank < machine.ranks; ++rank)
+    for (int r = 0; r < resource_count; ++r) {
+      const int pool = rank * per_rank + class_begin[r], units = machine.queues[r];
+      if (units <= 0 || x.queue_free[pool] == 0) continue;
+      const std::int64_t work = (x.queue_free[pool] + units - 1) / units;
+      const std::int64_t all = x.pool_head[pool] + work + x.pool_tail[pool];
+      if (b.work < work) b.work = work;
+      if (b.head_work_tail >= all) continue;
+      b.head_work_tail = all;
+      b.rank = rank;
+      b.kind = static_cast<resource>(r);
+      if (b.value < all) b.value = all;
+    }
+  return b;
+}
+
+}  // namespace hyperparallel

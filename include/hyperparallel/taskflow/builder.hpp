@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Writing a taskflow: events and slots first, then tasks in reference order, each with its waits, signals, accesses.
+//
+// Every function works on any storage, so one builder is run twice: once on `counting_taskflow` to size, once to fill.
+// Law: measure(build) == the size of the flow that the same `build` fills.
+
+#include <hyperparallel/taskflow/storage.hpp>
+
+namespace hyperparallel {
+
+/// Adds an event that lives on `rank`; returns its number.
+template <class Flow>
+constexpr int add_event(Flow& f, int rank) {
+  const int e = f.size.events++;
+  if constexpr (Flow::stores) f.event[e] = {rank, 0};
+  return e;
+}
+
+/// Adds a slot of `bytes` at `offset` of `tier` on `rank`; returns its number.
+template <class Flow>
+constexpr int add_slot(Flow& f, int rank, int tier, std::int64_t offset, std::int64_t bytes) {
+  const int s = f.size.slots++;
+  if constexpr (Flow::stores) f.slot[s] = {rank, tier, offset, bytes};
+  return s;
+}
+
+/// Adds a task of `duration` picoseconds; the add_wait, add_signal and add_access that follow belong to it.
+template <class Flow>
+constexpr int add_task(Flow& f, resource kind, int rank, std::int64_t duration, int operation, int item) {
+  const int t = f.size.tasks++;
+  if constexpr (Flow::stores)
+    f.task[t] = {kind,           rank,           duration,         operation,        item,
+                 f.size.waits,   f.size.waits,   f.size.signals,   f.size.signals,   f.size.accesses,
+                 f.size.accesses};
+  return t;
+}
+
+/// The last task waits until `event` has counted `threshold` signals; `all_signals` stands for the total, set by `seal`.
+template <class Flow>
+constexpr void add_wait(Flow& f, int event, int threshold = all_signals) {
+  const int w = f.size.waits++;
+  if constexpr (Flow::stores) {
+    f.wait[w] = {event, threshold};
+    f.task[f.size.tasks - 1].wait_end = w + 1;
+  }
+}
+
+/// The last task signals `event` when it ends.
+template <class Flow>
+constexpr void add_signal(Flow& f, int event) {
+  const int s = f.size.signals++;
+  if constexpr (Flow::stores) {
+    f.signal[s] = event;
+    f.event[event].signals++;
+    f.task[f.size.tasks - 1].signal_end = s + 1;
+  }
+}
+
+/// The last task reads or writes [begin, end) of `slot`.
+template <class Flow>
+constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mode) {
+  const int a = f.size.accesses++;
+  if constexpr (Flow::stores) {
+    f.access[a] = {slot, begin, end, mode};
+    f.task[f.size.tasks - 1].access_end = a + 1;
+  }
+}
+
+/// Replaces every `all_signals` threshold by the event's total. Call once, after the last task.
+template <class Flow>
+constexpr void seal(Flow& f) {
+  if constexpr (Flow::stores)
+    for (int w = 0; w < f.size.waits; ++w)
+      if (f.wait[w].threshold == all_signals) f.wait[w].threshold = f.event[f.wait[w].event].signals;
+}
+
+/// The sizing pass: runs `build` on a storage that only counts.
+template <class Build>
+constexpr taskflow_size measure(const Build& build) {
+  counting_taskflow f;
+  build(f);
+  return f.size;
+}
+
+/// The filling pass for constant evaluation; `Size` must be `measure(build)`.
+template <taskflow_size Size, class Build>
+constexpr fixed_taskflow<Size> build_fixed(const Build& build) {
+  fixed_taskflow<Size> f;
+  build(f);
+  seal(f);
+  return f;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The exact checker: safe or not, with neither false acceptance nor false refusal. For run time and tests; `verify` is
+// the fast proof.
+//
+// Counters are monotone and waits do not consume, so what can run can still run later: one greedy run reaches
+// everything that any interleaving reaches. Hence (1) all tasks complete in every interleaving iff one greedy run
+// completes; (2) "a has ended before b begins" in every interleaving iff a greedy run that withholds a cannot reach b.
+// It reads queues only, never `order`, and derives all conflicting pairs itself from the accesses.
+
+#include <cstdint>
+
+#include <hyperparallel/taskflow/scratch.hpp>
+#include <hyperparallel/taskflow/storage.hpp>
+
+namespace hyperparallel {
+
+enum class exact_code : unsigned char {
+  safe,
+  not_run_exactly_once,
+  queue_of_another_class_or_rank,
+  never_completes,
+  conflict_is_not_ordered
+};
+
+/// `task` never begins, or begins although the earlier `other` has not ended; `event` or `slot` says on what.
+struct exact_status {
+  exact_code code = exact_code::safe;
+  int task = -1, other = -1, event = -1, slot = -1;
+  friend constexpr bool operator==(const exact_status&, const exact_status&) = default;
+};
+
+constexpr const char* to_text(exact_code c) {
+  switch (c) {
+    case exact_code::safe:
+      return "safe";
+    case exact_code::not_run_exactly_once:
+      return "a task is not in exactly one place of one queue";
+    case exact_code::queue_of_another_class_or_rank:
+      return "a task sits in a queue of another class or rank";
+    case exact_code::never_completes:
+      return "a task never begins";
+    case exact_code::conflict_is_not_ordered:
+      return "two conflicting uses of a slot can meet or swap";
+  }
+  return "unknown";
+}
+
+template <int Tasks, int Events, int Accesses, int Slots, int Queues>
+struct exact_scratch {
+  scratch_array<int, Queues> next = {};           ///< queue -> place of its next task in queue_task
+  scratch_array<int, Queues> blocked_after = {};  ///< chain of the queues that wait for one event
+  scratch_array<int, Queues> ready = {};          ///< stack of queues to look at
+  scratch_array<int, Events> count = {};
+  scratch_array<int, Events> blocked = {};  ///< event -> first queue that waits for it, -1
+  scratch_array<bool, Tasks> begun = {};
+  scratch_array<int, Slots> slot_begin = {};  ///< accesses by slot, in reference order
+  scratch_array<int, Slots> slot_end = {};
+  scratch_array<int, Accesses> slot_access = {};
+  scratch_array<int, Accesses> owner = {};  ///< access -> task
+  scratch_array<int, Accesses> place = {};  ///< access -> its index in slot_access
+};
+
+template <taskflow_size Size, int Queues>
+using fixed_exact_scratch = exact_scratch<Size.tasks, Size.events, Size.accesses, Size.slots, Queues>;
+using dynamic_exact_scratch =
+    exact_scratch<run_time_count, run_time_count, run_time_count, run_time_count, run_time_count>;
+
+/// Runs every queue as far as it goes without ever executing `withheld` (-1: none). `x.begun[t]` tells which tasks can
+/// begin, the withheld one included. Returns how many ran; `run(t)` is called for each, in an order that queues and
+/// waits respect. Complexity: O(tasks + waits + signals), plus one look per signal at each queue that waits for the
+/// event.
+template <class Flow, class Schedule, class Scratch, class Run>
+constexpr int run_greedily(const Flow& f, const Schedule& s, int withheld, Scratch& x, const Run& run) {
+  const int queues = queue_count(s.machine);
+  for (int e = 0; e < f.size.events; ++e) {
+    x.count[e] = 0;
+    x.blocked[e] = -1;
+  }
+  for (int t = 0; t < f.size.tasks; ++t) x.begun[t] = false;
+  int waiting = 0, ran = 0;
+  for (int q = queues - 1; q >= 0; --q) {
+    x.next[q] = s.queue_begin[q];
+    x.ready[waiting++] = q;
+  }
+  while (waiting > 0) {
+    const int q = x.ready[--waiting];
+    while (x.next[q] < s.queue_begin[q + 1]) {
+      const int t = s.queue_task[x.next[q]];
+      int missing = -1;
+      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end && missing < 0; ++w)
+        if (x.count[f.wait[w].event] < f.wait[w].threshold) missing = f.wait[w].event;
+      if (missing >= 0) {
+        x.blocked_after[q] = x.blocked[missing];
+        x.blocked[missing] = q;
+        break;
+      }
+      x.begun[t] = true;
+      if (t == withheld) break;
+      ++x.next[q];
+      ++ran;
+      run(t);
+      for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
+        const int e = f.signal[g];
+        ++x.count[e];
+        for (int b = x.blocked[e]; b >= 0; b = x.blocked_after[b]) x.ready[waiting++] = b;
+        x.blocked[e] = -1;
+      }
+    }
+  }
+  return ran;
+}
+
+/// Fills `s.order` from the queues, for plans whose queues were written by hand. False if they cannot all run.
+template <class Flow, class Schedule, class Scratch>
+constexpr bool derive_order(const Flow& f, Schedule& s, Scratch& x) {
+  int position = 0;
+  return run_greedily(f, s, -1, x, [&](int t) { s.order[position++] = t; }) == f.size.tasks;
+}
+
+namespace detail {
+
+/// Every task in exactly one place, in a queue of its class and rank.
+template <class Flow, class Schedule, class Scratch>
+constexpr exact_status check_placement(const Flow& f, const Schedule& s, Scratch& x) {
+  for (int t = 0; t < f.size.tasks; ++t) x.begun[t] = false;
+  const int queues = queue_count(s.machine);
+  for (int q = 0; q < queues; ++q)
+    for (int i = s.queue_begin[q]; i < s.queue_begin[q + 1]; ++i) {
+      const int t = s.queue_task[i];
+      if (t < 0 || t >= f.size.tasks || x.begun[t]) return {exact_code::not_run_exactly_once, t};
+      x.begun[t] = true;
+      const int first = first_queue(s.machine, f.task[t].rank, f.task[t].kind);
+      if (q < first || q >= first + s.machine.queues[static_cast<int>(f.task[t].kind)])
+        return {exact_code::queue_of_another_class_or_rank, t};
+    }
+  for (int t = 0; t < f.size.tasks; ++t)
+    if (!x.begun[t]) return {exact_code::not_run_exactly_once, t};
+  return {};
+}
+
+/// Accesses by slot in reference order: slot_access[slot_begin .. slot_end), with owner and place.
+template <class Flow, class Scratch>
+constexpr void group_accesses(const Flow& f, Scratch& x) {
+  for (int i = 0; i < f.size.slots; ++i) x.slot_end[i] = 0;
+  for (int t = 0; t < f.size.tasks; ++t)
+    for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) ++x.slot_end[f.access[a].slot];
+  int begin = 0;
+  for (int i = 0; i < f.size.slots; ++i) {
+    const int members = x.slot_end[i];
+    x.slot_begin[i] = x.slot_end[i] = begin;
+    begin += members;
+  }
+  for (int t = 0; t < f.size.tasks; ++t)
+    for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) {
+      x.owner[a] = t;
+      x.place[a] = x.slot_end[f.access[a].slot]++;
+      x.slot_access[x.place[a]] = a;
+    }
+}
+
+/// Whether two accesses of one slot conflict: they overlap and one of them writes.
+constexpr bool conflict(const access& a, const access& b) {
+  return (a.mode == access_mode::write || b.mode == access_mode::write) && a.begin < b.end && b.begin < a.end &&
+         a.begin < a.end && b.begin < b.end;
+}
+
+}  // namespace detail
+
+/// Domain: indices inside the arrays, slots disjoint (`check_flow`). Complexity: O((tasks + waits + signals) · tasks
+/// with conflicts
+/// + conflicting pairs).
+template <class Flow, class Schedule, class Scratch>
+constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& x) {
+  const exact_status placed = detail::check_placement(f, s, x);
+  if (placed.code != exact_code::safe) return placed;
+  const auto ignore = [](int) {};
+  if (run_greedily(f, s, -1, x, ignore) != f.size.tasks) {
+    const int queues = queue_count(s.machine);
+    for (int q = 0; q < queues; ++q) {
+      if (x.next[q] == s.queue_begin[q + 1]) continue;
+      const int t = s.queue_task[x.next[q]];
+      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w)
+        if (x.count[f.wait[w].event] < f.wait[w].threshold)
+          return {exact_code::never_completes, t, -1, f.wait[w].event};
+    }
+  }
+  detail::group_accesses(f, x);
+  for (int a = 0; a < f.size.tasks; ++a) {
+    bool withheld = false;
+    for (int i = f.task[a].access_begin; i < f.task[a].access_end; ++i) {
+      const int slot = f.access[i].slot;
+      for (int k = x.place[i] + 1; k < x.slot_end[slot]; ++k) {
+        const int j = x.slot_access[k], b = x.owner[j];
+        if (b == a || !detail::conflict(f.access[i], f.access[j])) continue;
+        if (!withheld) run_greedily(f, s, a, x, ignore);
+        withheld = true;
+        if (x.begun[b]) return {exact_code::conflict_is_not_ordered, b, a, -1, slot};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace hyperparallel

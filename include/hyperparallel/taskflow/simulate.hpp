@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Discrete-event simulation of frozen queues in integer picoseconds.
+//
+// A task starts when its queue's previous task has ended and every event it waits for has counted its threshold, plus
+// the synchronisation latency of the simulated executor once per wait. With frozen queues a start depends on nothing
+// else, so one walk in the plan's order computes every time without an event heap.
+//
+// Laws: deterministic; start(t) >= end of the task before it in its queue; with the scheduler's own latency the result
+// is the scheduler's estimate; per rank, exposed communication = |union(link busy) minus union(AIC busy)|, lengths
+// exact.
+
+#include <cstdint>
+
+#include <hyperparallel/taskflow/upward_rank.hpp>
+
+namespace hyperparallel {
+
+struct simulation_options {
+  std::int64_t synchronisation =
+      0;  ///< picoseconds from a signal to the wait that it releases; print it beside every figure
+  bool free_communication = false;  ///< link tasks take no time: what the plan would cost if transfers were free
+};
+
+enum class simulation_code : unsigned char { ok, deadlock, order_is_not_a_run_of_the_queues };
+
+constexpr const char* to_text(simulation_code c) {
+  switch (c) {
+    case simulation_code::ok:
+      return "ok";
+    case simulation_code::deadlock:
+      return "a wait needs a signal that comes later in the plan's order";
+    case simulation_code::order_is_not_a_run_of_the_queues:
+      return "the plan's order is not a run of its queues";
+  }
+  return "unknown";
+}
+
+/// Picoseconds, all ranks together. On failure `task` and `event` name the wait that is never released.
+struct simulation_result {
+  simulation_code code = simulation_code::ok;
+  int task = -1, event = -1;
+  std::int64_t makespan = 0;
+  std::int64_t busy[resource_count] = {};
+  friend constexpr bool operator==(const simulation_result&, const simulation_result&) = default;
+};
+
+/// Share of `kind`'s queue time that is busy, in 1/10 000.
+constexpr std::int64_t utilisation(const simulation_result& r, const machine_shape& m, resource kind) {
+  const int k = static_cast<int>(kind);
+  const std::int64_t queues = std::int64_t{m.ranks} * m.queues[k];
+  return queues == 0 || r.makespan == 0 ? 0 : (r.busy[k] / queues) * 10000 / r.makespan;
+}
+
+/// Start and end of every task, picoseconds: inline or pointers, like scratch.
+template <int Tasks>
+struct timeline {
+  scratch_array<std::int64_t, Tasks> start = {};
+  scratch_array<std::int64_t, Tasks> end = {};
+};
+template <int Tasks>
+using fixed_timeline = timeline<Tasks>;
+using dynamic_timeline = timeline<run_time_count>;
+
+template <int Tasks, int Events, int Signals, int Queues>
+struct simulation_scratch {
+  scratch_array<std::int64_t, Queues> queue_free = {};
+  scratch_array<int, Queues> queue_next = {};
+  scratch_array<std::int64_t, Events> event_time = {};
+  scratch_array<int, Events> count = {};
+  scratch_array<int, Events> prefix_begin = {};  ///< as in schedule_scratch
+  scratch_array<int, Events> prefix_count = {};
+  scratch_array<std::int64_t, Signals> history = {};
+  scratch_array<int, Queues> heap = {};  ///< queues of one pool by the start of their next task
+  scratch_array<std::int64_t, Queues> heap_start = {};
+  scratch_array<std::int64_t, Tasks> from[2] = {};  ///< two unions of intervals
+  scratch_array<std::int64_t, Tasks> to[2] = {};
+};
+
+template <taskflow_size Size, int Queues>
+using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, Size.signals, Queues>;
+using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
+
+/// Fills `line`. Domain: a flow that `check_flow` accepts and a schedule of it; a threshold below an event's total
+/// needs all its signallers in one queue, as `verify` demands. Complexity: O(tasks + waits + signals).
+template <class Flow, class Schedule, class Timeline, class Scratch>
+constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulation_options options, Timeline& line,
+                                     Scratch& x) {
+  simulation_result result;
+  const int tasks = f.size.tasks, queues = queue_count(s.machine);
+  const auto fail = [&result](simulation_code code, int task, int event) {
+    result.code = code;
+    result.task = task;
+    result.event = event;
+    return result;
+  };
+  if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
+  detail::clear_events(f, x);
+  for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
+  for (int q = 0; q < queues; ++q) {
+    x.queue_free[q] = 0;
+    x.queue_next[q] = s.queue_begin[q];
+  }
+  for (int p = 0; p < tasks; ++p) {
+    const int t = s.order[p];
+    if (t < 0 || t >= tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+    const int q = s.queue[t];
+    if (q < 0 || q >= queues || x.queue_next[q] >= s.queue_begin[q + 1] || s.queue_task[x.queue_next[q]] != t)
+      return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+    ++x.queue_next[q];
+    std::int64_t start = x.queue_free[q];
+    const int wait_end = f.task[t].wait_end;
+    for (int w = f.task[t].wait_begin; w < wait_end; ++w) {
+      const int e = f.wait[w].event;
+      if (x.count[e] < f.wait[w].threshold) return fail(simulation_code::deadlock, t, e);
+      const std::int64_t ready =
+          options.synchronisation +
+          (x.prefix_begin[e] < 0 ? x.event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      if (start < ready) start = ready;
+    }
+    const resource kind = f.task[t].kind;
+    const std::int64_t duration = options.free_communication && kind == resource::link ? 0 : f.task[t].duration;
+    const std::int64_t end = start + duration;
+    line.start[t] = start;
+    line.end[t] = end;
+    x.queue_free[q] = end;
+    result.busy[static_cast<int>(kind)] += duration;
+    if (result.makespan < end) result.makespan = end;
+    const int signal_end = f.task[t].signal_end;
+    for (int g = f.task[t].signal_begin; g < signal_end; ++g) {
+      const int e = f.signal[g];
+      ++x.count[e];
+      if (x.event_time[e] < end) x.event_time[e] = end;
+      if (x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
+    }
+  }
+  return result;
+}
+
+namespace detail {
+
+/// The union of the busy intervals of `kind`'s queues on `rank`, ascending and disjoint, into x.from[side], x.to[side].
+/// Returns their number. Merges the queues by a heap on the start of each queue's next task: O(n log queues).
+template <class Schedule, class Timeline, class Scratch>
+constexpr int unite_busy(const Schedule& s, const Timeline& line, int rank, resource kind, int side, Scratch& x) {
+  const int first = first_queue(s.machine, rank, kind), pool = s.machine.queues[static_cast<int>(kind)];
+  int waiting = 0;
+  for (int q = first; q < first + pool; ++q) {
+    x.queue_next[q] = s.queue_begin[q];
+    if (s.queue_begin[q] == s.queue_begin[q + 1]) continue;
+    const std::int64_t start = line.start[s.queue_task[s.queue_begin[q]]];
+    int hole = waiting++;
+    for (; hole > 0 && start < x.heap_start[(hole - 1) / 2]; hole = (hole - 1) / 2) {
+      x.heap[hole] = x.heap[(hole - 1) / 2];
+      x.heap_start[hole] = x.heap_start[(hole - 1) / 2];
+    }
+    x.heap[hole] = q;
+    x.heap_start[hole] = start;
+  }
+  int found = 0;
+  while (waiting > 0) {
+    const int q = x.heap[0], bound = s.queue_begin[q + 1];
+    int next = x.queue_next[q];
+    const std::int64_t start = line.start[s.queue_task[next]];
+    std::int64_t end = line.end[s.queue_task[next]];
+    for (++next; next < bound && line.start[s.queue_task[next]] == end; ++next) end = line.end[s.queue_task[next]];
+    if (end > start) {
+      if (found > 0 && x.to[side][found - 1] >= start) {
+        if (x.to[side][found - 1] < end) x.to[side][found - 1] = end;
+      } else {
+        x.from[side][found] = start;
+        x.to[side][found++] = end;
+      }
+    }
+    x.queue_next[q] = next;
+    int moved = q;
+    if (next == bound) moved = x.heap[--waiting];
+    const std::int64_t key = next == bound ? x.heap_start[waiting] : line.start[s.queue_task[next]];
+    int hole = 0;
+    for (int child = 1; child < waiting; child = 2 * hole + 1) {
+      if (child + 1 < waiting && x.heap_start[child + 1] < x.heap_start[child]) ++child;
+      if (x.heap_start[child] >= key) break;
+      x.heap[hole] = x.heap[child];
+      x.heap_start[hole] = x.heap_start[child];
+      hole = child;
+    }
+    x.heap[hole] = moved;
+    x.heap_start[hole] = key;
+  }
+  return found;
+}
+
+}  // namespace detail
+
+/// How long `covered` works are busy on one rank, and how long of that no queue of `cover` is busy. Picoseconds.
+struct exposure {
+  std::int64_t busy = 0;     ///< |union(covered)|
+  std::int64_t exposed = 0;  ///< |union(covered) minus union(cover)|
+  /// Share of the busy time that is hidden, in 1/10 000; all of it where there is none.
+  constexpr std::int64_t masked_share() const { return busy == 0 ? 10000 : (busy - exposed) * 10000 / busy; }
+  /// Share of `makespan` that is exposed, in 1/10 000, rounded up.
+  constexpr std::int64_t exposed_share(std::int64_t makespan) const {
+    return makespan == 0 ? 0 : (exposed * 10000 + makespan - 1) / makespan;
+  }
+  friend constexpr bool operator==(const exposure&, const exposure&) = default;
+};
+
+/// Exposed communication of `rank` is `measure_exposure(s, line, rank, resource::link, resource::aic, x)`.
+/// Domain: a timeline that `simulate` filled. Complexity: O(n log queues) over the two pools' tasks.
+template <class Schedule, class Timeline, class Scratch>
+constexpr exposure measure_exposure(const Schedule& s, const Timeline& line, int rank, resource covered, resource cover,
+                                    Scratch& x) {
+  const int shown = detail::unite_busy(s, line, rank, covered, 0, x);
+  const int hiding = detail::unite_busy(s, line, rank, cover, 1, x);
+  exposure e;
+  int c = 0;
+  for (int i = 0; i < shown; ++i) {
+    std::int64_t from = x.from[0][i];
+    const std::int64_t to = x.to[0][i];
+    e.busy += to - from;
+    while (c < hiding && x.to[1][c] <= from) ++c;
+    for (int k = c; k < hiding && x.from[1][k] < to; ++k) {
+      if (from < x.from[1][k]) e.exposed += x.from[1][k] - from;
+      if (from < x.to[1][k]) from = x.to[1][k];
+    }
+    if (from < to) e.exposed += to - from;
+  }
+  return e;
+}
+
+/// Timeline, figures and rank 0's exposed communication, for constant evaluation.
+template <int Tasks>
+struct simulated {
+  simulation_result result;
+  exposure communication;
+  fixed_timeline<Tasks> line;
+};
+
+template <taskflow_size Size, int Queues>
+constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
+                                               const fixed_schedule<Size.tasks, Queues>& s,
+                                               simulation_options options = {}) {
+  simulated<Size.tasks> out;
+  fixed_simulation_scratch<Size, Queues> x;
+  out.result = simulate(f, s, options, out.line, x);
+  if (out.result.code == simulation_code::ok)
+    out.communication = measure_exposure(s, out.line, 0, resource::link, resource::aic, x);
+  return out;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where a taskflow's arrays live. Algorithms are templates over the storage and write `f.task[i]`:
+//
+//   fixed_taskflow<size>   inline arrays: a constant expression's result, in read-only data
+//   dynamic_taskflow       pointers to arrays that the caller owns: run time
+//   counting_taskflow      no arrays, only the counts: the sizing pass of the builder
+//
+// Raw public arrays and integer indices are on purpose: under g++ 12 one constexpr `std::array::operator[]`
+// costs as much as eleven raw accesses.
+
+#include <hyperparallel/taskflow/task.hpp>
+
+namespace hyperparallel {
+
+/// Element counts of every array of a taskflow.
+struct taskflow_size {
+  int tasks = 0, waits = 0, signals = 0, accesses = 0, events = 0, slots = 0;
+  friend constexpr bool operator==(const taskflow_size&, const taskflow_size&) = default;
+};
+
+/// Inline storage. `Size` is usually the result of `measure(builder)`.
+template <taskflow_size Size>
+struct fixed_taskflow {
+  static constexpr bool stores = true;
+  static constexpr taskflow_size capacity = Size;
+  taskflow_size size{};
+  hyperparallel::task task[Size.tasks + 1] = {};
+  hyperparallel::wait wait[Size.waits + 1] = {};
+  int signal[Size.signals + 1] = {};
+  hyperparallel::access access[Size.accesses + 1] = {};
+  hyperparallel::event event[Size.events + 1] = {};
+  hyperparallel::slot slot[Size.slots + 1] = {};
+};
+
+/// Views of arrays that somebody else owns and sized; `size` counts what the builder has filled.
+struct dynamic_taskflow {
+  static constexpr bool stores = true;
+  taskflow_size size{};
+  hyperparallel::task* task = nullptr;
+  hyperparallel::wait* wait = nullptr;
+  int* signal = nullptr;
+  hyperparallel::access* access = nullptr;
+  hyperparallel::event* event = nullptr;
+  hyperparallel::slot* slot = nullptr;
+};
+
+struct counting_taskflow {
+  static constexpr bool stores = false;
+  taskflow_size size{};
+};
+
+/// One queue's tasks are `queue_task[queue_begin[q] .. queue_begin[q + 1])`, in frozen order.
+/// `order` lists all tasks in an order that every queue and every event respects: the witness of acyclicity.
+template <int Tasks, int Queues>
+struct fixed_schedule {
+  machine_shape machine{};
+  int task_count = 0;
+  std::int64_t makespan = 0;             ///< picoseconds, as the scheduler estimated it
+  int order[Tasks + 1] = {};             ///< position -> task
+  int queue[Tasks + 1] = {};             ///< task -> queue
+  std::int64_t start[Tasks + 1] = {};    ///< task -> estimated start, picoseconds
+  int queue_begin[Queues + 1] = {};
+  int queue_task[Tasks + 1] = {};
+};
+
+struct dynamic_schedule {
+  machine_shape machine{};
+  int task_count = 0;
+  std::int64_t makespan = 0;
+  int* order = nullptr;
+  int* queue = nullptr;
+  std::int64_t* start = nullptr;
+  int* queue_begin = nullptr;
+  int* queue_task = nullptr;
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The vocabulary of a taskflow: resources, events, waits, accesses, tasks.
+//
+// A task runs once on one queue of its resource class on its rank, after every one of its waits holds;
+// when it ends it adds one to each event that it signals. An event is a monotone counter: waits do not
+// consume it. Law: a threshold below the total of an event's signals is legal only if all its signallers
+// sit in one queue, for then the counter is that queue's progress word.
+//
+// Index order of the tasks is the plan's *reference order*: the order in which one device would run them.
+// Every conflict on a slot is resolved as the reference order resolves it.
+
+#include <cstdint>
+
+namespace hyperparallel {
+
+/// What executes a task: matrix core, vector core, network link, copy engine between tiers, host thread.
+enum class resource : unsigned char { aic, aiv, link, copy, host };
+inline constexpr int resource_count = 5;
+
+/// Holds when `event`'s counter has reached `threshold`. Builders may write `all_signals`: `seal` puts the total in its place.
+struct wait {
+  int event;
+  int threshold;
+};
+inline constexpr int all_signals = 0;
+
+enum class access_mode : unsigned char { read, write };
+
+/// One task's use of the half-open interval [begin, end) of a slot, in the slot's own units (bytes, rows, tiles).
+struct access {
+  int slot;
+  int begin;
+  int end;
+  access_mode mode;
+};
+
+struct event {
+  int rank;     ///< the rank in whose memory the counter lives; a signal from another rank is one-sided
+  int signals;  ///< total of signals in one run; counted by the builder
+};
+
+/// A contiguous range of bytes in one memory tier of one rank. Law: two slots of one (rank, tier) never overlap.
+struct slot {
+  int rank;
+  int tier;             ///< index into the device's tier table
+  std::int64_t offset;  ///< bytes from the start of the tier's arena
+  std::int64_t bytes;
+};
+
+/// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses.
+struct task {
+  resource kind;
+  int rank;
+  std::int64_t duration;  ///< picoseconds on one queue, without synchronisation latency
+  int operation;          ///< which kernel; the meaning belongs to the lowering that wrote the task
+  int item;               ///< which tile of that operation; likewise
+  int wait_begin, wait_end;
+  int signal_begin, signal_end;
+  int access_begin, access_end;
+};
+
+/// How many queues of each class every rank offers. Queue numbers: rank-major, then resource, then unit.
+struct machine_shape {
+  int ranks = 1;
+  int queues[resource_count] = {};
+
+  friend constexpr bool operator==(const machine_shape&, const machine_shape&) = default;
+};
+
+constexpr int queues_per_rank(const machine_shape& m) {
+  int total = 0;
+  for (int r = 0; r < resource_count; ++r) total += m.queues[r];
+  return total;
+}
+
+constexpr int queue_count(const machine_shape& m) { return m.ranks * queues_per_rank(m); }
+
+/// Number of the first queue of class `kind` on `rank`.
+constexpr int first_queue(const machine_shape& m, int rank, resource kind) {
+  int base = rank * queues_per_rank(m);
+  for (int r = 0; r < static_cast<int>(kind); ++r) base += m.queues[r];
+  return base;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/layout/layout.hpp>
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include "support/all_layouts.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"one", 1}, hp::axis{"cp", 2}, hp::axis{"tp", 4}> {};
+struct other_mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"one", 1}, hp::axis{"cp", 2}, hp::axis{"tp", 4}> {};
+struct shuffled : hp::on_ranks<hp::device_matrix<hp::axis{"x", 2}, hp::axis{"y", 2}>, 3, 1, 0, 2> {};
+
+using x = hp::layout<mesh, "dp", hp::none, hp::axes("cp", "tp")>;
+
+// One layout, one type, however it is spelled.
+static_assert(std::is_same_v<x, hp::layout<mesh, "dp", "None", "cp,tp">>);
+static_assert(std::is_same_v<x, hp::layout<mesh, hp::axes("dp"), "", hp::axes("cp", "None", "tp")>>);
+static_assert(std::is_same_v<x, hp::layout<mesh, hp::axes("one", "dp"), "None,", hp::axes("cp", "tp")>>);
+static_assert(std::is_same_v<x, hp::layout<mesh, "dp", hp::none, hp::axes("cp", "tp"), hp::partial("one")>>);
+static_assert(std::is_same_v<hp::layout<mesh, "dp", hp::partial("tp")>, hp::layout<mesh, hp::partial("tp"), "dp">>);
+// Different layouts, different types.
+static_assert(!std::is_same_v<x, hp::layout<mesh, "dp", hp::none, hp::axes("tp", "cp")>>);
+static_assert(!std::is_same_v<x, hp::layout<other_mesh, "dp", hp::none, hp::axes("cp", "tp")>>);
+static_assert(!std::is_same_v<hp::layout<mesh, "dp">, hp::layout<mesh, "dp", hp::none>>);
+static_assert(!std::is_same_v<hp::layout<mesh, "dp", hp::partial("tp")>,
+                              hp::layout<mesh, "dp", hp::partial("tp", hp::reduce_op::max)>>);
+static_assert(hp::layout<mesh>::rank == 0 && hp::layout<mesh, "dp", hp::partial("tp")>::rank == 1);
+
+static_assert(hp::slice<x>(hp::shape{8, 4096, 7168}, 5) == hp::box{{0, 4}, {0, 4096}, {4480, 5376}});
+
+// The concept is silent where a map cannot be.
+static_assert(hp::valid_layout<mesh, "dp", "tp"> && hp::layout_type<x> && !hp::layout_type<mesh>);
+static_assert(!hp::valid_layout<mesh, "xp">);
+static_assert(!hp::valid_layout<mesh, "dp", "dp">);
+static_assert(!hp::valid_layout<mesh, "dp", hp::partial("dp")>);
+static_assert(!hp::valid_layout<mesh, "dp", hp::partial("xp")>);
+static_assert(!hp::valid_layout<int, "dp">);
+
+TEST(layout, the_packed_type_holds_every_layout_whole) {
+  for (const hp::mesh_shape& m : worlds::small_meshes())
+    for (int rank = 0; rank <= 3; ++rank)
+      for (hp::layout_value l : worlds::all_layouts(m, rank))
+        for (int op = 0; op <= static_cast<int>(hp::reduce_op::any); ++op) {
+          if (op > 0 && hp::set_partial(l, m.axis_count - 1, static_cast<hp::reduce_op>(op)).code != hp::layout_code::ok) continue;
+          int dims[hp::max_dims] = {};
+          for (int d = 0; d < rank; ++d) dims[d] = hp::detail::packed_dim(l, d);
+          ASSERT_TRUE(hp::detail::unpacked(m, hp::detail::packed_partial(l), dims, rank) == l);
+        }
+}
+
+TEST(layout, the_value_of_a_type_is_that_of_its_map) {
+  const char* entries[] = {"dp", "None", "cp,tp"};
+  EXPECT_TRUE(x::value == hp::layout_from_map(mesh::value, entries, 3).layout);
+}
+
+TEST(layout, slices_go_by_rank_and_not_by_position) {
+  using rows = hp::layout<shuffled, "x">;
+  const int position_of_rank[] = {2, 1, 3, 0};
+  for (int rank = 0; rank < 4; ++rank) {
+    const hp::extent_t row = position_of_rank[rank] / 2;
+    EXPECT_TRUE((hp::slice<rows>(hp::shape{2}, rank) == hp::box{{row, row + 1}}));
+  }
+}
+
+}  // namespace

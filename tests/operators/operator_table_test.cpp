@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/operators/operator_table.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+template <class... Operators>
+constexpr bool all_valid =
+    ((hp::operator_type<Operators> && hp::check_rule(Operators::rule).code == hp::rule_code::ok) && ...);
+static_assert(all_valid<hp::ops::matmul, hp::ops::grouped_matmul, hp::ops::grouped_matmul_gate_up, hp::ops::swiglu,
+                        hp::ops::router, hp::ops::add<0>, hp::ops::add<1>, hp::ops::add<4>, hp::ops::add<8>>);
+static_assert(!hp::operator_type<int>);
+
+// The experts of a DeepSeek-V3-like layer: 8 ranks of 8 experts, 4096 tokens of a rank choose 8 of 64, so 4096 rows an
+// expert. Forward work of both products is 6 · rows · H · I.
+constexpr hp::shape rows{8, 8, 4096, 7168}, up{8, 8, 7168, 2, 2048}, down{8, 8, 2048, 7168};
+constexpr hp::shape packed = hp::result_shape<hp::ops::grouped_matmul_gate_up>(rows, up).shape;
+constexpr hp::shape hidden = hp::result_shape<hp::ops::swiglu>(packed).shape;
+static_assert(packed == hp::shape{8, 8, 4096, 2, 2048} && hidden == hp::shape{8, 8, 4096, 2048});
+static_assert(hp::result_shape<hp::ops::grouped_matmul>(hidden, down).shape == rows);
+static_assert(hp::flops<hp::ops::grouped_matmul_gate_up>(rows, up).flops +
+                  hp::flops<hp::ops::grouped_matmul>(hidden, down).flops ==
+              hp::extent_t{6} * 8 * 8 * 4096 * 7168 * 2048);
+
+TEST(OperatorTable, ElementwiseWorkIsPerElement) {
+  const hp::shape s{3, 4};
+  EXPECT_EQ(hp::flops<hp::ops::add<2>>(s, s).flops, 12);
+  EXPECT_EQ(hp::flops<hp::ops::swiglu>(hp::shape{1, 1, 3, 2, 4}).flops, 4 * 3 * 4);
+  EXPECT_EQ(hp::flops<hp::ops::router>(hp::shape{3, 4}, hp::shape{4, 5}).flops, 2 * 3 * 4 * 5);
+}
+
+TEST(OperatorTable, RefusedShapesComeBackAsStatus) {
+  EXPECT_EQ(hp::flops<hp::ops::swiglu>(hp::shape{1, 1, 3, 4, 4}).status.code, hp::extents_code::factor_extent_is_fixed);
+  EXPECT_EQ(hp::flops<hp::ops::matmul>(hp::shape{3, 4}).status.code, hp::extents_code::operand_count_differs_from_rule);
+}
+
+}  // namespace

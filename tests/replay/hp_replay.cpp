@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// hp_replay FILE.jsonl … [--verbose]: replays ground truth (one JSON object a line) through the run-time face of the core.
+//
+// Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; ", N skipped" is added
+// where kinds were skipped. --verbose lists each failure with id and reason, and the skipped kinds with count and reason.
+// Exit status 0 means that everything could be read and nothing failed.
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kinds.hpp"
+
+namespace {
+
+struct tally {
+  long passed = 0, failed = 0, skipped = 0;
+  void add(const tally& other) {
+    passed += other.passed;
+    failed += other.failed;
+    skipped += other.skipped;
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const tally& t) {
+  out << t.passed << " passed, " << t.failed << " failed";
+  if (t.skipped > 0) out << ", " << t.skipped << " skipped";
+  return out;
+}
+
+/// Replays `path` into `t`. False, after one line on the error stream, where the file or a line of it is unreadable.
+bool replay_file(const std::string& path, bool verbose, tally& t) {
+  std::ifstream in(path);
+  if (!in || in.peek() == std::ifstream::traits_type::eof()) {
+    std::cerr << "hp_replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
+    return false;
+  }
+  std::map<std::string, long> skipped;
+  std::string line;
+  for (long number = 1; std::getline(in, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const replay::json v = replay::json::parse(line, nullptr, false);
+    if (v.is_discarded()) {
+      std::cerr << "hp_replay: " << path << ':' << number << ": malformed JSON\n";
+      return false;
+    }
+    const replay::verdict r = replay::replay_vector(v);
+    switch (r.outcome) {
+      case replay::outcome::passed:
+        ++t.passed;
+        break;
+      case replay::outcome::failed:
+        ++t.failed;
+        if (verbose) {
+          const std::string id = v.is_object() ? replay::text_of(v, "id") : std::string();
+          std::cout << "  failed " << (id.empty() ? "line " + std::to_string(number) : id) << ": " << r.reason << '\n';
+        }
+        break;
+      case replay::outcome::skipped: {
+        ++t.skipped;
+        const std::string kind = v.is_object() ? replay::text_of(v, "kind") : std::string();
+        ++skipped[(kind.empty() ? "no kind" : "kind " + kind) + ": " + r.reason];
+        break;
+      }
+    }
+  }
+  if (in.bad()) {
+    std::cerr << "hp_replay: cannot read " << path << '\n';
+    return false;
+  }
+  if (verbose)
+    for (const auto& [what, count] : skipped) std::cout << "  skipped " << count << " of " << what << '\n';
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Replays ground-truth vectors through the core"};
+  app.name("hp_replay");
+  std::vector<std::string> files;
+  bool verbose = false;
+  app.add_option("FILE", files, "JSON Lines files");
+  app.add_flag("--verbose,-v", verbose, "List failures with their reasons and skipped kinds");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "hp_replay: " << e.what() << '\n';
+    return 2;
+  }
+  if (files.empty()) {
+    std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose]\n";
+    return 2;
+  }
+  tally all;
+  bool readable = true;
+  for (const std::string& path : files) {
+    tally t;
+    const bool read = replay_file(path, verbose, t);
+    readable = readable && read;
+    if (read) std::cout << path << ": " << t << '\n';
+    all.add(t);
+  }
+  std::cout << all << std::endl;
+  return readable && all.failed == 0 ? 0 : 1;
+}

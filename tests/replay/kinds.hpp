@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which function replays which kind of vector. Kinds of other schemas are known by name, so that a file of them is
+// reported as skipped and not as broken.
+
+#include <string>
+
+#include "layout_kinds.hpp"
+#include "planner_kinds.hpp"
+#include "redistribution_kinds.hpp"
+#include "refinement_kinds.hpp"
+
+namespace replay {
+
+struct kind_entry {
+  const char* kind;
+  verdict (*replay)(const json&);
+};
+
+inline constexpr kind_entry kinds[] = {
+    {"map", replay_map},
+    {"slice", replay_slice},
+    {"placement", replay_placement},
+    {"error", replay_error},
+    {"local_shape", replay_local_shape},
+    {"submesh", replay_submesh},
+    {"flatten", replay_submesh},
+    {"coord", replay_coord},
+    {"interleaved", replay_interleaved},
+    {"squeeze_ones", replay_refinement},
+    {"expand_mesh", replay_refinement},
+    {"expand_shape", replay_refinement},
+    {"util", replay_util},
+    {"plan", replay_plan},
+    {"unify", replay_unify},
+    {"op_list", replay_op_list},
+    {"all_to_all", replay_all_to_all},
+    {"mesh_change", replay_mesh_change},
+    {"reshard", replay_reshard},
+    {"ops", replay_ops},
+};
+
+/// Replays one vector; what goes wrong while reading it is a failure with that reason.
+inline verdict replay_vector(const json& v) {
+  if (!v.is_object()) return fail("the line is no JSON object");
+  const std::string kind = text_of(v, "kind");
+  try {
+    // The schema of moves stated axis by axis, whatever the kind says of the planner that was observed.
+    if (v.contains("src_layout") && v.contains("dst_layout")) return replay_measured(v);
+    for (const kind_entry& k : kinds)
+      if (kind == k.kind) return k.replay(v);
+  } catch (const malformed_vector& e) {
+    return fail(e.what());
+  } catch (const json::exception& e) {
+    return fail(std::string("a field has an unexpected form: ") + e.what());
+  } catch (const std::exception& e) {
+    return fail(std::string("cannot be read: ") + e.what());
+  }
+  if (kind == "partial") return skip("partial sources are planned together with reductions");
+  if (kind.empty()) return skip("the vector names no kind");
+  return skip("outside layouts and partial-free redistribution");
+}
+
+}  // namespace replay

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/runtime/cores.hpp>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+TEST(Cores, APinHoldsWhileItLivesAndIsGivenBack) {
+  const std::vector<int> before = hp::allowed_cores();
+  if (before.empty()) GTEST_SKIP() << "this system does not tell its cores";
+  for (const int core : before) {
+    const hp::scoped_pin pin(core);
+    if (pin.pinned()) {
+      EXPECT_EQ(hp::allowed_cores(), std::vector<int>{core});
+    }
+  }
+  EXPECT_EQ(hp::allowed_cores(), before);
+}
+
+TEST(Cores, NoCoreAndAnImpossibleCoreLeaveTheThreadAlone) {
+  const std::vector<int> before = hp::allowed_cores();
+  for (const int core : {-1, 1 << 20}) {
+    const hp::scoped_pin pin(core);
+    EXPECT_FALSE(pin.pinned());
+    EXPECT_EQ(hp::allowed_cores(), before);
+  }
+}
+
+TEST(Cores, ThereIsAlwaysOne) {
+  EXPECT_GE(hp::allowed_core_count({}), 1);
+  EXPECT_EQ(hp::allowed_core_count({3, 5, 9}), 3);
+}
+
+}  // namespace

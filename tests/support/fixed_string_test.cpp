@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/support/fixed_string.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+template <hp::fixed_string Name>
+struct named {
+  static constexpr int length = Name.size();
+};
+
+static_assert(named<"tokens">::length == 6 && named<"">::length == 0);
+static_assert(hp::fixed_string("ab") == hp::fixed_string("ab") && !(hp::fixed_string("ab") == hp::fixed_string("ac")));
+
+TEST(short_text, keeps_up_to_its_capacity_and_cuts_the_rest) {
+  char text[40] = {};
+  for (int length = 0; length < 39; ++length) {
+    for (int i = 0; i < 40; ++i) text[i] = i < length ? static_cast<char>('a' + i % 26) : '\0';
+    const hp::short_text kept(text);
+    EXPECT_EQ(hp::fits(text), length <= hp::short_text::capacity);
+    EXPECT_EQ(hp::text_length(kept.text), length <= hp::short_text::capacity ? length : hp::short_text::capacity);
+    EXPECT_EQ(hp::same_text(kept.text, text), hp::fits(text));
+  }
+}
+
+TEST(same_text, compares_whole_texts_and_ranges) {
+  const char* words[] = {"", "d", "dp", "dp2", "tp", "d,p"};
+  for (const char* a : words)
+    for (const char* b : words) {
+      EXPECT_EQ(hp::same_text(a, b), a == b) << a << ' ' << b;
+      EXPECT_EQ(hp::same_text(a, b, b + hp::text_length(b)), a == b) << a << ' ' << b;
+    }
+  const char* list = "dp,tp";
+  EXPECT_TRUE(hp::same_text("dp", list, list + 2));
+  EXPECT_FALSE(hp::same_text("dp,", list, list + 2));
+  EXPECT_FALSE(hp::same_text("d", list, list + 2));
+}
+
+}  // namespace

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// One broken flow for every code of the structural check, each a single change of a good one.
+
+#include <gtest/gtest.h>
+
+#include "flows.hpp"
+
+namespace {
+
+using namespace taskflow_test;
+using code = hp::flow_code;
+
+constexpr moe_tiles tiles{3, 1, 0};
+constexpr hp::taskflow_size size = hp::measure(tiles);
+constexpr auto good = hp::build_fixed<size>(tiles);
+constexpr std::int64_t capacity[] = {12 * 8192};
+
+template <class Change>
+constexpr hp::flow_status after(const Change& change) {
+  auto f = good;
+  change(f);
+  hp::fixed_flow_scratch<size> x;
+  return hp::check_flow(f, 1, capacity, 1, x);
+}
+
+static_assert(after([](auto&) {}) == hp::flow_status{});
+static_assert(after([](auto& f) { f.task[3].wait_end = size.waits + 1; }).code == code::range_outside_the_flow);
+static_assert(after([](auto& f) { f.task[3].rank = 1; }).code == code::range_outside_the_flow);
+static_assert(after([](auto& f) { f.task[3].duration = -1; }) == hp::flow_status{code::negative_duration, 3});
+static_assert(after([](auto& f) { f.wait[0].event = size.events; }).code == code::event_outside_the_flow);
+static_assert(after([](auto& f) { f.signal[0] = -1; }).code == code::event_outside_the_flow);
+static_assert(after([](auto& f) { f.access[0].slot = size.slots; }).code == code::slot_outside_the_flow);
+static_assert(after([](auto& f) { f.access[0].end = 8193; }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) { f.access[0].end = f.access[0].begin; }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) { ++f.event[14].signals; }) == hp::flow_status{code::signal_total_differs, -1, 14});
+static_assert(after([](auto& f) { f.wait[0].threshold = 0; }).code == code::threshold_is_out_of_range);
+static_assert(after([](auto& f) { f.wait[0].threshold = 2; }).code == code::threshold_is_out_of_range);
+static_assert(after([](auto& f) { f.wait[0].event = 5; }) ==
+              hp::flow_status{code::reference_order_is_not_executable, 1, 5});
+static_assert(after([](auto& f) { f.slot[11].offset += 1; }) ==
+              hp::flow_status{code::slot_outside_its_tier, -1, -1, 11});
+static_assert(after([](auto& f) { f.slot[2].tier = 1; }).code == code::slot_outside_its_tier);
+static_assert(after([](auto& f) { f.slot[2].offset -= 1; }) == hp::flow_status{code::slots_overlap, -1, -1, 2});
+
+TEST(FlowCheck, FindsOverlapInAnySlotOrder) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 3000; ++i) {
+    const int slots = 1 + below(random, 9);
+    hp::owned_taskflow f({0, 0, 0, 0, 0, slots});
+    std::vector<bool> used(2 * 2 * 40);
+    bool overlap = false;
+    for (int s = 0; s < slots; ++s) {
+      const int rank = below(random, 2), tier = below(random, 2), begin = below(random, 30), bytes = below(random, 5);
+      hp::add_slot(f, rank, tier, begin, bytes);
+      for (int b = begin; b < begin + bytes; ++b) {
+        const auto place = static_cast<std::size_t>((rank * 2 + tier) * 40 + b);
+        overlap = overlap || used[place];
+        used[place] = true;
+      }
+    }
+    hp::owned_flow_scratch x(f.size);
+    const std::int64_t room[] = {40, 40};
+    ASSERT_EQ(hp::check_flow(f, 2, room, 2, x).code, overlap ? code::slots_overlap : code::ok);
+  }
+}
+
+}  // namespace
