@@ -153,6 +153,10 @@ struct device_matrix {
   static constexpr mesh_value value = detail::mesh_from_axes<Axes...>::result.mesh;
 };
 
+/// Whether `device_matrix<Axes…>` would be accepted; silent when not.
+template <axis... Axes>
+concept valid_device_matrix = detail::mesh_from_axes<Axes...>::result.status.code == mesh_code::ok;
+
 /// Any type with a `mesh_value` called `value`.
 template <class Mesh>
 concept mesh_type = requires {

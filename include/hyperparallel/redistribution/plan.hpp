@@ -162,15 +162,17 @@ constexpr redistribution_plan plan_redistribution(const layout_value& source, co
     p.target_elements *= ceil_divide(s.extent[d], shards_of(target, d));
   }
   const digit_table t = refine(source, target, s);
-  p.refined = t.refinable;
-  if (t.refinable) {
+  p.refined = t.refinable && p.target_elements > 0;  // an empty tensor has no boxes, whatever its digits say
+  if (p.refined) {
     p.kind = detail::classify(t);
     p.lower_bound = closed_form_bound(t, p.target_elements);
     detail::choose_replicas(source, t, p);
     detail::count_refined_boxes(t, p);
   } else {
     p.lower_bound = enumerate_bound(source, target, s).maximum;
-    p.kind = p.lower_bound == 0 ? plan_kind::local_slice : plan_kind::exchange;
+    p.kind = source == target        ? plan_kind::no_op
+             : p.lower_bound == 0 ? plan_kind::local_slice
+                                  : plan_kind::exchange;
     detail::count_boxes(source, target, s, p);
   }
   p.steps = p.kind == plan_kind::no_op || p.kind == plan_kind::local_slice ? 0 : 1;

@@ -15,9 +15,11 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/queue_name.hpp>
 #include <hyperparallel/report/text_sink.hpp>
@@ -26,6 +28,10 @@
 #include <hyperparallel/taskflow/simulate.hpp>
 
 namespace hyperparallel::report {
+
+/// Digits after the point of a microsecond.
+inline constexpr int picosecond_digits = 6;
+inline constexpr int nanosecond_digits = 3;
 
 /// How the trace's processes are called and numbered; several traces share a file when their numbers differ.
 struct trace_options {
@@ -55,15 +61,15 @@ class trace_writer {
     }
   }
 
-  /// One task on its row. `start` and `duration` count `1 / per_microsecond` of a microsecond, a power of ten; `more` is
-  /// added to the arguments, and begins with a comma unless it is empty.
+  /// One task on its row. Start and duration count 10^-`digits` microseconds: 6 for picoseconds, 3 for nanoseconds.
+  /// `arguments` are the members of a JSON object. Domain: start, duration >= 0.
   void span(int process, int row, std::string_view name, std::string_view category, std::int64_t start,
-            std::int64_t duration, std::int64_t per_microsecond, std::string_view arguments) {
+            std::int64_t duration, int digits, std::string_view arguments) {
     separate();
     put("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":", process, row);
-    microseconds(start, per_microsecond);
+    microseconds(start, digits);
     put(",\"dur\":");
-    microseconds(duration, per_microsecond);
+    microseconds(duration, digits);
     put(",\"name\":{},\"cat\":{},\"args\":{{{}}}}}", json_string(name), json_string(category), arguments);
     if (buffer_.size() >= flush_bytes) flush();
   }
@@ -92,9 +98,9 @@ class trace_writer {
     put("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"{}\":{}}}}}", process, row, what, key, value);
   }
 
-  void microseconds(std::int64_t value, std::int64_t per_microsecond) {
-    const int digits = per_microsecond == microsecond ? 6 : 3;
-    put("{}.{:0{}}", value / per_microsecond, value % per_microsecond, digits);
+  void microseconds(std::int64_t value, int digits) {
+    const std::int64_t scale = digits == picosecond_digits ? microsecond : microsecond / nanosecond;
+    put("{}.{:0{}}", value / scale, value % scale, digits);
   }
 
   void flush() {
@@ -106,5 +112,55 @@ class trace_writer {
   fmt::memory_buffer buffer_;
   bool first_ = true;
 };
+
+namespace detail {
+
+/// One task's event: "GMM1 12" is item 12 of the operation GMM1.
+template <class Sink, class Flow, class Schedule>
+void write_span(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, int t, std::int64_t start,
+                std::int64_t end, int digits, const std::string& more, const program_names& names,
+                const trace_options& options) {
+  const int per_rank = queues_per_rank(s.machine), queue = s.queue[t];
+  writer.span(options.first_process + queue / per_rank, queue % per_rank,
+              operation_name(names, f.task[t].operation) + " " + std::to_string(f.task[t].item),
+              name_of(f.task[t].kind), start, end - start, digits,
+              fmt::format("\"task\":{},\"item\":{}{}", t, f.task[t].item, more));
+}
+
+}  // namespace detail
+
+/// Adds a simulated run: every task of the flow at its planned time. Domain: a timeline that `simulate` filled.
+template <class Sink, class Flow, class Schedule, int Tasks>
+void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const timeline<Tasks>& line,
+             const program_names& names = {}, const trace_options& options = {}) {
+  writer.machine(s.machine, options);
+  for (int i = 0; i < s.task_count; ++i) {
+    const int t = s.queue_task[i];
+    detail::write_span(writer, f, s, t, line.start[t], line.end[t], picosecond_digits, {}, names, options);
+  }
+}
+
+/// Adds a real run: every task that ran, with the worker that ran it. Domain: the profile of an executor of this plan.
+template <class Sink, class Flow, class Schedule>
+void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const record_profile& profile,
+             const program_names& names = {}, const trace_options& options = {}) {
+  writer.machine(s.machine, options);
+  for (int i = 0; i < s.task_count; ++i) {
+    const int t = s.queue_task[i];
+    const task_record& r = profile.task[static_cast<std::size_t>(t)];
+    if (r.worker < 0 || r.end < r.start) continue;
+    detail::write_span(writer, f, s, t, r.start, r.end, nanosecond_digits, fmt::format(",\"worker\":{}", r.worker), names,
+                       options);
+  }
+}
+
+/// A whole trace file of one run, simulated (a timeline) or real (a record_profile).
+template <text_sink Sink, class Flow, class Schedule, class Times>
+void write_trace(Sink& sink, const Flow& f, const Schedule& s, const Times& times, const program_names& names = {},
+                 const trace_options& options = {}) {
+  trace_writer<Sink> writer(sink);
+  add_run(writer, f, s, times, names, options);
+  writer.finish();
+}
 
 }  // namespace hyperparallel::report

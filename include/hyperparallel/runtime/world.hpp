@@ -66,6 +66,7 @@ class basic_world {
     return arenas_.template span<T>(slot_at(number));
   }
 
+  const program_names& names() const { return executor_.names(); }
   std::string slot_name(int number) const { return hyperparallel::slot_name(executor_.names(), number); }
   std::string operation_name(int number) const { return hyperparallel::operation_name(executor_.names(), number); }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The two halves of the example.
+
+#include <vector>
+
+#include <hyperparallel/io/atomic_file.hpp>
+
+namespace moe_layer {
+
+/// Prints what the compiler planned for the layer at full size, and two plans made at run time beside it.
+void print_plan();
+
+/// Runs the reduced layer over the text on 8 simulated ranks and on one, compares them bit for bit, writes the first
+/// step's trace into `trace`. Returns whether all outputs were equal. `threads` 0: as many as the process has cores.
+bool run_text(const std::vector<unsigned char>& text, int threads, hyperparallel::atomic_file& trace);
+
+}  // namespace moe_layer

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// An axis of size 0 has no devices.
+// expect: rejected::device_matrix_is_not_valid<
+// expect: axis_size_is_not_positive
+// expect: dim<1>
+#include <hyperparallel/mesh.hpp>
+
+namespace hp = hyperparallel;
+
+static_assert(hp::valid_device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}>);
+static_assert(!hp::valid_device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 0}>);
+
+#ifdef NEGATIVE
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 0}> {};
+#else
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
+#endif
+
+constexpr int axes = mesh::value.shape.axis_count;
+constexpr hp::mesh_value value = mesh::value;
+struct again : mesh {};

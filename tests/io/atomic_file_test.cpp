@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// A target is whole or untouched, and nothing is left beside it.
+
+#include <hyperparallel/io/atomic_file.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "io/workplace.hpp"
+
+namespace hp = hyperparallel;
+
+namespace {
+
+using names = std::set<std::string>;
+
+std::string complaint(const std::string& path) {
+  try {
+    hp::atomic_file file(path);
+  } catch (const hp::io_error& e) {
+    return e.what();
+  }
+  return "opened";
+}
+
+TEST(atomic_file, holds_every_byte_after_commit_and_nothing_before) {
+  const io_test::workplace place;
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, std::size_t{65535}, std::size_t{65536}, std::size_t{300000}}) {
+    std::string all;
+    hp::atomic_file file(place.path("out"));
+    for (std::size_t i = 0; i < 5; ++i) {
+      const std::string text(piece, static_cast<char>('a' + i));
+      file.write(text);
+      all += text;
+      EXPECT_FALSE(place.names().contains("out"));
+    }
+    file.commit();
+    EXPECT_EQ(place.get("out"), all);
+    EXPECT_EQ(place.names(), names{"out"});
+    std::filesystem::remove(place.path("out"));
+  }
+}
+
+TEST(atomic_file, leaves_the_old_content_when_not_committed) {
+  const io_test::workplace place;
+  place.put("out", "old");
+  EXPECT_THROW(
+      {
+        hp::atomic_file file(place.path("out"));
+        file.write(std::string(100000, 'x'));
+        throw std::runtime_error("the writer failed");
+      },
+      std::runtime_error);
+  EXPECT_EQ(place.get("out"), "old");
+  EXPECT_EQ(place.names(), names{"out"});
+}
+
+TEST(atomic_file, replaces_content_and_keeps_the_mode) {
+  const io_test::workplace place;
+  place.put("out", "a longer old content");
+  std::filesystem::permissions(place.path("out"), std::filesystem::perms(0640));
+  hp::atomic_file file(place.path("out"));
+  file.write("new");
+  EXPECT_EQ(place.get("out"), "a longer old content");
+  file.commit();
+  EXPECT_EQ(place.get("out"), "new");
+  EXPECT_EQ(std::filesystem::status(place.path("out")).permissions(), std::filesystem::perms(0640));
+}
+
+TEST(atomic_file, two_at_once_on_one_target_do_not_meet) {
+  const io_test::workplace place;
+  hp::atomic_file first(place.path("out")), second(place.path("out"));
+  first.write("first");
+  second.write("second");
+  first.commit();
+  EXPECT_EQ(place.get("out"), "first");
+  second.commit();
+  EXPECT_EQ(place.get("out"), "second");
+  EXPECT_EQ(place.names(), names{"out"});
+}
+
+TEST(atomic_file, replaces_what_a_link_leads_to) {
+  const io_test::workplace place;
+  place.put("real", "old");
+  std::filesystem::create_symlink("real", place.path("link"));
+  hp::atomic_file file(place.path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(place.path("link")));
+  EXPECT_EQ(place.get("real"), "new");
+}
+
+TEST(atomic_file, says_when_opened_what_can_never_be_written) {
+  const io_test::workplace place;
+  place.put("file", "x");
+  std::filesystem::create_directory(place.path("folder"));
+  const names before = place.names();
+  const std::string nowhere = place.path("missing/out"), below = place.path("file/out"), folder = place.path("folder");
+  const std::string slash = place.path("new/"), endless = place.path(std::string(300, 'n'));
+  EXPECT_EQ(complaint(nowhere), "cannot write '" + nowhere + "': No such file or directory");
+  EXPECT_EQ(complaint(below), "cannot write '" + below + "': Not a directory");
+  EXPECT_EQ(complaint(folder), "cannot write '" + folder + "': Is a directory");
+  EXPECT_EQ(complaint(slash), "cannot write '" + slash + "': Is a directory");
+  EXPECT_EQ(complaint(endless), "cannot write '" + endless + "': File name too long");
+  EXPECT_EQ(complaint(""), "cannot write '': No such file or directory");
+  EXPECT_EQ(place.names(), before);
+}
+
+TEST(atomic_file, ends_without_a_trace_when_the_target_disappears) {
+  const io_test::workplace place;
+  std::filesystem::create_directory(place.path("folder"));
+  hp::atomic_file file(place.path("folder/out"));
+  file.write("text");
+  std::filesystem::create_directory(place.path("folder/out"));  // a folder of that name cannot be replaced by a file
+  EXPECT_THROW(file.commit(), hp::io_error);
+  EXPECT_TRUE(std::filesystem::is_directory(place.path("folder/out")));
+  std::filesystem::remove(place.path("folder/out"));
+  EXPECT_TRUE(std::filesystem::is_empty(place.path("folder")));
+  EXPECT_THROW(file.write("more"), hp::io_error);
+  EXPECT_THROW(file.commit(), hp::io_error);
+}
+
+TEST(atomic_file, reports_a_full_device) {
+  ASSERT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  hp::atomic_file large("/dev/full");
+  EXPECT_THROW(large.write(std::string(100000, 'x')), hp::io_error);
+  hp::atomic_file small("/dev/full");
+  small.write("x");
+  try {
+    small.commit();
+    FAIL() << "committed";
+  } catch (const hp::io_error& e) {
+    EXPECT_STREQ(e.what(), "cannot write '/dev/full': No space left on device");
+  }
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(atomic_file, writes_devices_directly) {
+  hp::atomic_file file("/dev/null");
+  file.write("x");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(atomic_file, can_be_committed_once) {
+  const io_test::workplace place;
+  hp::atomic_file file(place.path("out"));
+  file.commit();
+  EXPECT_EQ(place.get("out"), "");
+  EXPECT_THROW(file.commit(), hp::io_error);
+  EXPECT_EQ(place.names(), names{"out"});
+}
+
+}  // namespace
