@@ -23,11 +23,16 @@ using program = hp::moe_program<full_size, mesh, hp::matrix384>;
 inline constexpr hp::moe_layer reduced{.hidden = 256, .intermediate = 128, .experts = 64, .top_k = 8, .tokens = 8 * 64};
 
 /// Two AICs, two AIVs, a link and a copy engine a rank; weights come from DRAM through two buffers of each kind.
-inline constexpr hp::moe_options run_options{
-    .tiling = {.row_block = 32, .gate_up_columns = 128, .down_columns = 128, .vector_rows = 32, .route_rows = 32,
-               .copy_rows = 16, .merge_pieces = 4, .lag = 16},
-    .matrix_queues = 2,
-    .vector_queues = 2,
-    .weight_buffers = 2};
+inline constexpr hp::moe_options run_options{.tiling = {.row_block = 32,
+                                                        .gate_up_columns = 128,
+                                                        .down_columns = 128,
+                                                        .vector_rows = 32,
+                                                        .copy_rows = 16,
+                                                        .route_rows = 32,
+                                                        .merge_pieces = 4,
+                                                        .lag = 16},
+                                             .matrix_queues = 2,
+                                             .vector_queues = 2,
+                                             .weight_buffers = 2};
 
 }  // namespace moe_layer

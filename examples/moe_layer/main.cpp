@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
   CLI::App app("A mixture-of-experts layer, planned by the compiler and run on simulated ranks.", "moe_layer");
   app.add_option("TEXT_FILE", text, "the text whose bytes are the tokens (default: the repository's LICENSE)");
   app.add_option("--trace", trace, "where the trace goes (default: trace.json in this folder)");
-  app.add_option("--threads", threads, "threads that simulate the ranks (default: all cores)")->check(CLI::Range(0, 64));
+  app.add_option("--threads", threads, "threads that simulate the ranks (default: all cores)")
+      ->check(CLI::Range(0, 64));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <hyperparallel/report/format.hpp>
+#include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/progress.hpp>
 #include <hyperparallel/report/trace.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
@@ -52,11 +52,11 @@ void load_weights(World& world) {
   world.set_router(random_tensor(static_cast<std::uint64_t>(stream::router),
                                  hp::extent_t{reduced.hidden} * reduced.experts, 2 * scale));
   for (int e = 0; e < reduced.experts; ++e)
-    world.set_expert(
-        e, random_tensor(static_cast<std::uint64_t>(stream::gate_up) + static_cast<std::uint64_t>(e),
-                         hp::gate_up_elements(reduced), scale),
-        random_tensor(static_cast<std::uint64_t>(stream::down) + static_cast<std::uint64_t>(e),
-                      hp::down_elements(reduced), 2 * scale));
+    world.set_expert(e,
+                     random_tensor(static_cast<std::uint64_t>(stream::gate_up) + static_cast<std::uint64_t>(e),
+                                   hp::gate_up_elements(reduced), scale),
+                     random_tensor(static_cast<std::uint64_t>(stream::down) + static_cast<std::uint64_t>(e),
+                                   hp::down_elements(reduced), 2 * scale));
 }
 
 struct pass_result {
@@ -75,7 +75,8 @@ pass_result run_steps(World& world, const std::vector<float>& x, const AfterStep
   for (std::size_t at = 0, step = 0; at < x.size(); at += step_tokens * hidden, ++step) {
     const std::size_t count = std::min(step_tokens * hidden, x.size() - at);
     world.run(std::span(x).subspan(at, count), std::span(r.output).subspan(at, count));
-    for (std::size_t rank = 0; rank < r.rows.size(); ++rank) r.rows[rank] += world.received_rows(static_cast<int>(rank));
+    for (std::size_t rank = 0; rank < r.rows.size(); ++rank)
+      r.rows[rank] += world.received_rows(static_cast<int>(rank));
     after_step(step);
   }
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -143,12 +144,13 @@ bool run_text(const std::vector<unsigned char>& text, int threads, hp::atomic_fi
              parallel.world().tasks(), hp::queue_count(parallel.planned().schedule().machine), ranks,
              parallel.world().threads());
   fmt::print("  memory     per rank {} in HBM, {} of expert weights in DRAM, fetched through {} buffers of each kind\n",
-             hp::report::bytes(memory.high_water(0, hp::fast_tier)), hp::report::bytes(memory.high_water(0, hp::slow_tier)),
-             run_options.weight_buffers);
+             hp::report::byte_count{memory.high_water(0, hp::fast_tier)},
+             hp::report::byte_count{memory.high_water(0, hp::slow_tier)}, run_options.weight_buffers);
 
   int prefetches = 0, overlapped = 0;
-  hp::report::progress progress("steps", static_cast<std::int64_t>(3 * steps));
-  const auto advance = [&](std::size_t) { progress.add(1); };
+  hp::report::progress_line progress("  running", "steps");
+  std::int64_t done = 0;
+  const auto advance = [&](std::size_t) { progress.update(++done, static_cast<std::int64_t>(3 * steps)); };
   const pass_result first = run_steps(parallel, x, [&](std::size_t step) {
     if (step == 0) {
       overlapped = overlapped_prefetches(parallel, prefetches);

@@ -8,7 +8,8 @@
 
 namespace moe_layer {
 
-/// Prints what the compiler planned for the layer at full size, and two plans made at run time beside it.
+/// Prints what the compiler planned for the layer at full size, and beside it two plans made by the same code at run
+/// time: the serialized operators, and the taskflow with its weights in DRAM.
 void print_plan();
 
 /// Runs the reduced layer over the text on 8 simulated ranks and on one, compares them bit for bit, writes the first

@@ -4,6 +4,7 @@
 
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
@@ -15,4 +16,5 @@
 #include <hyperparallel/runtime/moe_kernels.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/one_sided.hpp>
+#include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/runtime/world.hpp>

@@ -42,7 +42,7 @@ TEST(Device, TimesGrowWithWorkAndFallWithCoresAndEfficiency) {
     EXPECT_LT(hp::matmul_time(die, 128, 256, 64, hp::per_mille(share)).picoseconds,
               hp::matmul_time(die, 128, 256, 64, hp::per_mille(share - 1)).picoseconds);
   EXPECT_LT(hp::matmul_time(die, 64, 64, 64, die.gmm_cold, 1, hp::number_format::int8).picoseconds,
-            hp::matmul_time(die, 64, 64, 64, die.gmm_cold, 1, hp::number_format::fp32).picoseconds);
+            hp::matmul_time(die, 64, 64, 64, die.gmm_cold, 1, hp::number_format::float32).picoseconds);
 }
 
 TEST(Device, VectorQueuesShareTheMemory) {

@@ -18,8 +18,8 @@ static_assert(hp::matrix384::device == die);
 
 // 24 cores · 16·16·16 multiply-accumulates · 2 · 1.8 GHz is the 353.9 TFLOP/s of the device profile.
 static_assert(die.aic == 24 && die.aiv == 48);
-static_assert(hp::matrix_peak(die, hp::number_format::bf16) == std::int64_t{24} * 8192 * 1'800'000'000);
-static_assert((hp::matrix_peak(die, hp::number_format::bf16) + 50 * hp::gigaflops) / (100 * hp::gigaflops) == 3539);
+static_assert(hp::matrix_peak(die, hp::number_format::bfloat16) == std::int64_t{24} * 8192 * 1'800'000'000);
+static_assert((hp::matrix_peak(die, hp::number_format::bfloat16) + 50 * hp::gigaflops) / (100 * hp::gigaflops) == 3539);
 static_assert(die.tier[0].bytes == 68'719'476'736 && die.l2_bytes == 201'326'592);
 
 // The published model of a MoE FFN on one rank: 4096 tokens, top-8, hidden 7168, intermediate 2048, bf16.

@@ -44,7 +44,8 @@ void expect_law(const hp::mesh_shape& m, int rank, const hp::shape& s, long& ref
 
 TEST(digits, their_values_reproduce_source_and_target_on_every_position) {
   long refined = 0, refused = 0;
-  for (const hp::mesh_shape& m : {hp::mesh_shape{1, {2}}, hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{3, {4, 2, 2}}})
+  for (const hp::mesh_shape& m :
+       {hp::mesh_shape{1, {2}}, hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{3, {4, 2, 2}}})
     for (int rank = 1; rank <= 2; ++rank) expect_law(m, rank, worlds::divisible_shape(m, rank), refined, refused);
   EXPECT_EQ(refused, 0) << "powers of two always refine";
   expect_law({2, {2, 3}}, 2, {6, 6}, refined, refused);

@@ -46,7 +46,9 @@ TEST(layout, the_packed_type_holds_every_layout_whole) {
     for (int rank = 0; rank <= 3; ++rank)
       for (hp::layout_value l : worlds::all_layouts(m, rank))
         for (int op = 0; op <= static_cast<int>(hp::reduce_op::any); ++op) {
-          if (op > 0 && hp::set_partial(l, m.axis_count - 1, static_cast<hp::reduce_op>(op)).code != hp::layout_code::ok) continue;
+          if (op > 0 &&
+              hp::set_partial(l, m.axis_count - 1, static_cast<hp::reduce_op>(op)).code != hp::layout_code::ok)
+            continue;
           int dims[hp::max_dims] = {};
           for (int d = 0; d < rank; ++d) dims[d] = hp::detail::packed_dim(l, d);
           ASSERT_TRUE(hp::detail::unpacked(m, hp::detail::packed_partial(l), dims, rank) == l);

@@ -18,7 +18,8 @@ TEST(layout_value, sub_axis_digits_reproduce_the_coordinate) {
     const hp::cut middle{0, 0, pre, size};
     const int stride = hp::stride_of(m, middle);
     EXPECT_EQ(pre * size * stride, 24);
-    for (int c = 0; c < 24; ++c) EXPECT_EQ(c / (size * stride) * (size * stride) + hp::digit_of(m, middle, c) * stride + c % stride, c);
+    for (int c = 0; c < 24; ++c)
+      EXPECT_EQ(c / (size * stride) * (size * stride) + hp::digit_of(m, middle, c) * stride + c % stride, c);
   }
 }
 
@@ -66,7 +67,8 @@ TEST(layout_value, refusals_of_rank_and_volume) {
   EXPECT_EQ(hp::check_shape(l, hp::shape{4}).code, hp::layout_code::map_length_differs_from_tensor_rank);
   EXPECT_EQ(hp::check_shape(l, hp::shape{4}).extent, 1);
   EXPECT_EQ(hp::check_shape(l, hp::shape{4}).shards, 2);
-  EXPECT_EQ(hp::check_shape(l, hp::shape{hp::extent_t{1} << 40, hp::extent_t{1} << 40}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(hp::check_shape(l, hp::shape{hp::extent_t{1} << 40, hp::extent_t{1} << 40}).code,
+            hp::layout_code::element_count_overflows);
 }
 
 TEST(layout_value, canonical_layouts_that_place_alike_are_equal) {
@@ -77,7 +79,8 @@ TEST(layout_value, canonical_layouts_that_place_alike_are_equal) {
       for (std::size_t j = 0; j < all.size(); ++j) {
         bool alike = true;
         for (int p = 0; p < hp::position_count(m); ++p)
-          alike = alike && hp::slice_at(all[i], s, hp::coordinates_of(m, p)) == hp::slice_at(all[j], s, hp::coordinates_of(m, p));
+          alike = alike && hp::slice_at(all[i], s, hp::coordinates_of(m, p)) ==
+                               hp::slice_at(all[j], s, hp::coordinates_of(m, p));
         ASSERT_EQ(alike, i == j);
         ASSERT_EQ(all[i] == all[j], i == j);
       }

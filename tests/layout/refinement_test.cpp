@@ -53,7 +53,8 @@ TEST(refinement, factors_between_inverts_cumulative_products) {
     }
   EXPECT_EQ(hp::factors_between(list(2, 5)).status.code, hp::refinement_code::products_do_not_divide);
   EXPECT_EQ(hp::cumulative_products(list(2, 0)).status.code, hp::refinement_code::factor_is_not_positive);
-  EXPECT_EQ(hp::cumulative_products(list(hp::extent_t{1} << 40, hp::extent_t{1} << 40)).status.code, hp::refinement_code::product_overflows);
+  EXPECT_EQ(hp::cumulative_products(list(hp::extent_t{1} << 40, hp::extent_t{1} << 40)).status.code,
+            hp::refinement_code::product_overflows);
 }
 
 TEST(refinement, the_common_refinement_is_cut_where_either_is_and_nowhere_else) {
@@ -87,7 +88,8 @@ TEST(refinement, the_common_refinement_is_cut_where_either_is_and_nowhere_else) 
 
 bool same_boxes(const hp::layout_value& a, const hp::layout_value& b, const hp::shape& s) {
   for (int p = 0; p < hp::position_count(a.mesh); ++p)
-    if (!(hp::slice_at(a, s, hp::coordinates_of(a.mesh, p)) == hp::slice_at(b, s, hp::coordinates_of(b.mesh, p)))) return false;
+    if (!(hp::slice_at(a, s, hp::coordinates_of(a.mesh, p)) == hp::slice_at(b, s, hp::coordinates_of(b.mesh, p))))
+      return false;
   return true;
 }
 

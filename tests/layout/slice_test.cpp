@@ -17,7 +17,8 @@ std::vector<int> holders(const hp::layout_value& l, const hp::shape& s) {
   std::vector<int> count(static_cast<std::size_t>(hp::element_count(s).value));
   for (int p = 0; p < hp::position_count(l.mesh); ++p) {
     const hp::box b = hp::slice_at(l, s, hp::coordinates_of(l.mesh, p));
-    replay::detail::for_each_element(b, b, s, [&](hp::extent_t flat, hp::extent_t) { ++count[static_cast<std::size_t>(flat)]; });
+    replay::detail::for_each_element(b, b, s,
+                                     [&](hp::extent_t flat, hp::extent_t) { ++count[static_cast<std::size_t>(flat)]; });
   }
   return count;
 }

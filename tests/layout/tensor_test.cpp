@@ -10,7 +10,8 @@ namespace hp = hyperparallel;
 using tokens = hp::tensor<hp::bf16, 8, 4096, 7168>;
 static_assert(tokens::bytes == 2 * tokens::elements && tokens::elements == hp::extent_t{8} * 4096 * 7168);
 static_assert(tokens::shape == hp::shape{8, 4096, 7168});
-static_assert(hp::tensor<hp::f32>::elements == 1 && hp::tensor<hp::f32>::bytes == 4 && hp::tensor<hp::f32>::shape.rank == 0);
+static_assert(hp::tensor<hp::f32>::elements == 1 && hp::tensor<hp::f32>::bytes == 4 &&
+              hp::tensor<hp::f32>::shape.rank == 0);
 static_assert(hp::tensor<hp::i8, 0, 4>::elements == 0);
 
 TEST(tensor, every_element_type_has_a_size_and_a_name) {

@@ -20,7 +20,8 @@ std::vector<hp::extent_t> flat_set(const hp::layout_value& l, const hp::shape& s
   return found;
 }
 
-void expect_kept(const hp::layout_value& before, const hp::shape& s, const hp::layout_value& after, const hp::shape& t) {
+void expect_kept(const hp::layout_value& before, const hp::shape& s, const hp::layout_value& after,
+                 const hp::shape& t) {
   for (int p = 0; p < hp::position_count(before.mesh); ++p) ASSERT_EQ(flat_set(before, s, p), flat_set(after, t, p));
 }
 
@@ -104,7 +105,8 @@ TEST(unify, refusals) {
   EXPECT_EQ(hp::unify(two, hp::shape{8}, two, hp::shape{8, 8}).status.code, hp::refinement_code::layout_is_refused);
   hp::layout_value cut = two;
   hp::append_cut(cut, {0, 0, 1, 2});
-  EXPECT_EQ(hp::unify(cut, hp::shape{9}, two, hp::shape{9}).status.layout.code, hp::layout_code::extent_is_not_divisible_by_its_shards);
+  EXPECT_EQ(hp::unify(cut, hp::shape{9}, two, hp::shape{9}).status.layout.code,
+            hp::layout_code::extent_is_not_divisible_by_its_shards);
 }
 
 // The same at compile time: rows over eight devices of one matrix, columns over another.

@@ -25,7 +25,8 @@ std::vector<hp::axis_list> all_axis_lists(const hp::mesh_shape& m) {
 }
 
 TEST(axis_group, groups_partition_the_matrix_and_every_member_agrees) {
-  for (const hp::mesh_shape& m : {hp::mesh_shape{1, {4}}, hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{3, {2, 1, 2}}, hp::mesh_shape{3, {2, 2, 3}}})
+  for (const hp::mesh_shape& m :
+       {hp::mesh_shape{1, {4}}, hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{3, {2, 1, 2}}, hp::mesh_shape{3, {2, 2, 3}}})
     for (const hp::axis_list& axes : all_axis_lists(m)) {
       const int size = hp::group_size(m, axes);
       std::set<std::vector<int>> groups;

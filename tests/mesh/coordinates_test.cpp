@@ -10,7 +10,8 @@ namespace {
 
 namespace hp = hyperparallel;
 
-const hp::mesh_shape meshes[] = {{0, {}}, {1, {5}}, {2, {2, 3}}, {3, {2, 1, 4}}, {3, {3, 2, 2}}, {8, {2, 1, 2, 1, 2, 3, 1, 2}}};
+const hp::mesh_shape meshes[] = {{0, {}},        {1, {5}},       {2, {2, 3}},
+                                 {3, {2, 1, 4}}, {3, {3, 2, 2}}, {8, {2, 1, 2, 1, 2, 3, 1, 2}}};
 
 constexpr bool positions_round_trip(const hp::mesh_shape& m) {
   for (int p = 0; p < hp::position_count(m); ++p)
@@ -42,7 +43,8 @@ TEST(coordinates, the_last_axis_runs_fastest) {
 
 TEST(rank_list, ranks_and_positions_are_inverse) {
   const int listed[] = {3, 1, 0, 2};
-  for (const hp::rank_list& list : {hp::rank_list{4, 0, listed}, hp::rank_list{4, 16, nullptr}, hp::all_ranks({2, {2, 2}})}) {
+  for (const hp::rank_list& list :
+       {hp::rank_list{4, 0, listed}, hp::rank_list{4, 16, nullptr}, hp::all_ranks({2, {2, 2}})}) {
     EXPECT_EQ(hp::check_rank_list({2, {2, 2}}, list).code, hp::rank_list_code::ok);
     std::set<int> seen;
     for (int p = 0; p < list.count; ++p) {

@@ -14,10 +14,12 @@ struct single : hp::device_matrix<> {};
 static_assert(hp::mesh_type<mesh> && !hp::mesh_type<int>);
 static_assert(hp::device_count(mesh::value) == 8 && hp::axis_index(mesh::value, "tp") == 2);
 static_assert(hp::device_count(single::value) == 1 && hp::position_count(single::value.shape) == 1);
-static_assert(woven::value.interleaved && hp::device_count(woven::value) == 2 && hp::copies_per_device(woven::value) == 2);
+static_assert(woven::value.interleaved && hp::device_count(woven::value) == 2 &&
+              hp::copies_per_device(woven::value) == 2);
 
 hp::mesh_status refusal(std::initializer_list<const char*> names, std::initializer_list<int> sizes) {
-  return hp::make_mesh(names.begin(), static_cast<int>(names.size()), sizes.begin(), static_cast<int>(sizes.size())).status;
+  return hp::make_mesh(names.begin(), static_cast<int>(names.size()), sizes.begin(), static_cast<int>(sizes.size()))
+      .status;
 }
 
 TEST(device_matrix, the_type_and_the_value_are_one) {
@@ -46,7 +48,8 @@ TEST(device_matrix, refusals_name_the_axis) {
   EXPECT_EQ(refusal({"x", "y"}, {2, 0}), (hp::mesh_status{axis_size_is_not_positive, 1}));
   EXPECT_EQ(refusal({"x", "y"}, {-2, 2}), (hp::mesh_status{axis_size_is_not_positive, 0}));
   EXPECT_EQ(refusal({"x", ""}, {2, 2}), (hp::mesh_status{axis_name_is_empty_or_too_long, 1}));
-  EXPECT_EQ(refusal({"a_name_of_more_than_thirty_one_characters"}, {2}), (hp::mesh_status{axis_name_is_empty_or_too_long, 0}));
+  EXPECT_EQ(refusal({"a_name_of_more_than_thirty_one_characters"}, {2}),
+            (hp::mesh_status{axis_name_is_empty_or_too_long, 0}));
   EXPECT_EQ(refusal({"x", "y", "x"}, {2, 2, 2}), (hp::mesh_status{axis_name_is_used_twice, 2}));
   EXPECT_EQ(refusal({"interleaved_parallel", "x"}, {2, 2}), (hp::mesh_status{interleaved_axis_is_not_last, 0}));
   EXPECT_EQ(refusal({"x", "y"}, {1 << 20, 1 << 20}).code, device_count_overflows);

@@ -58,8 +58,8 @@ void expect_safe() {
   EXPECT_EQ(f->size, size);
   for (const hp::priority policy : {hp::priority::reference_order, hp::priority::upward_rank}) {
     const hp::verify_status status = proof<size, Ranks * 6>(*f, Ranks, policy);
-    EXPECT_EQ(status.code, hp::verify_code::ok) << hp::to_text(status.code) << " task " << status.task << " after "
-                                                << status.other << " slot " << status.slot;
+    EXPECT_EQ(status.code, hp::verify_code::ok)
+        << hp::to_text(status.code) << " task " << status.task << " after " << status.other << " slot " << status.slot;
   }
 }
 
@@ -83,7 +83,8 @@ TEST(moe_forward, one_rank_of_a_run_is_the_plan_of_one_device) {
   using key = std::tuple<int, int, int>;  // resource, operation, item
   std::map<key, int> one, many[4];
   for (int t = 0; t < collapsed_flow.size.tasks; ++t)
-    ++one[{static_cast<int>(collapsed_flow.task[t].kind), collapsed_flow.task[t].operation, collapsed_flow.task[t].item}];
+    ++one[{static_cast<int>(collapsed_flow.task[t].kind), collapsed_flow.task[t].operation,
+           collapsed_flow.task[t].item}];
   for (int t = 0; t < f->size.tasks; ++t)
     ++many[f->task[t].rank][{static_cast<int>(f->task[t].kind), f->task[t].operation, f->task[t].item}];
   for (const auto& rank : many) EXPECT_EQ(rank, one);

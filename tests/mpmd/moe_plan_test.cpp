@@ -63,7 +63,8 @@ TEST(moe_plan, prices_add_up_to_the_calibrated_model) {
   const int blocks = hp::blocks_per_rank(p);
   const std::int64_t overhead = die.task_overhead;
   const std::int64_t matrix = (blocks * hp::gate_up_tiles(p) * (of(hp::moe_operation::gate_up) - overhead) +
-                               blocks * hp::down_tiles(p) * (of(hp::moe_operation::down) - overhead)) / 24;
+                               blocks * hp::down_tiles(p) * (of(hp::moe_operation::down) - overhead)) /
+                              24;
   EXPECT_NEAR(static_cast<double>(matrix), 9.4390e9, 0.001e9);
   const std::int64_t vector = blocks * hp::swiglu_pieces(p) * (of(hp::moe_operation::swiglu) - overhead) / 24;
   EXPECT_NEAR(static_cast<double>(vector), 0.4194e9, 0.001e9);

@@ -23,8 +23,7 @@ int most_in_use(const std::vector<hp::use_range>& uses) {
 
 void expect_lawful(const std::vector<hp::use_range>& uses, int buffers) {
   std::vector<hp::window_place> place(uses.size());
-  const hp::window_status status =
-      hp::plan_window(uses.data(), static_cast<int>(uses.size()), buffers, place.data());
+  const hp::window_status status = hp::plan_window(uses.data(), static_cast<int>(uses.size()), buffers, place.data());
   // It finds a plan exactly when one exists: no more tensors in use at once than buffers.
   ASSERT_EQ(status.code == hp::window_code::ok, most_in_use(uses) <= buffers);
   if (status.code != hp::window_code::ok) return;

@@ -56,10 +56,12 @@ void expect_closed_form(const hp::mesh_shape& m, int rank, long& refinable, long
 
 TEST(bound, the_closed_form_is_the_enumerated_maximum) {
   long refinable = 0, pairs = 0;
-  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{3, {4, 2, 2}}, hp::mesh_shape{2, {2, 4}}})
+  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{3, {4, 2, 2}},
+                                  hp::mesh_shape{2, {2, 4}}})
     for (int rank = 1; rank <= 3; ++rank) expect_closed_form(m, rank, refinable, pairs);
   EXPECT_EQ(refinable, pairs);
-  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{2, {2, 6}}}) expect_closed_form(m, 2, refinable, pairs);
+  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{2, {2, 6}}})
+    expect_closed_form(m, 2, refinable, pairs);
   EXPECT_LT(refinable, pairs);
 }
 

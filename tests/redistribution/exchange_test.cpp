@@ -31,7 +31,8 @@ void expect_laws(const hp::layout_value& a, const hp::layout_value& b, const hp:
       if (hp::volume(hp::intersection(x.global, hp::slice_at(a, s, c))) > 0) {
         ASSERT_EQ(x.sender, p) << "what a receiver holds it takes from itself";
       }
-      for (hp::extent_t j = 0; j < k; ++j) ASSERT_EQ(hp::volume(hp::intersection(x.global, hp::box_at(a, r, j).global)), 0);
+      for (hp::extent_t j = 0; j < k; ++j)
+        ASSERT_EQ(hp::volume(hp::intersection(x.global, hp::box_at(a, r, j).global)), 0);
       filled += hp::volume(x.global);
       // The nearest replica differs from the receiver only on axes that shard the source.
       for (int axis = 0; axis < a.mesh.axis_count; ++axis) {
@@ -58,7 +59,8 @@ TEST(exchange, padded_dims_too_down_to_empty_boxes) {
     for (hp::layout_value a : worlds::all_layouts(m, 2))
       for (hp::layout_value b : worlds::all_layouts(m, 2)) {
         a.padded = b.padded = 3;
-        for (const hp::shape& s : {hp::shape{7, 5}, hp::shape{1, 6}, hp::shape{0, 4}, hp::shape{9, 13}}) expect_laws(a, b, s);
+        for (const hp::shape& s : {hp::shape{7, 5}, hp::shape{1, 6}, hp::shape{0, 4}, hp::shape{9, 13}})
+          expect_laws(a, b, s);
       }
 }
 

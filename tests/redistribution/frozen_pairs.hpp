@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A frozen table of redistributions whose plans are evaluated twice: by the compiler, and at run time on the same inputs.
+// A frozen table of redistributions whose plans are evaluated twice: by the compiler, and at run time on the same
+// inputs.
 
 #include <hyperparallel/redistribution.hpp>
 
@@ -52,7 +53,8 @@ constexpr findings examine(const pair& x) {
   const char* names[] = {"x", "y", "z"};
   const hp::mesh_result m = hp::make_mesh(names, 3, x.mesh, 3);
   f.mesh = m.status.code;
-  const hp::layout_result from = hp::layout_from_map(m.mesh, x.from, x.rank), to = hp::layout_from_map(m.mesh, x.to, x.rank);
+  const hp::layout_result from = hp::layout_from_map(m.mesh, x.from, x.rank),
+                          to = hp::layout_from_map(m.mesh, x.to, x.rank);
   f.from = from.status;
   f.to = to.status;
   hp::shape s;

@@ -15,8 +15,8 @@ using rows = hp::layout<mesh, hp::axes("x", "y"), hp::none>;
 using columns = hp::layout<mesh, hp::none, hp::axes("y", "x")>;
 
 constexpr hp::shape shape{8, 12};
-constexpr hp::exchange_flow move{rows::value, columns::value, shape,
-                                 hp::plan_redistribution(rows::value, columns::value, shape), 2, 5};
+constexpr hp::exchange_flow move{
+    rows::value, columns::value, shape, hp::plan_redistribution(rows::value, columns::value, shape), 2, 5};
 constexpr auto size = hp::measure(move);
 constexpr auto flow = hp::build_fixed<size>(move);
 constexpr hp::machine_shape machine{4, {0, 0, 1, 0, 0}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redistribution by brute force: every ordered layout pair of small worlds is executed element by element on every rank.
-// With HYPERPARALLEL_EXHAUSTIVE set in the environment, samples become whole sets.
+// Redistribution by brute force: every ordered layout pair of small worlds is executed element by element on every
+// rank. With HYPERPARALLEL_EXHAUSTIVE set in the environment, samples become whole sets.
 #include <hyperparallel/redistribution/plan.hpp>
 
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@ namespace hp = hyperparallel;
 bool exhaustive() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr; }
 
 struct sweep {
-  long pairs = 0;          ///< of different layouts
-  long unbalanced = 0;     ///< the heaviest sender sends more than the heaviest receiver receives
-  double worst_sender = 0; ///< heaviest sender ÷ heaviest receiver
+  long pairs = 0;           ///< of different layouts
+  long unbalanced = 0;      ///< the heaviest sender sends more than the heaviest receiver receives
+  double worst_sender = 0;  ///< heaviest sender ÷ heaviest receiver
   long interval_mode = 0;
 };
 
@@ -156,8 +156,7 @@ TEST(plan, a_detour_never_receives_less_on_any_rank) {
 }
 
 TEST(plan, kinds_are_exactly_the_native_collectives) {
-  const hp::mesh_shape m{2, {2, 4}};
-  const auto layout = [&m](const char* dim0, const char* dim1) {
+  const auto layout = [](const char* dim0, const char* dim1) {
     const char* names[] = {"x", "y"};
     const int sizes[] = {2, 4};
     const char* entries[] = {dim0, dim1};
@@ -191,7 +190,8 @@ TEST(plan, refusals_name_the_side) {
   EXPECT_EQ(code(whole, hp::replicated({1, {8}}, 1), 8), hp::plan_code::meshes_differ);
   EXPECT_EQ(code(partial, whole, 8), hp::plan_code::partial_is_not_moved_here);
   EXPECT_EQ(code(whole, partial, 8), hp::plan_code::partial_is_not_moved_here);
-  EXPECT_EQ(hp::plan_redistribution(whole, whole, {4, 4}).status.layout.code, hp::layout_code::map_length_differs_from_tensor_rank);
+  EXPECT_EQ(hp::plan_redistribution(whole, whole, {4, 4}).status.layout.code,
+            hp::layout_code::map_length_differs_from_tensor_rank);
 }
 
 }  // namespace

@@ -55,8 +55,9 @@ TEST(redistribution, the_frozen_table_holds_every_outcome) {
     interval = interval || !f.refined;
   }
   EXPECT_TRUE(refused && interval);
-  EXPECT_TRUE(kinds[static_cast<int>(hp::plan_kind::local_slice)] && kinds[static_cast<int>(hp::plan_kind::all_to_all)] &&
-              kinds[static_cast<int>(hp::plan_kind::collective_permute)] && kinds[static_cast<int>(hp::plan_kind::exchange)]);
+  EXPECT_TRUE(
+      kinds[static_cast<int>(hp::plan_kind::local_slice)] && kinds[static_cast<int>(hp::plan_kind::all_to_all)] &&
+      kinds[static_cast<int>(hp::plan_kind::collective_permute)] && kinds[static_cast<int>(hp::plan_kind::exchange)]);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 #pragma once
 // Executes a redistribution plan element by element on every rank of a simulated world.
 //
-// Each rank starts with the flat numbers of its source slice in a buffer of its own; every box of every receiver is copied
-// out of the sender's buffer; at the end each rank must hold the numbers of its target slice, every place written once.
-// Elements that came from another rank are counted per receiver and per sender, and the count of every receiver is held
-// against |T_r ∖ S_r|.
+// Each rank starts with the flat numbers of its source slice in a buffer of its own; every box of every receiver is
+// copied out of the sender's buffer; at the end each rank must hold the numbers of its target slice, every place
+// written once. Elements that came from another rank are counted per receiver and per sender, and the count of every
+// receiver is held against |T_r ∖ S_r|.
 
 #include <hyperparallel/redistribution.hpp>
 
@@ -17,11 +17,11 @@ namespace replay {
 namespace hp = hyperparallel;
 
 struct exchange_report {
-  std::string trouble{};           ///< empty: right on every rank, and at the bound on every rank
-  hp::extent_t received_max = 0;   ///< elements
+  std::string trouble{};          ///< empty: right on every rank, and at the bound on every rank
+  hp::extent_t received_max = 0;  ///< elements
   hp::extent_t received_sum = 0;
-  hp::extent_t sent_max = 0;       ///< by any rank
-  hp::extent_t messages_max = 0;   ///< boxes that one receiver pulled from others
+  hp::extent_t sent_max = 0;      ///< by any rank
+  hp::extent_t messages_max = 0;  ///< boxes that one receiver pulled from others
 };
 
 namespace detail {
@@ -54,8 +54,8 @@ inline bool inside(const hp::box& inner, const hp::box& outer) {
 
 }  // namespace detail
 
-/// Worlds of more elements, over all ranks and both sides, are checked box by box instead: boxes lie in the sender's slice
-/// and in the receiver's, do not overlap, and fill the receiver's.
+/// Worlds of more elements, over all ranks and both sides, are checked box by box instead: boxes lie in the sender's
+/// slice and in the receiver's, do not overlap, and fill the receiver's.
 inline constexpr hp::extent_t element_limit = hp::extent_t{1} << 26;
 
 /// The boxes of one receiver where elements would be too many: an empty text if they tile `wanted`.
@@ -82,8 +82,9 @@ inline exchange_report replay_exchange(const hp::layout_value& source, const hp:
     held.push_back(hp::slice_at(source, s, hp::coordinates_of(source.mesh, r)));
     if (!by_elements) continue;
     buffer.emplace_back(static_cast<std::size_t>(hp::volume(held.back())));
-    for_each_element(held.back(), held.back(), s,
-                     [&](hp::extent_t flat, hp::extent_t local) { buffer.back()[static_cast<std::size_t>(local)] = flat; });
+    for_each_element(held.back(), held.back(), s, [&](hp::extent_t flat, hp::extent_t local) {
+      buffer.back()[static_cast<std::size_t>(local)] = flat;
+    });
   }
   const auto complain = [&report](const std::string& text) {
     if (report.trouble.empty()) report.trouble = text;
@@ -100,7 +101,8 @@ inline exchange_report replay_exchange(const hp::layout_value& source, const hp:
     for (hp::extent_t k = 0; k < receiver.boxes; ++k) {
       const hp::exchange_box b = hp::box_at(source, receiver, k);
       const auto sender = static_cast<std::size_t>(b.sender);
-      if (b.sender < 0 || b.sender >= positions || !detail::inside(b.global, held[sender]) || !detail::inside(b.global, wanted)) {
+      if (b.sender < 0 || b.sender >= positions || !detail::inside(b.global, held[sender]) ||
+          !detail::inside(b.global, wanted)) {
         complain(who + ": box " + std::to_string(k) + " is not its sender's to give or its own to take");
         continue;
       }
@@ -108,8 +110,9 @@ inline exchange_report replay_exchange(const hp::layout_value& source, const hp:
       if (by_elements) {
         std::vector<hp::extent_t> packed;
         packed.reserve(static_cast<std::size_t>(hp::volume(b.global)));
-        for_each_element(b.global, held[sender], s,
-                         [&](hp::extent_t, hp::extent_t local) { packed.push_back(buffer[sender][static_cast<std::size_t>(local)]); });
+        for_each_element(b.global, held[sender], s, [&](hp::extent_t, hp::extent_t local) {
+          packed.push_back(buffer[sender][static_cast<std::size_t>(local)]);
+        });
         std::size_t next = 0;
         for_each_element(b.global, wanted, s, [&](hp::extent_t, hp::extent_t local) {
           hp::extent_t& place = result[static_cast<std::size_t>(local)];

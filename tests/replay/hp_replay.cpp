@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp_replay FILE.jsonl … [--verbose]: replays ground truth (one JSON object a line) through the run-time face of the core.
+// hp_replay FILE.jsonl … [--verbose]: replays ground truth (one JSON object a line) through the run-time face of the
+// core.
 //
-// Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; ", N skipped" is added
-// where kinds were skipped. --verbose lists each failure with id and reason, and the skipped kinds with count and reason.
-// Exit status 0 means that everything could be read and nothing failed.
+// Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; ", N skipped" is
+// added where kinds were skipped. --verbose lists each failure with id and reason, and the skipped kinds with count and
+// reason. Exit status 0 means that everything could be read and nothing failed.
 
 #include <CLI/CLI.hpp>
 

@@ -31,9 +31,11 @@ inline verdict replay_map(const json& v) {
     std::vector<int> wanted;
     const json& entry = field(v, "tmap").at(static_cast<std::size_t>(d));
     for (const json& number : entry.is_array() ? entry : json::array({entry}))
-      if (const int n = number.get<int>(); n >= 0 && m.mesh.shape.size[m.mesh.shape.axis_count - 1 - n] > 1) wanted.push_back(n);
+      if (const int n = number.get<int>(); n >= 0 && m.mesh.shape.size[m.mesh.shape.axis_count - 1 - n] > 1)
+        wanted.push_back(n);
     const hp::numeric_entry ours = hp::numeric_of(l.layout, d);
-    if (wanted != std::vector<int>(ours.number, ours.number + ours.count)) return fail("numeric form of dim " + std::to_string(d) + " differs");
+    if (wanted != std::vector<int>(ours.number, ours.number + ours.count))
+      return fail("numeric form of dim " + std::to_string(d) + " differs");
   }
   return same_as_tmap(l.layout, m.mesh, v);
 }
@@ -44,8 +46,10 @@ inline verdict replay_placement(const json& v) {
   const read_layout l = layout_of(v, m.mesh);
   if (l.why) return fail(l.why.text);
   const hp::placement_list back = hp::placements_of(l.layout);
-  const hp::layout_result again = hp::layout_from_placements(m.mesh.shape, back.at, m.mesh.shape.axis_count, l.layout.rank);
-  if (again.status.code != hp::layout_code::ok || !(again.layout == l.layout)) return fail("placements do not round trip");
+  const hp::layout_result again =
+      hp::layout_from_placements(m.mesh.shape, back.at, m.mesh.shape.axis_count, l.layout.rank);
+  if (again.status.code != hp::layout_code::ok || !(again.layout == l.layout))
+    return fail("placements do not round trip");
   return same_as_tmap(l.layout, m.mesh, v);
 }
 
@@ -55,7 +59,8 @@ inline bool is_suspect(const json& v, const char* what) {
   return false;
 }
 
-/// Elements of `s` that the positions which differ on sharding axes hold: the whole tensor, where nothing is lost or doubled.
+/// Elements of `s` that the positions which differ on sharding axes hold: the whole tensor, where nothing is lost or
+/// doubled.
 inline bool slices_tile(const hp::layout_value& l, const hp::shape& s) {
   std::vector<hp::box> distinct;
   for (int p = 0; p < hp::position_count(l.mesh); ++p) {
@@ -110,7 +115,8 @@ inline verdict replay_error(const json& v) {
   const auto says = [&why](const char* words) { return why.find(words) != std::string::npos; };
   const read_mesh m = mesh_of(v);
   read_layout l;
-  if (!m.why && (optional_field(v, "map").is_array() || optional_field(v, "tmap").is_array() || v.contains("placements"))) {
+  if (!m.why &&
+      (optional_field(v, "map").is_array() || optional_field(v, "tmap").is_array() || v.contains("placements"))) {
     l = layout_of(v, m.mesh);
     if (const json& extents = optional_field(v, "shape"); !l.why && extents.is_array())
       l.why = refused(hp::check_shape(l.layout, shape_from(extents)));
@@ -123,16 +129,26 @@ inline verdict replay_error(const json& v) {
   using hp::layout_code;
   using hp::mesh_code;
   bool fits = true;
-  if (says("unknown alias")) fits = is(layout_code::axis_is_not_in_the_mesh);
-  else if (says("alias used twice")) fits = is(layout_code::axis_is_used_twice);
-  else if (says("shard dim out of bounds")) fits = is(layout_code::dim_is_out_of_range);
-  else if (says("negative ndim")) fits = is(layout_code::too_many_dims);
-  else if (says("unsupported reduce op")) fits = is(layout_code::reduction_is_unknown);
-  else if (says("partial on an axis")) fits = is(layout_code::axis_shards_and_is_partial);
-  else if (says("must be the last axis")) fits = m.why.mesh == mesh_code::interleaved_axis_is_not_last;
-  else if (says("duplicate alias")) fits = m.why.mesh == mesh_code::axis_name_is_used_twice;
-  else if (says("alias count")) fits = m.why.mesh == mesh_code::axis_count_differs_from_name_count;
-  else if (says("rank_list") || says("rank list")) fits = m.why.ranks != hp::rank_list_code::ok;
+  if (says("unknown alias"))
+    fits = is(layout_code::axis_is_not_in_the_mesh);
+  else if (says("alias used twice"))
+    fits = is(layout_code::axis_is_used_twice);
+  else if (says("shard dim out of bounds"))
+    fits = is(layout_code::dim_is_out_of_range);
+  else if (says("negative ndim"))
+    fits = is(layout_code::too_many_dims);
+  else if (says("unsupported reduce op"))
+    fits = is(layout_code::reduction_is_unknown);
+  else if (says("partial on an axis"))
+    fits = is(layout_code::axis_shards_and_is_partial);
+  else if (says("must be the last axis"))
+    fits = m.why.mesh == mesh_code::interleaved_axis_is_not_last;
+  else if (says("duplicate alias"))
+    fits = m.why.mesh == mesh_code::axis_name_is_used_twice;
+  else if (says("alias count"))
+    fits = m.why.mesh == mesh_code::axis_count_differs_from_name_count;
+  else if (says("rank_list") || says("rank list"))
+    fits = m.why.ranks != hp::rank_list_code::ok;
   return pass_if(fits, "refused for another reason (" + m.why.text + l.why.text + "), expected: " + why);
 }
 
@@ -141,7 +157,8 @@ inline verdict replay_submesh(const json& v) {
   const read_mesh m = mesh_of(v);
   if (m.why) return expects_error(v) ? pass() : fail(m.why.text);
   const json& sub = v.contains("sub") ? v["sub"] : v.contains("axes") ? v["axes"] : field(v, "alias");
-  const auto names = sub.is_string() ? std::vector<std::string>{sub.get<std::string>()} : sub.get<std::vector<std::string>>();
+  const auto names =
+      sub.is_string() ? std::vector<std::string>{sub.get<std::string>()} : sub.get<std::vector<std::string>>();
   std::vector<const char*> texts;
   std::string joined;
   for (const std::string& n : names) {
@@ -157,7 +174,8 @@ inline verdict replay_submesh(const json& v) {
     if (taken) r.status.code = hp::sub_mesh_code::flattened_name_is_taken;
   }
   if (expects_error(v)) return pass_if(r.status.code != hp::sub_mesh_code::ok, "accepted");
-  if (r.status.code != hp::sub_mesh_code::ok) return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
+  if (r.status.code != hp::sub_mesh_code::ok)
+    return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
 
   const int position = hp::position_in(m.ranks(), v.value("rank", m.rank.front()));
   if (position < 0) return fail("the rank is not in the mesh");
@@ -169,10 +187,12 @@ inline verdict replay_submesh(const json& v) {
     if (name == "ranks" && wanted.get<std::vector<int>>() != ranks) return fail("other ranks");
     if (name == "shape" || name == "mesh") {
       const auto& size = r.mesh.shape.size;
-      if (wanted.get<std::vector<int>>() != std::vector<int>(size, size + r.mesh.shape.axis_count)) return fail("other shape");
+      if (wanted.get<std::vector<int>>() != std::vector<int>(size, size + r.mesh.shape.axis_count))
+        return fail("other shape");
     }
     if (name == "alias" || name == "names") {
-      const auto labels = wanted.is_string() ? std::vector<std::string>{wanted.get<std::string>()} : wanted.get<std::vector<std::string>>();
+      const auto labels = wanted.is_string() ? std::vector<std::string>{wanted.get<std::string>()}
+                                             : wanted.get<std::vector<std::string>>();
       if (static_cast<int>(labels.size()) != r.mesh.shape.axis_count) return fail("other names");
       for (std::size_t a = 0; a < labels.size(); ++a)
         if (labels[a] != r.mesh.label[a].text) return fail("axis is called " + std::string(r.mesh.label[a].text));
@@ -209,8 +229,10 @@ inline verdict replay_interleaved(const json& v) {
     if (l.why) return expects_error(v) ? pass() : fail(l.why.text);
     if (expects_error(v)) return fail("accepted");
     const json& expect = field(v, "expect");
-    if (const json& n = optional_field(expect, "devices"); n.is_number() && n.get<int>() != hp::device_count(m.mesh)) return fail("other device count");
-    if (const json& n = optional_field(expect, "copies_per_device"); n.is_number() && n.get<int>() != hp::copies_of(m.mesh, l.layout))
+    if (const json& n = optional_field(expect, "devices"); n.is_number() && n.get<int>() != hp::device_count(m.mesh))
+      return fail("other device count");
+    if (const json& n = optional_field(expect, "copies_per_device");
+        n.is_number() && n.get<int>() != hp::copies_of(m.mesh, l.layout))
       return fail("other number of copies");
     return pass();
   }
@@ -222,7 +244,8 @@ inline verdict replay_interleaved(const json& v) {
   }
   bool agree = true;
   for (const hp::layout_value& l : operands) agree = agree && hp::interleaving_agrees(m.mesh, operands.front(), l);
-  return pass_if(agree != expects_error(v), agree ? "operands that disagree were accepted" : "the operands do not agree");
+  return pass_if(agree != expects_error(v),
+                 agree ? "operands that disagree were accepted" : "the operands do not agree");
 }
 
 }  // namespace replay

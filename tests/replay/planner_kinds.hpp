@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kinds of hyperparallel_planner.jsonl: pairs on which the reference's own planner was measured, with bounds derived
-// independently of it, and operator lists of moves that also reshape or change the mesh.
+// The kinds of hyperparallel_planner.jsonl: pairs on which the reference's own planner was measured, with bounds
+// derived independently of it, and operator lists of moves that also reshape or change the mesh.
 
 #include <string>
 #include <vector>
@@ -32,9 +32,11 @@ inline read_layout layout_from_axes(const json& dims, const hp::mesh_value& m) {
       }
       const hp::cut c = entry.is_array() ? hp::cut{d, a, entry.at(1).get<int>(), entry.at(2).get<int>()}
                                          : hp::cut{d, a, 1, m.shape.size[a]};
-      if (c.pre < 1 || c.size < 1 || m.shape.size[a] % (c.pre * c.size) != 0) refuse(hp::layout_code::sub_axis_does_not_fit_its_axis, d, a);
+      if (c.pre < 1 || c.size < 1 || m.shape.size[a] % (c.pre * c.size) != 0)
+        refuse(hp::layout_code::sub_axis_does_not_fit_its_axis, d, a);
       for (const hp::cut& other : seen)
-        if (other.axis == a && other.pre < c.pre * c.size && c.pre < other.pre * other.size) refuse(hp::layout_code::axis_is_used_twice, d, a);
+        if (other.axis == a && other.pre < c.pre * c.size && c.pre < other.pre * other.size)
+          refuse(hp::layout_code::axis_is_used_twice, d, a);
       if (l.why || l.layout.cut_count == hp::max_cuts) return l;
       seen.push_back(c);
       hp::append_cut(l.layout, c);
@@ -50,9 +52,11 @@ inline void pad_uneven_dims(hp::layout_value& l, const hp::shape& s) {
 
 inline verdict replay_measured(const json& v) {
   for (const char* side : {"src_partial", "dst_partial"})
-    if (const json& partial = optional_field(v, side); !partial.is_null() && !partial.empty()) return skip("reductions are planned with operators");
+    if (const json& partial = optional_field(v, side); !partial.is_null() && !partial.empty())
+      return skip("reductions are planned with operators");
   const json& mesh_json = field(v, "mesh");
-  const read_mesh m = mesh_from(field(mesh_json, "shape"), optional_field(mesh_json, "axes"), optional_field(mesh_json, "device_ids"));
+  const read_mesh m =
+      mesh_from(field(mesh_json, "shape"), optional_field(mesh_json, "axes"), optional_field(mesh_json, "device_ids"));
   if (m.why) return fail(m.why.text);
   read_mesh to_mesh = m;
   if (const json& other = optional_field(v, "dst_mesh"); other.is_object())
@@ -77,10 +81,14 @@ inline verdict replay_measured(const json& v) {
   };
   const hp::extent_t from_local = hp::element_count(hp::local_shape(from.layout, s).shape).value;
   const hp::extent_t to_local = hp::element_count(hp::local_shape(to.layout, s).shape).value;
-  if (!holds("src_local_max", from_local)) return fail("source elements on the largest device: " + std::to_string(from_local));
-  if (!holds("dst_local_max", to_local)) return fail("target elements on the largest device: " + std::to_string(to_local));
-  if (!holds("lb_recv_max", report.received_max)) return fail("the heaviest receiver gets " + std::to_string(report.received_max));
-  if (!holds("lb_recv_sum", report.received_sum)) return fail("all receivers together get " + std::to_string(report.received_sum));
+  if (!holds("src_local_max", from_local))
+    return fail("source elements on the largest device: " + std::to_string(from_local));
+  if (!holds("dst_local_max", to_local))
+    return fail("target elements on the largest device: " + std::to_string(to_local));
+  if (!holds("lb_recv_max", report.received_max))
+    return fail("the heaviest receiver gets " + std::to_string(report.received_max));
+  if (!holds("lb_recv_sum", report.received_sum))
+    return fail("all receivers together get " + std::to_string(report.received_sum));
   return pass();
 }
 
@@ -97,7 +105,8 @@ inline verdict replay_ops(const json& v) {
   for (const hp::layout_result& side : {from, to})
     if (side.status.code != hp::layout_code::ok) return fail(refused(side.status).text);
   const hp::shape from_shape = shape_from(field(v, "shape"));
-  const hp::shape to_shape = v.contains("dst_shape") && !v["dst_shape"].is_null() ? shape_from(v["dst_shape"]) : from_shape;
+  const hp::shape to_shape =
+      v.contains("dst_shape") && !v["dst_shape"].is_null() ? shape_from(v["dst_shape"]) : from_shape;
   exchange_report report;
   const verdict r = run_unified(from.layout, from_shape, to.layout, to_shape, report);
   if (r.outcome != outcome::passed) return r;

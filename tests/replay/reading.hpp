@@ -58,7 +58,8 @@ inline refusal refused(const hp::layout_status& s) {
   refusal r;
   r.layout = s.code;
   if (s.code != hp::layout_code::ok)
-    r.text = "layout refused with code " + std::to_string(static_cast<int>(s.code)) + " at dim " + std::to_string(s.dim);
+    r.text =
+        "layout refused with code " + std::to_string(static_cast<int>(s.code)) + " at dim " + std::to_string(s.dim);
   return r;
 }
 
@@ -74,8 +75,8 @@ struct read_mesh {
   }
 };
 
-/// `shape`: axis sizes, outer to inner. `names`: their aliases, or null for unnamed ones. `ranks`: null, all of them, or
-/// [first, last].
+/// `shape`: axis sizes, outer to inner. `names`: their aliases, or null for unnamed ones. `ranks`: null, all of them,
+/// or [first, last].
 inline read_mesh mesh_from(const json& shape, const json& names, const json& ranks) {
   const auto sizes = shape.get<std::vector<int>>();
   std::vector<std::string> labels;
@@ -85,7 +86,8 @@ inline read_mesh mesh_from(const json& shape, const json& names, const json& ran
     for (std::size_t a = 0; a < sizes.size(); ++a) labels.push_back("axis" + std::to_string(a));
   std::vector<const char*> text;
   for (const std::string& label : labels) text.push_back(label.c_str());
-  const hp::mesh_result r = hp::make_mesh(text.data(), static_cast<int>(text.size()), sizes.data(), static_cast<int>(sizes.size()));
+  const hp::mesh_result r =
+      hp::make_mesh(text.data(), static_cast<int>(text.size()), sizes.data(), static_cast<int>(sizes.size()));
   read_mesh m{refused(r.status.code), r.mesh, {}, false};
   if (m.why) return m;
   const int positions = hp::position_count(m.mesh.shape);
@@ -110,7 +112,8 @@ inline std::string entry_text(const json& entry) {
   if (entry.is_null()) return "";
   if (entry.is_string()) return entry.get<std::string>();
   std::string joined;
-  for (const json& part : entry) joined += (joined.empty() ? "" : ",") + (part.is_null() ? std::string("None") : part.get<std::string>());
+  for (const json& part : entry)
+    joined += (joined.empty() ? "" : ",") + (part.is_null() ? std::string("None") : part.get<std::string>());
   return joined;
 }
 
@@ -170,7 +173,8 @@ inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
       else if (text.size() > 1 && text[0] == 'S')
         list.push_back(hp::shard(std::stoi(text.substr(text[1] == '(' ? 2 : 1))));
       else if (text.size() > 1 && text[0] == 'P')
-        list.push_back(hp::partial_of(hp::reduction_called(text.substr(2, text.size() - 2 - (text.back() == ')' ? 1 : 0)).c_str())));
+        list.push_back(hp::partial_of(
+            hp::reduction_called(text.substr(2, text.size() - 2 - (text.back() == ')' ? 1 : 0)).c_str())));
       else
         throw malformed_vector("unknown placement '" + text + "'");
     }
@@ -186,7 +190,8 @@ inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
 
 inline hp::shape shape_from(const json& extents) {
   const auto list = extents.get<std::vector<hp::extent_t>>();
-  if (list.size() > static_cast<std::size_t>(hp::max_dims)) throw malformed_vector("the shape has more dims than the core holds");
+  if (list.size() > static_cast<std::size_t>(hp::max_dims))
+    throw malformed_vector("the shape has more dims than the core holds");
   hp::shape s;
   for (const hp::extent_t n : list) s.extent[s.rank++] = n;
   return s;
@@ -220,7 +225,8 @@ inline std::string text_of(const hp::layout_value& l) {
                        hp::shape s;
                        for (int a = 0; a < l.mesh.axis_count; ++a) s.extent[s.rank++] = l.mesh.size[a];
                        return s;
-                     }()) + " map [";
+                     }()) +
+                     " map [";
   for (int d = 0; d < l.rank; ++d) {
     text += d > 0 ? ",(" : "(";
     const hp::numeric_entry e = hp::numeric_of(l, d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The kinds of redistribution.jsonl that move partial-free tensors: plans, unified layouts, single exchanges, mesh changes
-// and reads of a checkpoint. Any correct plan is right; the reference's own operators do not bind.
+// The kinds of redistribution.jsonl that move partial-free tensors: plans, unified layouts, single exchanges, mesh
+// changes and reads of a checkpoint. Any correct plan is right; the reference's own operators do not bind.
 
 #include <hyperparallel/layout/unify.hpp>
 
@@ -53,13 +53,15 @@ inline read_side side_of(const json& side) {
 }
 
 /// Whether every position holds the same flat set of elements under both layouts.
-inline bool same_flat_sets(const hp::layout_value& a, const hp::shape& sa, const hp::layout_value& b, const hp::shape& sb) {
+inline bool same_flat_sets(const hp::layout_value& a, const hp::shape& sa, const hp::layout_value& b,
+                           const hp::shape& sb) {
   const int positions = hp::position_count(a.mesh);
   if (positions != hp::position_count(b.mesh)) return false;
   if (hp::element_count(sa).value * positions > element_limit) return true;  // too many to list
   for (int p = 0; p < positions; ++p) {
     std::vector<hp::extent_t> flat[2];
-    const hp::box box[2] = {hp::slice_at(a, sa, hp::coordinates_of(a.mesh, p)), hp::slice_at(b, sb, hp::coordinates_of(b.mesh, p))};
+    const hp::box box[2] = {hp::slice_at(a, sa, hp::coordinates_of(a.mesh, p)),
+                            hp::slice_at(b, sb, hp::coordinates_of(b.mesh, p))};
     detail::for_each_element(box[0], box[0], sa, [&](hp::extent_t i, hp::extent_t) { flat[0].push_back(i); });
     detail::for_each_element(box[1], box[1], sb, [&](hp::extent_t i, hp::extent_t) { flat[1].push_back(i); });
     if (flat[0] != flat[1]) return false;  // both row-major, so both ascending where the sets agree
@@ -96,7 +98,8 @@ inline verdict replay_unify(const json& v) {
   const hp::unified_layouts u = hp::unify_one_axis_per_dim(from.layout, from_shape, to.layout, to_shape);
   if (u.status.code != hp::refinement_code::ok)
     return fail("no common refinement with one axis a dim, code " + std::to_string(static_cast<int>(u.status.code)));
-  if (!same_flat_sets(from.layout, from_shape, u.source, u.shape) || !same_flat_sets(to.layout, to_shape, u.target, u.shape))
+  if (!same_flat_sets(from.layout, from_shape, u.source, u.shape) ||
+      !same_flat_sets(to.layout, to_shape, u.target, u.shape))
     return fail("a rank's flat set of elements changed in the finest refinement");
   if (!expect.is_object()) return pass();
   json source = expect, target = expect;
@@ -114,7 +117,8 @@ inline verdict replay_op_list(const json& v) {
   const read_side from = side_of(from_json), to = side_of(to_json);
   if (from.why || to.why) return fail(from.why.text + to.why.text);
   exchange_report report;
-  const verdict r = run_unified(from.layout, shape_from(field(from_json, "shape")), to.layout, shape_from(field(to_json, "shape")), report);
+  const verdict r = run_unified(from.layout, shape_from(field(from_json, "shape")), to.layout,
+                                shape_from(field(to_json, "shape")), report);
   if (r.outcome != outcome::passed) return r;
   for (const json& op : optional_field(v, "expect_ops"))
     if (op.get<std::string>() != "Reshape") return pass();
@@ -123,9 +127,11 @@ inline verdict replay_op_list(const json& v) {
 
 /// Local shapes of one all-to-all over a single axis of n ranks.
 inline verdict replay_all_to_all(const json& v) {
-  const int n = field(v, "n").get<int>(), split = field(v, "split_dim").get<int>(), concat = field(v, "concat_dim").get<int>();
+  const int n = field(v, "n").get<int>(), split = field(v, "split_dim").get<int>(),
+            concat = field(v, "concat_dim").get<int>();
   const hp::shape local = shape_from(field(v, "local_in"));
-  if (split < 0 || split >= local.rank || concat < 0 || concat >= local.rank) return expects_error(v) ? pass() : fail("dim outside the shape");
+  if (split < 0 || split >= local.rank || concat < 0 || concat >= local.rank)
+    return expects_error(v) ? pass() : fail("dim outside the shape");
   hp::shape global = local;
   global.extent[concat] *= n;
   const hp::mesh_shape mesh{1, {n}};
@@ -140,7 +146,8 @@ inline verdict replay_all_to_all(const json& v) {
   if (expects_error(v)) return pass_if(p.status.code != hp::plan_code::ok, "accepted");
   if (p.status.code != hp::plan_code::ok) return fail("refused: " + refused(p.status.layout).text);
   const hp::shape_result out = hp::local_shape(target, global);
-  if (out.status.code != hp::layout_code::ok || !(out.shape == shape_from(field(v, "local_out")))) return fail("got " + text_of(out.shape));
+  if (out.status.code != hp::layout_code::ok || !(out.shape == shape_from(field(v, "local_out"))))
+    return fail("got " + text_of(out.shape));
   if (n > 1 && p.kind != hp::plan_kind::all_to_all) return fail(std::string("classified as ") + hp::name_of(p.kind));
   exchange_report report;
   return run_plan(source, target, global, report);
@@ -162,8 +169,7 @@ inline verdict replay_mesh_change(const json& v) {
 /// What one rank of the target reads from the ranks that hold a checkpoint: from each holder of a piece it needs, once.
 /// Null sides are one unsharded copy, held by (and read for) any rank.
 inline verdict replay_reshard(const json& v) {
-  if (!v.contains("from") || !v.contains("to"))
-    return skip("a refused read without the layouts that it refuses");
+  if (!v.contains("from") || !v.contains("to")) return skip("a refused read without the layouts that it refuses");
   const hp::shape s = shape_from(field(v, "shape"));
   const hp::box whole = hp::slice_at(hp::replicated({}, s.rank), s, {});
   hp::box wanted = whole;
@@ -177,7 +183,8 @@ inline verdict replay_reshard(const json& v) {
     if (slice.status.code != hp::layout_code::ok) return expects_error(v) ? pass() : fail(refused(slice.status).text);
     wanted = slice.box;
   }
-  if (v.contains("to_slice") && !(wanted == box_from(v["to_slice"]))) return fail("the target slice is " + text_of(wanted));
+  if (v.contains("to_slice") && !(wanted == box_from(v["to_slice"])))
+    return fail("the target slice is " + text_of(wanted));
   std::vector<int> rank{0};
   std::vector<hp::box> held{whole};
   if (const json& from = v["from"]; !from.is_null()) {

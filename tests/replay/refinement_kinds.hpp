@@ -48,7 +48,8 @@ inline verdict replay_util(const json& v) {
   else
     return skip("unknown helper function '" + fn + "'");
   if (expects_error(v)) return pass_if(r.status.code != hp::refinement_code::ok, "accepted");
-  if (r.status.code != hp::refinement_code::ok) return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
+  if (r.status.code != hp::refinement_code::ok)
+    return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
   return pass_if(r.factors == factors_from(field(v, "expect")), "other factors");
 }
 
@@ -56,11 +57,13 @@ inline verdict replay_util(const json& v) {
 inline verdict same_as_expected(const hp::refined_layout& ours, const hp::shape& s, const json& expect) {
   if (ours.status.code != hp::refinement_code::ok)
     return fail("refused with code " + std::to_string(static_cast<int>(ours.status.code)));
-  if (expect.contains("mesh") && !(ours.layout.mesh == mesh_shape_from(expect["mesh"]))) return fail("got " + text_of(ours.layout));
+  if (expect.contains("mesh") && !(ours.layout.mesh == mesh_shape_from(expect["mesh"])))
+    return fail("got " + text_of(ours.layout));
   if (expect.contains("shape") && !(s == shape_from(expect["shape"]))) return fail("got shape " + text_of(s));
   if (!expect.contains("tmap")) return pass();
   const hp::layout_result wanted = layout_from_tmap(ours.layout.mesh, expect["tmap"]);
-  return pass_if(wanted.status.code == hp::layout_code::ok && ours.layout == wanted.layout, "got " + text_of(ours.layout));
+  return pass_if(wanted.status.code == hp::layout_code::ok && ours.layout == wanted.layout,
+                 "got " + text_of(ours.layout));
 }
 
 /// `squeeze_ones`, `expand_mesh` and `expand_shape`.

@@ -15,7 +15,7 @@
 namespace hyperparallel {
 
 /// Formats whose multiply-accumulate rates differ.
-enum class number_format : unsigned char { bf16, fp16, fp32, int8 };
+enum class number_format : unsigned char { bfloat16, float16, float32, int8 };
 inline constexpr int number_format_count = 4;
 
 enum class memory_kind : unsigned char { hbm, dram, storage };
@@ -107,7 +107,7 @@ constexpr std::int64_t matrix_peak(const device_value& d, number_format format) 
 /// Time of an m×k by k×n product, 2mnk operations, divided evenly over `cores` AICs (one by default), at `reached` of
 /// the peak. Domain: m, n, k ≥ 0; 1 ≤ cores ≤ aic; a peak above 0 for the format. O(1).
 constexpr time_cost matmul_time(const device_value& d, std::int64_t m, std::int64_t n, std::int64_t k,
-                                efficiency reached, int cores = 1, number_format format = number_format::bf16) {
+                                efficiency reached, int cores = 1, number_format format = number_format::bfloat16) {
   if (m < 0 || n < 0 || k < 0) return {cost_code::amount_is_negative, 0};
   if (cores < 1) return {cost_code::count_is_not_positive, 0};
   if (cores > d.aic) return {cost_code::count_exceeds_the_device, 0};

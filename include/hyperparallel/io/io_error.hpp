@@ -16,7 +16,7 @@
 namespace hyperparallel {
 
 /// The path between quotes, each control character shown as '?'.
-inline std::string quoted(std::string_view path) {
+inline std::string quoted_path(std::string_view path) {
   std::string text = "'";
   for (const char c : path) text += static_cast<unsigned char>(c) < 0x20 || c == '\x7f' ? '?' : c;
   return text + "'";
@@ -28,7 +28,7 @@ struct io_error : std::runtime_error {
 
   /// `deed` is what failed, as in "read"; `reason` is the rest of the line.
   io_error(const char* deed, std::string path_, const std::string& reason, int number_ = 0)
-      : std::runtime_error("cannot " + std::string(deed) + " " + quoted(path_) + ": " + reason),
+      : std::runtime_error("cannot " + std::string(deed) + " " + quoted_path(path_) + ": " + reason),
         path(std::move(path_)),
         number(number_) {}
 

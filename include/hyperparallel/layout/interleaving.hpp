@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Micro-interleaving: a tensor that is cut along the virtual axis comes as several copies of a slice on each device, which
-// an operator works on in turn.
+// Micro-interleaving: a tensor that is cut along the virtual axis comes as several copies of a slice on each device,
+// which an operator works on in turn.
 //
 // Law: the operands of one operator come in the same number of copies, or copy i of one would meet copy j of another.
 

@@ -3,8 +3,8 @@
 // `layout<mesh, "dp", none, axes("cp", "tp")>`: the type form.
 //
 // What the user spells names a canonical type `placed_layout<mesh, Partial, Dims…>` that holds only the mesh and small
-// integers: per dim the axis numbers (from 1) as decimal digits, outermost first, so 23 means "second axis, then third".
-// Law: equal layouts are the same type. A map that cannot be is exactly one error line (see diagnostic.hpp).
+// integers: per dim the axis numbers (from 1) as decimal digits, outermost first, so 23 means "second axis, then
+// third". Law: equal layouts are the same type. A map that cannot be is exactly one error line (see diagnostic.hpp).
 
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/layout/tensor.hpp>

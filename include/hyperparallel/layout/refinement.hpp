@@ -37,8 +37,8 @@ struct refinement_status {
   layout_status layout{};
 };
 
-inline constexpr int max_factors = 32;
-using factor_list = static_vector<extent_t, max_factors>;
+inline constexpr int max_refined_factors = 32;
+using factor_list = static_vector<extent_t, max_refined_factors>;
 
 struct factor_result {
   refinement_status status{};
@@ -81,7 +81,7 @@ constexpr factor_result merge_sorted(const factor_list& a, const factor_list& b,
     const bool first = j == b.size || (i < a.size && (falling ? a.item[i] >= b.item[j] : a.item[i] <= b.item[j]));
     const extent_t value = first ? a.item[i++] : b.item[j++];
     if (!r.factors.empty() && r.factors.item[r.factors.size - 1] == value) continue;
-    if (!r.factors.push(value)) return {{refinement_code::too_many_factors, value, max_factors, {}}, {}};
+    if (!r.factors.push(value)) return {{refinement_code::too_many_factors, value, max_refined_factors, {}}, {}};
   }
   return r;
 }

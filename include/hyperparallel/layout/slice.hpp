@@ -4,9 +4,9 @@
 // redistribution, random offsets and checkpoints.
 //
 // With axes (a0, a1, …) on a dim of extent n, the piece number is row-major over their coordinates (a0 outermost), the
-// chunk is ⌈n / pieces⌉ and the interval [min(n, id · chunk), min(n, (id + 1) · chunk)). Where n divides, all are equal.
-// Laws: over the positions that differ on sharding axes the boxes tile the tensor exactly once; positions that differ
-// on other axes hold equal boxes.
+// chunk is ⌈n / pieces⌉ and the interval [min(n, id · chunk), min(n, (id + 1) · chunk)). Where n divides, all are
+// equal. Laws: over the positions that differ on sharding axes the boxes tile the tensor exactly once; positions that
+// differ on other axes hold equal boxes.
 
 #include <hyperparallel/layout/layout_value.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 // Tensor maps: how people write a layout, and how it becomes a value.
 //
-// One entry per tensor dim: nothing, one axis name, or several names in order, the first outermost. As text the names of
-// an entry are separated by commas; "None" and the empty entry shard nothing. The MindSpore numeric form counts axes
+// One entry per tensor dim: nothing, one axis name, or several names in order, the first outermost. As text the names
+// of an entry are separated by commas; "None" and the empty entry shard nothing. The MindSpore numeric form counts axes
 // from the right (innermost axis = 0, -1 = none) and is for input and output only.
 // Laws: numeric → value → numeric is the identity on canonical maps; a size-1 axis in a map changes nothing.
 

@@ -91,7 +91,8 @@ constexpr unified_layouts unify(const layout_value& source, const shape& source_
   if (u.status.code != refinement_code::ok) return u;
   if (!(source.mesh == target.mesh)) {
     detail::unify_meshes(u);
-    if (u.status.code == refinement_code::products_do_not_divide || u.status.code == refinement_code::too_many_factors) {
+    if (u.status.code == refinement_code::products_do_not_divide ||
+        u.status.code == refinement_code::too_many_factors) {
       u.source = source;
       u.target = target;
       if (detail::take_refined(u.source, on_flat_mesh(source), u.status))
@@ -102,7 +103,8 @@ constexpr unified_layouts unify(const layout_value& source, const shape& source_
   return u;
 }
 
-/// The matrix in which every cut of `l` is a whole axis. Fails where the sub-axes of an axis do not nest. O(cuts · axes).
+/// The matrix in which every cut of `l` is a whole axis. Fails where the sub-axes of an axis do not nest. O(cuts ·
+/// axes).
 constexpr refined_layout with_whole_axes(const layout_value& l) {
   factor_result products = cumulative_products(factors_of(without_ones(l.mesh)));
   for (int i = 0; i < l.cut_count; ++i) {
@@ -149,8 +151,8 @@ constexpr split_shape one_axis_per_dim(const layout_value& l, const shape& s) {
 }
 
 /// Like `unify`, further refined until each dim is cut by one whole axis at most on either side: MindSpore's unified
-/// device arrangement and tensor shape. Fails where no common refinement of the matrices exists or the limits of axes and
-/// dims are met. Each round splits a factor, so it ends after at most log2(devices · elements) rounds.
+/// device arrangement and tensor shape. Fails where no common refinement of the matrices exists or the limits of axes
+/// and dims are met. Each round splits a factor, so it ends after at most log2(devices · elements) rounds.
 constexpr unified_layouts unify_one_axis_per_dim(const layout_value& source, const shape& source_shape,
                                                  const layout_value& target, const shape& target_shape) {
   unified_layouts u = detail::accept_both(source, source_shape, target, target_shape);

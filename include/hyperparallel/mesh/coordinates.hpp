@@ -55,7 +55,12 @@ constexpr int position_in(const rank_list& list, int rank) {
   return -1;
 }
 
-enum class rank_list_code : unsigned char { ok, length_differs_from_device_count, rank_is_negative, rank_is_listed_twice };
+enum class rank_list_code : unsigned char {
+  ok,
+  length_differs_from_device_count,
+  rank_is_negative,
+  rank_is_listed_twice
+};
 
 struct rank_list_status {
   rank_list_code code = rank_list_code::ok;
@@ -73,13 +78,29 @@ constexpr rank_list_status check_rank_list(const mesh_shape& m, const rank_list&
   return {};
 }
 
+namespace rejected {
+template <rank_list_code, int Position>
+struct rank_list_does_not_name_each_position_once;
+}  // namespace rejected
+
+namespace detail {
+template <rank_list_code Code, int Position>
+struct rank_list_verdict {
+  using type = rejected::rank_list_does_not_name_each_position_once<Code, Position>;
+};
+template <int Position>
+struct rank_list_verdict<rank_list_code::ok, Position> {
+  using type = accepted;
+};
+}  // namespace detail
+
 /// The type form of a mesh over chosen ranks: `struct mesh : hp::on_ranks<hp::device_matrix<…>, 3, 1, 0, 2> {};`
 template <class Mesh, int... Ranks>
 struct on_ranks : Mesh {
   static constexpr int listed[] = {Ranks...};
   static constexpr rank_list ranks{static_cast<int>(sizeof...(Ranks)), 0, listed};
-  static_assert(check_rank_list(Mesh::value.shape, ranks).code == rank_list_code::ok,
-                "the rank list names every position of the device matrix exactly once");
+  static constexpr rank_list_status status = check_rank_list(Mesh::value.shape, ranks);
+  static_assert(insist<typename detail::rank_list_verdict<status.code, status.position>::type>::met);
 };
 
 /// The rank list of a mesh type: its own, or 0, 1, ….

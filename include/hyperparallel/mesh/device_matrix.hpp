@@ -78,7 +78,9 @@ constexpr int position_count(const mesh_shape& m) {
 }
 
 /// Copies of each slice that one device works on in turn: 1 without an interleaved axis.
-constexpr int copies_per_device(const mesh_value& m) { return m.interleaved ? m.shape.size[m.shape.axis_count - 1] : 1; }
+constexpr int copies_per_device(const mesh_value& m) {
+  return m.interleaved ? m.shape.size[m.shape.axis_count - 1] : 1;
+}
 
 /// Number of devices: the product of the axes that are not virtual.
 constexpr int device_count(const mesh_value& m) { return position_count(m.shape) / copies_per_device(m); }

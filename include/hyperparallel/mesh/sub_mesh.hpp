@@ -32,7 +32,8 @@ struct sub_mesh_result {
 };
 
 /// The sub-mesh over the axes called `names`.
-/// Fails on an empty list, an unknown name, or names out of the mesh's order (a repeated one included). O(names · axes).
+/// Fails on an empty list, an unknown name, or names out of the mesh's order (a repeated one included). O(names ·
+/// axes).
 constexpr sub_mesh_result sub_mesh(const mesh_value& parent, const char* const* names, int count) {
   sub_mesh_result r;
   if (count < 1) return {{sub_mesh_code::no_axis_is_named, 0}, {}, {}};

@@ -40,12 +40,18 @@ struct moe_status {
 
 constexpr const char* to_text(moe_code c) {
   switch (c) {
-    case moe_code::ok: return "ok";
-    case moe_code::size_is_not_positive: return "a size of the layer is not positive";
-    case moe_code::top_k_exceeds_experts: return "a token chooses more experts than there are";
-    case moe_code::experts_do_not_divide_over_devices: return "the experts do not divide over the devices";
-    case moe_code::tokens_do_not_divide_over_devices: return "the tokens do not divide over the devices";
-    case moe_code::rows_do_not_divide_over_experts: return "tokens x top_k do not divide over the experts";
+    case moe_code::ok:
+      return "ok";
+    case moe_code::size_is_not_positive:
+      return "a size of the layer is not positive";
+    case moe_code::top_k_exceeds_experts:
+      return "a token chooses more experts than there are";
+    case moe_code::experts_do_not_divide_over_devices:
+      return "the experts do not divide over the devices";
+    case moe_code::tokens_do_not_divide_over_devices:
+      return "the tokens do not divide over the devices";
+    case moe_code::rows_do_not_divide_over_experts:
+      return "tokens x top_k do not divide over the experts";
   }
   return "unknown";
 }

@@ -5,9 +5,9 @@
 //   route → arrange → dispatch → GMM1 → SwiGLU → GMM2 → combine → merge
 //
 // Edges are row-block events, not expert-wide joins: a GMM1 tile starts when its block has arrived, whatever the other
-// blocks do. With `serialized` the same tiles run operator after operator, one event each, and the merge is one pass over
-// all experts: the baseline. Law: both plans write every slot with the same values.
-// Sources: arXiv 2605.23764 (operators, put-with-signal, rank rotation); the finer events and the ordered merge are ours.
+// blocks do. With `serialized` the same tiles run operator after operator, one event each, and the merge is one pass
+// over all experts: the baseline. Law: both plans write every slot with the same values. Sources: arXiv 2605.23764
+// (operators, put-with-signal, rank rotation); the finer events and the ordered merge are ours.
 
 #include <hyperparallel/mpmd/moe_plan.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
@@ -16,10 +16,10 @@ namespace hyperparallel {
 
 /// Numbers of the first event and slot of each kind on one rank; a block's, tile's or expert's number is added to it.
 struct moe_rank_layout {
-  int logits, routed, arranged, dispatched, gate_up_done, act_done, down_done, returned, merged;      // events
-  int gate_up_ready, gate_up_free, down_ready, down_free;                                             // events
-  int tokens, scores, routes, received, gate_up, act, result, returns, output;                        // slots
-  int router_weight, gate_up_weight, down_weight, gate_up_source, down_source;                        // slots
+  int logits, routed, arranged, dispatched, gate_up_done, act_done, down_done, returned, merged;  // events
+  int gate_up_ready, gate_up_free, down_ready, down_free;                                         // events
+  int tokens, scores, routes, received, gate_up, act, result, returns, output;                    // slots
+  int router_weight, gate_up_weight, down_weight, gate_up_source, down_source;                    // slots
 };
 
 inline constexpr int max_moe_ranks = 64;
@@ -311,8 +311,8 @@ struct moe_emitter {
 
 }  // namespace detail
 
-/// Writes the forward taskflow of `p` into `f`; call `seal` after it. Domain: `check(p.layer, p.devices)` is ok, at most
-/// `max_moe_ranks` ranks and `max_local_experts` local experts, a serialized plan is not windowed. O(tasks).
+/// Writes the forward taskflow of `p` into `f`; call `seal` after it. Domain: `check(p.layer, p.devices)` is ok, at
+/// most `max_moe_ranks` ranks and `max_local_experts` local experts, a serialized plan is not windowed. O(tasks).
 /// Returns where each rank's events and slots begin, for the kernels that will run the plan.
 template <class Flow>
 constexpr void lower_moe_forward(const moe_plan& p, Flow& f, moe_rank_layout* layout = nullptr) {

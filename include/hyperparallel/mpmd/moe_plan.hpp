@@ -4,9 +4,9 @@
 //
 // A *block* is `row_block` rows that one source device sends to one expert. Blocks of a device are numbered by expert,
 // chunk and rotation k: the source is k devices before the receiver, so in step k of an expert every device sends to
-// another receiver; its own rows (k = 0) come last, for they need no link. Law: rotation makes all devices alike, so the
-// plan of one device is the plan of all.
-// Capacity is static: a block that gets fewer rows at run time, or none, still runs its tasks and signals.
+// another receiver; its own rows (k = 0) come last, for they need no link. Law: rotation makes all devices alike, so
+// the plan of one device is the plan of all. Capacity is static: a block that gets fewer rows at run time, or none,
+// still runs its tasks and signals.
 
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 // Prefetching through a window: tensors that live in a slow tier take turns in a few equal buffers of the fast one.
 //
-// The input is one use-definition chain per tensor, reduced to its first and last use in the plan's reference order. The
-// buffer of a tensor is the one whose last tenant is done first, so every prefetch may start as early as any plan with
-// that many buffers allows. Law: two tensors share a buffer only if one's last use precedes the other's first use; a
-// prefetch comes after the last use of the buffer's previous tenant. Fails when more tensors are in use at once than
+// The input is one use-definition chain per tensor, reduced to its first and last use in the plan's reference order.
+// The buffer of a tensor is the one whose last tenant is done first, so every prefetch may start as early as any plan
+// with that many buffers allows. Law: two tensors share a buffer only if one's last use precedes the other's first use;
+// a prefetch comes after the last use of the buffer's previous tenant. Fails when more tensors are in use at once than
 // there are buffers.
 
 namespace hyperparallel {
@@ -33,10 +33,14 @@ inline constexpr int max_window_buffers = 64;
 
 constexpr const char* to_text(window_code c) {
   switch (c) {
-    case window_code::ok: return "ok";
-    case window_code::no_buffer: return "the window has no buffer, or more than the planner takes";
-    case window_code::uses_are_not_in_order: return "the tensors are not listed by first use";
-    case window_code::more_tensors_in_use_than_buffers: return "more tensors are in use at once than there are buffers";
+    case window_code::ok:
+      return "ok";
+    case window_code::no_buffer:
+      return "the window has no buffer, or more than the planner takes";
+    case window_code::uses_are_not_in_order:
+      return "the tensors are not listed by first use";
+    case window_code::more_tensors_in_use_than_buffers:
+      return "more tensors are in use at once than there are buffers";
   }
   return "unknown";
 }

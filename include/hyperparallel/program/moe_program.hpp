@@ -28,6 +28,7 @@ struct moe_options {
   int element_bytes = 2;
   int rows_per_pair = 0;   ///< capacity of one (source, expert) pair; 0: the balanced count
   int weight_buffers = 0;  ///< buffers of each weight in fast memory; 0: all weights are resident
+  bool cold = false;       ///< price grouped matmuls of the taskflow as if each were launched by itself
   priority policy = priority::reference_order;     ///< the lowering's own order, or upward ranks
   std::int64_t synchronisation = 2 * microsecond;  ///< picoseconds from a signal to the wait that it releases
   friend constexpr bool operator==(const moe_options&, const moe_options&) = default;
@@ -82,7 +83,8 @@ constexpr moe_plan_result make_moe_plan(const moe_layer& layer, int devices, int
       p.weights.previous[e] = places[e].previous;
     }
   }
-  p.time = price_moe(p, device, options.vector_queues, serialized ? device.gmm_cold : device.gmm_warm, fit);
+  const bool cold = serialized || options.cold;
+  p.time = price_moe(p, device, options.vector_queues, cold ? device.gmm_cold : device.gmm_warm, fit);
   return r;
 }
 
@@ -95,8 +97,7 @@ struct moe_stages {
   static constexpr int queues = queue_count(machine);
   static constexpr taskflow_size size = measure(moe_forward_builder{Plan::value});
   static constexpr fixed_taskflow<size> flow = build_fixed<size>(moe_forward_builder{Plan::value});
-  static constexpr auto schedule =
-      schedule_fixed<queues>(flow, machine, {Options.policy, Options.synchronisation});
+  static constexpr auto schedule = schedule_fixed<queues>(flow, machine, {Options.policy, Options.synchronisation});
   static constexpr verify_status safety = verify(flow, schedule);
   static constexpr auto timeline = simulate_fixed(flow, schedule, {Options.synchronisation, false});
 
@@ -134,7 +135,8 @@ struct moe_program {
 
   struct plan_traits {
     static constexpr moe_plan value =
-        make_moe_plan(Layer, Mesh::value.shape.size[axis], 1, Hardware::device, Hardware::expert_all_to_all, Options).plan;
+        make_moe_plan(Layer, Mesh::value.shape.size[axis], 1, Hardware::device, Hardware::expert_all_to_all, Options)
+            .plan;
   };
 
  public:

@@ -25,12 +25,12 @@ struct exchange_box {
 
 /// Everything about one receiver that its boxes share.
 struct receiver {
-  box wanted{};                       ///< the target box
-  coordinate base{};                  ///< the sender's coordinates before its piece is entered
-  extent_t chunk[max_dims] = {};      ///< extent of a source piece
-  extent_t first[max_dims] = {};      ///< first source piece met
-  extent_t pieces[max_dims] = {};     ///< source pieces met
-  extent_t boxes = 1;                 ///< product of `pieces`; 0 when the target box is empty
+  box wanted{};                    ///< the target box
+  coordinate base{};               ///< the sender's coordinates before its piece is entered
+  extent_t chunk[max_dims] = {};   ///< extent of a source piece
+  extent_t first[max_dims] = {};   ///< first source piece met
+  extent_t pieces[max_dims] = {};  ///< source pieces met
+  extent_t boxes = 1;              ///< product of `pieces`; 0 when the target box is empty
 };
 
 /// Prepares the receiver at `c`. Domain: same mesh, both layouts accept `s`. O(dims + cuts).

@@ -29,7 +29,13 @@ constexpr const char* name_of(plan_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-enum class plan_code : unsigned char { ok, meshes_differ, source_is_refused, target_is_refused, partial_is_not_moved_here };
+enum class plan_code : unsigned char {
+  ok,
+  meshes_differ,
+  source_is_refused,
+  target_is_refused,
+  partial_is_not_moved_here
+};
 
 struct plan_status {
   plan_code code = plan_code::ok;
@@ -170,9 +176,7 @@ constexpr redistribution_plan plan_redistribution(const layout_value& source, co
     detail::count_refined_boxes(t, p);
   } else {
     p.lower_bound = enumerate_bound(source, target, s).maximum;
-    p.kind = source == target        ? plan_kind::no_op
-             : p.lower_bound == 0 ? plan_kind::local_slice
-                                  : plan_kind::exchange;
+    p.kind = source == target ? plan_kind::no_op : p.lower_bound == 0 ? plan_kind::local_slice : plan_kind::exchange;
     detail::count_boxes(source, target, s, p);
   }
   p.steps = p.kind == plan_kind::no_op || p.kind == plan_kind::local_slice ? 0 : 1;

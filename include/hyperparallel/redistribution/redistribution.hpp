@@ -5,7 +5,8 @@
 //   using move = hp::redistribution<x, y, hp::tensor<hp::bf16, 8, 4096, 7168>>;
 //   static_assert(move::bytes_received == move::lower_bound && move::steps == 1);
 //
-// Law: bytes_received == lower_bound for every accepted pair. Refusals are one error line naming dim, extent, shards, axes.
+// Law: bytes_received == lower_bound for every accepted pair. Refusals are one error line naming dim, extent, shards,
+// axes.
 
 #include <hyperparallel/layout/layout.hpp>
 #include <hyperparallel/redistribution/plan.hpp>
@@ -53,9 +54,10 @@ struct shape_verdict<layout_code::map_length_differs_from_tensor_rank, Layout, S
 };
 template <class Layout, class Status>
 struct shape_verdict<layout_code::extent_is_not_divisible_by_its_shards, Layout, Status> {
-  using type = rejected::extent_is_not_divisible_by_its_shards<
-      dim<Status::value.dim>, extent<Status::value.extent>, shards<Status::value.shards>,
-      spelled<axes_named, sharding_axes<Layout, Status::value.dim>>>;
+  using type =
+      rejected::extent_is_not_divisible_by_its_shards<dim<Status::value.dim>, extent<Status::value.extent>,
+                                                      shards<Status::value.shards>,
+                                                      spelled<axes_named, sharding_axes<Layout, Status::value.dim>>>;
 };
 
 /// The status of one layout against one tensor, as a traits type.
@@ -117,8 +119,8 @@ struct redistribution {
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.
 template <class From, class To, class Tensor>
-concept redistributable = layout_type<From> && layout_type<To> &&
-                          detail::planned<From, To, Tensor>::value.status.code == plan_code::ok;
+concept redistributable =
+    layout_type<From> && layout_type<To> && detail::planned<From, To, Tensor>::value.status.code == plan_code::ok;
 
 namespace detail {
 template <class Layout, class Tensor>

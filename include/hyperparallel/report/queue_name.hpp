@@ -8,7 +8,7 @@
 
 namespace hyperparallel::report {
 
-inline const char* name_of(resource kind) {
+constexpr const char* name_of(resource kind) {
   constexpr const char* names[resource_count] = {"AIC", "AIV", "link", "copy", "host"};
   return names[static_cast<int>(kind)];
 }

@@ -26,8 +26,8 @@ class arena_redistribution {
  public:
   /// Plans source → target and allocates both blocks on every position of the mesh.
   /// Throws std::invalid_argument when the planner refuses the pair, arena_error, bind_error.
-  arena_redistribution(const layout_value& source, const layout_value& target, const shape& s, std::size_t element_bytes,
-                       const executor_options& execution = {})
+  arena_redistribution(const layout_value& source, const layout_value& target, const shape& s,
+                       std::size_t element_bytes, const executor_options& execution = {})
       : state_(std::make_unique<state>()) {
     exchange_flow& flow = state_->flow;
     flow = {source, target, s, plan_redistribution(source, target, s), static_cast<int>(element_bytes), 1};

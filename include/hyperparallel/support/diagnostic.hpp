@@ -5,7 +5,8 @@
 // The core returns a status value. A façade's selector maps a bad status to a template of `rejected` that is declared
 // and never defined, and asks for its size in the selector's body:
 //
-//   error: … incomplete type 'rejected::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>, axes<'t', 'p'>>'
+//   error: … incomplete type 'rejected::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>,
+//   axes<'t', 'p'>>'
 //
 // Law: one mistake gives exactly one error line, however often the rejected name is used later, because the selector is
 // instantiated once and still defines its members. Axis names are character packs, the one form that every compiler
@@ -34,7 +35,8 @@ struct tensor_dims {};
 /// What a status without complaint selects: complete, so its size can be asked.
 struct accepted {};
 
-/// `static_assert(insist<Why>::met)` compiles for `accepted` and is one error line that spells `Why` for anything rejected.
+/// `static_assert(insist<Why>::met)` compiles for `accepted` and is one error line that spells `Why` for anything
+/// rejected.
 template <class Why>
 struct insist {
   static_assert(sizeof(Why) != 0);

@@ -5,7 +5,8 @@
 //   fixed_string<N>   exactly one literal, deduced: `template <fixed_string Name>`
 //   short_text        a name of at most 31 characters inside run-time values; longer text is cut and `fits` says so
 //
-// Both are structural aggregates with public arrays, so that they can be template arguments and raw loops can read them.
+// Both are structural aggregates with public arrays, so that they can be template arguments and raw loops can read
+// them.
 
 namespace hyperparallel {
 

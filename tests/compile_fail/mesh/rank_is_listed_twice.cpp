@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank list names one rank for two positions.
-// expect: the rank list names every position of the device matrix exactly once
+// expect: rejected::rank_list_does_not_name_each_position_once<
+// expect: rank_is_listed_twice
+// expect: 2>
 #include <hyperparallel/mesh.hpp>
 
 namespace hp = hyperparallel;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Words, tables and pictures: formatters for the library's values, text tables, timelines, traces, progress.
+
+#include <hyperparallel/report/format_hardware.hpp>
+#include <hyperparallel/report/format_layout.hpp>
+#include <hyperparallel/report/format_mesh.hpp>
+#include <hyperparallel/report/format_model.hpp>
+#include <hyperparallel/report/format_plan.hpp>
+#include <hyperparallel/report/format_shape.hpp>
+#include <hyperparallel/report/format_taskflow.hpp>
+#include <hyperparallel/report/format_units.hpp>
+#include <hyperparallel/report/gantt.hpp>
+#include <hyperparallel/report/json_text.hpp>
+#include <hyperparallel/report/progress.hpp>
+#include <hyperparallel/report/queue_name.hpp>
+#include <hyperparallel/report/table.hpp>
+#include <hyperparallel/report/text_sink.hpp>
+#include <hyperparallel/report/timeline.hpp>
+#include <hyperparallel/report/trace.hpp>

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Device matrices as text: the names and sizes of a mesh, "(dp=2, cp=2, tp=4)", and its complaints as sentences.
+//
+// Law: the text of a mesh_value names every axis once, outermost first, so it can be read back.
+
+#include <string>
+
+#include <hyperparallel/mesh/sub_mesh.hpp>
+#include <hyperparallel/report/text_formatter.hpp>
+
+namespace hyperparallel {
+
+inline std::string to_text(const axis& a) { return std::string(a.label.text) + "=" + std::to_string(a.size); }
+
+/// "2x2x4"
+inline std::string to_text(const mesh_shape& m) {
+  std::string out;
+  for (int a = 0; a < m.axis_count; ++a) out += (a > 0 ? "x" : "") + std::to_string(m.size[a]);
+  return out;
+}
+
+inline std::string to_text(const mesh_value& m) {
+  return report::list_text(m.shape.axis_count, [&](int a) {
+    return std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]);
+  });
+}
+
+/// "[0, 1, 2]"
+inline std::string to_text(const rank_list& list) {
+  return report::list_text(list.count, [&](int p) { return std::to_string(rank_at(list, p)); }, "[", "]");
+}
+
+constexpr const char* to_text(mesh_code c) {
+  switch (c) {
+    case mesh_code::ok: return "ok";
+    case mesh_code::too_many_axes: return "the mesh has more axes than the library takes";
+    case mesh_code::axis_size_is_not_positive: return "an axis size is not positive";
+    case mesh_code::axis_name_is_empty_or_too_long: return "an axis name is empty or longer than 31 characters";
+    case mesh_code::axis_name_is_used_twice: return "an axis name is used twice";
+    case mesh_code::axis_count_differs_from_name_count: return "the numbers of axis names and axis sizes differ";
+    case mesh_code::interleaved_axis_is_not_last: return "the axis interleaved_parallel is not the last one";
+    case mesh_code::device_count_overflows: return "the mesh has more than 2^30 positions";
+  }
+  return "unknown";
+}
+
+inline std::string to_text(const mesh_status& s) {
+  if (s.code == mesh_code::ok) return "ok";
+  const bool counts = s.code == mesh_code::too_many_axes || s.code == mesh_code::axis_count_differs_from_name_count;
+  return std::string(to_text(s.code)) + (counts ? " (axes: " : " (axis number ") + std::to_string(s.axis) + ")";
+}
+
+constexpr const char* to_text(rank_list_code c) {
+  switch (c) {
+    case rank_list_code::ok: return "ok";
+    case rank_list_code::length_differs_from_device_count: return "the rank list's length is not the mesh's position count";
+    case rank_list_code::rank_is_negative: return "a rank is negative";
+    case rank_list_code::rank_is_listed_twice: return "a rank is listed twice";
+  }
+  return "unknown";
+}
+
+inline std::string to_text(const rank_list_status& s) {
+  if (s.code == rank_list_code::ok) return "ok";
+  const bool counts = s.code == rank_list_code::length_differs_from_device_count;
+  return std::string(to_text(s.code)) + (counts ? " (length " : " (position ") + std::to_string(s.position) + ")";
+}
+
+constexpr const char* to_text(sub_mesh_code c) {
+  switch (c) {
+    case sub_mesh_code::ok: return "ok";
+    case sub_mesh_code::no_axis_is_named: return "no axis is named";
+    case sub_mesh_code::axis_is_unknown: return "an axis is not in the mesh";
+    case sub_mesh_code::axes_are_not_in_mesh_order: return "the axes are not in the mesh's order";
+    case sub_mesh_code::position_is_outside_the_mesh: return "a position is outside the mesh";
+    case sub_mesh_code::flattened_name_is_taken: return "the flattened axis has the name of another axis";
+    case sub_mesh_code::axes_are_not_consecutive: return "the axes to flatten do not follow each other in the mesh";
+  }
+  return "unknown";
+}
+
+inline std::string to_text(const sub_mesh_status& s) {
+  if (s.code == sub_mesh_code::ok || s.code == sub_mesh_code::no_axis_is_named) return to_text(s.code);
+  return std::string(to_text(s.code)) + " (name number " + std::to_string(s.name) + ")";
+}
+
+}  // namespace hyperparallel
+
+template <>
+struct fmt::formatter<hyperparallel::axis> : hyperparallel::report::text_formatter<hyperparallel::axis> {};
+template <>
+struct fmt::formatter<hyperparallel::mesh_shape> : hyperparallel::report::text_formatter<hyperparallel::mesh_shape> {};
+template <>
+struct fmt::formatter<hyperparallel::mesh_value> : hyperparallel::report::text_formatter<hyperparallel::mesh_value> {};
+template <>
+struct fmt::formatter<hyperparallel::rank_list> : hyperparallel::report::text_formatter<hyperparallel::rank_list> {};
+template <>
+struct fmt::formatter<hyperparallel::mesh_status> : hyperparallel::report::text_formatter<hyperparallel::mesh_status> {};
+template <>
+struct fmt::formatter<hyperparallel::rank_list_status>
+    : hyperparallel::report::text_formatter<hyperparallel::rank_list_status> {};
+template <>
+struct fmt::formatter<hyperparallel::sub_mesh_status>
+    : hyperparallel::report::text_formatter<hyperparallel::sub_mesh_status> {};

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How amounts are written everywhere: a number, a space, a unit.
+//
+//   duration{9870000000}   9.870 ms      three decimals, the largest unit that leaves at least 1; picoseconds whole
+//   byte_count{402653184}  384.0 MiB     amounts of memory and traffic are binary, one decimal; below 1 KiB whole
+//   rate{196000000000}     196.0 GB/s    rates are decimal, as data sheets have them
+//   percent{9420}          94.20 %       shares are held in 1/10 000
+//   ratio{10230}           1.0230        likewise
+//
+// Law: rounding is to nearest, halves away from zero, in integers, so a text depends on its value alone.
+
+#include <cstdint>
+#include <string>
+
+#include <hyperparallel/hardware/units.hpp>
+#include <hyperparallel/report/text_formatter.hpp>
+
+namespace hyperparallel::report {
+
+struct duration {
+  std::int64_t picoseconds = 0;
+};
+struct byte_count {
+  std::int64_t bytes = 0;
+};
+struct rate {
+  std::int64_t bytes_per_second = 0;
+};
+struct percent {
+  std::int64_t parts_per_ten_thousand = 0;
+};
+struct ratio {
+  std::int64_t parts_per_ten_thousand = 0;
+};
+
+namespace detail {
+
+struct unit {
+  std::int64_t size;
+  const char* name;
+};
+
+/// `value` in the largest unit of which it holds at least one once rounded, with that unit's decimals; whole units of
+/// the first. Domain: units rise; value > INT64_MIN.
+template <int Count>
+std::string in_units(std::int64_t value, const unit (&units)[Count], int decimals) {
+  const std::uint64_t size = static_cast<std::uint64_t>(value < 0 ? -value : value);
+  const char* sign = value < 0 ? "-" : "";
+  std::uint64_t scale = 1;
+  for (int d = 0; d < decimals; ++d) scale *= 10;
+  std::string out;
+  for (int u = 0; u < Count; ++u) {
+    const std::uint64_t whole = static_cast<std::uint64_t>(units[u].size);
+    const std::uint64_t part = size % whole;
+    // part · scale stays in range: the largest unit is 2^40 or 10^12, and scale at most 10^3.
+    const std::uint64_t rounded = size / whole * scale + (part * scale + whole / 2) / whole;
+    if (u > 0 && rounded < scale) break;
+    out = u == 0 ? fmt::format("{}{} {}", sign, size, units[u].name)
+                 : fmt::format("{}{}.{:0{}} {}", sign, rounded / scale, rounded % scale, decimals, units[u].name);
+  }
+  return out;
+}
+
+inline std::string hundredths_of(std::int64_t value, std::int64_t unit, int decimals) {
+  const std::int64_t size = value < 0 ? -value : value;
+  return fmt::format("{}{}.{:0{}}", value < 0 ? "-" : "", size / unit, size % unit, decimals);
+}
+
+}  // namespace detail
+
+inline std::string to_text(duration d) {
+  constexpr detail::unit units[] = {
+      {picosecond, "ps"}, {nanosecond, "ns"}, {microsecond, "us"}, {millisecond, "ms"}, {second, "s"}};
+  return detail::in_units(d.picoseconds, units, 3);
+}
+
+inline std::string to_text(byte_count b) {
+  constexpr detail::unit units[] = {{1, "B"}, {KiB, "KiB"}, {MiB, "MiB"}, {GiB, "GiB"}, {TiB, "TiB"}};
+  return detail::in_units(b.bytes, units, 1);
+}
+
+inline std::string to_text(rate r) {
+  constexpr detail::unit units[] = {
+      {1, "B/s"}, {kilobyte, "kB/s"}, {megabyte, "MB/s"}, {gigabyte, "GB/s"}, {terabyte, "TB/s"}};
+  return detail::in_units(r.bytes_per_second, units, 1);
+}
+
+inline std::string to_text(percent p) { return detail::hundredths_of(p.parts_per_ten_thousand, 100, 2) + " %"; }
+inline std::string to_text(ratio r) { return detail::hundredths_of(r.parts_per_ten_thousand, 10000, 4); }
+
+}  // namespace hyperparallel::report
+
+template <>
+struct fmt::formatter<hyperparallel::report::duration>
+    : hyperparallel::report::text_formatter<hyperparallel::report::duration> {};
+template <>
+struct fmt::formatter<hyperparallel::report::byte_count>
+    : hyperparallel::report::text_formatter<hyperparallel::report::byte_count> {};
+template <>
+struct fmt::formatter<hyperparallel::report::rate> : hyperparallel::report::text_formatter<hyperparallel::report::rate> {};
+template <>
+struct fmt::formatter<hyperparallel::report::percent>
+    : hyperparallel::report::text_formatter<hyperparallel::report::percent> {};
+template <>
+struct fmt::formatter<hyperparallel::report::ratio> : hyperparallel::report::text_formatter<hyperparallel::report::ratio> {
+};

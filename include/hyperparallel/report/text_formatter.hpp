@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One rule for every formatter of the library: `to_text(value)` says what a value is, and `{}` prints exactly that.
+//
+// Laws: fmt::format("{}", v) == to_text(v); width, alignment and fill apply to the whole text, so "{:>12}" lines up
+// columns. A formatter is one line beside its `to_text`.
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace hyperparallel::report {
+
+template <class Value>
+struct text_formatter : fmt::formatter<fmt::string_view> {
+  template <class Context>
+  auto format(const Value& value, Context& context) const {
+    const auto& text = to_text(value);
+    return fmt::formatter<fmt::string_view>::format(fmt::string_view(text), context);
+  }
+};
+
+/// `count` texts, in brackets and parted by ", ": list_text(3, of_index) → "(a, b, c)".
+template <class TextOf>
+std::string list_text(int count, const TextOf& text_of, const char* open = "(", const char* close = ")") {
+  std::string out = open;
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) out += ", ";
+    out += text_of(i);
+  }
+  return out + close;
+}
+
+}  // namespace hyperparallel::report
