@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The snippets that the documentation shows are compiled.
+# The snippets that the documentation shows: each is a program that must build and run. That the pages show them
+# unchanged is checked by tools/check_snippets.py.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/snippets/*.cpp")
-if(sources)
-  add_library(snippets OBJECT ${sources})
-  target_link_libraries(snippets PRIVATE hyperparallel::hyperparallel hyperparallel_warnings)
-  hyperparallel_add_build_test(docs.snippets snippets docs)
-endif()
+foreach(source IN LISTS sources)
+  cmake_path(GET source STEM stem)
+  add_executable(snippet_${stem} "${source}")
+  target_link_libraries(snippet_${stem} PRIVATE hyperparallel::hyperparallel hyperparallel_warnings)
+  file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/snippets/${stem}")
+  add_test(NAME docs.${stem} COMMAND snippet_${stem} WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/snippets/${stem}")
+  set_tests_properties(docs.${stem} PROPERTIES LABELS docs TIMEOUT 600)
+endforeach()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor adds to a task: empty kernels on a chain across queues and on a MoE-like tile graph, beside a loop that calls
-// the same function pointers in order. The counter `ns/task` is the figure; the loop's is the floor.
+// What the executor adds to a task: empty kernels on a chain across queues and on a MoE-like tile graph, beside a loop
+// that calls the same function pointers in order. The counter `ns/task` is the figure; the loop's is the floor.
 #include <benchmark/benchmark.h>
 
 #include <vector>

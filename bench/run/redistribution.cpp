@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planning a redistribution at run time: one plan in digit mode, one in interval mode, and the walk over all boxes of a plan.
+// Planning a redistribution at run time: one plan in digit mode, one in interval mode, and the walk over all boxes of a
+// plan.
 #include <benchmark/benchmark.h>
 
 #include <hyperparallel/redistribution.hpp>

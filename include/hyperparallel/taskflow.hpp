@@ -17,3 +17,4 @@
 #include <hyperparallel/taskflow/task.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
+#include <hyperparallel/taskflow/verify_order.hpp>

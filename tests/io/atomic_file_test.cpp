@@ -29,7 +29,8 @@ std::string complaint(const std::string& path) {
 
 TEST(atomic_file, holds_every_byte_after_commit_and_nothing_before) {
   const io_test::workplace place;
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, std::size_t{65535}, std::size_t{65536}, std::size_t{300000}}) {
+  for (const std::size_t piece :
+       {std::size_t{1}, std::size_t{1000}, std::size_t{65535}, std::size_t{65536}, std::size_t{300000}}) {
     std::string all;
     hp::atomic_file file(place.path("out"));
     for (std::size_t i = 0; i < 5; ++i) {

@@ -36,7 +36,8 @@ class workplace {
   /// Names of everything in the folder, hidden files included.
   std::set<std::string> names() const {
     std::set<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) found.insert(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      found.insert(entry.path().filename().string());
     return found;
   }
 

@@ -17,6 +17,9 @@ static_assert(hp::device_count(single::value) == 1 && hp::position_count(single:
 static_assert(woven::value.interleaved && hp::device_count(woven::value) == 2 &&
               hp::copies_per_device(woven::value) == 2);
 
+static_assert(hp::valid_device_matrix<hp::axis{"a_name_of_thirty_one_characters", 2}>);
+static_assert(!hp::valid_device_matrix<hp::axis{"a_name_of_more_than_thirty_one_characters", 2}>, "not cut in silence");
+
 hp::mesh_status refusal(std::initializer_list<const char*> names, std::initializer_list<int> sizes) {
   return hp::make_mesh(names.begin(), static_cast<int>(names.size()), sizes.begin(), static_cast<int>(sizes.size()))
       .status;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp_replay FILE.jsonl … [--verbose]: replays ground truth (one JSON object a line) through the run-time face of the
-// core.
+// hp_replay FILE.jsonl … [--verbose]: replays ground truth, one JSON object a line, through the core at run time.
 //
-// Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; ", N skipped" is
-// added where kinds were skipped. --verbose lists each failure with id and reason, and the skipped kinds with count and
-// reason. Exit status 0 means that everything could be read and nothing failed.
+// Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
+// counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason.
+// Exit status 0 means that everything could be read and nothing failed.
 
 #include <CLI/CLI.hpp>
 
@@ -28,9 +27,7 @@ struct tally {
 };
 
 std::ostream& operator<<(std::ostream& out, const tally& t) {
-  out << t.passed << " passed, " << t.failed << " failed";
-  if (t.skipped > 0) out << ", " << t.skipped << " skipped";
-  return out;
+  return out << t.passed << " passed, " << t.failed << " failed";
 }
 
 /// Replays `path` into `t`. False, after one line on the error stream, where the file or a line of it is unreadable.
@@ -106,6 +103,8 @@ int main(int argc, char** argv) {
     const bool read = replay_file(path, verbose, t);
     readable = readable && read;
     if (read) std::cout << path << ": " << t << '\n';
+    if (read && t.skipped > 0)
+      std::cout << "  " << t.skipped << " skipped" << (verbose ? "" : " (--verbose names the kinds and why)") << '\n';
     all.add(t);
   }
   std::cout << all << std::endl;

@@ -109,56 +109,15 @@ inline verdict replay_local_shape(const json& v) {
   return pass_if(ours.status.code == hp::layout_code::ok && ours.shape == wanted, "got " + text_of(ours.shape));
 }
 
-/// Any refusal counts; where the words of `why` name a rule of the core, the code must be that rule's.
-inline verdict replay_error(const json& v) {
-  const std::string why = text_of(v, "why");
-  const auto says = [&why](const char* words) { return why.find(words) != std::string::npos; };
-  const read_mesh m = mesh_of(v);
-  read_layout l;
-  if (!m.why &&
-      (optional_field(v, "map").is_array() || optional_field(v, "tmap").is_array() || v.contains("placements"))) {
-    l = layout_of(v, m.mesh);
-    if (const json& extents = optional_field(v, "shape"); !l.why && extents.is_array())
-      l.why = refused(hp::check_shape(l.layout, shape_from(extents)));
-  }
-  if (says("snapshot only"))  // newer versions of the reference accept it, as the core does
-    return pass_if(!m.why && !l.why, "refused what only the old snapshot refuses: " + m.why.text + l.why.text);
-  if (!m.why && !l.why) return fail("accepted, although: " + why);
-
-  const auto is = [&](hp::layout_code code) { return l.why.layout == code; };
-  using hp::layout_code;
-  using hp::mesh_code;
-  bool fits = true;
-  if (says("unknown alias"))
-    fits = is(layout_code::axis_is_not_in_the_mesh);
-  else if (says("alias used twice"))
-    fits = is(layout_code::axis_is_used_twice);
-  else if (says("shard dim out of bounds"))
-    fits = is(layout_code::dim_is_out_of_range);
-  else if (says("negative ndim"))
-    fits = is(layout_code::too_many_dims);
-  else if (says("unsupported reduce op"))
-    fits = is(layout_code::reduction_is_unknown);
-  else if (says("partial on an axis"))
-    fits = is(layout_code::axis_shards_and_is_partial);
-  else if (says("must be the last axis"))
-    fits = m.why.mesh == mesh_code::interleaved_axis_is_not_last;
-  else if (says("duplicate alias"))
-    fits = m.why.mesh == mesh_code::axis_name_is_used_twice;
-  else if (says("alias count"))
-    fits = m.why.mesh == mesh_code::axis_count_differs_from_name_count;
-  else if (says("rank_list") || says("rank list"))
-    fits = m.why.ranks != hp::rank_list_code::ok;
-  return pass_if(fits, "refused for another reason (" + m.why.text + l.why.text + "), expected: " + why);
-}
-
 /// A sub-mesh seen from `rank`: axes kept by name, the other coordinates fixed; `flatten` merges them into one.
 inline verdict replay_submesh(const json& v) {
   const read_mesh m = mesh_of(v);
   if (m.why) return expects_error(v) ? pass() : fail(m.why.text);
-  const json& sub = v.contains("sub") ? v["sub"] : v.contains("axes") ? v["axes"] : field(v, "alias");
+  const json* sub = &field(v, "alias");
+  for (const char* name : {"flatten", "axes", "sub"})
+    if (v.contains(name)) sub = &v[name];
   const auto names =
-      sub.is_string() ? std::vector<std::string>{sub.get<std::string>()} : sub.get<std::vector<std::string>>();
+      sub->is_string() ? std::vector<std::string>{sub->get<std::string>()} : sub->get<std::vector<std::string>>();
   std::vector<const char*> texts;
   std::string joined;
   for (const std::string& n : names) {
@@ -199,6 +158,52 @@ inline verdict replay_submesh(const json& v) {
     }
   }
   return pass();
+}
+
+/// Any refusal counts; where the words of `why` name a rule of the core, the code must be that rule's.
+inline verdict replay_error(const json& v) {
+  if (v.contains("sub")) return replay_submesh(v);
+  const std::string why = text_of(v, "why");
+  const auto says = [&why](const char* words) { return why.find(words) != std::string::npos; };
+  const read_mesh m = mesh_of(v);
+  read_layout l;
+  if (!m.why &&
+      (optional_field(v, "map").is_array() || optional_field(v, "tmap").is_array() || v.contains("placements"))) {
+    l = layout_of(v, m.mesh);
+    if (const json& extents = optional_field(v, "shape"); !l.why && extents.is_array())
+      l.why = refused(hp::check_shape(l.layout, shape_from(extents)));
+  }
+  for (const json& entry : optional_field(v, "map"))  // no entry is not "None": there is no axis of that name
+    if (entry.is_null() && !l.why) l.why = refused(hp::layout_status{hp::layout_code::axis_is_not_in_the_mesh});
+  if (says("snapshot only"))  // newer versions of the reference accept it, as the core does
+    return pass_if(!m.why && !l.why, "refused what only the old snapshot refuses: " + m.why.text + l.why.text);
+  if (!m.why && !l.why) return fail("accepted, although: " + why);
+
+  const auto is = [&](hp::layout_code code) { return l.why.layout == code; };
+  using hp::layout_code;
+  using hp::mesh_code;
+  bool fits = true;
+  if (says("unknown alias"))
+    fits = is(layout_code::axis_is_not_in_the_mesh);
+  else if (says("alias used twice"))
+    fits = is(layout_code::axis_is_used_twice);
+  else if (says("shard dim out of bounds"))
+    fits = is(layout_code::dim_is_out_of_range);
+  else if (says("negative ndim"))
+    fits = is(layout_code::too_many_dims);
+  else if (says("unsupported reduce op"))
+    fits = is(layout_code::reduction_is_unknown);
+  else if (says("partial on an axis"))
+    fits = is(layout_code::axis_shards_and_is_partial);
+  else if (says("must be the last axis"))
+    fits = m.why.mesh == mesh_code::interleaved_axis_is_not_last;
+  else if (says("duplicate alias"))
+    fits = m.why.mesh == mesh_code::axis_name_is_used_twice;
+  else if (says("alias count"))
+    fits = m.why.mesh == mesh_code::axis_count_differs_from_name_count;
+  else if (says("rank_list") || says("rank list"))
+    fits = m.why.ranks != hp::rank_list_code::ok;
+  return pass_if(fits, "refused for another reason (" + m.why.text + l.why.text + "), expected: " + why);
 }
 
 inline verdict replay_coord(const json& v) {

@@ -57,7 +57,9 @@ struct planned {
   hp::simulation_result result;
 
   explicit planned(const tiles& build)
-      : flow(hp::measure(build)), schedule(hp::measure(build).tasks, hp::queue_count(machine)), line(hp::measure(build).tasks) {
+      : flow(hp::measure(build)),
+        schedule(hp::measure(build).tasks, hp::queue_count(machine)),
+        line(hp::measure(build).tasks) {
     build(flow);
     hp::seal(flow);
     schedule.machine = machine;
@@ -100,7 +102,8 @@ std::map<std::pair<int, int>, std::string> names_of(const json& trace, const cha
   std::map<std::pair<int, int>, std::string> found;
   for (const json& e : trace.at("traceEvents")) {
     if (e.at("ph") != "M" || e.at("name") != what) continue;
-    EXPECT_TRUE(found.emplace(std::pair(e.at("pid").get<int>(), e.at("tid").get<int>()), e.at("args").at("name")).second);
+    EXPECT_TRUE(
+        found.emplace(std::pair(e.at("pid").get<int>(), e.at("tid").get<int>()), e.at("args").at("name")).second);
   }
   return found;
 }

@@ -286,6 +286,53 @@ TEST(Verify, NamesTheFault) {
             (hp::verify_status{hp::verify_code::wait_is_never_satisfied, 1, -1, 0}));
 }
 
+TEST(Verify, AWriteBesideReadOnesIsNotCoveredByTheirReader) {
+  // 0 writes [0, 1), 1 reads it, 2 writes [1, 2) on a queue of its own, 3 overwrites both after 1 alone.
+  loose_plan p;
+  p.machine = {1, {1, 1, 1, 1, 0}};
+  p.events = 3;
+  p.slots = 1;
+  p.task = {{hp::resource::aic, 0, 5, {}, {0}, {{0, 0, 1, hp::access_mode::write}}},
+            {hp::resource::aiv, 0, 5, {{0, 1}}, {1}, {{0, 0, 1, hp::access_mode::read}}},
+            {hp::resource::link, 0, 5, {}, {2}, {{0, 1, 2, hp::access_mode::write}}},
+            {hp::resource::copy, 0, 5, {{1, 1}}, {}, {{0, 0, 2, hp::access_mode::write}}}};
+  p.queue = {{0}, {1}, {2}, {3}};
+  realised open(p);
+  hp::owned_verify_scratch x(open.flow.size, 4);
+  EXPECT_EQ(hp::verify(open.flow, open.schedule, x),
+            (hp::verify_status{hp::verify_code::conflict_is_not_ordered, 3, 2, -1, 0}));
+  p.task[3].waits.push_back({2, 1});
+  realised closed(p);
+  EXPECT_EQ(hp::verify(closed.flow, closed.schedule, x), hp::verify_status{});
+}
+
+TEST(Verify, RefusesAnOrderThatIsNoRunOfTheQueues) {
+  const moe_tiles m{2, 1, 0};
+  const hp::machine_shape machine{1, {2, 1, 1, 0, 0}};
+  const hp::taskflow_size n = hp::measure(m);
+  hp::owned_taskflow f(n);
+  m(f);
+  hp::seal(f);
+  hp::owned_verify_scratch x(n, 4);
+  const auto judged = [&](auto&& change) {
+    hp::owned_schedule s(n.tasks, 4);
+    hp::owned_schedule_scratch y(n, 4);
+    hp::list_schedule(f, machine, {}, s, y);
+    change(s);
+    return hp::verify(f, s, x).code;
+  };
+  EXPECT_EQ(judged([](auto&) {}), hp::verify_code::ok);
+  EXPECT_EQ(judged([](auto& s) { --s.task_count; }), hp::verify_code::task_count_differs);
+  EXPECT_EQ(judged([](auto& s) { ++s.queue_begin[4]; }), hp::verify_code::queue_bounds_are_wrong);
+  EXPECT_EQ(judged([&](auto& s) { s.order[3] = n.tasks; }), hp::verify_code::task_outside_the_flow);
+  EXPECT_EQ(judged([](auto& s) { s.order[3] = s.order[2]; }), hp::verify_code::task_appears_twice);
+  EXPECT_EQ(judged([](auto& s) { s.queue[s.queue_task[0]] = 2; }), hp::verify_code::queue_of_another_class_or_rank);
+  EXPECT_EQ(judged([](auto& s) { s.queue[s.queue_task[0]] = -1; }), hp::verify_code::queue_of_another_class_or_rank);
+  EXPECT_EQ(judged([](auto& s) { s.queue[s.queue_task[0]] = 1; }), hp::verify_code::queue_disagrees_with_order);
+  EXPECT_EQ(judged([](auto& s) { std::swap(s.queue_task[0], s.queue_task[1]); }),
+            hp::verify_code::queue_disagrees_with_order);
+}
+
 constexpr moe_tiles small{3, 1, 2};
 constexpr auto flow = hp::build_fixed<hp::measure(small)>(small);
 constexpr auto plan = hp::schedule_fixed<6>(flow, hp::machine_shape{1, {3, 2, 1, 0, 0}});

@@ -19,8 +19,8 @@ namespace hyperparallel {
 /// A type that describes hardware.
 template <class Hardware>
 concept hardware_type = requires {
-  {Hardware::device.tier_count};
-  {Hardware::topology.level_count};
+  { Hardware::device.tier_count };
+  { Hardware::topology.level_count };
 };
 
 namespace detail {
@@ -131,6 +131,7 @@ struct matrix384 : ascend_910c_die {
 struct generic_host {
   static constexpr device_value device = detail::make_generic_host();
   static constexpr topology_value topology = detail::make_shared_memory();
+  static constexpr expert_all_to_all_fit expert_all_to_all{10 * gigabyte, 1 * microsecond};
 };
 
 /// The device with another bandwidth of one tier, for example a contended one. A tier that it lacks changes nothing.

@@ -8,14 +8,14 @@
 // is a directory or write-protected) is thrown by the constructor, so a long run does not fail at its end.
 // A target that is no regular file (a pipe, /dev/null) cannot be replaced and is written directly.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fcntl.h>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include <hyperparallel/io/io_error.hpp>
@@ -28,7 +28,7 @@ class atomic_file {
   /// replaced file's.
   explicit atomic_file(std::string path) : path_(std::move(path)), target_(path_) {
     if (path_.empty()) throw io_error("write", path_, ENOENT);
-    struct stat before {};
+    struct stat before{};
     const bool exists = ::stat(path_.c_str(), &before) == 0;
     if (!exists && errno != ENOENT) throw io_error("write", path_, errno);
     if (!exists && path_.back() == '/') throw io_error("write", path_, EISDIR);

@@ -3,14 +3,14 @@
 // Reading a whole file, with an answer for everything a path can turn out to be: missing, a directory, not readable,
 // empty where there must be something, endless.
 //
-// Law: the result holds every byte of the file in order, or an io_error says on one line why not. Pipes and terminals are
-// read to their end like files.
+// Law: the result holds every byte of the file in order, or an io_error says on one line why not. Pipes and terminals
+// are read to their end like files.
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstdint>
-#include <fcntl.h>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <hyperparallel/io/io_error.hpp>

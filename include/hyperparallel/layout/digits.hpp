@@ -15,11 +15,11 @@ inline constexpr int max_digits = 2 * max_cuts;
 
 /// A factor of one dim. An owner of -1 means local. The value of an axis-owned digit is coordinate / stride % size.
 struct digit {
-  int dim = 0;
-  int size = 1;
-  extent_t inner = 1;  ///< elements of the dim below this digit
-  int source_axis = -1, source_stride = 0;
-  int target_axis = -1, target_stride = 0;
+  int dim;
+  int size;
+  extent_t inner;  ///< elements of the dim below this digit
+  int source_axis, source_stride;
+  int target_axis, target_stride;
 };
 
 constexpr bool is_kept(const digit& d) { return d.source_axis == d.target_axis && d.source_stride == d.target_stride; }
@@ -29,67 +29,72 @@ constexpr bool is_sliced(const digit& d) { return d.source_axis < 0 && d.target_
 
 struct digit_table {
   bool refinable = true;
+  bool moved = false;     ///< some digit moves between axes
+  bool sliced = false;    ///< some digit is local in the source and an axis in the target
+  extent_t gathered = 1;  ///< product of the digits that are an axis in the source and local in the target
   int count = 0;
   hyperparallel::digit digit[max_digits] = {};
 };
 
-namespace detail {
-
-/// Walks one layout's cuts of one dim, major to minor, giving them away factor by factor.
-struct cut_cursor {
-  int next = 0;       ///< the following cut
-  int axis = -1;      ///< owner of the remaining part, -1 when the dim's cuts are used up
-  int remaining = 1;  ///< size of the part not yet given away
-  int stride = 0;     ///< stride below the remaining part
-
-  constexpr void load(const layout_value& l, int dim) {
-    if (next < l.cut_count && l.cut[next].dim == dim) {
-      axis = l.cut[next].axis;
-      remaining = l.cut[next].size;
-      stride = stride_of(l.mesh, l.cut[next]);
-      ++next;
-    } else {
-      axis = -1;
-      remaining = 1;
-      stride = 0;
-    }
-  }
-  constexpr void give(const layout_value& l, int dim, int factor) {
-    remaining /= factor;
-    if (remaining == 1) load(l, dim);
-  }
-};
-
-}  // namespace detail
-
 /// The refinement of `source` and `target`. Domain: same mesh and rank, both accept `s`. O(cuts).
 /// `refinable` is false where cut points do not divide each other, or a padded dim does not divide.
+/// Each side gives its cuts of a dim away factor by factor, major to minor; written without calls, see `read_map`.
 constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
   digit_table t;
-  detail::cut_cursor from, to;
+  int next_source = 0, next_target = 0;
   for (int d = 0; d < s.rank; ++d) {
-    from.load(source, d);
-    to.load(target, d);
     extent_t inner = s.extent[d];
-    while (from.axis >= 0 || to.axis >= 0) {
-      int size = from.axis < 0 ? to.remaining : from.remaining;
-      if (from.axis >= 0 && to.axis >= 0) {
-        if (to.remaining < size) size = to.remaining;
-        if (from.remaining % size != 0 || to.remaining % size != 0) t.refinable = false;
+    int source_axis = -1, source_left = 1, source_stride = 0;  // the part of a cut that is not yet given away
+    int target_axis = -1, target_left = 1, target_stride = 0;
+    for (;;) {
+      if (source_left == 1) {
+        source_axis = -1;
+        if (next_source < source.cut_count && source.cut[next_source].dim == d) {
+          const cut& c = source.cut[next_source++];
+          source_axis = c.axis;
+          source_left = c.size;
+          source_stride = source.mesh.size[c.axis] / c.pre;
+        }
       }
-      if (inner % size != 0) t.refinable = false;
-      if (!t.refinable) return t;
+      if (target_left == 1) {
+        target_axis = -1;
+        if (next_target < target.cut_count && target.cut[next_target].dim == d) {
+          const cut& c = target.cut[next_target++];
+          target_axis = c.axis;
+          target_left = c.size;
+          target_stride = target.mesh.size[c.axis] / c.pre;
+        }
+      }
+      if (source_axis < 0 && target_axis < 0) break;
+      int size = source_axis < 0 || (target_axis >= 0 && target_left < source_left) ? target_left : source_left;
+      if ((source_axis >= 0 && source_left % size != 0) || (target_axis >= 0 && target_left % size != 0) ||
+          inner % size != 0) {
+        t.refinable = false;
+        return t;
+      }
       inner /= size;
       digit& x = t.digit[t.count++];
-      x = {d, size, inner, from.axis, 0, to.axis, 0};
-      if (from.axis >= 0) {
-        x.source_stride = from.stride * (from.remaining / size);
-        from.give(source, d, size);
+      x.dim = d;
+      x.size = size;
+      x.inner = inner;
+      x.source_axis = source_axis;
+      x.target_axis = target_axis;
+      if (source_axis >= 0) {
+        source_left /= size;
+        source_stride /= size;
+        x.source_stride = source_stride;
       }
-      if (to.axis >= 0) {
-        x.target_stride = to.stride * (to.remaining / size);
-        to.give(target, d, size);
+      if (target_axis >= 0) {
+        target_left /= size;
+        target_stride /= size;
+        x.target_stride = target_stride;
       }
+      if (source_axis < 0)
+        t.sliced = true;
+      else if (target_axis < 0)
+        t.gathered *= size;
+      else if (source_axis != target_axis || source_stride != target_stride)
+        t.moved = true;
     }
   }
   return t;

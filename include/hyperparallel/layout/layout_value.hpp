@@ -21,12 +21,13 @@ constexpr const char* name_of(reduce_op op) {
   return names[static_cast<int>(op)];
 }
 
-/// `dim` is sharded by the part [pre, size, …] of `axis`. A whole axis has pre = 1 and its full size.
+/// `dim` is sharded by the part [pre, size, …] of `axis`. A whole axis has pre = 1 and its full size. No default member
+/// values: an array of cuts is then zeroed at once, which costs a constant evaluation nothing.
 struct cut {
-  int dim = 0;
-  int axis = 0;
-  int pre = 1;
-  int size = 1;
+  int dim;
+  int axis;
+  int pre;
+  int size;
   friend constexpr bool operator==(const cut&, const cut&) = default;
 };
 
@@ -110,18 +111,60 @@ constexpr void append_cut(layout_value& l, const cut& c) {
   l.cut[l.cut_count++] = c;
 }
 
-/// Whether every dim divides by its shards (padded dims excepted) and the volume fits 64 bits. O(dims · cuts).
-constexpr layout_status check_shape(const layout_value& l, const shape& s) {
-  if (s.rank != l.rank) return {layout_code::map_length_differs_from_tensor_rank, 0, 0, 0, s.rank, l.rank};
-  if (element_count(s).overflow) return {layout_code::element_count_overflows, 0, 0, 0, 0, 0};
-  for (int i = 0; i < l.cut_count; ++i) {
-    const int d = l.cut[i].dim;
-    if (is_padded(l, d) || (i > 0 && l.cut[i - 1].dim == d)) continue;
-    const extent_t pieces = shards_of(l, d);
-    if (s.extent[d] % pieces != 0)
-      return {layout_code::extent_is_not_divisible_by_its_shards, d, 0, 0, s.extent[d], pieces};
-  }
-  return {};
+/// How many pieces each dim is cut into: all that a shape has to fit.
+struct shard_counts {
+  int rank = 0;
+  unsigned padded = 0;
+  extent_t of[max_dims] = {};
+};
+
+/// O(dims + cuts).
+constexpr shard_counts count_shards(const layout_value& l) {
+  shard_counts n;
+  n.rank = l.rank;
+  n.padded = l.padded;
+  for (int d = 0; d < l.rank; ++d) n.of[d] = 1;
+  for (int i = 0; i < l.cut_count; ++i) n.of[l.cut[i].dim] *= l.cut[i].size;
+  return n;
 }
+
+struct shape_result {
+  layout_status status{};
+  hyperparallel::shape shape{};
+};
+
+/// The largest piece of any device, where every dim divides by its shards (padded dims excepted) and the volume fits 64
+/// bits; else why not, and the shape itself. O(dims).
+constexpr shape_result fit(const shard_counts& n, const shape& s) {
+  shape_result r;
+  r.shape = s;
+  if (s.rank != n.rank) {
+    r.status = {layout_code::map_length_differs_from_tensor_rank, 0, 0, 0, s.rank, n.rank};
+    return r;
+  }
+  extent_t volume = 1;
+  for (int d = 0; d < s.rank; ++d) {
+    const extent_t extent = s.extent[d], pieces = n.of[d];
+    if (__builtin_mul_overflow(volume, extent, &volume)) {
+      r.status.code = layout_code::element_count_overflows;
+      return r;
+    }
+    if (extent % pieces == 0) {
+      r.shape.extent[d] = extent / pieces;
+    } else if ((n.padded >> d & 1u) != 0) {
+      r.shape.extent[d] = extent / pieces + 1;
+    } else {
+      r.status = {layout_code::extent_is_not_divisible_by_its_shards, d, 0, 0, extent, pieces};
+      return r;
+    }
+  }
+  return r;
+}
+
+/// The shape of the largest box of any device (the only one, where nothing is padded). O(dims + cuts).
+constexpr shape_result local_shape(const layout_value& l, const shape& s) { return fit(count_shards(l), s); }
+
+/// Whether the layout accepts the shape. O(dims + cuts).
+constexpr layout_status check_shape(const layout_value& l, const shape& s) { return local_shape(l, s).status; }
 
 }  // namespace hyperparallel

@@ -45,17 +45,4 @@ constexpr slice_result slice_of(const layout_value& l, const shape& s, int posit
   return {status, slice_at(l, s, coordinates_of(l.mesh, position))};
 }
 
-struct shape_result {
-  layout_status status{};
-  hyperparallel::shape shape{};
-};
-
-/// The largest box of any device as a shape (the only one, where nothing is padded). O(dims · cuts).
-constexpr shape_result local_shape(const layout_value& l, const shape& s) {
-  shape_result r{check_shape(l, s), s};
-  if (r.status.code != layout_code::ok) return r;
-  for (int d = 0; d < s.rank; ++d) r.shape.extent[d] = ceil_divide(s.extent[d], shards_of(l, d));
-  return r;
-}
-
 }  // namespace hyperparallel

@@ -23,7 +23,8 @@ struct axis {
   short_text label;
   int size = 1;
   constexpr axis() = default;
-  constexpr axis(const char* name, int extent) : label(name), size(extent) {}
+  /// A name that would be cut becomes the empty one, which every mesh refuses.
+  constexpr axis(const char* name, int extent) : label(fits(name) ? name : ""), size(extent) {}
   friend constexpr bool operator==(const axis&, const axis&) = default;
 };
 

@@ -38,6 +38,7 @@ template <class Flow>
 struct moe_emitter {
   const moe_plan& p;
   Flow& f;
+  task_draft draft{};
   moe_rank_layout at[max_moe_ranks] = {};
   extent_t used[max_moe_ranks][2] = {};
 
@@ -95,13 +96,26 @@ struct moe_emitter {
     a.down_source = slot_run(rank, slow_tier, experts, down_elements(l) * n);
   }
 
+  /// Empties the draft; waits, signals and accesses follow, then `emit`.
   constexpr void begin(moe_operation o, resource kind, int rank, int item, std::int64_t duration) {
-    add_task(f, kind, rank, duration, static_cast<int>(o), item);
+    draft.task.kind = kind;
+    draft.task.rank = rank;
+    draft.task.duration = duration;
+    draft.task.operation = static_cast<int>(o);
+    draft.task.item = item;
+    draft.waits = draft.signals = draft.accesses = 0;
   }
   constexpr std::int64_t time(moe_operation o) const { return p.time.of[static_cast<int>(o)]; }
-  constexpr void read(int slot) { add_access(f, slot, 0, 1 << 30, access_mode::read); }
-  constexpr void write(int slot) { add_access(f, slot, 0, 1 << 30, access_mode::write); }
-  constexpr void write(int slot, int part) { add_access(f, slot, part, part + 1, access_mode::write); }
+  constexpr void wait(int event) { draft.wait[draft.waits++].event = event; }  // thresholds stay `all_signals`
+  constexpr void signal(int event) { draft.signal[draft.signals++] = event; }
+  constexpr void use(int slot, int from, int to, access_mode mode) {
+    draft.access[draft.accesses++] = {slot, from, to, mode};
+  }
+  constexpr void read(int slot) { use(slot, 0, 1 << 30, access_mode::read); }
+  constexpr void write(int slot) { use(slot, 0, 1 << 30, access_mode::write); }
+  constexpr void write(int slot, int part) { use(slot, part, part + 1, access_mode::write); }
+  /// `tiles` tasks of the draft; item and last access move up by one from tile to tile.
+  constexpr void emit(int tiles = 1) { append(f, draft, tiles); }
 
   constexpr int weight_slot(int first, int expert) const {
     return first + (p.weights.windowed ? p.weights.buffer[expert] : expert);
@@ -110,10 +124,11 @@ struct moe_emitter {
   /// The copy of one weight of `expert` into its buffer, after the last use of the buffer's previous tenant.
   constexpr void prefetch(moe_operation o, int rank, int expert, int source, int buffers, int ready, int freed) {
     begin(o, resource::copy, rank, expert, time(o));
-    if (p.weights.previous[expert] >= 0) add_wait(f, freed + p.weights.previous[expert]);
-    add_signal(f, ready + expert);
+    if (p.weights.previous[expert] >= 0) wait(freed + p.weights.previous[expert]);
+    signal(ready + expert);
     read(source + expert);
     write(weight_slot(buffers, expert));
+    emit();
   }
   constexpr void prefetch_gate_up(int rank, int expert) {
     const moe_rank_layout& a = at[rank];
@@ -144,98 +159,93 @@ struct moe_emitter {
     const int tiles = route_tiles(p);
     for (int i = 0; i < tiles; ++i) {
       begin(moe_operation::route_logits, resource::aic, rank, i, time(moe_operation::route_logits));
-      add_signal(f, tile(a.logits, i));
+      signal(tile(a.logits, i));
       read(a.tokens);
       read(a.router_weight);
       write(a.scores, i);
+      emit();
     }
     for (int i = 0; i < tiles; ++i) {
       begin(moe_operation::route_top_k, resource::aiv, rank, i, time(moe_operation::route_top_k));
-      add_wait(f, tile(a.logits, i));
-      add_signal(f, a.routed);
-      add_access(f, a.scores, i, i + 1, access_mode::read);
+      wait(tile(a.logits, i));
+      signal(a.routed);
+      use(a.scores, i, i + 1, access_mode::read);
       write(a.routes, i);
+      emit();
     }
     begin(moe_operation::arrange, resource::aiv, rank, 0, time(moe_operation::arrange));
-    add_wait(f, a.routed);
-    add_signal(f, a.arranged);
+    wait(a.routed);
+    signal(a.arranged);
     write(a.routes);
+    emit();
   }
 
   /// A put is one task over the link when the block changes device, and several vector copies when it stays.
   constexpr int put_pieces(int block) const { return block_at(p, block).rotation == 0 ? copy_pieces(p) : 1; }
-  constexpr void put(moe_operation o, int rank, int block, int piece) {
+  constexpr void put(moe_operation o, int rank, int block) {
     const bool stays = block_at(p, block).rotation == 0;
-    begin(o, stays ? resource::aiv : resource::link, rank, block * copy_pieces(p) + piece,
-          stays ? p.time.local_copy : time(o));
+    begin(o, stays ? resource::aiv : resource::link, rank, block * copy_pieces(p), stays ? p.time.local_copy : time(o));
   }
 
   constexpr void dispatch(int rank, int block) {
-    const int to = receiver_of(p, rank, block_at(p, block).rotation), pieces = put_pieces(block);
-    for (int i = 0; i < pieces; ++i) {
-      put(moe_operation::dispatch, rank, block, i);
-      add_wait(f, at[rank].arranged);
-      add_signal(f, tile(at[to].dispatched, block));
-      read(at[rank].tokens);
-      read(at[rank].routes);
-      write(at[to].received + block, i);
-    }
+    const int to = receiver_of(p, rank, block_at(p, block).rotation);
+    put(moe_operation::dispatch, rank, block);
+    wait(at[rank].arranged);
+    signal(tile(at[to].dispatched, block));
+    read(at[rank].tokens);
+    read(at[rank].routes);
+    write(at[to].received + block, 0);
+    emit(put_pieces(block));
   }
 
   constexpr void gate_up(int rank, int block) {
     const moe_rank_layout& a = at[rank];
     const int tiles = gate_up_tiles(p), expert = block_at(p, block).expert;
-    const std::int64_t duration = time(moe_operation::gate_up);
-    for (int c = 0; c < tiles; ++c) {
-      begin(moe_operation::gate_up, resource::aic, rank, block * tiles + c, duration);
-      add_wait(f, tile(a.dispatched, block));
-      if (p.weights.windowed) add_wait(f, a.gate_up_ready + expert);
-      add_signal(f, tile(a.gate_up_done, block));
-      if (p.weights.windowed) add_signal(f, a.gate_up_free + expert);
-      read(a.received + block);
-      read(weight_slot(a.gate_up_weight, expert));
-      write(a.gate_up + block, c);
-    }
+    begin(moe_operation::gate_up, resource::aic, rank, block * tiles, time(moe_operation::gate_up));
+    wait(tile(a.dispatched, block));
+    if (p.weights.windowed) wait(a.gate_up_ready + expert);
+    signal(tile(a.gate_up_done, block));
+    if (p.weights.windowed) signal(a.gate_up_free + expert);
+    read(a.received + block);
+    read(weight_slot(a.gate_up_weight, expert));
+    write(a.gate_up + block, 0);
+    emit(tiles);
   }
 
   constexpr void swiglu(int rank, int block) {
     const moe_rank_layout& a = at[rank];
     const int pieces = swiglu_pieces(p);
-    for (int v = 0; v < pieces; ++v) {
-      begin(moe_operation::swiglu, resource::aiv, rank, block * pieces + v, time(moe_operation::swiglu));
-      add_wait(f, tile(a.gate_up_done, block));
-      add_signal(f, tile(a.act_done, block));
-      read(a.gate_up + block);
-      write(a.act + block, v);
-    }
+    begin(moe_operation::swiglu, resource::aiv, rank, block * pieces, time(moe_operation::swiglu));
+    wait(tile(a.gate_up_done, block));
+    signal(tile(a.act_done, block));
+    read(a.gate_up + block);
+    write(a.act + block, 0);
+    emit(pieces);
   }
 
   constexpr void down(int rank, int block) {
     const moe_rank_layout& a = at[rank];
     const int tiles = down_tiles(p), expert = block_at(p, block).expert;
-    const std::int64_t duration = time(moe_operation::down);
-    for (int c = 0; c < tiles; ++c) {
-      begin(moe_operation::down, resource::aic, rank, block * tiles + c, duration);
-      add_wait(f, tile(a.act_done, block));
-      if (p.weights.windowed) add_wait(f, a.down_ready + expert);
-      add_signal(f, tile(a.down_done, block));
-      if (p.weights.windowed) add_signal(f, a.down_free + expert);
-      read(a.act + block);
-      read(weight_slot(a.down_weight, expert));
-      write(a.result + block, c);
-    }
+    begin(moe_operation::down, resource::aic, rank, block * tiles, time(moe_operation::down));
+    wait(tile(a.act_done, block));
+    if (p.weights.windowed) wait(a.down_ready + expert);
+    signal(tile(a.down_done, block));
+    if (p.weights.windowed) signal(a.down_free + expert);
+    read(a.act + block);
+    read(weight_slot(a.down_weight, expert));
+    write(a.result + block, 0);
+    emit(tiles);
   }
 
   constexpr void combine(int rank, int block) {
     const moe_block b = block_at(p, block);
-    const int to = source_of(p, rank, b.rotation), pieces = put_pieces(block), place = block % blocks_per_expert(p);
-    for (int i = 0; i < pieces; ++i) {
-      put(moe_operation::combine, rank, block, i);
-      add_wait(f, tile(at[rank].down_done, block));
-      add_signal(f, tile(at[to].returned, b.expert));
-      read(at[rank].result + block);
-      write(at[to].returns + b.expert, place * copy_pieces(p) + i);
-    }
+    const int to = source_of(p, rank, b.rotation), place = block % blocks_per_expert(p);
+    put(moe_operation::combine, rank, block);
+    wait(tile(at[rank].down_done, block));
+    signal(tile(at[to].returned, b.expert));
+    read(at[rank].result + block);
+    write(at[to].returns + b.expert, place * copy_pieces(p));
+    emit(put_pieces(block));
   }
 
   /// Column pieces of the weighted sum, expert by expert: the chain of `merged` events is the reduction order. In the
@@ -246,16 +256,21 @@ struct moe_emitter {
     const std::int64_t duration = p.serialized ? p.time.merge_all : time(moe_operation::merge);
     for (int q = 0; q < pieces; ++q) {
       begin(moe_operation::merge, resource::aiv, rank, expert * pieces + q, duration);
-      add_wait(f, tile(a.returned, expert));
-      add_wait(f, a.arranged);
-      if (expert > 0 && !p.serialized) add_wait(f, a.merged + (expert - 1) * pieces + q);
-      add_signal(f, a.merged + expert * pieces + q);
-      if (p.serialized)
-        for (int e = 0; e <= expert; ++e) read(a.returns + e);
-      else
+      wait(tile(a.returned, expert));
+      wait(a.arranged);
+      if (expert > 0 && !p.serialized) wait(a.merged + (expert - 1) * pieces + q);
+      signal(a.merged + expert * pieces + q);
+      if (p.serialized) {
+        emit();  // more reads than a draft holds
+        for (int e = 0; e <= expert; ++e) add_access(f, a.returns + e, 0, 1 << 30, access_mode::read);
+        add_access(f, a.routes, 0, 1 << 30, access_mode::read);
+        add_access(f, a.output, q, q + 1, access_mode::write);
+      } else {
         read(a.returns + expert);
-      read(a.routes);
-      write(a.output, q);
+        read(a.routes);
+        write(a.output, q);
+        emit();
+      }
     }
   }
 

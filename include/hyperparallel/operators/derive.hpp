@@ -152,8 +152,7 @@ template <class Operator, class... Layouts>
 struct result_selector {
   using derivation = derived<Operator, Layouts...>;
   static_assert(insist<typename operator_verdict<validity<Operator>, Operator, derivation>::type>::met);
-  using type = typename canonical<typename derivation::mesh, derivation,
-                                  typename make_indices<derivation::result.layout.rank>::type>::type;
+  using type = placed_layout<typename derivation::mesh, digits_of_layout(derivation::result.layout)>;
 };
 
 }  // namespace detail

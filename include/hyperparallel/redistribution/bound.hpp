@@ -37,15 +37,9 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
   return b;
 }
 
-/// The maximum over positions in closed form. Domain: `t.refinable`, `target_elements` = |T|. O(digits).
+/// The maximum over positions in closed form. Domain: `t.refinable`, `target_elements` = |T|. O(1).
 constexpr extent_t closed_form_bound(const digit_table& t, extent_t target_elements) {
-  extent_t gathered = 1;
-  bool moved = false;
-  for (int i = 0; i < t.count; ++i) {
-    if (is_moved(t.digit[i])) moved = true;
-    if (is_gathered(t.digit[i])) gathered *= t.digit[i].size;
-  }
-  return moved ? target_elements : target_elements - target_elements / gathered;
+  return t.moved ? target_elements : target_elements - target_elements / t.gathered;
 }
 
 }  // namespace hyperparallel

@@ -79,16 +79,11 @@ constexpr bool gathers_what_it_slices(const digit_table& t) {
 }
 
 constexpr plan_kind classify(const digit_table& t) {
-  bool moved = false, gathered = false, sliced = false;
-  for (int i = 0; i < t.count; ++i) {
-    moved = moved || is_moved(t.digit[i]);
-    gathered = gathered || is_gathered(t.digit[i]);
-    sliced = sliced || is_sliced(t.digit[i]);
-  }
-  if (!moved && !gathered) return sliced ? plan_kind::local_slice : plan_kind::no_op;
-  if (!moved && !sliced) return plan_kind::all_gather;
-  if (moved && !gathered && !sliced) return plan_kind::collective_permute;
-  return !moved && gathers_what_it_slices(t) ? plan_kind::all_to_all : plan_kind::exchange;
+  const bool gathered = t.gathered > 1;
+  if (t.moved) return gathered || t.sliced ? plan_kind::exchange : plan_kind::collective_permute;
+  if (!gathered) return t.sliced ? plan_kind::local_slice : plan_kind::no_op;
+  if (!t.sliced) return plan_kind::all_gather;
+  return gathers_what_it_slices(t) ? plan_kind::all_to_all : plan_kind::exchange;
 }
 
 /// Spreads receivers over replicas. A receiver that takes digit (u → a), i.e. reads coordinate u of its own for axis a,
@@ -113,18 +108,6 @@ constexpr void choose_replicas(const layout_value& source, const digit_table& t,
   }
 }
 
-/// The emitted boxes in closed form: the gathered digits enumerate them, all of one size. Where a digit moves, the
-/// busiest receiver owns none of them; otherwise each receiver owns exactly one.
-constexpr void count_refined_boxes(const digit_table& t, redistribution_plan& p) {
-  bool moved = false;
-  for (int i = 0; i < t.count; ++i) {
-    if (is_gathered(t.digit[i])) p.fan_in *= t.digit[i].size;
-    moved = moved || is_moved(t.digit[i]);
-  }
-  p.messages = moved ? p.fan_in : p.fan_in - 1;
-  p.received_maximum = p.messages * (p.target_elements / p.fan_in);
-}
-
 /// The emitted boxes by enumeration over all positions.
 constexpr void count_boxes(const layout_value& source, const layout_value& target, const shape& s,
                            redistribution_plan& p) {
@@ -146,34 +129,41 @@ constexpr void count_boxes(const layout_value& source, const layout_value& targe
 
 }  // namespace detail
 
-/// Plans `source` → `target` for a tensor of shape `s`. O(cuts²) where the cut points refine, else O(positions · cuts).
-/// Fails, naming the side, when a layout refuses the shape, is partial, or the meshes differ.
-constexpr redistribution_plan plan_redistribution(const layout_value& source, const layout_value& target,
-                                                  const shape& s) {
+/// The planner with the two fits at hand: `held` and `wanted` are those of `source` and `target` to `s`.
+constexpr redistribution_plan plan_fitted(const layout_value& source, const layout_value& target, const shape& s,
+                                          const shape_result& held, const shape_result& wanted) {
   redistribution_plan p;
-  p.status.layout = check_shape(source, s);
-  if (p.status.layout.code != layout_code::ok) p.status.code = plan_code::source_is_refused;
-  if (p.status.code == plan_code::ok) {
-    p.status.layout = check_shape(target, s);
-    if (p.status.layout.code != layout_code::ok) p.status.code = plan_code::target_is_refused;
+  if (held.status.code != layout_code::ok || wanted.status.code != layout_code::ok) {
+    const bool at_source = held.status.code != layout_code::ok;
+    p.status.code = at_source ? plan_code::source_is_refused : plan_code::target_is_refused;
+    p.status.layout = at_source ? held.status : wanted.status;
+    return p;
   }
-  if (p.status.code == plan_code::ok && !(source.mesh == target.mesh)) p.status.code = plan_code::meshes_differ;
-  if (p.status.code == plan_code::ok && (is_partial(source) || is_partial(target)))
-    p.status.code = plan_code::partial_is_not_moved_here;
+  const int axes = source.mesh.axis_count;
+  if (axes != target.mesh.axis_count) p.status.code = plan_code::meshes_differ;
+  for (int a = 0; a < axes && p.status.code == plan_code::ok; ++a)
+    if (source.mesh.size[a] != target.mesh.size[a])
+      p.status.code = plan_code::meshes_differ;
+    else if (source.partial[a] != reduce_op::none || target.partial[a] != reduce_op::none)
+      p.status.code = plan_code::partial_is_not_moved_here;
   if (p.status.code != plan_code::ok) return p;
 
   p.source_elements = p.target_elements = 1;
   for (int d = 0; d < s.rank; ++d) {
-    p.source_elements *= ceil_divide(s.extent[d], shards_of(source, d));
-    p.target_elements *= ceil_divide(s.extent[d], shards_of(target, d));
+    p.source_elements *= held.shape.extent[d];
+    p.target_elements *= wanted.shape.extent[d];
   }
   const digit_table t = refine(source, target, s);
   p.refined = t.refinable && p.target_elements > 0;  // an empty tensor has no boxes, whatever its digits say
   if (p.refined) {
     p.kind = detail::classify(t);
     p.lower_bound = closed_form_bound(t, p.target_elements);
-    detail::choose_replicas(source, t, p);
-    detail::count_refined_boxes(t, p);
+    if (t.moved) detail::choose_replicas(source, t, p);
+    // The boxes in closed form: the gathered digits enumerate them, all of one size. Where a digit moves, the busiest
+    // receiver owns none of them; otherwise each receiver owns exactly one.
+    p.fan_in = t.gathered;
+    p.messages = t.moved ? p.fan_in : p.fan_in - 1;
+    p.received_maximum = p.messages * (p.target_elements / p.fan_in);
   } else {
     p.lower_bound = enumerate_bound(source, target, s).maximum;
     p.kind = source == target ? plan_kind::no_op : p.lower_bound == 0 ? plan_kind::local_slice : plan_kind::exchange;
@@ -181,6 +171,13 @@ constexpr redistribution_plan plan_redistribution(const layout_value& source, co
   }
   p.steps = p.kind == plan_kind::no_op || p.kind == plan_kind::local_slice ? 0 : 1;
   return p;
+}
+
+/// Plans `source` → `target` for a tensor of shape `s`. O(cuts²) where the cut points refine, else O(positions · cuts).
+/// Fails, naming the side, when a layout refuses the shape, is partial, or the meshes differ.
+constexpr redistribution_plan plan_redistribution(const layout_value& source, const layout_value& target,
+                                                  const shape& s) {
+  return plan_fitted(source, target, s, local_shape(source, s), local_shape(target, s));
 }
 
 }  // namespace hyperparallel

@@ -41,41 +41,48 @@ struct sharding_axes {
   static constexpr int length = text_length(joined.text);
 };
 
-template <layout_code Code, class Layout, class Status>
-struct shape_verdict;
-template <class Layout, class Status>
-struct shape_verdict<layout_code::ok, Layout, Status> {
-  using type = accepted;
-};
-template <class Layout, class Status>
-struct shape_verdict<layout_code::map_length_differs_from_tensor_rank, Layout, Status> {
-  using type =
-      rejected::map_length_differs_from_tensor_rank<map_entries<Layout::rank>, tensor_dims<int{Status::value.extent}>>;
-};
-template <class Layout, class Status>
-struct shape_verdict<layout_code::extent_is_not_divisible_by_its_shards, Layout, Status> {
-  using type =
-      rejected::extent_is_not_divisible_by_its_shards<dim<Status::value.dim>, extent<Status::value.extent>,
-                                                      shards<Status::value.shards>,
-                                                      spelled<axes_named, sharding_axes<Layout, Status::value.dim>>>;
-};
-
-/// The status of one layout against one tensor, as a traits type.
+/// How `Tensor` fits `Layout`: once for all moves between them.
 template <class Layout, class Tensor>
-struct shape_status {
-  static constexpr layout_status value = check_shape(Layout::value, Tensor::shape);
+struct fitted {
+  static constexpr shape_result value = fit(Layout::shards, Tensor::shape);
 };
 
+/// Why `Layout` refuses `Tensor`, as a type. Instantiated only where it does.
+template <layout_code Code, class Layout, class Tensor>
+struct shape_verdict;
+template <class Layout, class Tensor>
+struct shape_verdict<layout_code::map_length_differs_from_tensor_rank, Layout, Tensor> {
+  using type =
+      rejected::map_length_differs_from_tensor_rank<map_entries<Layout::rank>, tensor_dims<Tensor::shape.rank>>;
+};
+template <class Layout, class Tensor>
+struct shape_verdict<layout_code::extent_is_not_divisible_by_its_shards, Layout, Tensor> {
+  static constexpr layout_status status = fitted<Layout, Tensor>::value.status;
+  using type =
+      rejected::extent_is_not_divisible_by_its_shards<dim<status.dim>, extent<status.extent>, shards<status.shards>,
+                                                      spelled<axes_named, sharding_axes<Layout, status.dim>>>;
+};
+
+template <layout_code Code>
+struct shape_choice {
+  template <class Layout, class Tensor>
+  using verdict = typename shape_verdict<Code, Layout, Tensor>::type;
+};
+template <>
+struct shape_choice<layout_code::ok> {
+  template <class, class>
+  using verdict = accepted;
+};
+template <>  // `tensor` itself refuses a volume beyond 64 bits
+struct shape_choice<layout_code::element_count_overflows> : shape_choice<layout_code::ok> {};
+
+/// `accepted`, or the rejected name.
 template <class Layout, class Tensor>
 using shape_verdict_of =
-    typename shape_verdict<shape_status<Layout, Tensor>::value.code, Layout, shape_status<Layout, Tensor>>::type;
+    typename shape_choice<fitted<Layout, Tensor>::value.status.code>::template verdict<Layout, Tensor>;
 
 template <plan_code Code, class From, class To, class Tensor>
 struct plan_verdict;
-template <class From, class To, class Tensor>
-struct plan_verdict<plan_code::ok, From, To, Tensor> {
-  using type = accepted;
-};
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::source_is_refused, From, To, Tensor> {
   using type = shape_verdict_of<From, Tensor>;
@@ -93,9 +100,15 @@ struct plan_verdict<plan_code::partial_is_not_moved_here, From, To, Tensor> {
   using type = rejected::partial_layouts_need_a_reduction<From, To>;
 };
 
-template <class From, class To, class Tensor>
-struct planned {
-  static constexpr redistribution_plan value = plan_redistribution(From::value, To::value, Tensor::shape);
+template <plan_code Code>
+struct plan_choice {
+  template <class From, class To, class Tensor>
+  using verdict = typename plan_verdict<Code, From, To, Tensor>::type;
+};
+template <>
+struct plan_choice<plan_code::ok> {
+  template <class, class, class>
+  using verdict = accepted;
 };
 
 }  // namespace detail
@@ -106,8 +119,9 @@ struct redistribution {
   using from = From;
   using to = To;
   using tensor = Tensor;
-  static constexpr redistribution_plan plan = detail::planned<From, To, Tensor>::value;
-  static_assert(insist<typename detail::plan_verdict<plan.status.code, From, To, Tensor>::type>::met);
+  static constexpr redistribution_plan plan = plan_fitted(
+      From::value, To::value, Tensor::shape, detail::fitted<From, Tensor>::value, detail::fitted<To, Tensor>::value);
+  static_assert(insist<typename detail::plan_choice<plan.status.code>::template verdict<From, To, Tensor>>::met);
 
   static constexpr plan_kind kind = plan.kind;
   static constexpr int steps = plan.steps;
@@ -119,23 +133,23 @@ struct redistribution {
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.
 template <class From, class To, class Tensor>
-concept redistributable =
-    layout_type<From> && layout_type<To> && detail::planned<From, To, Tensor>::value.status.code == plan_code::ok;
-
-namespace detail {
-template <class Layout, class Tensor>
-struct placed_tensor_selector {
-  static_assert(insist<shape_verdict_of<Layout, Tensor>>::met);
-  static constexpr shape local = local_shape(Layout::value, Tensor::shape).shape;
-};
-}  // namespace detail
+concept redistributable = layout_type<From> && layout_type<To> &&
+                          plan_redistribution(From::value, To::value, Tensor::shape).status.code == plan_code::ok;
 
 /// Whether `Tensor` divides over `Layout`; silent when not.
 template <class Layout, class Tensor>
-concept places = layout_type<Layout> && detail::shape_status<Layout, Tensor>::value.code == layout_code::ok;
+concept places = layout_type<Layout> && fit(Layout::shards, Tensor::shape).status.code == layout_code::ok;
+
+namespace detail {
+template <class Layout, class Tensor>
+struct placed_tensor {
+  static_assert(insist<shape_verdict_of<Layout, Tensor>>::met);
+  static constexpr shape local = fitted<Layout, Tensor>::value.shape;
+};
+}  // namespace detail
 
 /// Shape of one device's part of `Tensor` under `Layout`; one error line where it does not divide.
 template <layout_type Layout, class Tensor>
-inline constexpr shape local_shape_of = detail::placed_tensor_selector<Layout, Tensor>::local;
+inline constexpr shape local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
 
 }  // namespace hyperparallel

@@ -14,16 +14,26 @@ namespace hyperparallel {
 
 constexpr const char* to_text(cost_code c) {
   switch (c) {
-    case cost_code::ok: return "ok";
-    case cost_code::amount_is_negative: return "an amount is negative";
-    case cost_code::rate_is_not_positive: return "a rate is not positive";
-    case cost_code::efficiency_is_not_in_0_to_1: return "an efficiency is not above 0 and at most 1";
-    case cost_code::count_is_not_positive: return "a count is not positive";
-    case cost_code::count_exceeds_the_device: return "more cores or queues than the device has";
-    case cost_code::latency_is_negative: return "a latency is negative";
-    case cost_code::algorithm_does_not_serve_the_collective: return "the algorithm does not serve the collective";
-    case cost_code::ranks_are_not_connected: return "no link level joins the ranks";
-    case cost_code::overflow: return "the time leaves 64 bits of picoseconds";
+    case cost_code::ok:
+      return "ok";
+    case cost_code::amount_is_negative:
+      return "an amount is negative";
+    case cost_code::rate_is_not_positive:
+      return "a rate is not positive";
+    case cost_code::efficiency_is_not_in_0_to_1:
+      return "an efficiency is not above 0 and at most 1";
+    case cost_code::count_is_not_positive:
+      return "a count is not positive";
+    case cost_code::count_exceeds_the_device:
+      return "more cores or queues than the device has";
+    case cost_code::latency_is_negative:
+      return "a latency is negative";
+    case cost_code::algorithm_does_not_serve_the_collective:
+      return "the algorithm does not serve the collective";
+    case cost_code::ranks_are_not_connected:
+      return "no link level joins the ranks";
+    case cost_code::overflow:
+      return "the time leaves 64 bits of picoseconds";
   }
   return "unknown";
 }
@@ -57,12 +67,18 @@ inline std::string to_text(const device_value& d) {
 
 inline std::string to_text(const device_status& s) {
   switch (s.code) {
-    case device_code::ok: return "ok";
-    case device_code::has_no_core: return "the device lacks an AIC or an AIV";
-    case device_code::tier_count_is_out_of_range: return "the number of memory tiers is not in 1 .. 4";
-    case device_code::tier_is_not_valid: return fmt::format("memory tier {} is not valid or faster than the one before", s.tier);
-    case device_code::efficiency_is_not_in_0_to_1: return "an efficiency is not above 0 and at most 1";
-    case device_code::latency_is_negative: return "a latency is negative";
+    case device_code::ok:
+      return "ok";
+    case device_code::has_no_core:
+      return "the device lacks an AIC or an AIV";
+    case device_code::tier_count_is_out_of_range:
+      return "the number of memory tiers is not in 1 .. 4";
+    case device_code::tier_is_not_valid:
+      return fmt::format("memory tier {} is not valid or faster than the one before", s.tier);
+    case device_code::efficiency_is_not_in_0_to_1:
+      return "an efficiency is not above 0 and at most 1";
+    case device_code::latency_is_negative:
+      return "a latency is negative";
   }
   return "unknown";
 }
@@ -81,11 +97,16 @@ inline std::string to_text(const topology_value& t) {
 
 inline std::string to_text(const topology_status& s) {
   switch (s.code) {
-    case topology_code::ok: return "ok";
-    case topology_code::level_count_is_out_of_range: return "the number of link levels is not in 1 .. 6";
-    case topology_code::group_does_not_nest: return fmt::format("the group of link level {} does not nest", s.level);
-    case topology_code::bandwidth_is_not_positive: return fmt::format("the bandwidth of link level {} is not positive", s.level);
-    case topology_code::latency_is_negative: return fmt::format("the latency of link level {} is negative", s.level);
+    case topology_code::ok:
+      return "ok";
+    case topology_code::level_count_is_out_of_range:
+      return "the number of link levels is not in 1 .. 6";
+    case topology_code::group_does_not_nest:
+      return fmt::format("the group of link level {} does not nest", s.level);
+    case topology_code::bandwidth_is_not_positive:
+      return fmt::format("the bandwidth of link level {} is not positive", s.level);
+    case topology_code::latency_is_negative:
+      return fmt::format("the latency of link level {} is negative", s.level);
   }
   return "unknown";
 }
@@ -97,9 +118,11 @@ struct fmt::formatter<hyperparallel::time_cost> : hyperparallel::report::text_fo
 template <>
 struct fmt::formatter<hyperparallel::efficiency> : hyperparallel::report::text_formatter<hyperparallel::efficiency> {};
 template <>
-struct fmt::formatter<hyperparallel::memory_tier> : hyperparallel::report::text_formatter<hyperparallel::memory_tier> {};
+struct fmt::formatter<hyperparallel::memory_tier> : hyperparallel::report::text_formatter<hyperparallel::memory_tier> {
+};
 template <>
-struct fmt::formatter<hyperparallel::device_value> : hyperparallel::report::text_formatter<hyperparallel::device_value> {};
+struct fmt::formatter<hyperparallel::device_value>
+    : hyperparallel::report::text_formatter<hyperparallel::device_value> {};
 template <>
 struct fmt::formatter<hyperparallel::device_status>
     : hyperparallel::report::text_formatter<hyperparallel::device_status> {};

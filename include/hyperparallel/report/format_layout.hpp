@@ -4,9 +4,9 @@
 //
 //   (dp, None, (cp, tp)) partial(tp: sum)         the tensor map, then partial axes, then padded dims
 //
-// A layout alone has no names and shows axis numbers. A sub-axis reads "tp:(2)4": after a factor of 2, a part of size 4.
-// Law: on whole axes the text of a named layout, read back entry by entry, gives an equal layout. `named(status, mesh)` is
-// the run-time twin of the compile errors: one line with axis, dim, extent and shards.
+// A layout alone has no names and shows axis numbers. A sub-axis reads "tp:(2)4": after a factor of 2, a part of
+// size 4. Law: on whole axes the text of a named layout, read back entry by entry, gives an equal layout.
+// `named(status, mesh)` is the run-time twin of the compile errors: one line with axis, dim, extent and shards.
 
 #include <string>
 
@@ -90,22 +90,32 @@ inline std::string layout_status_text(const layout_status& s, const mesh_value* 
   const std::string extent = std::to_string(s.extent), shards = std::to_string(s.shards);
   const std::string mesh = names == nullptr ? std::string("the mesh") : "the mesh " + to_text(*names);
   switch (s.code) {
-    case layout_code::ok: return "ok";
-    case layout_code::axis_is_not_in_the_mesh: return "an axis is not in " + mesh + place;
-    case layout_code::axis_is_used_twice: return axis + " is used twice" + place;
-    case layout_code::axis_shards_and_is_partial: return axis + " shards " + dim + " and is partial";
-    case layout_code::too_many_dims: return extent + " dims are more than the " + shards + " that a tensor may have";
+    case layout_code::ok:
+      return "ok";
+    case layout_code::axis_is_not_in_the_mesh:
+      return "an axis is not in " + mesh + place;
+    case layout_code::axis_is_used_twice:
+      return axis + " is used twice" + place;
+    case layout_code::axis_shards_and_is_partial:
+      return axis + " shards " + dim + " and is partial";
+    case layout_code::too_many_dims:
+      return extent + " dims are more than the " + shards + " that a tensor may have";
     case layout_code::map_length_differs_from_tensor_rank:
       return "the map has " + shards + " entries for a tensor of " + extent + " dims";
     case layout_code::extent_is_not_divisible_by_its_shards:
       return dim + " of extent " + extent + " does not divide by its " + shards + " shards";
-    case layout_code::sub_axis_does_not_fit_its_axis: return "a sub-axis does not fit " + axis + place;
-    case layout_code::dim_is_out_of_range: return dim + " is outside a tensor of " + extent + " dims";
-    case layout_code::reduction_is_unknown: return axis + " is partial with an unknown reduction";
+    case layout_code::sub_axis_does_not_fit_its_axis:
+      return "a sub-axis does not fit " + axis + place;
+    case layout_code::dim_is_out_of_range:
+      return dim + " is outside a tensor of " + extent + " dims";
+    case layout_code::reduction_is_unknown:
+      return axis + " is partial with an unknown reduction";
     case layout_code::placement_count_exceeds_axes:
       return extent + " placements are more than the " + shards + " axes of " + mesh;
-    case layout_code::layout_is_partial: return "the layout is partial";
-    case layout_code::element_count_overflows: return "the tensor's element count leaves 64 bits";
+    case layout_code::layout_is_partial:
+      return "the layout is partial";
+    case layout_code::element_count_overflows:
+      return "the tensor's element count leaves 64 bits";
   }
   return "unknown";
 }
@@ -141,13 +151,17 @@ inline std::string to_text(const named_value<layout_status>& n) {
 
 /// Python's text of the dictionary: one-element tuples keep their comma.
 inline std::string to_text(const layout_dictionary& d) {
-  const auto tuple = [](int count, const auto& text_of) { return list_text(count, text_of, "(", count == 1 ? ",)" : ")"); };
+  const auto tuple = [](int count, const auto& text_of) {
+    return list_text(count, text_of, "(", count == 1 ? ",)" : ")");
+  };
   const int axes = d.mesh.shape.axis_count;
   return "{'mesh_shape': " + tuple(axes, [&](int a) { return std::to_string(d.mesh.shape.size[a]); }) +
-         ", 'tensor_map': " + tuple(d.layout.rank, [&](int dim) {
-           return hyperparallel::detail::entry_text(d.layout, dim, "-1",
-                                                    [&](const cut& c) { return std::to_string(axes - 1 - c.axis); });
-         }) +
+         ", 'tensor_map': " +
+         tuple(d.layout.rank,
+               [&](int dim) {
+                 return hyperparallel::detail::entry_text(
+                     d.layout, dim, "-1", [&](const cut& c) { return std::to_string(axes - 1 - c.axis); });
+               }) +
          ", 'interleaved_parallel': " + (d.mesh.interleaved ? "True" : "False") +
          ", 'alias_name': " + tuple(axes, [&](int a) { return "'" + std::string(d.mesh.label[a].text) + "'"; }) +
          ", 'rank_list': " + hyperparallel::to_text(d.ranks) + "}";
@@ -158,7 +172,8 @@ inline std::string to_text(const layout_dictionary& d) {
 }  // namespace hyperparallel
 
 template <>
-struct fmt::formatter<hyperparallel::layout_value> : hyperparallel::report::text_formatter<hyperparallel::layout_value> {};
+struct fmt::formatter<hyperparallel::layout_value>
+    : hyperparallel::report::text_formatter<hyperparallel::layout_value> {};
 template <>
 struct fmt::formatter<hyperparallel::layout_status>
     : hyperparallel::report::text_formatter<hyperparallel::layout_status> {};
@@ -167,9 +182,11 @@ struct fmt::formatter<hyperparallel::reduce_op> : hyperparallel::report::text_fo
 template <>
 struct fmt::formatter<hyperparallel::placement> : hyperparallel::report::text_formatter<hyperparallel::placement> {};
 template <>
-struct fmt::formatter<hyperparallel::slice_result> : hyperparallel::report::text_formatter<hyperparallel::slice_result> {};
+struct fmt::formatter<hyperparallel::slice_result>
+    : hyperparallel::report::text_formatter<hyperparallel::slice_result> {};
 template <>
-struct fmt::formatter<hyperparallel::shape_result> : hyperparallel::report::text_formatter<hyperparallel::shape_result> {};
+struct fmt::formatter<hyperparallel::shape_result>
+    : hyperparallel::report::text_formatter<hyperparallel::shape_result> {};
 template <class Value>
 struct fmt::formatter<hyperparallel::report::named_value<Value>>
     : hyperparallel::report::text_formatter<hyperparallel::report::named_value<Value>> {};

@@ -21,9 +21,8 @@ inline std::string to_text(const mesh_shape& m) {
 }
 
 inline std::string to_text(const mesh_value& m) {
-  return report::list_text(m.shape.axis_count, [&](int a) {
-    return std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]);
-  });
+  return report::list_text(m.shape.axis_count,
+                           [&](int a) { return std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]); });
 }
 
 /// "[0, 1, 2]"
@@ -33,14 +32,22 @@ inline std::string to_text(const rank_list& list) {
 
 constexpr const char* to_text(mesh_code c) {
   switch (c) {
-    case mesh_code::ok: return "ok";
-    case mesh_code::too_many_axes: return "the mesh has more axes than the library takes";
-    case mesh_code::axis_size_is_not_positive: return "an axis size is not positive";
-    case mesh_code::axis_name_is_empty_or_too_long: return "an axis name is empty or longer than 31 characters";
-    case mesh_code::axis_name_is_used_twice: return "an axis name is used twice";
-    case mesh_code::axis_count_differs_from_name_count: return "the numbers of axis names and axis sizes differ";
-    case mesh_code::interleaved_axis_is_not_last: return "the axis interleaved_parallel is not the last one";
-    case mesh_code::device_count_overflows: return "the mesh has more than 2^30 positions";
+    case mesh_code::ok:
+      return "ok";
+    case mesh_code::too_many_axes:
+      return "the mesh has more axes than the library takes";
+    case mesh_code::axis_size_is_not_positive:
+      return "an axis size is not positive";
+    case mesh_code::axis_name_is_empty_or_too_long:
+      return "an axis name is empty or longer than 31 characters";
+    case mesh_code::axis_name_is_used_twice:
+      return "an axis name is used twice";
+    case mesh_code::axis_count_differs_from_name_count:
+      return "the numbers of axis names and axis sizes differ";
+    case mesh_code::interleaved_axis_is_not_last:
+      return "the axis interleaved_parallel is not the last one";
+    case mesh_code::device_count_overflows:
+      return "the mesh has more than 2^30 positions";
   }
   return "unknown";
 }
@@ -53,10 +60,14 @@ inline std::string to_text(const mesh_status& s) {
 
 constexpr const char* to_text(rank_list_code c) {
   switch (c) {
-    case rank_list_code::ok: return "ok";
-    case rank_list_code::length_differs_from_device_count: return "the rank list's length is not the mesh's position count";
-    case rank_list_code::rank_is_negative: return "a rank is negative";
-    case rank_list_code::rank_is_listed_twice: return "a rank is listed twice";
+    case rank_list_code::ok:
+      return "ok";
+    case rank_list_code::length_differs_from_device_count:
+      return "the rank list's length is not the mesh's position count";
+    case rank_list_code::rank_is_negative:
+      return "a rank is negative";
+    case rank_list_code::rank_is_listed_twice:
+      return "a rank is listed twice";
   }
   return "unknown";
 }
@@ -69,13 +80,20 @@ inline std::string to_text(const rank_list_status& s) {
 
 constexpr const char* to_text(sub_mesh_code c) {
   switch (c) {
-    case sub_mesh_code::ok: return "ok";
-    case sub_mesh_code::no_axis_is_named: return "no axis is named";
-    case sub_mesh_code::axis_is_unknown: return "an axis is not in the mesh";
-    case sub_mesh_code::axes_are_not_in_mesh_order: return "the axes are not in the mesh's order";
-    case sub_mesh_code::position_is_outside_the_mesh: return "a position is outside the mesh";
-    case sub_mesh_code::flattened_name_is_taken: return "the flattened axis has the name of another axis";
-    case sub_mesh_code::axes_are_not_consecutive: return "the axes to flatten do not follow each other in the mesh";
+    case sub_mesh_code::ok:
+      return "ok";
+    case sub_mesh_code::no_axis_is_named:
+      return "no axis is named";
+    case sub_mesh_code::axis_is_unknown:
+      return "an axis is not in the mesh";
+    case sub_mesh_code::axes_are_not_in_mesh_order:
+      return "the axes are not in the mesh's order";
+    case sub_mesh_code::position_is_outside_the_mesh:
+      return "a position is outside the mesh";
+    case sub_mesh_code::flattened_name_is_taken:
+      return "the flattened axis has the name of another axis";
+    case sub_mesh_code::axes_are_not_consecutive:
+      return "the axes to flatten do not follow each other in the mesh";
   }
   return "unknown";
 }
@@ -96,7 +114,8 @@ struct fmt::formatter<hyperparallel::mesh_value> : hyperparallel::report::text_f
 template <>
 struct fmt::formatter<hyperparallel::rank_list> : hyperparallel::report::text_formatter<hyperparallel::rank_list> {};
 template <>
-struct fmt::formatter<hyperparallel::mesh_status> : hyperparallel::report::text_formatter<hyperparallel::mesh_status> {};
+struct fmt::formatter<hyperparallel::mesh_status> : hyperparallel::report::text_formatter<hyperparallel::mesh_status> {
+};
 template <>
 struct fmt::formatter<hyperparallel::rank_list_status>
     : hyperparallel::report::text_formatter<hyperparallel::rank_list_status> {};

@@ -24,10 +24,13 @@ inline std::string to_text(const moe_status& s) {
 
 inline std::string to_text(const window_status& s) {
   switch (s.code) {
-    case window_code::ok: return "ok";
-    case window_code::no_buffer: return fmt::format("{} ({} buffers)", to_text(s.code), s.tensor);
+    case window_code::ok:
+      return "ok";
+    case window_code::no_buffer:
+      return fmt::format("{} ({} buffers)", to_text(s.code), s.tensor);
     case window_code::uses_are_not_in_order:
-    case window_code::more_tensors_in_use_than_buffers: break;
+    case window_code::more_tensors_in_use_than_buffers:
+      break;
   }
   return fmt::format("{} (tensor {})", to_text(s.code), s.tensor);
 }

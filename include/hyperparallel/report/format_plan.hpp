@@ -31,11 +31,16 @@ constexpr const char* to_text(plan_kind kind) { return name_of(kind); }
 
 inline std::string to_text(const plan_status& s) {
   switch (s.code) {
-    case plan_code::ok: return "ok";
-    case plan_code::meshes_differ: return "source and target are on different meshes";
-    case plan_code::source_is_refused: return "the source refuses the shape: " + to_text(s.layout);
-    case plan_code::target_is_refused: return "the target refuses the shape: " + to_text(s.layout);
-    case plan_code::partial_is_not_moved_here: return "a partial layout needs a reduction, which no redistribution is";
+    case plan_code::ok:
+      return "ok";
+    case plan_code::meshes_differ:
+      return "source and target are on different meshes";
+    case plan_code::source_is_refused:
+      return "the source refuses the shape: " + to_text(s.layout);
+    case plan_code::target_is_refused:
+      return "the target refuses the shape: " + to_text(s.layout);
+    case plan_code::partial_is_not_moved_here:
+      return "a partial layout needs a reduction, which no redistribution is";
   }
   return "unknown";
 }
@@ -69,13 +74,14 @@ inline std::string to_text(const redistribution_plan& p) {
   return detail::plan_text(p, [](extent_t n) { return detail::counted(n, "element"); });
 }
 
-inline std::string to_text(const exchange_box& b) { return "from " + std::to_string(b.sender) + ": " + to_text(b.global); }
+inline std::string to_text(const exchange_box& b) {
+  return "from " + std::to_string(b.sender) + ": " + to_text(b.global);
+}
 
 namespace report {
 
 inline std::string to_text(const sized_plan& s) {
-  return hyperparallel::detail::plan_text(
-      s.plan, [&](extent_t n) { return to_text(byte_count{n * s.element_bytes}); });
+  return hyperparallel::detail::plan_text(s.plan, [&](extent_t n) { return to_text(byte_count{n * s.element_bytes}); });
 }
 
 }  // namespace report
@@ -85,12 +91,14 @@ inline std::string to_text(const sized_plan& s) {
 template <>
 struct fmt::formatter<hyperparallel::plan_kind> : hyperparallel::report::text_formatter<hyperparallel::plan_kind> {};
 template <>
-struct fmt::formatter<hyperparallel::plan_status> : hyperparallel::report::text_formatter<hyperparallel::plan_status> {};
+struct fmt::formatter<hyperparallel::plan_status> : hyperparallel::report::text_formatter<hyperparallel::plan_status> {
+};
 template <>
 struct fmt::formatter<hyperparallel::redistribution_plan>
     : hyperparallel::report::text_formatter<hyperparallel::redistribution_plan> {};
 template <>
-struct fmt::formatter<hyperparallel::exchange_box> : hyperparallel::report::text_formatter<hyperparallel::exchange_box> {};
+struct fmt::formatter<hyperparallel::exchange_box>
+    : hyperparallel::report::text_formatter<hyperparallel::exchange_box> {};
 template <>
 struct fmt::formatter<hyperparallel::report::sized_plan>
     : hyperparallel::report::text_formatter<hyperparallel::report::sized_plan> {};

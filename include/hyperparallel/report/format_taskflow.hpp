@@ -43,7 +43,8 @@ inline std::string to_text(const machine_shape& m) {
   std::string pools;
   for (int k = 0; k < resource_count; ++k)
     if (m.queues[k] > 0)
-      pools += (pools.empty() ? "" : ", ") + std::to_string(m.queues[k]) + " " + report::name_of(static_cast<resource>(k));
+      pools +=
+          (pools.empty() ? "" : ", ") + std::to_string(m.queues[k]) + " " + report::name_of(static_cast<resource>(k));
   return std::to_string(m.ranks) + (m.ranks == 1 ? " rank" : " ranks") + " x (" + pools + ")";
 }
 
@@ -75,11 +76,10 @@ inline std::string to_text(const exposure& e) {
 
 /// Each bound, and the pool that sets the last.
 inline std::string to_text(const makespan_bound& b) {
-  const std::string pool =
-      b.rank < 0 ? "" : fmt::format(" ({} of rank {})", report::name_of(b.kind), b.rank);
-  return "bound " + to_text(report::duration{b.value}) + ": critical path " + to_text(report::duration{b.critical_path}) +
-         ", work " + to_text(report::duration{b.work}) + ", head + work + tail " +
-         to_text(report::duration{b.head_work_tail}) + pool;
+  const std::string pool = b.rank < 0 ? "" : fmt::format(" ({} of rank {})", report::name_of(b.kind), b.rank);
+  return "bound " + to_text(report::duration{b.value}) + ": critical path " +
+         to_text(report::duration{b.critical_path}) + ", work " + to_text(report::duration{b.work}) +
+         ", head + work + tail " + to_text(report::duration{b.head_work_tail}) + pool;
 }
 
 inline std::string to_text(const makespan_certificate& c) {
@@ -125,12 +125,14 @@ template <>
 struct fmt::formatter<hyperparallel::schedule_status>
     : hyperparallel::report::text_formatter<hyperparallel::schedule_status> {};
 template <>
-struct fmt::formatter<hyperparallel::flow_status> : hyperparallel::report::text_formatter<hyperparallel::flow_status> {};
+struct fmt::formatter<hyperparallel::flow_status> : hyperparallel::report::text_formatter<hyperparallel::flow_status> {
+};
 template <>
 struct fmt::formatter<hyperparallel::verify_status>
     : hyperparallel::report::text_formatter<hyperparallel::verify_status> {};
 template <>
-struct fmt::formatter<hyperparallel::exact_status> : hyperparallel::report::text_formatter<hyperparallel::exact_status> {};
+struct fmt::formatter<hyperparallel::exact_status>
+    : hyperparallel::report::text_formatter<hyperparallel::exact_status> {};
 template <>
 struct fmt::formatter<hyperparallel::simulation_result>
     : hyperparallel::report::text_formatter<hyperparallel::simulation_result> {};

@@ -41,28 +41,28 @@ struct unit {
   const char* name;
 };
 
-/// `value` in the largest unit of which it holds at least one once rounded, with that unit's decimals; whole units of
+/// `value` in the largest unit of which it holds at least one, or would once rounded in the unit below; whole units of
 /// the first. Domain: units rise; value > INT64_MIN.
 template <int Count>
 std::string in_units(std::int64_t value, const unit (&units)[Count], int decimals) {
   const std::uint64_t size = static_cast<std::uint64_t>(value < 0 ? -value : value);
-  const char* sign = value < 0 ? "-" : "";
   std::uint64_t scale = 1;
   for (int d = 0; d < decimals; ++d) scale *= 10;
-  std::string out;
-  for (int u = 0; u < Count; ++u) {
-    const std::uint64_t whole = static_cast<std::uint64_t>(units[u].size);
-    const std::uint64_t part = size % whole;
-    // part · scale stays in range: the largest unit is 2^40 or 10^12, and scale at most 10^3.
-    const std::uint64_t rounded = size / whole * scale + (part * scale + whole / 2) / whole;
-    if (u > 0 && rounded < scale) break;
-    out = u == 0 ? fmt::format("{}{} {}", sign, size, units[u].name)
-                 : fmt::format("{}{}.{:0{}} {}", sign, rounded / scale, rounded % scale, decimals, units[u].name);
+  int u = 0;
+  std::uint64_t shown = size;  // in 1 / scale of unit u; of the first unit in wholes
+  std::uint64_t next = static_cast<std::uint64_t>(units[1].size);
+  while (u + 1 < Count && shown >= next) {
+    const std::uint64_t whole = static_cast<std::uint64_t>(units[++u].size);
+    // The product stays in range: the largest unit is 2^40 or 10^12, and scale at most 10^3.
+    shown = size / whole * scale + (size % whole * scale + whole / 2) / whole;
+    if (u + 1 < Count) next = static_cast<std::uint64_t>(units[u + 1].size / units[u].size) * scale;
   }
-  return out;
+  const char* sign = value < 0 ? "-" : "";
+  if (u == 0) return fmt::format("{}{} {}", sign, size, units[0].name);
+  return fmt::format("{}{}.{:0{}} {}", sign, shown / scale, shown % scale, decimals, units[u].name);
 }
 
-inline std::string hundredths_of(std::int64_t value, std::int64_t unit, int decimals) {
+inline std::string in_parts(std::int64_t value, std::int64_t unit, int decimals) {
   const std::int64_t size = value < 0 ? -value : value;
   return fmt::format("{}{}.{:0{}}", value < 0 ? "-" : "", size / unit, size % unit, decimals);
 }
@@ -86,8 +86,8 @@ inline std::string to_text(rate r) {
   return detail::in_units(r.bytes_per_second, units, 1);
 }
 
-inline std::string to_text(percent p) { return detail::hundredths_of(p.parts_per_ten_thousand, 100, 2) + " %"; }
-inline std::string to_text(ratio r) { return detail::hundredths_of(r.parts_per_ten_thousand, 10000, 4); }
+inline std::string to_text(percent p) { return detail::in_parts(p.parts_per_ten_thousand, 100, 2) + " %"; }
+inline std::string to_text(ratio r) { return detail::in_parts(r.parts_per_ten_thousand, 10000, 4); }
 
 }  // namespace hyperparallel::report
 
@@ -98,10 +98,11 @@ template <>
 struct fmt::formatter<hyperparallel::report::byte_count>
     : hyperparallel::report::text_formatter<hyperparallel::report::byte_count> {};
 template <>
-struct fmt::formatter<hyperparallel::report::rate> : hyperparallel::report::text_formatter<hyperparallel::report::rate> {};
+struct fmt::formatter<hyperparallel::report::rate>
+    : hyperparallel::report::text_formatter<hyperparallel::report::rate> {};
 template <>
 struct fmt::formatter<hyperparallel::report::percent>
     : hyperparallel::report::text_formatter<hyperparallel::report::percent> {};
 template <>
-struct fmt::formatter<hyperparallel::report::ratio> : hyperparallel::report::text_formatter<hyperparallel::report::ratio> {
-};
+struct fmt::formatter<hyperparallel::report::ratio>
+    : hyperparallel::report::text_formatter<hyperparallel::report::ratio> {};

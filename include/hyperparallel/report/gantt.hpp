@@ -27,12 +27,18 @@ struct gantt_options {
 inline std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (c == '\'') out += "&apos;";
-    else out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\'')
+      out += "&apos;";
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
   }
   return out;
 }
@@ -54,9 +60,10 @@ void write_gantt(Sink& sink, const Flow& f, const Schedule& s, const Timeline& l
   const auto at = [&](std::int64_t time) {
     return makespan == 0 ? 0.0 : static_cast<double>(time) / static_cast<double>(makespan) * options.width;
   };
-  sink.write(fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
-                         "font-size=\"9\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-                         margin + options.width + 10, bottom + 50));
+  sink.write(
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" "
+                  "font-size=\"9\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+                  margin + options.width + 10, bottom + 50));
   for (int row = 0; row < rows; ++row) {
     const int queue = options.rank * rows + row, top = row * options.row;
     std::string out = fmt::format("<text x=\"2\" y=\"{}\">{}</text>\n", top + options.row - 3,
@@ -73,14 +80,16 @@ void write_gantt(Sink& sink, const Flow& f, const Schedule& s, const Timeline& l
     }
     sink.write(out);
   }
-  std::string legend = fmt::format("<text x=\"{}\" y=\"{}\">0</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                                   margin, bottom + 14, margin + options.width, bottom + 14, duration{makespan});
+  std::string legend =
+      fmt::format("<text x=\"{}\" y=\"{}\">0</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", margin,
+                  bottom + 14, margin + options.width, bottom + 14, duration{makespan});
   int x = margin;
   for (int operation = 0; operation < 64; ++operation) {
     if (!used[operation]) continue;
     const std::string name = operation_name(names, operation);
-    legend += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", x,
-                          bottom + 24, colour_of(operation), x + 12, bottom + 32, xml_text(name));
+    legend +=
+        fmt::format("<rect x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
+                    x, bottom + 24, colour_of(operation), x + 12, bottom + 32, xml_text(name));
     x += 24 + 6 * static_cast<int>(name.size());
   }
   sink.write(legend + "</svg>\n");

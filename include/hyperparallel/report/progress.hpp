@@ -6,9 +6,9 @@
 //   executor.run({&report::progress_line::report, &line});
 //   line.finish();
 //
-// On a terminal the line is redrawn in place; elsewhere a line is printed when another tenth is done or `period` seconds
-// have passed. Laws: what is shown never goes back, `done` stays within [0, total]; after `finish` nothing is printed;
-// no function throws, for progress must not end the work it reports on.
+// On a terminal the line is redrawn in place; elsewhere a line is printed when another tenth is done or `period`
+// seconds have passed. Laws: what is shown never goes back, `done` stays within [0, total]; after `finish` nothing is
+// printed; no function throws, for progress must not end the work it reports on.
 
 #include <unistd.h>
 
@@ -25,9 +25,9 @@ namespace hyperparallel::report {
 /// Where progress goes, and how often.
 struct progress_options {
   std::FILE* stream = stderr;
-  bool in_place = false;        ///< redraw one line; `for_stream` sets it on terminals
-  std::int64_t period = 10;     ///< seconds between lines that are not redrawn
-  std::int64_t redraw = 100;    ///< milliseconds between redrawings
+  bool in_place = false;                       ///< redraw one line; `for_stream` sets it on terminals
+  std::int64_t period = 10;                    ///< seconds between lines that are not redrawn
+  std::int64_t redraw = 100;                   ///< milliseconds between redrawings
   std::int64_t (*clock)() = &nanoseconds_now;  ///< monotone nanoseconds
 
   static std::int64_t nanoseconds_now() {
@@ -55,8 +55,8 @@ inline std::string remaining_text(double seconds) {
 inline std::string progress_text(const std::string& label, const std::string& unit, std::int64_t done,
                                  std::int64_t total, double seconds) {
   const double share = total > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(total) : 100.0;
-  std::string out = fmt::format("{} {}/{}{}{}  {:3} %", label, done, total, unit.empty() ? "" : " ", unit,
-                                static_cast<int>(share));
+  std::string out =
+      fmt::format("{} {}/{}{}{}  {:3} %", label, done, total, unit.empty() ? "" : " ", unit, static_cast<int>(share));
   if (seconds <= 0 || done <= 0) return out;
   const double per_second = static_cast<double>(done) / seconds;
   out += fmt::format("  {:.1f}/s", per_second);
@@ -66,7 +66,8 @@ inline std::string progress_text(const std::string& label, const std::string& un
 
 class progress_line {
  public:
-  explicit progress_line(std::string label, std::string unit = "", const progress_options& options = progress_options::for_stream(stderr))
+  explicit progress_line(std::string label, std::string unit = "",
+                         const progress_options& options = progress_options::for_stream(stderr))
       : label_(std::move(label)), unit_(std::move(unit)), options_(options), began_(options_.clock()) {}
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
@@ -75,8 +76,8 @@ class progress_line {
   /// Notes that `done` of `total` are done and shows it when it is time. Any value is taken; steps back are not shown.
   void update(std::int64_t done, std::int64_t total) noexcept {
     if (finished_ || total <= 0) return;
-    total_ = total;
-    if (done > total) done = total;
+    total_ = total < done_ ? done_ : total;
+    if (done > total_) done = total_;
     if (done > done_) done_ = done;
     const std::int64_t now = options_.clock(), tenth = tenth_of(done_, total_);
     const bool due = options_.in_place ? now - shown_at_ >= options_.redraw * 1'000'000

@@ -7,8 +7,8 @@
 //   link x1  |████████▆▃         |  52.40 %
 //            0                    9.870 ms
 //
-// Laws: a cell is blank only when nothing of the class is busy in it, and full only when all of it is busy all the time;
-// busy times are summed exactly, in integer picoseconds. The ASCII mode has the same cells in other characters.
+// Laws: a cell is blank only when nothing of the class is busy in it, and full only when all of it is busy all the
+// time; busy times are summed exactly, in integer picoseconds. The ASCII mode has the same cells in other characters.
 
 #include <cstdint>
 #include <string>
@@ -51,8 +51,8 @@ constexpr std::int64_t column_begin(std::int64_t makespan, int columns, int c) {
 
 /// Picoseconds that the tasks of `kind` are busy in each column. O(tasks + columns met).
 template <class Flow, class Timeline>
-std::vector<std::int64_t> busy_columns(const Flow& f, const Timeline& line, std::int64_t makespan, resource kind, int rank,
-                                       int columns) {
+std::vector<std::int64_t> busy_columns(const Flow& f, const Timeline& line, std::int64_t makespan, resource kind,
+                                       int rank, int columns) {
   std::vector<std::int64_t> busy(static_cast<std::size_t>(columns), 0);
   for (int t = 0; t < f.size.tasks; ++t) {
     if (f.task[t].kind != kind || (rank >= 0 && f.task[t].rank != rank)) continue;
@@ -92,7 +92,7 @@ std::string timeline_text(const Flow& f, const Schedule& s, const Timeline& line
     const std::int64_t share = makespan == 0 ? 0 : total / queues * 10000 / makespan;
     out += fmt::format("|{:>10}\n", percent{share});
   }
-  return out + fmt::format("{:11}0{:>{}}\n", "", duration{makespan}, options.columns - 1);
+  return out + fmt::format("{:11}0 {:>{}}\n", "", duration{makespan}, options.columns > 2 ? options.columns - 2 : 0);
 }
 
 }  // namespace hyperparallel::report

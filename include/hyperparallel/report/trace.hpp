@@ -95,7 +95,8 @@ class trace_writer {
 
   void metadata(const char* what, int process, int row, const char* key, const std::string& value) {
     separate();
-    put("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"{}\":{}}}}}", process, row, what, key, value);
+    put("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{\"{}\":{}}}}}", process, row, what, key,
+        value);
   }
 
   void microseconds(std::int64_t value, int digits) {
@@ -149,8 +150,8 @@ void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const
     const int t = s.queue_task[i];
     const task_record& r = profile.task[static_cast<std::size_t>(t)];
     if (r.worker < 0 || r.end < r.start) continue;
-    detail::write_span(writer, f, s, t, r.start, r.end, nanosecond_digits, fmt::format(",\"worker\":{}", r.worker), names,
-                       options);
+    detail::write_span(writer, f, s, t, r.start, r.end, nanosecond_digits, fmt::format(",\"worker\":{}", r.worker),
+                       names, options);
   }
 }
 

@@ -30,13 +30,13 @@ template <class Flow>
 constexpr int add_task(Flow& f, resource kind, int rank, std::int64_t duration, int operation, int item) {
   const int t = f.size.tasks++;
   if constexpr (Flow::stores)
-    f.task[t] = {kind,           rank,           duration,         operation,        item,
-                 f.size.waits,   f.size.waits,   f.size.signals,   f.size.signals,   f.size.accesses,
-                 f.size.accesses};
+    f.task[t] = {kind,         rank,           duration,       operation,       item,           f.size.waits,
+                 f.size.waits, f.size.signals, f.size.signals, f.size.accesses, f.size.accesses};
   return t;
 }
 
-/// The last task waits until `event` has counted `threshold` signals; `all_signals` stands for the total, set by `seal`.
+/// The last task waits until `event` has counted `threshold` signals; `all_signals` stands for the total, which `seal`
+/// fills in.
 template <class Flow>
 constexpr void add_wait(Flow& f, int event, int threshold = all_signals) {
   const int w = f.size.waits++;
@@ -67,11 +67,57 @@ constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mod
   }
 }
 
+/// What the tasks of one stage have in common, filled once and changed by plain assignments between calls of `append`:
+/// a copy of a whole draft costs a constant evaluation less than a call per wait, signal and access. Of `task` only
+/// kind, rank, duration, operation and item count; the ranges are set by `append`.
+struct task_draft {
+  hyperparallel::task task{};
+  int waits = 0, signals = 0, accesses = 0;
+  hyperparallel::wait wait[4] = {};
+  int signal[4] = {};
+  hyperparallel::access access[6] = {};
+};
+
+/// Adds `tiles` tasks that wait, signal and access as `d` says; returns the first one's number. From tile to tile the
+/// item and the range of the last access move up by one. The tiles share one range of waits. O(tiles) copies.
+template <class Flow>
+constexpr int append(Flow& f, const task_draft& d, int tiles = 1) {
+  const int first = f.size.tasks, waits = d.waits, signals = d.signals, accesses = d.accesses;
+  if constexpr (Flow::stores) {
+    task t = d.task;
+    t.wait_begin = f.size.waits;
+    t.wait_end = t.wait_begin + waits;
+    for (int w = 0; w < waits; ++w) f.wait[t.wait_begin + w] = d.wait[w];
+    for (int s = 0; s < signals; ++s) f.event[d.signal[s]].signals += tiles;
+    const int still = accesses > 0 ? accesses - 1 : 0;
+    hyperparallel::access moving = d.access[still];
+    int signal = f.size.signals, access = f.size.accesses;
+    for (int i = first; i < first + tiles; ++i) {
+      t.signal_begin = signal;
+      for (int s = 0; s < signals; ++s) f.signal[signal++] = d.signal[s];
+      t.signal_end = signal;
+      t.access_begin = access;
+      for (int a = 0; a < still; ++a) f.access[access++] = d.access[a];
+      if (accesses > 0) f.access[access++] = moving;
+      t.access_end = access;
+      f.task[i] = t;
+      ++t.item;
+      ++moving.begin;
+      ++moving.end;
+    }
+  }
+  f.size.tasks += tiles;
+  f.size.waits += waits;
+  f.size.signals += tiles * signals;
+  f.size.accesses += tiles * accesses;
+  return first;
+}
+
 /// Replaces every `all_signals` threshold by the event's total. Call once, after the last task.
 template <class Flow>
 constexpr void seal(Flow& f) {
   if constexpr (Flow::stores)
-    for (int w = 0; w < f.size.waits; ++w)
+    for (int w = 0, waits = f.size.waits; w < waits; ++w)
       if (f.wait[w].threshold == all_signals) f.wait[w].threshold = f.event[f.wait[w].event].signals;
 }
 

@@ -54,7 +54,7 @@ struct owned_schedule_scratch : dynamic_schedule_scratch {
     detail::own(memory, prefix_count, n.events);
     detail::own(memory, history, n.signals);
     detail::own(memory, queue_free, queues);
-    detail::own(memory, heap_queue, queues);
+    detail::own(memory, queue_next, queues);
     detail::own(memory, pool_head, queues);
     detail::own(memory, pool_tail, queues);
   }
@@ -65,13 +65,18 @@ struct owned_verify_scratch : dynamic_verify_scratch {
   owned_verify_scratch(const taskflow_size& n, int queues) {
     detail::own(memory, position, n.tasks);
     detail::own(memory, queue_next, queues);
+    detail::own(memory, queue_pool, queues);
     detail::own(memory, count, n.events);
+    detail::own(memory, least, n.events);
     detail::own(memory, signal_queue, n.events);
     detail::own(memory, first_signaller, n.events);
     detail::own(memory, ordinal, n.signals);
-    detail::own(memory, link, n.accesses);
-    detail::own(memory, history, n.slots);
-    detail::own(memory, group, 4 * n.slots);
+    detail::own(memory, previous, n.accesses);
+    detail::own(memory, owner, n.accesses);
+    detail::own(memory, last, n.slots);
+    detail::own(memory, state, n.slots);
+    detail::own(memory, high, n.slots);
+    detail::own(memory, group_event, 4 * n.slots);
   }
   scratch_memory memory;
 };

@@ -56,10 +56,10 @@ template <int Tasks, int Queues>
 struct fixed_schedule {
   machine_shape machine{};
   int task_count = 0;
-  std::int64_t makespan = 0;             ///< picoseconds, as the scheduler estimated it
-  int order[Tasks + 1] = {};             ///< position -> task
-  int queue[Tasks + 1] = {};             ///< task -> queue
-  std::int64_t start[Tasks + 1] = {};    ///< task -> estimated start, picoseconds
+  std::int64_t makespan = 0;           ///< picoseconds, as the scheduler estimated it
+  int order[Tasks + 1] = {};           ///< position -> task
+  int queue[Tasks + 1] = {};           ///< task -> queue
+  std::int64_t start[Tasks + 1] = {};  ///< task -> estimated start, picoseconds
   int queue_begin[Queues + 1] = {};
   int queue_task[Tasks + 1] = {};
 };

@@ -18,7 +18,8 @@ namespace hyperparallel {
 enum class resource : unsigned char { aic, aiv, link, copy, host };
 inline constexpr int resource_count = 5;
 
-/// Holds when `event`'s counter has reached `threshold`. Builders may write `all_signals`: `seal` puts the total in its place.
+/// Holds when `event`'s counter has reached `threshold`. Builders may write `all_signals`: `seal` puts the total in its
+/// place.
 struct wait {
   int event;
   int threshold;
@@ -48,7 +49,8 @@ struct slot {
   std::int64_t bytes;
 };
 
-/// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses.
+/// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses. Tasks may share waits;
+/// signals and accesses belong to one task.
 struct task {
   resource kind;
   int rank;

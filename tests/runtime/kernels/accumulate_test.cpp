@@ -32,7 +32,8 @@ TEST(accumulate_rows, equals_the_sum_in_list_order) {
   a.add(0, a.rows, 0, a.width);
   for (int i = 0; i < b.rows; ++i)
     for (int c = 0; c < b.width; ++c) {
-      volatile float product = b.row[static_cast<std::size_t>(i)].weight * b.from[static_cast<std::size_t>(i * b.width + c)];
+      volatile float product =
+          b.row[static_cast<std::size_t>(i)].weight * b.from[static_cast<std::size_t>(i * b.width + c)];
       b.to[static_cast<std::size_t>(b.row[static_cast<std::size_t>(i)].token * b.width + c)] += product;
     }
   EXPECT_EQ(a.to, b.to);

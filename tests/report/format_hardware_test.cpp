@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hardware reads as data sheets do; every verdict has a sentence.
+
+#include <hyperparallel/report/format_hardware.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+TEST(format_hardware, golden) {
+  const hp::memory_tier tier{hp::hbm, 64 * hp::GiB, 1600 * hp::gigabyte, hp::per_mille(864), 2 * hp::microsecond};
+  EXPECT_EQ(fmt::format("{}", tier), "HBM 64.0 GiB at 1.6 TB/s (86.40 % reached), latency 2.000 us");
+  hp::device_value d;
+  d.aic = 24;
+  d.aiv = 48;
+  d.matrix_flops[0] = 376 * hp::teraflops;
+  d.tier_count = 1;
+  d.tier[0] = tier;
+  d.tier[0].bytes = hp::capacity_not_stated;
+  EXPECT_EQ(fmt::format("{}", d),
+            "24 AIC, 48 AIV, bf16 376.0 Tflop/s; HBM of unstated size at 1.6 TB/s (86.40 % reached), latency 2.000 us");
+  hp::topology_value t;
+  t.level_count = 2;
+  t.level[0] = {"SIO", 2, 270 * hp::gigabyte, 200 * hp::nanosecond};
+  t.level[1] = {"UB", hp::unbounded_group, 196 * hp::gigabyte, 1 * hp::microsecond};
+  EXPECT_EQ(fmt::format("{}", t),
+            "SIO over 2 ranks: 270.0 GB/s, latency 200.000 ns; UB over all ranks: 196.0 GB/s, latency 1.000 us");
+  EXPECT_EQ(fmt::format("{}", hp::transfer_time(t, 0, 2, 196'000)), "2.000 us");
+  EXPECT_EQ(fmt::format("{}", hp::transfer_time(t, 0, 2, -1)), "an amount is negative");
+}
+
+TEST(format_hardware, has_a_sentence_for_every_code) {
+  std::set<std::string> costs, devices, topologies;
+  for (int c = 0; c <= static_cast<int>(hp::cost_code::overflow); ++c)
+    costs.insert(to_text(static_cast<hp::cost_code>(c)));
+  for (int c = 0; c <= static_cast<int>(hp::device_code::latency_is_negative); ++c)
+    devices.insert(to_text(hp::device_status{static_cast<hp::device_code>(c), 3}));
+  for (int c = 0; c <= static_cast<int>(hp::topology_code::latency_is_negative); ++c)
+    topologies.insert(to_text(hp::topology_status{static_cast<hp::topology_code>(c), 2}));
+  EXPECT_EQ(costs.size(), static_cast<std::size_t>(hp::cost_code::overflow) + 1);
+  EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::latency_is_negative) + 1);
+  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::latency_is_negative) + 1);
+  for (const auto& texts : {costs, devices, topologies}) EXPECT_FALSE(texts.contains("unknown"));
+}
+
+}  // namespace
