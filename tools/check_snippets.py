@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every C++ block of the documentation is compiled: its text stands, up to indentation, in one of
+"""Checks that every C++ block of the documentation is compiled: its text stands, up to white space, in one of
 docs/snippets/*.cpp or examples/. Also checks that links between pages lead somewhere. Exits 1 otherwise."""
 import re
 import sys
@@ -12,8 +12,8 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
 def flat(text):
-    """The lines without indentation, so that a block may be a part of a function."""
-    return "\n".join(line.strip() for line in text.strip().splitlines())
+    """One line, so that a block may be a part of a function and the formatter may wrap it elsewhere."""
+    return " ".join(text.split())
 
 
 def main():

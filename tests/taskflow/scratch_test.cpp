@@ -18,14 +18,14 @@ long live_blocks = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const block = std::malloc(bytes == 0 ? 1 : bytes);
   if (block == nullptr) throw std::bad_alloc{};
   ++live_blocks;
   std::memset(block, 0xA5, bytes);  // nobody may count on fresh memory being zero
   return block;
 }
-void operator delete(void* block) noexcept {
+[[gnu::noinline]] void operator delete(void* block) noexcept {
   if (block != nullptr) --live_blocks;
   std::free(block);
 }
