@@ -12,8 +12,8 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
 def flat(text):
-    """One line, so that a block may be a part of a function and the formatter may wrap it elsewhere."""
-    return " ".join(text.split())
+    """Without white space, so that a block may be a part of a function and the formatter may wrap it elsewhere."""
+    return "".join(text.split())
 
 
 def main():
