@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -147,6 +148,7 @@ bool run_text(const std::vector<unsigned char>& text, int threads, hp::atomic_fi
              hp::report::byte_count{memory.high_water(0, hp::fast_tier)},
              hp::report::byte_count{memory.high_water(0, hp::slow_tier)}, run_options.weight_buffers);
 
+  std::fflush(stdout);  // the progress line goes to stderr and comes after what was printed so far
   int prefetches = 0, overlapped = 0;
   hp::report::progress_line progress("  running", "steps");
   std::int64_t done = 0;

@@ -49,8 +49,9 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
     for (;;) {
       if (source_left == 1) {
         source_axis = -1;
+        source_stride = 0;
         if (next_source < source.cut_count && source.cut[next_source].dim == d) {
-          const cut& c = source.cut[next_source++];
+          const cut c = source.cut[next_source++];
           source_axis = c.axis;
           source_left = c.size;
           source_stride = source.mesh.size[c.axis] / c.pre;
@@ -58,43 +59,43 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
       }
       if (target_left == 1) {
         target_axis = -1;
+        target_stride = 0;
         if (next_target < target.cut_count && target.cut[next_target].dim == d) {
-          const cut& c = target.cut[next_target++];
+          const cut c = target.cut[next_target++];
           target_axis = c.axis;
           target_left = c.size;
           target_stride = target.mesh.size[c.axis] / c.pre;
         }
       }
-      if (source_axis < 0 && target_axis < 0) break;
-      int size = source_axis < 0 || (target_axis >= 0 && target_left < source_left) ? target_left : source_left;
-      if ((source_axis >= 0 && source_left % size != 0) || (target_axis >= 0 && target_left % size != 0) ||
-          inner % size != 0) {
+      int size = source_left;
+      if (source_axis < 0) {
+        if (target_axis < 0) break;
+        size = target_left;
+        t.sliced = true;
+        target_stride /= size;
+        target_left = 1;
+      } else if (target_axis < 0) {
+        t.gathered *= size;
+        source_stride /= size;
+        source_left = 1;
+      } else {
+        if (target_left < size) size = target_left;
+        if (source_left % size != 0 || target_left % size != 0) {
+          t.refinable = false;
+          return t;
+        }
+        source_left /= size;
+        source_stride /= size;
+        target_left /= size;
+        target_stride /= size;
+        if (source_axis != target_axis || source_stride != target_stride) t.moved = true;
+      }
+      if (inner % size != 0) {
         t.refinable = false;
         return t;
       }
       inner /= size;
-      digit& x = t.digit[t.count++];
-      x.dim = d;
-      x.size = size;
-      x.inner = inner;
-      x.source_axis = source_axis;
-      x.target_axis = target_axis;
-      if (source_axis >= 0) {
-        source_left /= size;
-        source_stride /= size;
-        x.source_stride = source_stride;
-      }
-      if (target_axis >= 0) {
-        target_left /= size;
-        target_stride /= size;
-        x.target_stride = target_stride;
-      }
-      if (source_axis < 0)
-        t.sliced = true;
-      else if (target_axis < 0)
-        t.gathered *= size;
-      else if (source_axis != target_axis || source_stride != target_stride)
-        t.moved = true;
+      t.digit[t.count++] = {d, size, inner, source_axis, source_stride, target_axis, target_stride};
     }
   }
   return t;
