@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -119,13 +121,38 @@ TEST(plan, interval_mode_agrees_with_digit_mode_where_both_apply) {
   for (const hp::layout_value& a : worlds::all_layouts({3, {2, 2, 2}}, 2))
     for (const hp::layout_value& b : worlds::all_layouts({3, {2, 2, 2}}, 2)) {
       const hp::redistribution_plan p = hp::plan_redistribution(a, b, s);
-      hp::redistribution_plan counted = p;
-      counted.fan_in = 1;
-      counted.messages = counted.received_maximum = 0;
-      hp::detail::count_boxes(a, b, s, counted);
-      ASSERT_EQ(counted.fan_in, p.fan_in);
+      const hp::received_bound counted = hp::enumerate_bound(a, b, s);
+      ASSERT_EQ(counted.boxes, p.fan_in);
       ASSERT_EQ(counted.messages, p.messages);
-      ASSERT_EQ(counted.received_maximum, p.received_maximum);
+      ASSERT_EQ(counted.maximum, p.received_maximum);
+    }
+}
+
+/// What the emitted boxes say, box by box.
+void expect_counted(const hp::layout_value& a, const hp::layout_value& b, const hp::shape& s) {
+  const hp::redistribution_plan p = hp::plan_redistribution(a, b, s);
+  hp::extent_t boxes = 0, messages = 0, received = 0;
+  for (int position = 0; position < hp::position_count(a.mesh); ++position) {
+    const hp::receiver r = hp::receiver_at(a, b, s, p.replicas, hp::coordinates_of(a.mesh, position));
+    hp::extent_t others = 0;
+    for (hp::extent_t k = 0; k < r.boxes; ++k) others += hp::box_at(a, r, k).sender != position;
+    boxes = std::max(boxes, r.boxes);
+    messages = std::max(messages, others);
+    received = std::max(received, hp::received_by(a, b, s, p.replicas, position));
+  }
+  ASSERT_EQ(p.fan_in, std::max<hp::extent_t>(boxes, 1));
+  ASSERT_EQ(p.messages, messages);
+  ASSERT_EQ(p.received_maximum, received);
+}
+
+TEST(plan, counts_are_those_of_the_emitted_boxes_in_both_modes) {
+  for (const hp::layout_value& a : worlds::all_layouts({2, {2, 3}}, 2))
+    for (hp::layout_value b : worlds::all_layouts({2, {2, 3}}, 2)) {
+      expect_counted(a, b, {12, 12});
+      b.padded = 3;
+      hp::layout_value padded = a;
+      padded.padded = 3;
+      for (int n : {1, 4, 7, 11}) expect_counted(padded, b, {n, 5});
     }
 }
 

@@ -108,25 +108,6 @@ constexpr void choose_replicas(const layout_value& source, const digit_table& t,
   }
 }
 
-/// The emitted boxes by enumeration over all positions.
-constexpr void count_boxes(const layout_value& source, const layout_value& target, const shape& s,
-                           redistribution_plan& p) {
-  const int positions = position_count(source.mesh);
-  for (int position = 0; position < positions; ++position) {
-    const receiver r = receiver_at(source, target, s, p.replicas, coordinates_of(source.mesh, position));
-    extent_t received = 0, messages = 0;
-    for (extent_t k = 0; k < r.boxes; ++k) {
-      const exchange_box b = box_at(source, r, k);
-      if (b.sender == position) continue;
-      received += volume(b.global);
-      ++messages;
-    }
-    p.fan_in = larger(p.fan_in, r.boxes);
-    p.messages = larger(p.messages, messages);
-    p.received_maximum = larger(p.received_maximum, received);
-  }
-}
-
 }  // namespace detail
 
 /// The planner with the two fits at hand: `held` and `wanted` are those of `source` and `target` to `s`.
@@ -165,9 +146,12 @@ constexpr redistribution_plan plan_fitted(const layout_value& source, const layo
     p.messages = t.moved ? p.fan_in : p.fan_in - 1;
     p.received_maximum = p.messages * (p.target_elements / p.fan_in);
   } else {
-    p.lower_bound = enumerate_bound(source, target, s).maximum;
-    p.kind = source == target ? plan_kind::no_op : p.lower_bound == 0 ? plan_kind::local_slice : plan_kind::exchange;
-    detail::count_boxes(source, target, s, p);
+    // Each receiver pulls the boxes that it does not hold, so what it receives is the bound.
+    const received_bound b = enumerate_bound(source, target, s);
+    p.lower_bound = p.received_maximum = b.maximum;
+    p.kind = source == target ? plan_kind::no_op : b.maximum == 0 ? plan_kind::local_slice : plan_kind::exchange;
+    p.fan_in = larger(1, b.boxes);
+    p.messages = b.messages;
   }
   p.steps = p.kind == plan_kind::no_op || p.kind == plan_kind::local_slice ? 0 : 1;
   return p;
