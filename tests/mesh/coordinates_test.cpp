@@ -43,8 +43,7 @@ TEST(coordinates, the_last_axis_runs_fastest) {
 
 TEST(rank_list, ranks_and_positions_are_inverse) {
   const int listed[] = {3, 1, 0, 2};
-  for (const hp::rank_list& list :
-       {hp::rank_list{4, hp::explicit_ranks, listed}, hp::rank_list{4, 16, nullptr}, hp::all_ranks({2, {2, 2}})}) {
+  for (const hp::rank_list& list : {hp::rank_list{4, listed}, hp::rank_list{4, 16}, hp::all_ranks({2, {2, 2}})}) {
     EXPECT_EQ(hp::check_rank_list({2, {2, 2}}, list).code, hp::rank_list_code::ok);
     std::set<int> seen;
     for (int p = 0; p < list.count; ++p) {
@@ -60,11 +59,11 @@ TEST(rank_list, ranks_and_positions_are_inverse) {
 TEST(rank_list, refusals_name_the_position) {
   const hp::mesh_shape m{2, {2, 2}};
   const int twice[] = {0, 1, 1, 3}, negative[] = {0, 1, 2, -3};
-  EXPECT_EQ(hp::check_rank_list(m, {3, 0, nullptr}).code, hp::rank_list_code::length_differs_from_device_count);
-  EXPECT_EQ(hp::check_rank_list(m, {4, hp::explicit_ranks, twice}).code, hp::rank_list_code::rank_is_listed_twice);
-  EXPECT_EQ(hp::check_rank_list(m, {4, hp::explicit_ranks, twice}).position, 2);
-  EXPECT_EQ(hp::check_rank_list(m, {4, hp::explicit_ranks, negative}).code, hp::rank_list_code::rank_is_negative);
-  EXPECT_EQ(hp::check_rank_list(m, {4, hp::explicit_ranks, negative}).position, 3);
+  EXPECT_EQ(hp::check_rank_list(m, {3, 0}).code, hp::rank_list_code::length_differs_from_device_count);
+  EXPECT_EQ(hp::check_rank_list(m, {4, twice}).code, hp::rank_list_code::rank_is_listed_twice);
+  EXPECT_EQ(hp::check_rank_list(m, {4, twice}).position, 2);
+  EXPECT_EQ(hp::check_rank_list(m, {4, negative}).code, hp::rank_list_code::rank_is_negative);
+  EXPECT_EQ(hp::check_rank_list(m, {4, negative}).position, 3);
 }
 
 struct plain : hp::device_matrix<hp::axis{"x", 2}, hp::axis{"y", 2}> {};

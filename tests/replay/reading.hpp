@@ -71,8 +71,7 @@ struct read_mesh {
   bool counts_up = false;  ///< rank is first, first + 1, …: the core needs no list to search
   hp::rank_list ranks() const {
     const int count = static_cast<int>(rank.size());
-    return counts_up ? hp::rank_list{count, rank.front(), nullptr}
-                     : hp::rank_list{count, hp::explicit_ranks, rank.data()};
+    return counts_up ? hp::rank_list{count, rank.front()} : hp::rank_list{count, rank.data()};
   }
 };
 

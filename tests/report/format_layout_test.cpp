@@ -77,7 +77,7 @@ TEST(format_layout, golden) {
   hp::layout_value l = hp::layout_from_map(m, map, 3).layout;
   EXPECT_EQ(fmt::format("{}", named(l, m)), "(dp, None, (cp, tp))");
   EXPECT_EQ(fmt::format("{}", l), "(0, None, (1, 2))");
-  EXPECT_EQ(fmt::format("{}", as_dictionary(l, m, hp::rank_list{3, 4, nullptr})),
+  EXPECT_EQ(fmt::format("{}", as_dictionary(l, m, hp::rank_list{3, 4})),
             "{'mesh_shape': (2, 2, 4), 'tensor_map': (2, -1, (1, 0)), 'interleaved_parallel': False, "
             "'alias_name': ('dp', 'cp', 'tp'), 'rank_list': [4, 5, 6]}");
   l = hp::replicated(m.shape, 1);

@@ -32,26 +32,30 @@ constexpr int position_of(const mesh_shape& m, const coordinate& c) {
   return p;
 }
 
-/// Ranks in the order of their positions: first, first + 1, …, or, where `first` is `explicit_ranks`, the `count`
-/// numbers that `rank` points to and the caller owns. (A mark, because comparing the address of a static array with
-/// null is no constant expression under every sanitizer.)
-inline constexpr int explicit_ranks = -1;
+/// Ranks in the order of their positions: first, first + 1, …, or the numbers of a list that the caller owns. Which of
+/// the two is a mark of its own, because comparing the address of a static array with null is no constant expression
+/// under every sanitizer.
 struct rank_list {
   int count = 0;
   int first = 0;
   const int* rank = nullptr;
+  bool listed = false;
+
+  constexpr rank_list() = default;
+  constexpr rank_list(int ranks, int first_rank) : count(ranks), first(first_rank) {}
+  constexpr rank_list(int ranks, const int* numbers) : count(ranks), rank(numbers), listed(true) {}
 };
 
 /// 0, 1, …, position_count(m) - 1.
-constexpr rank_list all_ranks(const mesh_shape& m) { return {position_count(m), 0, nullptr}; }
+constexpr rank_list all_ranks(const mesh_shape& m) { return {position_count(m), 0}; }
 
 constexpr int rank_at(const rank_list& list, int position) {
-  return list.first == explicit_ranks ? list.rank[position] : list.first + position;
+  return list.listed ? list.rank[position] : list.first + position;
 }
 
 /// Position of `rank` in the list, or -1 when it is not a member. O(count) for an explicit list.
 constexpr int position_in(const rank_list& list, int rank) {
-  if (list.first != explicit_ranks)
+  if (!list.listed)
     return rank >= list.first && rank < list.first + list.count ? rank - list.first : -1;
   for (int p = 0; p < list.count; ++p)
     if (list.rank[p] == rank) return p;
@@ -101,7 +105,7 @@ struct rank_list_verdict<rank_list_code::ok, Position> {
 template <class Mesh, int... Ranks>
 struct on_ranks : Mesh {
   static constexpr int listed[] = {Ranks...};
-  static constexpr rank_list ranks{static_cast<int>(sizeof...(Ranks)), explicit_ranks, listed};
+  static constexpr rank_list ranks{static_cast<int>(sizeof...(Ranks)), listed};
   static constexpr rank_list_status status = check_rank_list(Mesh::value.shape, ranks);
   static_assert(insist<typename detail::rank_list_verdict<status.code, status.position>::type>::met);
 };

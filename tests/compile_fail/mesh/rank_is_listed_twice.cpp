@@ -10,7 +10,7 @@ namespace hp = hyperparallel;
 struct matrix : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
 
 constexpr int twice[] = {3, 1, 1, 2};
-static_assert(hp::check_rank_list(matrix::value.shape, {4, 0, twice}).code == hp::rank_list_code::rank_is_listed_twice);
+static_assert(hp::check_rank_list(matrix::value.shape, {4, twice}).code == hp::rank_list_code::rank_is_listed_twice);
 
 #ifdef NEGATIVE
 struct mesh : hp::on_ranks<matrix, 3, 1, 1, 2> {};
