@@ -32,6 +32,9 @@ struct digit_table {
   bool moved = false;     ///< some digit moves between axes
   bool sliced = false;    ///< some digit is local in the source and an axis in the target
   extent_t gathered = 1;  ///< product of the digits that are an axis in the source and local in the target
+  unsigned sources = 0;   ///< bit a: axis a shards the source
+  /// Axis u -> one more than the axis whose whole value a target coordinate u is in the source; 0 where there is none.
+  int moved_from[max_axes] = {};
   int count = 0;
   hyperparallel::digit digit[max_digits] = {};
 };
@@ -53,6 +56,7 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
         if (next_source < source.cut_count && source.cut[next_source].dim == d) {
           const cut c = source.cut[next_source++];
           source_axis = c.axis;
+          t.sources |= 1u << c.axis;
           source_left = c.size;
           source_stride = source.mesh.size[c.axis] / c.pre;
         }
@@ -88,7 +92,11 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
         source_stride /= size;
         target_left /= size;
         target_stride /= size;
-        if (source_axis != target_axis || source_stride != target_stride) t.moved = true;
+        if (source_axis != target_axis || source_stride != target_stride) {
+          t.moved = true;
+          if (size == source.mesh.size[source_axis] && size == source.mesh.size[target_axis])
+            t.moved_from[target_axis] = source_axis + 1;
+        }
       }
       if (inner % size != 0) {
         t.refinable = false;

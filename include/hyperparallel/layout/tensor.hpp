@@ -48,8 +48,9 @@ template <data_type Type, extent_t... Extents>
 struct tensor {
   static constexpr data_type type = Type;
   static constexpr hyperparallel::shape shape{Extents...};
+  static constexpr int element_bytes = bytes_of(Type);
   static constexpr extent_t elements = element_count(shape).value;
-  static constexpr extent_t bytes = elements * bytes_of(Type);
+  static constexpr extent_t bytes = elements * element_bytes;
   static_assert(((Extents >= 0) && ...), "extents are not negative");
   static_assert(!element_count(shape).overflow, "the tensor's element count fits 64 bits");
 };
@@ -59,8 +60,9 @@ template <data_type Type>
 struct tensor<Type> {
   static constexpr data_type type = Type;
   static constexpr hyperparallel::shape shape{};
+  static constexpr int element_bytes = bytes_of(Type);
   static constexpr extent_t elements = 1;
-  static constexpr extent_t bytes = bytes_of(Type);
+  static constexpr extent_t bytes = element_bytes;
 };
 
 }  // namespace hyperparallel

@@ -59,20 +59,19 @@ struct redistribution_plan {
 
 namespace detail {
 
-/// Whether `gathered` sub-axis `g` is also sliced, or the other way round.
-constexpr bool same_sub_axis(const digit& gathered, const digit& sliced) {
-  return gathered.source_axis == sliced.target_axis && gathered.source_stride == sliced.target_stride &&
-         gathered.size == sliced.size;
-}
-
+/// Whether every gathered sub-axis is also sliced, and the other way round: then an all-to-all along it does both.
 constexpr bool gathers_what_it_slices(const digit_table& t) {
   for (int i = 0; i < t.count; ++i) {
-    if (!is_gathered(t.digit[i]) && !is_sliced(t.digit[i])) continue;
+    const digit x = t.digit[i];
+    if (x.source_axis >= 0 && x.target_axis >= 0) continue;  // kept: nothing moves where this is asked
+    const bool gathered = x.source_axis >= 0;
     bool paired = false;
-    for (int j = 0; j < t.count; ++j)
-      if (is_gathered(t.digit[i]) ? is_sliced(t.digit[j]) && same_sub_axis(t.digit[i], t.digit[j])
-                                  : is_gathered(t.digit[j]) && same_sub_axis(t.digit[j], t.digit[i]))
-        paired = true;
+    for (int j = 0; j < t.count && !paired; ++j) {
+      const digit y = t.digit[j];
+      if (y.size != x.size) continue;
+      paired = gathered ? y.source_axis < 0 && y.target_axis == x.source_axis && y.target_stride == x.source_stride
+                        : y.target_axis < 0 && y.source_axis == x.target_axis && y.source_stride == x.target_stride;
+    }
     if (!paired) return false;
   }
   return true;
@@ -90,20 +89,11 @@ constexpr plan_kind classify(const digit_table& t) {
 /// leaves its coordinate a unread; following such moves from the source-free axis u to the end of the chain finds an
 /// unread coordinate, and using it for the free axis makes receiver → sender one-to-one along the chain. A receiver
 /// that holds the data has equal coordinates along the chain, so it still picks itself.
-constexpr void choose_replicas(const layout_value& source, const digit_table& t, redistribution_plan& p) {
-  int reads[max_axes] = {};  // axis u -> the source axis that takes its value from receiver coordinate u
-  bool in_source[max_axes] = {};
-  for (int a = 0; a < source.mesh.axis_count; ++a) reads[a] = -1;
-  for (int i = 0; i < source.cut_count; ++i) in_source[source.cut[i].axis] = true;
-  for (int i = 0; i < t.count; ++i) {
-    const digit& d = t.digit[i];
-    if (is_moved(d) && source.mesh.size[d.source_axis] == d.size && source.mesh.size[d.target_axis] == d.size)
-      reads[d.target_axis] = d.source_axis;
-  }
-  for (int a = 0; a < source.mesh.axis_count; ++a) {
+constexpr void choose_replicas(int axes, const digit_table& t, redistribution_plan& p) {
+  for (int a = 0; a < axes; ++a) {
+    if ((t.sources >> a & 1u) != 0) continue;
     int end = a;
-    if (!in_source[a])
-      for (int hop = 0; reads[end] >= 0 && hop < max_axes; ++hop) end = reads[end];
+    for (int hop = 0; t.moved_from[end] > 0 && hop < max_axes; ++hop) end = t.moved_from[end] - 1;
     p.replicas.axis[a] = end;
   }
 }
@@ -121,25 +111,29 @@ constexpr redistribution_plan plan_fitted(const layout_value& source, const layo
     return p;
   }
   const int axes = source.mesh.axis_count;
-  if (axes != target.mesh.axis_count) p.status.code = plan_code::meshes_differ;
-  for (int a = 0; a < axes && p.status.code == plan_code::ok; ++a)
-    if (source.mesh.size[a] != target.mesh.size[a])
-      p.status.code = plan_code::meshes_differ;
-    else if (source.partial[a] != reduce_op::none || target.partial[a] != reduce_op::none)
-      p.status.code = plan_code::partial_is_not_moved_here;
-  if (p.status.code != plan_code::ok) return p;
-
-  p.source_elements = p.target_elements = 1;
-  for (int d = 0; d < s.rank; ++d) {
-    p.source_elements *= held.shape.extent[d];
-    p.target_elements *= wanted.shape.extent[d];
+  bool same_mesh = axes == target.mesh.axis_count, partial = false;
+  for (int a = 0; a < axes; ++a) {
+    if (source.mesh.size[a] != target.mesh.size[a]) same_mesh = false;
+    if (source.partial[a] != reduce_op::none || target.partial[a] != reduce_op::none) partial = true;
   }
+  if (!same_mesh || partial) {
+    p.status.code = same_mesh ? plan_code::partial_is_not_moved_here : plan_code::meshes_differ;
+    return p;
+  }
+
+  extent_t source_elements = 1, target_elements = 1;
+  for (int d = 0; d < s.rank; ++d) {
+    source_elements *= held.shape.extent[d];
+    target_elements *= wanted.shape.extent[d];
+  }
+  p.source_elements = source_elements;
+  p.target_elements = target_elements;
   const digit_table t = refine(source, target, s);
   p.refined = t.refinable && p.target_elements > 0;  // an empty tensor has no boxes, whatever its digits say
   if (p.refined) {
     p.kind = detail::classify(t);
     p.lower_bound = closed_form_bound(t, p.target_elements);
-    if (t.moved) detail::choose_replicas(source, t, p);
+    if (t.moved) detail::choose_replicas(axes, t, p);
     // The boxes in closed form: the gathered digits enumerate them, all of one size. Where a digit moves, the busiest
     // receiver owns none of them; otherwise each receiver owns exactly one.
     p.fan_in = t.gathered;

@@ -126,9 +126,9 @@ struct redistribution {
   static constexpr plan_kind kind = plan.kind;
   static constexpr int steps = plan.steps;
   static constexpr extent_t messages = plan.messages;
-  static constexpr extent_t bytes_received = plan.received_maximum * bytes_of(Tensor::type);
-  static constexpr extent_t lower_bound = plan.lower_bound * bytes_of(Tensor::type);
-  static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * bytes_of(Tensor::type);
+  static constexpr extent_t bytes_received = plan.received_maximum * Tensor::element_bytes;
+  static constexpr extent_t lower_bound = plan.lower_bound * Tensor::element_bytes;
+  static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
 };
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.
