@@ -7,6 +7,7 @@ of their costs is the cost of the items. Units are deterministic: the same argum
 
 import itertools
 import random
+import re
 
 NAMESPACE = "namespace hp = hyperparallel;\n"
 
@@ -198,41 +199,54 @@ struct moe_tiles {
 
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    using hp::resource, hp::access_mode;
-    for (int e = 0; e < 5 * tiles; ++e) hp::add_event(f, 0);
-    for (int s = 0; s < 6 * tiles; ++s) hp::add_slot(f, 0, 0, s * 8192, 8192);
-    for (int i = 0; i < tiles; ++i) {
-      const int arrived = 5 * i, gate_up = 5 * i + 1, act = 5 * i + 3, down = 5 * i + 4;
-      const int rows = 6 * i, wide = 6 * i + 1, narrow = 6 * i + 3, result = 6 * i + 4, returned = 6 * i + 5;
+    using hp::resource;
+    hp::add_event(f, 0, 5 * tiles);
+    hp::task_draft dispatch, gate_up, swiglu, down, combine;
+    dispatch.task.kind = combine.task.kind = resource::link;
+    gate_up.task.kind = down.task.kind = resource::aic;
+    swiglu.task.kind = resource::aiv;
+    gate_up.task.operation = 1;
+    swiglu.task.operation = 2;
+    down.task.operation = 3;
+    combine.task.operation = 4;
+    gate_up.waits = swiglu.waits = down.waits = combine.waits = 1;
+    dispatch.signals = gate_up.signals = swiglu.signals = down.signals = 1;
+ACCESSES    for (int i = 0; i < tiles; ++i) {
+      const int first = 5 * i;  // events: arrived, two halves of gate and up, act, down
       const std::int64_t ragged = i * 7919 % 13 * 1000;
-      hp::add_task(f, resource::link, 0, 5000 + ragged, 0, i);
-      hp::add_signal(f, arrived);
-      hp::add_access(f, rows, 0, 4, access_mode::write);
-      for (int c = 0; c < 4; ++c) {
-        hp::add_task(f, resource::aic, 0, 300000 + ragged, 1, 4 * i + c);
-        hp::add_wait(f, arrived);
-        hp::add_signal(f, gate_up + c / 2);
-        hp::add_access(f, rows, 0, 4, access_mode::read);
-        hp::add_access(f, wide + c / 2, c % 2, c % 2 + 1, access_mode::write);
+      dispatch.task.duration = combine.task.duration = 5000 + ragged;
+      dispatch.task.item = combine.task.item = i;
+      dispatch.signal[0] = first;
+      DISPATCH
+      hp::append(f, dispatch);
+
+      gate_up.task.duration = 300000 + ragged;
+      gate_up.wait[0].event = first;
+      swiglu.task.duration = 100000 + ragged;
+      swiglu.signal[0] = first + 3;
+      for (int half = 0; half < 2; ++half) {
+        gate_up.task.item = 4 * i + 2 * half;
+        gate_up.signal[0] = first + 1 + half;
+        GATE_UP
+        hp::append(f, gate_up, 2);
       }
-      for (int v = 0; v < 2; ++v) {
-        hp::add_task(f, resource::aiv, 0, 100000 + ragged, 2, 2 * i + v);
-        hp::add_wait(f, gate_up + v);
-        hp::add_signal(f, act);
-        hp::add_access(f, wide + v, 0, 2, access_mode::read);
-        hp::add_access(f, narrow, v, v + 1, access_mode::write);
+      for (int half = 0; half < 2; ++half) {
+        swiglu.task.item = 2 * i + half;
+        swiglu.wait[0].event = first + 1 + half;
+        SWIGLU
+        hp::append(f, swiglu);
       }
-      for (int c = 0; c < 2; ++c) {
-        hp::add_task(f, resource::aic, 0, 250000 + ragged, 3, 2 * i + c);
-        hp::add_wait(f, act);
-        hp::add_signal(f, down);
-        hp::add_access(f, narrow, 0, 2, access_mode::read);
-        hp::add_access(f, result, c, c + 1, access_mode::write);
-      }
-      hp::add_task(f, resource::link, 0, 5000 + ragged, 4, i);
-      hp::add_wait(f, down);
-      hp::add_access(f, result, 0, 2, access_mode::read);
-      hp::add_access(f, returned, 0, 2, access_mode::write);
+
+      down.task.duration = 250000 + ragged;
+      down.task.item = 2 * i;
+      down.wait[0].event = first + 3;
+      down.signal[0] = first + 4;
+      DOWN
+      hp::append(f, down, 2);
+
+      combine.wait[0].event = first + 4;
+      COMBINE
+      hp::append(f, combine);
     }
   }
 };
@@ -241,19 +255,60 @@ constexpr hp::machine_shape machine{1, {24, 48, 1, 0, 0}};
 constexpr int queues = hp::queue_count(machine);
 """
 
+# What the tile graph adds where its tasks also name the slots that they use: six slots and 13 stored accesses a tile.
+DRAFTED_ACCESSES = """    const auto read = hp::access_mode::read, write = hp::access_mode::write;
+    hp::add_slot(f, 0, 0, 0, 8192, 6 * tiles, 8192);
+    dispatch.accesses = 1;
+    gate_up.accesses = swiglu.accesses = down.accesses = combine.accesses = 2;
+    dispatch.access[0] = {0, 0, 4, write};
+    gate_up.access[0] = {0, 0, 4, read};
+    gate_up.access[1] = {0, 0, 1, write, 1};
+    swiglu.access[0] = {0, 0, 2, read};
+    down.access[0] = {0, 0, 2, read};
+    down.access[1] = {0, 0, 1, write, 1};
+    combine.access[0] = {0, 0, 2, read};
+    combine.access[1] = {0, 0, 2, write};
+"""
+SLOTS = {
+    "DISPATCH": "dispatch.access[0].slot = 6 * i;",
+    "GATE_UP": "gate_up.access[0].slot = 6 * i;\n        gate_up.access[1].slot = 6 * i + 1 + half;",
+    "SWIGLU": "swiglu.access[0].slot = 6 * i + 1 + half;\n        swiglu.access[1] = {6 * i + 3, half, half + 1, write};",
+    "DOWN": "down.access[0].slot = 6 * i + 3;\n      down.access[1].slot = 6 * i + 4;",
+    "COMBINE": "combine.access[0].slot = 6 * i + 4;\n      combine.access[1].slot = 6 * i + 5;",
+}
 
-def scheduled_tasks(tasks):
-    """A tile graph of `tasks` tasks: sized, built, ranked, scheduled."""
+
+def tile_graph(with_accesses):
+    text = TILES.replace("ACCESSES", DRAFTED_ACCESSES if with_accesses else "")
+    for place, statements in SLOTS.items():
+        text = re.sub(rf"^ +{place}\n", lambda m: m[0].replace(place, statements) if with_accesses else "", text, flags=re.M)
+    return text
+
+
+def planned_tasks(tasks, with_accesses):
     tiles = max(1, tasks // 10)
     text = include("taskflow/builder.hpp") + include("taskflow/list_schedule.hpp") + include("taskflow/verify.hpp")
-    text += NAMESPACE + TILES + f"constexpr moe_tiles build{{{tiles}}};\nconstexpr hp::taskflow_size size = hp::measure(build);\n"
-    text += "constexpr auto flow = hp::build_fixed<size>(build);\nconstexpr auto schedule = hp::schedule_fixed<queues>(flow, machine);\n"
+    text += NAMESPACE + tile_graph(with_accesses)
+    text += f"constexpr moe_tiles build{{{tiles}}};\nconstexpr hp::taskflow_size size = hp::measure(build);\n"
+    text += "inline constexpr auto flow = hp::build_fixed<size>(build);\ninline constexpr auto schedule = hp::schedule_fixed<queues>(flow, machine);\n"
     return text + f"static_assert(schedule.task_count == {10 * tiles});\n"
+
+
+def scheduled_tasks(tasks):
+    """A tile graph of `tasks` tasks and their events: sized, built, ranked, scheduled."""
+    return planned_tasks(tasks, False)
+
+
+def accessed_tasks(tasks):
+    """The same, with the slots that each task uses."""
+    return planned_tasks(tasks, True)
 
 
 def verified_tasks(tasks):
     """The same, proved by the local rule."""
-    return scheduled_tasks(tasks) + "static_assert(hp::verify(flow, schedule).code == hp::verify_code::ok);\n"
+    return accessed_tasks(tasks) + """constexpr hp::verify_status proof = hp::verify(flow, schedule);
+static_assert(proof.code == hp::verify_code::ok);
+"""
 
 
 def moe_program(_):
@@ -277,6 +332,7 @@ FAMILIES = {
     "interval_certificates": interval_certificates,
     "operators": operators,
     "scheduled_tasks": scheduled_tasks,
+    "accessed_tasks": accessed_tasks,
     "verified_tasks": verified_tasks,
     "moe_program": moe_program,
 }

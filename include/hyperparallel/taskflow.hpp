@@ -15,6 +15,7 @@
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/task.hpp>
+#include <hyperparallel/taskflow/tile_run.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 #include <hyperparallel/taskflow/verify_order.hpp>

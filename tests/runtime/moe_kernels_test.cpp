@@ -447,6 +447,7 @@ TEST(moe_kernels, a_task_writes_only_the_slots_and_the_part_that_its_accesses_de
     const hp::access* const write =
         std::find_if(begin, end, [](const hp::access& a) { return a.mode == hp::access_mode::write; });
     ASSERT_NE(write, end);
+    const hp::slot_interval used = hp::interval_of(k, *write);
     const hp::slot& slot = f.slot[write->slot];
     const auto first = static_cast<std::size_t>(slot.offset / 4),
                last = first + static_cast<std::size_t>(slot.bytes / 4);
@@ -458,8 +459,8 @@ TEST(moe_kernels, a_task_writes_only_the_slots_and_the_part_that_its_accesses_de
         const bool inside = rank == slot.rank && first <= i && i < last;
         if (w.words(rank)[i] == (inside ? marked : kept[rank][i])) continue;
         ASSERT_TRUE(inside) << "task " << t << " writes outside its slot";
-        const int part = part_of.try_emplace({rank, i}, write->begin).first->second;
-        ASSERT_EQ(part, write->begin) << "task " << t << " writes a word of another part";
+        const int part = part_of.try_emplace({rank, i}, used.begin).first->second;
+        ASSERT_EQ(part, used.begin) << "task " << t << " writes a word of another part";
         wrote = true;
       }
     tasks_that_wrote += wrote;

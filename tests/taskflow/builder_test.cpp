@@ -35,7 +35,7 @@ struct stage {
       d.signal[0] = 1;
       d.signal[1] = 2;
       d.access[0] = {0, 0, 64, read};
-      d.access[1] = {1, 3, 4, write};
+      d.access[1] = {1, 3, 4, write, 1};
       hp::append(f, d, tiles);
       return;
     }
@@ -59,8 +59,12 @@ TEST(Builder, ADraftOfTilesIsTheTasksCallByCall) {
     other(g);
     hp::seal(g);
     EXPECT_EQ(f.size, hp::measure(one));
-    EXPECT_EQ(f.size.waits, 1) << "tiles share their waits";
+    EXPECT_EQ(f.size.waits, 1) << "tiles share their waits,";
+    EXPECT_EQ(f.size.signals, 1 + 2) << "signals";
+    EXPECT_EQ(f.size.accesses, 1 + 2) << "and accesses";
     ASSERT_EQ(f.size.tasks, g.size.tasks);
+    EXPECT_EQ(f.size.signal_uses, g.size.signal_uses);
+    EXPECT_EQ(f.size.access_uses, g.size.access_uses);
     for (int e = 0; e < 3; ++e) EXPECT_EQ(f.event[e].signals, g.event[e].signals);
     for (int t = 0; t < f.size.tasks; ++t) {
       const hp::task &a = f.task[t], &b = g.task[t];
@@ -77,7 +81,7 @@ TEST(Builder, ADraftOfTilesIsTheTasksCallByCall) {
         EXPECT_EQ(f.signal[a.signal_begin + s], g.signal[b.signal_begin + s]);
       for (int i = 0; i < a.access_end - a.access_begin; ++i) {
         const hp::access &u = f.access[a.access_begin + i], &v = g.access[b.access_begin + i];
-        EXPECT_TRUE(u.slot == v.slot && u.begin == v.begin && u.end == v.end && u.mode == v.mode);
+        EXPECT_TRUE(u.slot == v.slot && hp::interval_of(a, u) == hp::interval_of(b, v) && u.mode == v.mode);
       }
     }
   }

@@ -32,6 +32,12 @@ static_assert(after([](auto& f) { f.signal[0] = -1; }).code == code::event_outsi
 static_assert(after([](auto& f) { f.access[0].slot = size.slots; }).code == code::slot_outside_the_flow);
 static_assert(after([](auto& f) { f.access[0].end = 8193; }).code == code::access_outside_its_slot);
 static_assert(after([](auto& f) { f.access[0].end = f.access[0].begin; }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) {
+                f.task[0].part = 1;
+                f.access[0].step = 8190;
+              }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) { ++f.size.signal_uses; }) == hp::flow_status{code::use_total_differs});
+static_assert(after([](auto& f) { --f.size.access_uses; }) == hp::flow_status{code::use_total_differs});
 static_assert(after([](auto& f) { ++f.event[14].signals; }) == hp::flow_status{code::signal_total_differs, -1, 14});
 static_assert(after([](auto& f) { f.wait[0].threshold = 0; }).code == code::threshold_is_out_of_range);
 static_assert(after([](auto& f) { f.wait[0].threshold = 2; }).code == code::threshold_is_out_of_range);

@@ -66,9 +66,8 @@ TEST(Owned, AFreshExactScratchEqualsItsFixedForm) {
   EXPECT_TRUE(same(fixed.begun, owned.begun));
   EXPECT_TRUE(same(fixed.slot_begin, owned.slot_begin));
   EXPECT_TRUE(same(fixed.slot_end, owned.slot_end));
-  EXPECT_TRUE(same(fixed.slot_access, owned.slot_access));
-  EXPECT_TRUE(same(fixed.owner, owned.owner));
-  EXPECT_TRUE(same(fixed.place, owned.place));
+  EXPECT_TRUE(same(fixed.user, owned.user));
+  EXPECT_TRUE(same(fixed.access, owned.access));
 }
 
 TEST(Owned, AFreshSimulationEqualsItsFixedForm) {

@@ -12,12 +12,12 @@ namespace {
 using namespace taskflow_test;
 
 constexpr auto fields(const hp::task& k) {
-  return std::tuple{k.kind,     k.rank,         k.duration,   k.operation,    k.item,      k.wait_begin,
-                    k.wait_end, k.signal_begin, k.signal_end, k.access_begin, k.access_end};
+  return std::tuple{k.kind,     k.rank,         k.duration,   k.operation,    k.item,       k.wait_begin,
+                    k.wait_end, k.signal_begin, k.signal_end, k.access_begin, k.access_end, k.part};
 }
 constexpr auto fields(const hp::wait& w) { return std::tuple{w.event, w.threshold}; }
 constexpr auto fields(int event) { return std::tuple{event}; }
-constexpr auto fields(const hp::access& a) { return std::tuple{a.slot, a.begin, a.end, a.mode}; }
+constexpr auto fields(const hp::access& a) { return std::tuple{a.slot, a.begin, a.end, a.mode, a.step}; }
 constexpr auto fields(const hp::event& e) { return std::tuple{e.rank, e.signals}; }
 constexpr auto fields(const hp::slot& s) { return std::tuple{s.rank, s.tier, s.offset, s.bytes}; }
 
@@ -39,7 +39,7 @@ constexpr moe_tiles tiles{3, 2, 2};
 constexpr hp::taskflow_size size = hp::measure(tiles);
 constexpr auto fixed = hp::build_fixed<size>(tiles);
 static_assert(fixed.size == size && fixed.capacity == size);
-static_assert(size == hp::taskflow_size{60, 56, 60, 108, 30, 16});
+static_assert(size == hp::taskflow_size{60, 56, 60, 108, 30, 16, 60, 108});
 static_assert(same_flow(fixed, fixed));
 
 TEST(Storage, FixedEqualsDynamicFieldByField) {
@@ -77,7 +77,7 @@ struct two_tasks {
 
 TEST(Storage, TheArraysHoldWhatTheBuilderSaid) {
   constexpr auto f = hp::build_fixed<hp::measure(two_tasks{})>(two_tasks{});
-  static_assert(f.size == hp::taskflow_size{2, 1, 1, 2, 1, 1});
+  static_assert(f.size == hp::taskflow_size{2, 1, 1, 2, 1, 1, 1, 2});
   const hp::task task[] = {{hp::resource::link, 0, 7, 3, 5, 0, 0, 0, 1, 0, 1},
                            {hp::resource::aic, 1, 9, 4, 6, 0, 1, 1, 1, 1, 2}};
   const hp::wait wait[] = {{0, 1}};
@@ -94,7 +94,7 @@ TEST(Storage, TheArraysHoldWhatTheBuilderSaid) {
 }
 
 TEST(Storage, RandomFlowsAreTheSameInARoomierFixedStorage) {
-  constexpr hp::taskflow_size room{12, 400, 40, 40, 16, 8};
+  constexpr hp::taskflow_size room{12, 400, 40, 40, 16, 8, 40, 40};
   std::mt19937 random(21);
   for (int i = 0; i < 2000; ++i) {
     const loose_plan p = random_plan(random, 1 + below(random, 12));

@@ -55,8 +55,7 @@ constexpr int rank_at(const rank_list& list, int position) {
 
 /// Position of `rank` in the list, or -1 when it is not a member. O(count) for an explicit list.
 constexpr int position_in(const rank_list& list, int rank) {
-  if (!list.listed)
-    return rank >= list.first && rank < list.first + list.count ? rank - list.first : -1;
+  if (!list.listed) return rank >= list.first && rank < list.first + list.count ? rank - list.first : -1;
   for (int p = 0; p < list.count; ++p)
     if (list.rank[p] == rank) return p;
   return -1;

@@ -42,21 +42,15 @@ struct moe_emitter {
   moe_rank_layout at[max_moe_ranks] = {};
   extent_t used[max_moe_ranks][2] = {};
 
-  constexpr int event_run(int rank, int count) {
-    const int first = add_event(f, rank);
-    for (int i = 1; i < count; ++i) add_event(f, rank);
-    return first;
-  }
+  constexpr int event_run(int rank, int count) { return add_event(f, rank, count); }
   /// Events of `count` tiles; one for all of them in the serialized plan.
   constexpr int stage_events(int rank, int count) { return event_run(rank, p.serialized ? 1 : count); }
   constexpr int tile(int first, int number) const { return p.serialized ? first : first + number; }
 
   constexpr int slot_run(int rank, int tier, int count, extent_t bytes) {
-    const int first = f.size.slots;
-    for (int i = 0; i < count; ++i) {
-      add_slot(f, rank, tier, used[rank][tier], bytes);
-      used[rank][tier] += ceil_divide(bytes, 64) * 64;
-    }
+    const extent_t stride = ceil_divide(bytes, 64) * 64;
+    const int first = add_slot(f, rank, tier, used[rank][tier], bytes, count, stride);
+    used[rank][tier] += count * stride;
     return first;
   }
 
@@ -108,13 +102,14 @@ struct moe_emitter {
   constexpr std::int64_t time(moe_operation o) const { return p.time.of[static_cast<int>(o)]; }
   constexpr void wait(int event) { draft.wait[draft.waits++].event = event; }  // thresholds stay `all_signals`
   constexpr void signal(int event) { draft.signal[draft.signals++] = event; }
-  constexpr void use(int slot, int from, int to, access_mode mode) {
-    draft.access[draft.accesses++] = {slot, from, to, mode};
+  constexpr void use(int slot, int from, int to, access_mode mode, int step = 0) {
+    draft.access[draft.accesses++] = {slot, from, to, mode, step};
   }
   constexpr void read(int slot) { use(slot, 0, 1 << 30, access_mode::read); }
   constexpr void write(int slot) { use(slot, 0, 1 << 30, access_mode::write); }
-  constexpr void write(int slot, int part) { use(slot, part, part + 1, access_mode::write); }
-  /// `tiles` tasks of the draft; item and last access move up by one from tile to tile.
+  /// `part` of the slot, and from tile to tile the next one.
+  constexpr void write(int slot, int part) { use(slot, part, part + 1, access_mode::write, 1); }
+  /// A run of `tiles` tasks of the draft.
   constexpr void emit(int tiles = 1) { append(f, draft, tiles); }
 
   constexpr int weight_slot(int first, int expert) const {
@@ -169,8 +164,8 @@ struct moe_emitter {
       begin(moe_operation::route_top_k, resource::aiv, rank, i, time(moe_operation::route_top_k));
       wait(tile(a.logits, i));
       signal(a.routed);
-      use(a.scores, i, i + 1, access_mode::read);
       write(a.routes, i);
+      write(a.scores, i);  // logits become probabilities in place
       emit();
     }
     begin(moe_operation::arrange, resource::aiv, rank, 0, time(moe_operation::arrange));

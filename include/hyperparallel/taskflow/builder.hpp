@@ -9,20 +9,26 @@
 
 namespace hyperparallel {
 
-/// Adds an event that lives on `rank`; returns its number.
+/// Adds `count` events that live on `rank`; returns the first one's number.
 template <class Flow>
-constexpr int add_event(Flow& f, int rank) {
-  const int e = f.size.events++;
-  if constexpr (Flow::stores) f.event[e] = {rank, 0};
-  return e;
+constexpr int add_event(Flow& f, int rank, int count = 1) {
+  const int first = f.size.events;
+  if constexpr (Flow::stores)
+    for (int e = first; e < first + count; ++e) f.event[e] = {rank, 0};
+  f.size.events = first + count;
+  return first;
 }
 
-/// Adds a slot of `bytes` at `offset` of `tier` on `rank`; returns its number.
+/// Adds `count` slots of `bytes` at `offset` of `tier` on `rank`, each `stride` bytes behind the one before; returns
+/// the first one's number.
 template <class Flow>
-constexpr int add_slot(Flow& f, int rank, int tier, std::int64_t offset, std::int64_t bytes) {
-  const int s = f.size.slots++;
-  if constexpr (Flow::stores) f.slot[s] = {rank, tier, offset, bytes};
-  return s;
+constexpr int add_slot(Flow& f, int rank, int tier, std::int64_t offset, std::int64_t bytes, int count = 1,
+                       std::int64_t stride = 0) {
+  const int first = f.size.slots;
+  if constexpr (Flow::stores)
+    for (int s = first; s < first + count; ++s, offset += stride) f.slot[s] = {rank, tier, offset, bytes};
+  f.size.slots = first + count;
+  return first;
 }
 
 /// Adds a task of `duration` picoseconds; the add_wait, add_signal and add_access that follow belong to it.
@@ -50,6 +56,7 @@ constexpr void add_wait(Flow& f, int event, int threshold = all_signals) {
 template <class Flow>
 constexpr void add_signal(Flow& f, int event) {
   const int s = f.size.signals++;
+  ++f.size.signal_uses;
   if constexpr (Flow::stores) {
     f.signal[s] = event;
     f.event[event].signals++;
@@ -61,15 +68,16 @@ constexpr void add_signal(Flow& f, int event) {
 template <class Flow>
 constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mode) {
   const int a = f.size.accesses++;
+  ++f.size.access_uses;
   if constexpr (Flow::stores) {
-    f.access[a] = {slot, begin, end, mode};
+    f.access[a] = {slot, begin, end, mode, 0};
     f.task[f.size.tasks - 1].access_end = a + 1;
   }
 }
 
 /// What the tasks of one stage have in common, filled once and changed by plain assignments between calls of `append`:
 /// a copy of a whole draft costs a constant evaluation less than a call per wait, signal and access. Of `task` only
-/// kind, rank, duration, operation and item count; the ranges are set by `append`.
+/// kind, rank, duration, operation, item and part count; the ranges are set by `append`.
 struct task_draft {
   hyperparallel::task task{};
   int waits = 0, signals = 0, accesses = 0;
@@ -78,38 +86,37 @@ struct task_draft {
   hyperparallel::access access[6] = {};
 };
 
-/// Adds `tiles` tasks that wait, signal and access as `d` says; returns the first one's number. From tile to tile the
-/// item and the range of the last access move up by one. The tiles share one range of waits. O(tiles) copies.
+/// Adds a run: `tiles` tasks that wait, signal and access as `d` says; returns the first one's number. From tile to
+/// tile `item` and `part` go up by one, so an access moves by its `step`. Waits, signals and accesses are stored once
+/// for the whole run. O(tiles) copies.
 template <class Flow>
 constexpr int append(Flow& f, const task_draft& d, int tiles = 1) {
   const int first = f.size.tasks, waits = d.waits, signals = d.signals, accesses = d.accesses;
   if constexpr (Flow::stores) {
     task t = d.task;
-    t.wait_begin = f.size.waits;
-    t.wait_end = t.wait_begin + waits;
-    for (int w = 0; w < waits; ++w) f.wait[t.wait_begin + w] = d.wait[w];
-    for (int s = 0; s < signals; ++s) f.event[d.signal[s]].signals += tiles;
-    const int still = accesses > 0 ? accesses - 1 : 0;
-    hyperparallel::access moving = d.access[still];
-    int signal = f.size.signals, access = f.size.accesses;
-    for (int i = first; i < first + tiles; ++i) {
-      t.signal_begin = signal;
-      for (int s = 0; s < signals; ++s) f.signal[signal++] = d.signal[s];
-      t.signal_end = signal;
-      t.access_begin = access;
-      for (int a = 0; a < still; ++a) f.access[access++] = d.access[a];
-      if (accesses > 0) f.access[access++] = moving;
-      t.access_end = access;
-      f.task[i] = t;
+    t.wait_begin = t.wait_end = f.size.waits;
+    t.signal_begin = t.signal_end = f.size.signals;
+    t.access_begin = t.access_end = f.size.accesses;
+    for (int w = 0; w < waits; ++w) f.wait[t.wait_end++] = d.wait[w];
+    for (int s = 0; s < signals; ++s) {
+      const int e = d.signal[s];
+      f.signal[t.signal_end++] = e;
+      f.event[e].signals += tiles;
+    }
+    for (int a = 0; a < accesses; ++a) f.access[t.access_end++] = d.access[a];
+    f.task[first] = t;
+    for (int i = first + 1; i < first + tiles; ++i) {
       ++t.item;
-      ++moving.begin;
-      ++moving.end;
+      ++t.part;
+      f.task[i] = t;
     }
   }
   f.size.tasks += tiles;
   f.size.waits += waits;
-  f.size.signals += tiles * signals;
-  f.size.accesses += tiles * accesses;
+  f.size.signals += signals;
+  f.size.accesses += accesses;
+  f.size.signal_uses += tiles * signals;
+  f.size.access_uses += tiles * accesses;
   return first;
 }
 

@@ -46,7 +46,7 @@ constexpr const char* to_text(exact_code c) {
   return "unknown";
 }
 
-template <int Tasks, int Events, int Accesses, int Slots, int Queues>
+template <int Tasks, int Events, int AccessUses, int Slots, int Queues>
 struct exact_scratch {
   scratch_array<int, Queues> next = {};           ///< queue -> place of its next task in queue_task
   scratch_array<int, Queues> blocked_after = {};  ///< chain of the queues that wait for one event
@@ -54,15 +54,14 @@ struct exact_scratch {
   scratch_array<int, Events> count = {};
   scratch_array<int, Events> blocked = {};  ///< event -> first queue that waits for it, -1
   scratch_array<bool, Tasks> begun = {};
-  scratch_array<int, Slots> slot_begin = {};  ///< accesses by slot, in reference order
+  scratch_array<int, Slots> slot_begin = {};  ///< uses by slot, in reference order
   scratch_array<int, Slots> slot_end = {};
-  scratch_array<int, Accesses> slot_access = {};
-  scratch_array<int, Accesses> owner = {};  ///< access -> task
-  scratch_array<int, Accesses> place = {};  ///< access -> its index in slot_access
+  scratch_array<int, AccessUses> user = {};    ///< the task of a use
+  scratch_array<int, AccessUses> access = {};  ///< and the access by which it uses the slot
 };
 
 template <taskflow_size Size, int Queues>
-using fixed_exact_scratch = exact_scratch<Size.tasks, Size.events, Size.accesses, Size.slots, Queues>;
+using fixed_exact_scratch = exact_scratch<Size.tasks, Size.events, access_room(Size), Size.slots, Queues>;
 using dynamic_exact_scratch =
     exact_scratch<run_time_count, run_time_count, run_time_count, run_time_count, run_time_count>;
 
@@ -139,7 +138,7 @@ constexpr exact_status check_placement(const Flow& f, const Schedule& s, Scratch
   return {};
 }
 
-/// Accesses by slot in reference order: slot_access[slot_begin .. slot_end), with owner and place.
+/// Uses by slot in reference order: user and access at [slot_begin .. slot_end).
 template <class Flow, class Scratch>
 constexpr void group_accesses(const Flow& f, Scratch& x) {
   for (int i = 0; i < f.size.slots; ++i) x.slot_end[i] = 0;
@@ -153,16 +152,17 @@ constexpr void group_accesses(const Flow& f, Scratch& x) {
   }
   for (int t = 0; t < f.size.tasks; ++t)
     for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) {
-      x.owner[a] = t;
-      x.place[a] = x.slot_end[f.access[a].slot]++;
-      x.slot_access[x.place[a]] = a;
+      const int use = x.slot_end[f.access[a].slot]++;
+      x.user[use] = t;
+      x.access[use] = a;
     }
 }
 
-/// Whether two accesses of one slot conflict: they overlap and one of them writes.
-constexpr bool conflict(const access& a, const access& b) {
-  return (a.mode == access_mode::write || b.mode == access_mode::write) && a.begin < b.end && b.begin < a.end &&
-         a.begin < a.end && b.begin < b.end;
+/// Whether task a's access u and task b's access v of one slot conflict: they overlap and one of them writes.
+constexpr bool conflict(const task& a, const access& u, const task& b, const access& v) {
+  const slot_interval i = interval_of(a, u), j = interval_of(b, v);
+  return (u.mode == access_mode::write || v.mode == access_mode::write) && i.begin < j.end && j.begin < i.end &&
+         i.begin < i.end && j.begin < j.end;
 }
 
 }  // namespace detail
@@ -190,9 +190,9 @@ constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& 
     bool withheld = false;
     for (int i = f.task[a].access_begin; i < f.task[a].access_end; ++i) {
       const int slot = f.access[i].slot;
-      for (int k = x.place[i] + 1; k < x.slot_end[slot]; ++k) {
-        const int j = x.slot_access[k], b = x.owner[j];
-        if (b == a || !detail::conflict(f.access[i], f.access[j])) continue;
+      for (int use = x.slot_end[slot] - 1; use >= x.slot_begin[slot] && x.user[use] > a; --use) {
+        const int b = x.user[use];
+        if (!detail::conflict(f.task[a], f.access[i], f.task[b], f.access[x.access[use]])) continue;
         if (!withheld) run_greedily(f, s, a, x, ignore);
         withheld = true;
         if (x.begun[b]) return {exact_code::conflict_is_not_ordered, b, a, -1, slot};

@@ -2,10 +2,10 @@
 #pragma once
 // The structural check of a built flow, before anything else reads it: what the other algorithms take for granted.
 //
-// Laws checked: every index is inside its array; an event's `signals` is the number of signals to it; thresholds are in
-// 1 .. total; the reference order is a run (each wait is satisfied by tasks of lower index); accesses stay inside their
-// slot's units as far as they are not negative; slots of one (rank, tier) are disjoint and end within the tier's
-// capacity.
+// Laws checked: every index is inside its array; an event's `signals` is the number of signals to it, and the size's
+// uses are those of all tasks; thresholds are in 1 .. total; the reference order is a run (each wait is satisfied by
+// tasks of lower index); accesses stay inside their slot's units as far as they are not negative; slots of one (rank,
+// tier) are disjoint and end within the tier's capacity.
 
 #include <cstdint>
 
@@ -22,6 +22,7 @@ enum class flow_code : unsigned char {
   slot_outside_the_flow,
   access_outside_its_slot,
   signal_total_differs,
+  use_total_differs,
   threshold_is_out_of_range,
   reference_order_is_not_executable,
   slot_outside_its_tier,
@@ -50,6 +51,8 @@ constexpr const char* to_text(flow_code c) {
       return "an access is empty or outside its slot";
     case flow_code::signal_total_differs:
       return "an event's total is not the number of its signals";
+    case flow_code::use_total_differs:
+      return "the flow's size counts another number of signals or accesses of its tasks";
     case flow_code::threshold_is_out_of_range:
       return "a threshold is outside 1 .. total of signals";
     case flow_code::reference_order_is_not_executable:
@@ -111,6 +114,7 @@ constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && beg
 /// + signals + accesses + slots log slots).
 template <class Flow, class Scratch>
 constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
+  std::int64_t signal_uses = 0, access_uses = 0;
   for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
   for (int t = 0; t < f.size.tasks; ++t) {
     const task& k = f.task[t];
@@ -119,6 +123,8 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
         !detail::in_range(k.access_begin, k.access_end, f.size.accesses) || static_cast<int>(k.kind) >= resource_count)
       return {flow_code::range_outside_the_flow, t};
     if (k.duration < 0) return {flow_code::negative_duration, t};
+    signal_uses += k.signal_end - k.signal_begin;
+    access_uses += k.access_end - k.access_begin;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const int e = f.wait[w].event;
       if (e < 0 || e >= f.size.events) return {flow_code::event_outside_the_flow, t, e};
@@ -133,12 +139,15 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
     for (int a = k.access_begin; a < k.access_end; ++a) {
       const int s = f.access[a].slot;
       if (s < 0 || s >= f.size.slots) return {flow_code::slot_outside_the_flow, t, -1, s};
-      if (f.access[a].begin < 0 || f.access[a].begin >= f.access[a].end || f.access[a].end > f.slot[s].bytes)
+      const std::int64_t moved = std::int64_t{k.part} * f.access[a].step;
+      if (f.access[a].begin + moved < 0 || f.access[a].begin >= f.access[a].end ||
+          f.access[a].end + moved > f.slot[s].bytes)
         return {flow_code::access_outside_its_slot, t, -1, s};
     }
   }
   for (int e = 0; e < f.size.events; ++e)
     if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
+  if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses) return {flow_code::use_total_differs};
 
   for (int i = 0; i < f.size.slots; ++i) {
     const slot& s = f.slot[i];

@@ -47,37 +47,34 @@ constexpr const char* to_text(schedule_code c) {
 
 namespace detail {
 
-/// s.order = tasks by descending x.rank, ties by index. Ranks are scaled to 20 bits: a difference below 1 / 2^20 of the
-/// critical path is a tie. Counting sort on digits; few tasks get small digits so that clearing the counts does not
+/// x.sorted = runs by descending rank, ties by index. Ranks are scaled to 20 bits: a difference below 1 / 2^20 of the
+/// critical path is a tie. Counting sort on digits; few runs get small digits so that clearing the counts does not
 /// dominate.
-template <class Schedule, class Scratch>
-constexpr void order_by_rank(int tasks, std::int64_t longest, Schedule& s, Scratch& x) {
-  const int bits = tasks >= 512 ? 10 : 5, radix = 1 << bits, mask = radix - 1, top = (1 << 20) - 1;
+template <class Scratch>
+constexpr void order_by_rank(int runs, std::int64_t longest, Scratch& x) {
+  const int bits = runs >= 512 ? 10 : 5, radix = 1 << bits, mask = radix - 1, top = (1 << 20) - 1;
   int shift = 0;
   while ((longest >> shift) > top) ++shift;
-  for (int t = 0; t < tasks; ++t) {
-    x.key[t] = top - static_cast<int>(x.rank[t] >> shift);
-    s.order[t] = t;
-  }
   for (int low = 0; low < 20; low += 2 * bits) {
     const int high = low + bits;
-    for (int d = 0; d <= radix; ++d) x.digit[0][d] = x.digit[1][d] = 0;
-    for (int t = 0; t < tasks; ++t) {
-      const int key = x.key[t];
-      ++x.digit[0][((key >> low) & mask) + 1];
-      ++x.digit[1][((key >> high) & mask) + 1];
+    for (int d = 0; d <= radix; ++d) x.low_digit[d] = x.high_digit[d] = 0;
+    for (int r = 0; r < runs; ++r) {
+      if (low == 0) x.key[r] = top - static_cast<int>(x.run_rank[r] >> shift);
+      const int key = x.key[r] >> low;
+      ++x.low_digit[(key & mask) + 1];
+      ++x.high_digit[((key >> bits) & mask) + 1];
     }
     for (int d = 1; d < radix; ++d) {
-      x.digit[0][d] += x.digit[0][d - 1];
-      x.digit[1][d] += x.digit[1][d - 1];
+      x.low_digit[d] += x.low_digit[d - 1];
+      x.high_digit[d] += x.high_digit[d - 1];
     }
-    for (int i = 0; i < tasks; ++i) {
-      const int t = s.order[i];
-      x.half_sorted[x.digit[0][(x.key[t] >> low) & mask]++] = t;
+    for (int i = 0; i < runs; ++i) {
+      const int r = low == 0 ? i : x.sorted[i];
+      x.half_sorted[x.low_digit[(x.key[r] >> low) & mask]++] = r;
     }
-    for (int i = 0; i < tasks; ++i) {
-      const int t = x.half_sorted[i];
-      s.order[x.digit[1][(x.key[t] >> high) & mask]++] = t;
+    for (int i = 0; i < runs; ++i) {
+      const int r = x.half_sorted[i];
+      x.sorted[x.high_digit[(x.key[r] >> high) & mask]++] = r;
     }
   }
 }
@@ -114,59 +111,73 @@ constexpr schedule_status list_schedule(const Flow& f, const machine_shape& mach
     pool_queues[r] = machine.queues[r];
   }
   const bool partial = detail::clear_events(f, x);
+  const int runs = detail::find_runs(f, partial, x);
   if (options.policy == priority::upward_rank) {
-    detail::order_by_rank(tasks, detail::sweep_ranks(f, synchronisation, partial, x), s, x);
+    detail::order_by_rank(runs, detail::sweep_ranks(f, synchronisation, partial, runs, x), x);
     if (partial) detail::clear_events(f, x);
     for (int e = 0, events = f.size.events; e < events; ++e) x.event_time[e] = 0;
   } else {
-    for (int t = 0; t < tasks; ++t) s.order[t] = t;
+    for (int r = 0; r < runs; ++r) x.sorted[r] = r;
   }
   s.queue_begin[queues] = 0;
-  for (int rank = 0, q = 0; rank < machine.ranks; ++rank)
+  for (int rank = 0, base = 0; rank < machine.ranks; ++rank)
     for (int r = 0; r < resource_count; ++r)
-      for (int unit = 0; unit < pool_queues[r]; ++unit, ++q) {
-        x.queue_free[q] = unit;
-        s.queue_begin[q] = 0;
+      for (int i = 0; i < pool_queues[r]; ++i, ++base) {
+        x.queue_free[base] = i;
+        s.queue_begin[base] = 0;
       }
+  for (int t = 0; t < tasks; ++t) s.start[t] = s.queue[t] = s.queue_task[t] = 0;
   std::int64_t makespan = 0;
-  for (int p = 0; p < tasks; ++p) {
-    const int t = s.order[p];
-    const task k = f.task[t];
+  // Declared once: clang pays for a declaration as much as for three statements.
+  std::int64_t free = 0, start = 0, end = 0, key = 0, least = 0;
+  int unit = 0, q = 0, hole = 0, child = 0;
+  for (int i = 0, p = 0; i < runs; ++i) {
+    const int r = x.sorted[i], first = x.run[r], past = x.run[r + 1];
+    const task k = f.task[first];
     const int kind = static_cast<int>(k.kind), pool = pool_queues[kind], root = k.rank * per_rank + class_begin[kind];
-    if (k.rank < 0 || k.rank >= machine.ranks) return {schedule_code::rank_outside_the_machine, t};
-    if (pool <= 0) return {schedule_code::no_queue_of_the_class, t};
+    if (k.rank < 0 || k.rank >= machine.ranks) return {schedule_code::rank_outside_the_machine, first};
+    if (pool <= 0) return {schedule_code::no_queue_of_the_class, first};
 
-    std::int64_t start = x.queue_free[root] / pool;
-    const int unit = static_cast<int>(x.queue_free[root] % pool);
+    // What a run waits for has happened before its first tile starts, so one look serves all tiles.
+    std::int64_t ready = 0, last_end = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const int e = f.wait[w].event;
-      const std::int64_t ready = synchronisation + (!partial || x.prefix_begin[e] < 0
-                                                        ? x.event_time[e]
-                                                        : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      const std::int64_t due = synchronisation + (!partial || x.prefix_begin[e] < 0
+                                                      ? x.event_time[e]
+                                                      : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      if (ready < due) ready = due;
+    }
+    for (int t = first; t < past; ++t) {
+      free = x.queue_free[root];
+      unit = static_cast<int>(free % pool);
+      q = root + unit;
+      start = free / pool;
       if (start < ready) start = ready;
-    }
-    const std::int64_t end = start + k.duration;
-    s.queue[t] = root + unit;
-    s.start[t] = start;
-    ++s.queue_begin[root + unit + 1];
-    if (makespan < end) makespan = end;
+      end = start + k.duration;
+      s.order[p++] = t;
+      s.queue[t] = q;
+      s.start[t] = start;
+      ++s.queue_begin[q + 1];
+      if (last_end < end) last_end = end;
 
-    // The pool's root queue is free again at `end`: sift it down.
-    const std::int64_t key = end * pool + unit;
-    int hole = root, child = root + 1;
-    while (child < root + pool) {
-      std::int64_t least = x.queue_free[child];
-      if (child + 1 < root + pool && x.queue_free[child + 1] < least) least = x.queue_free[++child];
-      if (key < least) break;
-      x.queue_free[hole] = least;
-      hole = child;
-      child += child - root + 1;
+      // The pool's root queue is free again at `end`: sift it down.
+      key = end * pool + unit;
+      hole = root;
+      child = root + 1;
+      while (child < root + pool) {
+        least = x.queue_free[child];
+        if (child + 1 < root + pool && x.queue_free[child + 1] < least) least = x.queue_free[++child];
+        if (key < least) break;
+        x.queue_free[hole] = least;
+        hole = child;
+        child += child - root + 1;
+      }
+      x.queue_free[hole] = key;
     }
-    x.queue_free[hole] = key;
-
+    if (makespan < last_end) makespan = last_end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g];
-      if (x.event_time[e] < end) x.event_time[e] = end;
+      if (x.event_time[e] < last_end) x.event_time[e] = last_end;
       if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
     }
   }

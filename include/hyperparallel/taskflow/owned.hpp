@@ -47,12 +47,15 @@ struct owned_schedule : dynamic_schedule {
 struct owned_schedule_scratch : dynamic_schedule_scratch {
   owned_schedule_scratch(const taskflow_size& n, int queues) {
     detail::own(memory, rank, n.tasks);
+    detail::own(memory, run, n.tasks);
+    detail::own(memory, run_rank, n.tasks);
     detail::own(memory, key, n.tasks);
     detail::own(memory, half_sorted, n.tasks);
+    detail::own(memory, sorted, n.tasks);
     detail::own(memory, event_time, n.events);
     detail::own(memory, prefix_begin, n.events);
     detail::own(memory, prefix_count, n.events);
-    detail::own(memory, history, n.signals);
+    detail::own(memory, history, n.signal_uses);
     detail::own(memory, queue_free, queues);
     detail::own(memory, queue_next, queues);
     detail::own(memory, pool_head, queues);
@@ -64,15 +67,17 @@ struct owned_schedule_scratch : dynamic_schedule_scratch {
 struct owned_verify_scratch : dynamic_verify_scratch {
   owned_verify_scratch(const taskflow_size& n, int queues) {
     detail::own(memory, position, n.tasks);
+    detail::own(memory, run_end, n.tasks);
+    detail::own(memory, signal_use, n.tasks);
+    detail::own(memory, access_use, n.tasks);
     detail::own(memory, queue_next, queues);
     detail::own(memory, queue_pool, queues);
     detail::own(memory, count, n.events);
-    detail::own(memory, least, n.events);
     detail::own(memory, signal_queue, n.events);
     detail::own(memory, first_signaller, n.events);
-    detail::own(memory, ordinal, n.signals);
-    detail::own(memory, previous, n.accesses);
-    detail::own(memory, owner, n.accesses);
+    detail::own(memory, ordinal, n.signal_uses);
+    detail::own(memory, previous, n.access_uses);
+    detail::own(memory, owner, n.access_uses);
     detail::own(memory, last, n.slots);
     detail::own(memory, state, n.slots);
     detail::own(memory, high, n.slots);
@@ -91,9 +96,8 @@ struct owned_exact_scratch : dynamic_exact_scratch {
     detail::own(memory, begun, n.tasks);
     detail::own(memory, slot_begin, n.slots);
     detail::own(memory, slot_end, n.slots);
-    detail::own(memory, slot_access, n.accesses);
-    detail::own(memory, owner, n.accesses);
-    detail::own(memory, place, n.accesses);
+    detail::own(memory, user, n.access_uses);
+    detail::own(memory, access, n.access_uses);
   }
   scratch_memory memory;
 };
@@ -114,7 +118,7 @@ struct owned_simulation_scratch : dynamic_simulation_scratch {
     detail::own(memory, count, n.events);
     detail::own(memory, prefix_begin, n.events);
     detail::own(memory, prefix_count, n.events);
-    detail::own(memory, history, n.signals);
+    detail::own(memory, history, n.signal_uses);
     detail::own(memory, heap, queues);
     detail::own(memory, heap_start, queues);
     for (int side = 0; side < 2; ++side) {

@@ -62,7 +62,7 @@ template <int Tasks>
 using fixed_timeline = timeline<Tasks>;
 using dynamic_timeline = timeline<run_time_count>;
 
-template <int Tasks, int Events, int Signals, int Queues>
+template <int Tasks, int Events, int SignalUses, int Queues>
 struct simulation_scratch {
   scratch_array<std::int64_t, Queues> queue_free = {};
   scratch_array<int, Queues> queue_next = {};
@@ -70,7 +70,7 @@ struct simulation_scratch {
   scratch_array<int, Events> count = {};
   scratch_array<int, Events> prefix_begin = {};  ///< as in schedule_scratch
   scratch_array<int, Events> prefix_count = {};
-  scratch_array<std::int64_t, Signals> history = {};
+  scratch_array<std::int64_t, SignalUses> history = {};
   scratch_array<int, Queues> heap = {};  ///< queues of one pool by the start of their next task
   scratch_array<std::int64_t, Queues> heap_start = {};
   scratch_array<std::int64_t, Tasks> from[2] = {};  ///< two unions of intervals
@@ -78,7 +78,7 @@ struct simulation_scratch {
 };
 
 template <taskflow_size Size, int Queues>
-using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, Size.signals, Queues>;
+using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, signal_room(Size), Queues>;
 using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
 
 /// Fills `line`. Domain: a flow that `check_flow` accepts and a schedule of it; a threshold below an event's total

@@ -13,11 +13,17 @@
 
 namespace hyperparallel {
 
-/// Element counts of every array of a taskflow.
+/// Element counts of every array of a taskflow. Tiles of a run share their signals and accesses: `signal_uses` and
+/// `access_uses` count them once for each task.
 struct taskflow_size {
   int tasks = 0, waits = 0, signals = 0, accesses = 0, events = 0, slots = 0;
+  int signal_uses = 0, access_uses = 0;
   friend constexpr bool operator==(const taskflow_size&, const taskflow_size&) = default;
 };
+
+/// Room for uses. A size written by hand for a flow without runs need not count them: each is stored once.
+constexpr int signal_room(const taskflow_size& n) { return n.signals < n.signal_uses ? n.signal_uses : n.signals; }
+constexpr int access_room(const taskflow_size& n) { return n.accesses < n.access_uses ? n.access_uses : n.accesses; }
 
 /// Inline storage. `Size` is usually the result of `measure(builder)`.
 template <taskflow_size Size>

@@ -28,12 +28,14 @@ inline constexpr int all_signals = 0;
 
 enum class access_mode : unsigned char { read, write };
 
-/// One task's use of the half-open interval [begin, end) of a slot, in the slot's own units (bytes, rows, tiles).
+/// A task's use of a half-open interval of a slot, in the slot's own units (bytes, rows, tiles): of [begin, end) moved
+/// up by `step` for each part before the task's own. Tasks of one run share their accesses, see `interval_of`.
 struct access {
   int slot;
   int begin;
   int end;
   access_mode mode;
+  int step = 0;
 };
 
 struct event {
@@ -49,8 +51,9 @@ struct slot {
   std::int64_t bytes;
 };
 
-/// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses. Tasks may share waits;
-/// signals and accesses belong to one task.
+/// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses. Tasks may share
+/// ranges: equal ranges mean the same waits, signals and accesses, and the tiles of a run differ in `item` and `part`
+/// alone.
 struct task {
   resource kind;
   int rank;
@@ -60,7 +63,19 @@ struct task {
   int wait_begin, wait_end;
   int signal_begin, signal_end;
   int access_begin, access_end;
+  int part = 0;  ///< which tile of its run; moves the intervals of accesses that have a step
 };
+
+struct slot_interval {
+  int begin, end;
+  friend constexpr bool operator==(const slot_interval&, const slot_interval&) = default;
+};
+
+/// The units of the slot that task `t` uses by access `a`.
+constexpr slot_interval interval_of(const task& t, const access& a) {
+  const int moved = t.part * a.step;
+  return {a.begin + moved, a.end + moved};
+}
 
 /// How many queues of each class every rank offers. Queue numbers: rank-major, then resource, then unit.
 struct machine_shape {

@@ -11,6 +11,7 @@
 
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
+#include <hyperparallel/taskflow/tile_run.hpp>
 
 namespace hyperparallel {
 
@@ -25,6 +26,7 @@ enum class verify_code : unsigned char {
   wait_is_never_satisfied,
   threshold_is_out_of_range,
   partial_threshold_over_several_queues,
+  use_total_differs,
   conflict_is_not_ordered,
 };
 
@@ -58,6 +60,8 @@ constexpr const char* to_text(verify_code c) {
       return "a threshold is outside 1 .. total of signals";
     case verify_code::partial_threshold_over_several_queues:
       return "a threshold below the total, while the event's signallers sit in several queues";
+    case verify_code::use_total_differs:
+      return "the tasks have more signals or accesses than the flow's size says";
     case verify_code::conflict_is_not_ordered:
       return "two conflicting uses of a slot are not ordered by a witness";
   }
@@ -65,35 +69,51 @@ constexpr const char* to_text(verify_code c) {
 }
 
 /// Working memory of both halves. Slots have four groups of accesses, at `4 * slot + which`, see verify.hpp.
-template <int Tasks, int Events, int Signals, int Accesses, int Slots, int Groups, int Queues>
+template <int Tasks, int Events, int SignalUses, int AccessUses, int Slots, int Groups, int Queues>
 struct verify_scratch {
-  scratch_array<int, Tasks> position = {};  ///< task -> place in `order`, plus one
+  scratch_array<int, Tasks> position = {};    ///< task -> place in `order`, plus one
+  scratch_array<int, Tasks> run_end = {};     ///< task -> one past the last tile of its run
+  scratch_array<int, Tasks> signal_use = {};  ///< task -> where its signals stand in `ordinal`
+  scratch_array<int, Tasks> access_use = {};  ///< task -> where its accesses stand in `previous` and `owner`
   scratch_array<int, Queues> queue_next = {};
   scratch_array<int, Queues> queue_pool = {};       ///< rank * resource_count + class
   scratch_array<int, Events> count = {};            ///< signals; after the first half the event's true total
-  scratch_array<int, Events> least = {};            ///< lowest threshold of its waits
   scratch_array<int, Events> signal_queue = {};     ///< the one queue of all signallers, -1 for several
   scratch_array<int, Events> first_signaller = {};  ///< every satisfied wait follows it
-  scratch_array<int, Signals> ordinal = {};     ///< signal -> its rank among the event's signals in `order`, from one
-  scratch_array<int, Accesses> previous = {};   ///< the access before this one on the same slot, -1
-  scratch_array<int, Accesses> owner = {};      ///< access -> task
-  scratch_array<int, Slots> last = {};          ///< head of the chain through `previous`
-  scratch_array<int, Slots> state = {};         ///< bits of `slot_state`
-  scratch_array<int, Slots> high = {};          ///< greatest end of the ranges of the present groups
-  scratch_array<int, Groups> group_event = {};  ///< one that all members signal, -1: none
+  scratch_array<int, SignalUses> ordinal = {};      ///< its rank among the event's signals in `order`, from one
+  scratch_array<int, AccessUses> previous = {};     ///< the use before this one of the same slot, -1
+  scratch_array<int, AccessUses> owner = {};        ///< use -> task
+  scratch_array<int, Slots> last = {};              ///< head of the chain through `previous`
+  scratch_array<int, Slots> state = {};             ///< bits of `slot_state`
+  scratch_array<int, Slots> high = {};              ///< greatest end of the ranges of the present groups
+  scratch_array<int, Groups> group_event = {};      ///< one that all members signal, -1: none
 };
 
 template <taskflow_size Size, int Queues>
 using fixed_verify_scratch =
-    verify_scratch<Size.tasks, Size.events, Size.signals, Size.accesses, Size.slots, 4 * Size.slots, Queues>;
+    verify_scratch<Size.tasks, Size.events, signal_room(Size), access_room(Size), Size.slots, 4 * Size.slots, Queues>;
 using dynamic_verify_scratch = verify_scratch<run_time_count, run_time_count, run_time_count, run_time_count,
                                               run_time_count, run_time_count, run_time_count>;
 
 namespace detail {
 
-/// Names a wait below the total of an event whose signallers sit in several queues.
-template <class Flow, class Scratch>
-constexpr verify_status partial_wait(const Flow& f, const Scratch& x) {
+/// Ordinals of all signals and the queues of the signallers, for flows with a wait below an event's total. Names such a
+/// wait if the event's signallers sit in several queues.
+template <class Flow, class Schedule, class Scratch>
+constexpr verify_status verify_partial_waits(const Flow& f, const Schedule& s, Scratch& x) {
+  int used = 0;
+  for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
+  for (int p = 0; p < f.size.tasks; ++p) {
+    const int t = s.order[p], q = s.queue[t], signal_end = f.task[t].signal_end;
+    x.signal_use[t] = used;
+    for (int g = f.task[t].signal_begin; g < signal_end; ++g) {
+      if (used >= f.size.signal_uses) return {verify_code::use_total_differs, t};
+      const int e = f.signal[g], ordinal = x.count[e] + 1;
+      x.ordinal[used++] = x.count[e] = ordinal;
+      if (ordinal == 1) x.signal_queue[e] = q;
+      if (x.signal_queue[e] != q) x.signal_queue[e] = -1;
+    }
+  }
   for (int t = 0; t < f.size.tasks; ++t)
     for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w)
       if (f.wait[w].threshold < x.count[f.wait[w].event] && x.signal_queue[f.wait[w].event] < 0)
@@ -101,58 +121,58 @@ constexpr verify_status partial_wait(const Flow& f, const Scratch& x) {
   return {};
 }
 
-/// Fills everything of the scratch up to `ordinal`. A task is copied once: reading a copy's fields costs a constant
-/// evaluation a tenth of reading the flow's.
+/// Fills everything of the scratch up to `ordinal`. What tasks share is judged once for tiles of a run that follow each
+/// other in `order`: counters only rise. A task is copied: reading a copy's fields costs a constant evaluation a tenth
+/// of reading the flow's.
 template <class Flow, class Schedule, class Scratch>
 constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& x) {
-  const int tasks = f.size.tasks, events = f.size.events, queues = queue_count(s.machine);
+  const int tasks = f.size.tasks, queues = queue_count(s.machine);
   if (s.task_count != tasks) return {verify_code::task_count_differs};
   if (s.queue_begin[0] != 0 || s.queue_begin[queues] != tasks) return {verify_code::queue_bounds_are_wrong};
-  for (int rank = 0, q = 0; rank < s.machine.ranks; ++rank)
+  for (int rank = 0, base = 0; rank < s.machine.ranks; ++rank)
     for (int kind = 0; kind < resource_count; ++kind)
-      for (int unit = 0; unit < s.machine.queues[kind]; ++unit, ++q) {
-        if (s.queue_begin[q] > s.queue_begin[q + 1]) return {verify_code::queue_bounds_are_wrong};
-        x.queue_next[q] = s.queue_begin[q];
-        x.queue_pool[q] = rank * resource_count + kind;
+      for (int unit = 0; unit < s.machine.queues[kind]; ++unit, ++base) {
+        if (s.queue_begin[base] > s.queue_begin[base + 1]) return {verify_code::queue_bounds_are_wrong};
+        x.queue_next[base] = s.queue_begin[base];
+        x.queue_pool[base] = rank * resource_count + kind;
       }
-  for (int e = 0; e < events; ++e) {
-    x.count[e] = 0;
-    x.least[e] = 1 << 30;
+  for (int e = 0, events = f.size.events; e < events; ++e) x.count[e] = 0;
+  for (int i = 0, past = 0; i < tasks; ++i) {
+    if (i == past) past = i + 1 < tasks && f.task[i + 1].part > 0 ? end_of_run(f, i) : i + 1;
+    x.run_end[i] = past;
+    x.position[i] = 0;
   }
-  for (int t = 0; t < tasks; ++t) x.position[t] = 0;
 
-  for (int p = 0; p < tasks; ++p) {
-    const int t = s.order[p];
-    if (t < 0 || t >= tasks || x.position[t] != 0)
-      return {t < 0 || t >= tasks ? verify_code::task_outside_the_flow : verify_code::task_appears_twice, t};
-    x.position[t] = p + 1;
+  int t = 0, q = 0, place = 0;
+  for (int p = 0; p < tasks;) {
+    t = s.order[p];
+    if (t < 0 || t >= tasks) return {verify_code::task_outside_the_flow, t};
     const task k = f.task[t];
-    const int q = s.queue[t];
-    if (q < 0 || q >= queues || x.queue_pool[q] != k.rank * resource_count + static_cast<int>(k.kind))
-      return {verify_code::queue_of_another_class_or_rank, t};
-    const int place = x.queue_next[q];
-    if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t) return {verify_code::queue_disagrees_with_order, t};
-    x.queue_next[q] = place + 1;
+    const int first = t, run_end = x.run_end[t], pool = k.rank * resource_count + static_cast<int>(k.kind);
+    do {
+      if (x.position[t] != 0) return {verify_code::task_appears_twice, t};
+      x.position[t] = ++p;
+      q = s.queue[t];
+      if (q < 0 || q >= queues || x.queue_pool[q] != pool) return {verify_code::queue_of_another_class_or_rank, t};
+      place = x.queue_next[q];
+      if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t)
+        return {verify_code::queue_disagrees_with_order, t};
+      x.queue_next[q] = place + 1;
+    } while (++t < run_end && p < tasks && s.order[p] == t);
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = f.wait[w].event, threshold = f.wait[w].threshold;
-      if (threshold < 1 || x.count[e] < threshold)
-        return {threshold < 1 ? verify_code::threshold_is_out_of_range : verify_code::wait_is_never_satisfied, t, -1,
-                e};
-      if (threshold < x.least[e]) x.least[e] = threshold;
+      if (f.wait[w].threshold < 1 || x.count[f.wait[w].event] < f.wait[w].threshold)
+        return {f.wait[w].threshold < 1 ? verify_code::threshold_is_out_of_range : verify_code::wait_is_never_satisfied,
+                first, -1, f.wait[w].event};
     }
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
-      const int e = f.signal[g], ordinal = x.count[e] + 1;
-      x.ordinal[g] = x.count[e] = ordinal;
-      if (ordinal == 1) {
-        x.signal_queue[e] = q;
-        x.first_signaller[e] = t;
-      } else if (x.signal_queue[e] != q) {
-        x.signal_queue[e] = -1;
-      }
+      const int e = f.signal[g];
+      const int counted = x.count[e];
+      if (counted == 0) x.first_signaller[e] = first;
+      x.count[e] = counted + t - first;
     }
   }
-  for (int e = 0; e < events; ++e)
-    if (x.least[e] < x.count[e] && x.signal_queue[e] < 0) return partial_wait(f, x);
+  for (int w = 0, waits = f.size.waits; w < waits; ++w)
+    if (f.wait[w].threshold < x.count[f.wait[w].event]) return verify_partial_waits(f, s, x);
   return {};
 }
 
