@@ -99,8 +99,8 @@ void print_plan() {
   add_move<program::combine>(moves, "combine");
   fmt::print("{}\n", moves.text());
 
-  fmt::print("taskflow: {} tasks, {} events, {} waits, {} accesses; proved safe in every interleaving: {}\n",
-             program::tasks, program::events, program::stages::size.waits, program::stages::size.accesses,
+  fmt::print("taskflow: {} tasks, {} events, {} signals, {} slot accesses; proved safe in every interleaving: {}\n",
+             program::tasks, program::events, program::stages::size.signal_uses, program::stages::size.access_uses,
              program::verified ? "yes" : "NO");
   fmt::print(
       "timeline of one die, synchronisation {}, GMM efficiency {:.3f} cold (serialized) and {:.3f} warm (both "
