@@ -11,7 +11,9 @@ namespace hp = hyperparallel;
 
 TEST(Cores, APinHoldsWhileItLivesAndIsGivenBack) {
   const std::vector<int> before = hp::allowed_cores();
-  if (before.empty()) GTEST_SKIP() << "this system does not tell its cores";
+#ifdef __linux__
+  ASSERT_FALSE(before.empty());
+#endif
   for (const int core : before) {
     const hp::scoped_pin pin(core);
     if (pin.pinned()) {

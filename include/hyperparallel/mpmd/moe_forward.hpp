@@ -193,18 +193,31 @@ struct moe_emitter {
     emit(put_pieces(block));
   }
 
+  /// Events, slots and tiles of one grouped matmul; those of blocks and experts are the first of their kind.
+  struct matmul_stage {
+    moe_operation operation;
+    int tiles;
+    int input_ready, done, weight_ready, weight_free;
+    int input, weight, result;
+  };
+  constexpr void grouped_matmul(int rank, int block, const matmul_stage& s) {
+    const int expert = block_at(p, block).expert;
+    begin(s.operation, resource::aic, rank, block * s.tiles, time(s.operation));
+    wait(tile(s.input_ready, block));
+    if (p.weights.windowed) wait(s.weight_ready + expert);
+    signal(tile(s.done, block));
+    if (p.weights.windowed) signal(s.weight_free + expert);
+    read(s.input + block);
+    read(weight_slot(s.weight, expert));
+    write(s.result + block, 0);
+    emit(s.tiles);
+  }
+
   constexpr void gate_up(int rank, int block) {
     const moe_rank_layout& a = at[rank];
-    const int tiles = gate_up_tiles(p), expert = block_at(p, block).expert;
-    begin(moe_operation::gate_up, resource::aic, rank, block * tiles, time(moe_operation::gate_up));
-    wait(tile(a.dispatched, block));
-    if (p.weights.windowed) wait(a.gate_up_ready + expert);
-    signal(tile(a.gate_up_done, block));
-    if (p.weights.windowed) signal(a.gate_up_free + expert);
-    read(a.received + block);
-    read(weight_slot(a.gate_up_weight, expert));
-    write(a.gate_up + block, 0);
-    emit(tiles);
+    grouped_matmul(rank, block,
+                   {moe_operation::gate_up, gate_up_tiles(p), a.dispatched, a.gate_up_done, a.gate_up_ready,
+                    a.gate_up_free, a.received, a.gate_up_weight, a.gate_up});
   }
 
   constexpr void swiglu(int rank, int block) {
@@ -220,16 +233,9 @@ struct moe_emitter {
 
   constexpr void down(int rank, int block) {
     const moe_rank_layout& a = at[rank];
-    const int tiles = down_tiles(p), expert = block_at(p, block).expert;
-    begin(moe_operation::down, resource::aic, rank, block * tiles, time(moe_operation::down));
-    wait(tile(a.act_done, block));
-    if (p.weights.windowed) wait(a.down_ready + expert);
-    signal(tile(a.down_done, block));
-    if (p.weights.windowed) signal(a.down_free + expert);
-    read(a.act + block);
-    read(weight_slot(a.down_weight, expert));
-    write(a.result + block, 0);
-    emit(tiles);
+    grouped_matmul(rank, block,
+                   {moe_operation::down, down_tiles(p), a.act_done, a.down_done, a.down_ready, a.down_free, a.act,
+                    a.down_weight, a.result});
   }
 
   constexpr void combine(int rank, int block) {

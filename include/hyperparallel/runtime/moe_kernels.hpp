@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include <hyperparallel/mpmd/moe_forward.hpp>
 #include <hyperparallel/runtime/arena.hpp>
