@@ -70,6 +70,31 @@ TEST(digits, each_digit_is_exactly_one_of_four) {
     }
 }
 
+TEST(digits, the_figures_are_what_the_digits_amount_to) {
+  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{3, {4, 2, 2}}})
+    for (const hp::layout_value& a : worlds::all_layouts(m, 2))
+      for (const hp::layout_value& b : worlds::all_layouts(m, 2)) {
+        const hp::digit_table t = hp::refine(a, b, worlds::divisible_shape(m, 2));
+        if (!t.refinable) continue;
+        bool moved = false, sliced = false;
+        hp::extent_t gathered = 1;
+        unsigned movers = 0;
+        for (int i = 0; i < t.count; ++i) {
+          const hp::digit& x = t.digit[i];
+          moved |= hp::is_moved(x);
+          sliced |= hp::is_sliced(x);
+          if (hp::is_gathered(x)) gathered *= x.size;
+          if (!hp::is_moved(x) || x.size != m.size[x.source_axis] || x.size != m.size[x.target_axis]) continue;
+          movers |= 1u << x.target_axis;
+          ASSERT_EQ(t.moved_from[x.target_axis], x.source_axis);
+        }
+        ASSERT_EQ(t.moved, moved);
+        ASSERT_EQ(t.sliced, sliced);
+        ASSERT_EQ(t.gathered, gathered);
+        ASSERT_EQ(t.movers, movers);
+      }
+}
+
 TEST(digits, a_padded_dim_that_does_not_divide_is_not_refinable) {
   hp::layout_value a = hp::replicated({1, {4}}, 1), b = a;
   hp::append_cut(a, {0, 0, 1, 4});

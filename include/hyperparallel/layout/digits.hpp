@@ -27,23 +27,94 @@ constexpr bool is_moved(const digit& d) { return d.source_axis >= 0 && d.target_
 constexpr bool is_gathered(const digit& d) { return d.source_axis >= 0 && d.target_axis < 0; }
 constexpr bool is_sliced(const digit& d) { return d.source_axis < 0 && d.target_axis >= 0; }
 
-struct digit_table {
+/// The cuts of a layout by dim: worked out once for all pairs that the layout is in.
+struct cuts_by_dim {
+  extent_t pieces[max_dims] = {};
+  int first[max_dims] = {};  ///< index of the dim's first cut, where it has one
+  unsigned axes = 0;         ///< bit a: axis a shards some dim
+};
+
+/// O(dims + cuts).
+constexpr cuts_by_dim index_cuts(const layout_value& l) {
+  cuts_by_dim c;
+  int i = 0;
+  for (int d = 0; d < l.rank; ++d) {
+    c.first[d] = i;
+    c.pieces[d] = 1;
+    for (; i < l.cut_count && l.cut[i].dim == d; ++i) {
+      c.pieces[d] *= l.cut[i].size;
+      c.axes |= 1u << l.cut[i].axis;
+    }
+  }
+  return c;
+}
+
+/// What the digits of a pair amount to.
+struct digit_figures {
   bool refinable = true;
   bool moved = false;     ///< some digit moves between axes
   bool sliced = false;    ///< some digit is local in the source and an axis in the target
   extent_t gathered = 1;  ///< product of the digits that are an axis in the source and local in the target
-  unsigned sources = 0;   ///< bit a: axis a shards the source
-  /// Axis u -> one more than the axis whose whole value a target coordinate u is in the source; 0 where there is none.
+  unsigned movers = 0;    ///< bit u: `moved_from[u]` is set
+  /// Axis u -> the axis whose whole value a target coordinate u is in the source.
   int moved_from[max_axes] = {};
+};
+
+/// The figures without the digits. Domain: same mesh and rank, both accept `s`. O(dims + cuts).
+/// Both sides cut a dim from its major end, so what they share is the lesser number of pieces, and the other side's
+/// rest is gathered or sliced whatever its cuts; only the shared part is walked. Written without calls and with few
+/// declarations, because this is the price of every plan.
+constexpr digit_figures compare_cuts(const layout_value& source, const cuts_by_dim& held, const layout_value& target,
+                                     const cuts_by_dim& wanted, const shape& s) {
+  digit_figures f;
+  for (int d = 0; d < s.rank; ++d) {
+    const extent_t from = held.pieces[d], to = wanted.pieces[d], shared = from < to ? from : to;
+    if (from > to)
+      f.gathered *= from / to;
+    else if (from < to)
+      f.sliced = true;
+    if (shared == 1) continue;
+    int i = held.first[d], j = wanted.first[d], source_left = 1, target_left = 1;
+    for (extent_t done = 1; done < shared;) {
+      const cut &x = source.cut[i], &y = target.cut[j];
+      if (source_left == 1) source_left = x.size;
+      if (target_left == 1) target_left = y.size;
+      const int size = source_left < target_left ? source_left : target_left;
+      if (source_left % size != 0 || target_left % size != 0) {
+        f.refinable = false;
+        return f;
+      }
+      done *= size;
+      source_left /= size;
+      target_left /= size;
+      if (x.axis != y.axis || extent_t{x.pre} * x.size * target_left != extent_t{y.pre} * y.size * source_left) {
+        f.moved = true;
+        if (size == source.mesh.size[x.axis] && size == source.mesh.size[y.axis]) {
+          f.moved_from[y.axis] = x.axis;
+          f.movers |= 1u << y.axis;
+        }
+      }
+      if (source_left == 1) ++i;
+      if (target_left == 1) ++j;
+    }
+  }
+  if ((source.padded | target.padded) != 0)
+    for (int d = 0; d < s.rank; ++d)
+      if (s.extent[d] % larger(held.pieces[d], wanted.pieces[d]) != 0) f.refinable = false;
+  return f;
+}
+
+struct digit_table : digit_figures {
   int count = 0;
   hyperparallel::digit digit[max_digits] = {};
 };
 
 /// The refinement of `source` and `target`. Domain: same mesh and rank, both accept `s`. O(cuts).
-/// `refinable` is false where cut points do not divide each other, or a padded dim does not divide.
-/// Each side gives its cuts of a dim away factor by factor, major to minor; written without calls, see `read_map`.
+/// `refinable` is false, and there are no digits, where cut points do not divide each other or a padded dim does not.
+/// Each side gives its cuts of a dim away factor by factor, major to minor.
 constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
-  digit_table t;
+  digit_table t{compare_cuts(source, index_cuts(source), target, index_cuts(target), s)};
+  if (!t.refinable) return t;
   int next_source = 0, next_target = 0;
   for (int d = 0; d < s.rank; ++d) {
     extent_t inner = s.extent[d];
@@ -56,7 +127,6 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
         if (next_source < source.cut_count && source.cut[next_source].dim == d) {
           const cut c = source.cut[next_source++];
           source_axis = c.axis;
-          t.sources |= 1u << c.axis;
           source_left = c.size;
           source_stride = source.mesh.size[c.axis] / c.pre;
         }
@@ -71,36 +141,15 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
           target_stride = target.mesh.size[c.axis] / c.pre;
         }
       }
-      int size = source_left;
-      if (source_axis < 0) {
-        if (target_axis < 0) break;
-        size = target_left;
-        t.sliced = true;
-        target_stride /= size;
-        target_left = 1;
-      } else if (target_axis < 0) {
-        t.gathered *= size;
-        source_stride /= size;
-        source_left = 1;
-      } else {
-        if (target_left < size) size = target_left;
-        if (source_left % size != 0 || target_left % size != 0) {
-          t.refinable = false;
-          return t;
-        }
+      if (source_axis < 0 && target_axis < 0) break;
+      const int size = source_axis < 0 || (target_axis >= 0 && target_left < source_left) ? target_left : source_left;
+      if (source_axis >= 0) {
         source_left /= size;
         source_stride /= size;
+      }
+      if (target_axis >= 0) {
         target_left /= size;
         target_stride /= size;
-        if (source_axis != target_axis || source_stride != target_stride) {
-          t.moved = true;
-          if (size == source.mesh.size[source_axis] && size == source.mesh.size[target_axis])
-            t.moved_from[target_axis] = source_axis + 1;
-        }
-      }
-      if (inner % size != 0) {
-        t.refinable = false;
-        return t;
       }
       inner /= size;
       t.digit[t.count++] = {d, size, inner, source_axis, source_stride, target_axis, target_stride};

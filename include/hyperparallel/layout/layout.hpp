@@ -12,12 +12,9 @@
 
 namespace hyperparallel {
 
-struct none_t {};
-/// The entry of a dim that nothing shards.
-inline constexpr none_t none{};
-
 /// One entry of a tensor map as a template argument: a name, `none`, `axes(…)` or `partial(…)`. Not a template, since
-/// deducing one per entry would cost more than reading it.
+/// deducing one per entry would cost more than reading it, and with few constructors, since every template that passes
+/// an entry on chooses among them.
 struct map_entry {
   static constexpr int capacity = 63;
   char text[capacity + 1] = {};           ///< names separated by commas
@@ -29,8 +26,11 @@ struct map_entry {
   constexpr map_entry(const char (&name)[N]) {
     for (int i = 0; i + 1 < N; ++i) text[i] = name[i];
   }
-  constexpr map_entry(none_t) {}
+  constexpr map_entry(const map_entry&) = default;
 };
+
+/// The entry of a dim that nothing shards.
+inline constexpr map_entry none{};
 
 /// Several axes on one dim, the first outermost. Domain: the names and commas fit `map_entry::capacity`.
 template <int... N>
@@ -57,9 +57,9 @@ consteval map_entry partial(const char (&name)[N], reduce_op op = reduce_op::sum
 template <class Mesh, extent_t Digits>
 struct placed_layout {
   using mesh = Mesh;
-  static constexpr shard_counts shards = count_shards(Mesh::value.shape, Digits);
-  static constexpr int rank = shards.rank;
   static constexpr layout_value value = layout_of_digits(Mesh::value.shape, Digits);
+  static constexpr int rank = value.rank;
+  static constexpr shard_counts shards = count_shards(value);
 };
 
 namespace rejected {
@@ -79,12 +79,18 @@ struct extent_is_not_divisible_by_its_shards;
 
 namespace detail {
 
-template <class... Entries>
-constexpr extent_t read_entries(const mesh_value& m, const Entries&... entries) {
-  const char* const text[] = {entries.text..., ""};
-  if (((entries.reduction == reduce_op::none) && ...)) return read_map(m, text, nullptr, sizeof...(Entries));
-  const reduce_op reductions[] = {entries.reduction..., reduce_op::none};
-  return read_map(m, text, reductions, sizeof...(Entries));
+/// What `Entry` says on `Mesh`: read once, however many layouts have it.
+template <class Mesh, map_entry Entry>
+inline constexpr entry_reading reading_of = read_entry(Mesh::value, Entry.text, Entry.reduction);
+
+/// The digits of a map, as `read_map` gives them.
+template <class... Readings>
+constexpr extent_t join_entries(const Readings&... entries) {
+  const int rank = (0 + ... + (entries.scale > 1 ? 1 : 0));
+  if (rank > max_dims) return -replicated_digits(0);
+  map_reading map{rank, rank + 1};
+  const extent_t digits = (append_entry(map, entries) && ...) ? digits_of_map(map) : 0;
+  return digits > 0 ? digits : -replicated_digits(rank);
 }
 
 /// What refused entries say, and the texts for the error line.
@@ -99,7 +105,6 @@ struct refused_map {
     return s;
   }
   static constexpr layout_status status = evaluate();
-  static constexpr int dims = (0 + ... + (Entries.reduction == reduce_op::none ? 1 : 0));
 };
 
 /// Traits of the name that a status points at, for `spelled`.
@@ -144,36 +149,25 @@ struct map_verdict<layout_code::too_many_dims, Mesh, Map> {
   using type = rejected::too_many_dims<map_entries<Map::count>>;
 };
 
-/// A refused map still names a layout, one that shards nothing, so that no error cascades.
+/// The error line of a refused map.
 template <class Mesh, map_entry... Entries>
 struct refused_layout {
   using map = refused_map<Mesh, Entries...>;
-  static_assert(insist<typename map_verdict<map::status.code, Mesh, map>::type>::met);
-  using type = placed_layout<Mesh, replicated_digits(map::dims > max_dims ? 0 : map::dims)>;
-};
-
-/// An accepted map is its canonical type at once; only a refused one instantiates anything for its own entries.
-template <extent_t Digits>
-struct layout_choice {
-  template <class Mesh, map_entry...>
-  using of = placed_layout<Mesh, Digits>;
-};
-template <>
-struct layout_choice<refused_digits> {
-  template <class Mesh, map_entry... Entries>
-  using of = typename refused_layout<Mesh, Entries...>::type;
+  static constexpr bool met = insist<typename map_verdict<map::status.code, Mesh, map>::type>::met;
 };
 
 }  // namespace detail
 
-/// The layout of a tensor on `Mesh`: one entry per dim.
+/// The layout of a tensor on `Mesh`: one entry per dim. The constraint is there for its second half: a disjunction is
+/// the one place where a template looks at a name only if it has to, and each look at the entries has its price.
 template <mesh_type Mesh, map_entry... Entries>
-using layout =
-    typename detail::layout_choice<detail::read_entries(Mesh::value, Entries...)>::template of<Mesh, Entries...>;
+  requires(detail::join_entries(detail::reading_of<Mesh, Entries>...) > 0 ||
+           detail::refused_layout<Mesh, Entries...>::met)
+using layout = placed_layout<Mesh, detail::join_entries(detail::reading_of<Mesh, Entries>...)>;
 
 /// Whether `layout<Mesh, Entries…>` would be accepted; silent when not.
 template <class Mesh, map_entry... Entries>
-concept valid_layout = mesh_type<Mesh> && detail::read_entries(Mesh::value, Entries...) != refused_digits;
+concept valid_layout = mesh_type<Mesh> && (detail::join_entries(detail::reading_of<Mesh, Entries>...) > 0);
 
 /// Any canonical layout type.
 template <class Layout>

@@ -7,7 +7,7 @@
 // from the right (innermost axis = 0, -1 = none) and is for input and output only.
 // Laws: numeric → value → numeric is the identity on canonical maps; a size-1 axis in a map changes nothing.
 
-#include <hyperparallel/layout/layout_value.hpp>
+#include <hyperparallel/layout/layout_number.hpp>
 
 namespace hyperparallel {
 
@@ -38,160 +38,138 @@ constexpr layout_value replicated(const mesh_shape& m, int rank) {
   return l;
 }
 
-/// A layout of whole axes as one integer, whose digits read: the rank plus one, then the axis numbers (from 1) of each
-/// dim, outermost first, with a 9 between dims; after a 0, pairs of a partial axis and its reduction. 419923 is rank 3,
-/// axis 1 on dim 0, nothing on dim 1, axes 2 and 3 on dim 2; 319031 is (axis 1, None) with axis 3 partial(sum).
-/// Law: equal integers are equal layouts. Longer than 18 digits is refused.
-inline constexpr int dim_separator = max_axes + 1;
-inline constexpr extent_t largest_digits = 999'999'999'999'999'999;
-inline constexpr extent_t refused_digits = -1;
+/// What one entry of a map adds to the layout. The entries of a program repeat, so the type form reads each once.
+struct entry_reading {
+  int scale = 1;            ///< ten to the number of digits; 1 where the entry is no dim
+  unsigned axes = 0;        ///< the set of its axes; with `refused_axis` the entry says nothing that can be
+  extent_t digits = 0;      ///< of a dim: those of its axes, outermost first, and a separator
+  unsigned reductions = 0;  ///< of a partial axis: the operation, in the three bits of its axis
+};
 
-/// The digits of a layout that shards nothing.
-constexpr extent_t replicated_digits(int rank) {
-  extent_t digits = rank + 1;
-  for (int d = 1; d < rank; ++d) digits = digits * 10 + dim_separator;
+inline constexpr unsigned refused_axis = 1u << max_axes;
+inline constexpr int reduction_bits = 3;
+static_assert(static_cast<int>(reduce_op::any) < 1 << reduction_bits && max_axes * reduction_bits <= 32);
+
+/// Reads an entry whose axes may not be in `used`. Fills `why`, where given, except its dim, when an axis is unknown,
+/// used, or in the entry twice. O(text · axes).
+constexpr entry_reading read_entry(const mesh_value& m, const char* text, reduce_op reduction, unsigned used = 0,
+                                   layout_status* why = nullptr) {
+  const int axes = m.shape.axis_count;
+  entry_reading r;
+  if (reduction != reduce_op::none) {
+    const int a = axis_index(m, text);
+    if (a < 0 || (used >> a & 1u) != 0) {
+      if (why != nullptr)
+        *why = a < 0 ? layout_status{layout_code::axis_is_not_in_the_mesh, 0, 0, 0, 0, 0}
+                     : layout_status{layout_code::axis_shards_and_is_partial, 0, 0, a, 0, 0};
+      r.axes = refused_axis;
+      return r;
+    }
+    r.axes = 1u << a;
+    if (m.shape.size[a] > 1) r.reductions = static_cast<unsigned>(reduction) << reduction_bits * a;
+    return r;
+  }
+  for (int slot = 0; *text != '\0'; ++slot) {
+    int a = 0;
+    for (; a < axes; ++a) {
+      const char* const name = m.label[a].text;
+      if (name[0] != *text) continue;
+      int n = 1;
+      while (name[n] != '\0' && name[n] == text[n]) ++n;
+      if (name[n] == '\0' && (text[n] == '\0' || text[n] == ',')) {
+        text += n;
+        break;
+      }
+    }
+    if (a < axes && ((used | r.axes) >> a & 1u) == 0) {
+      r.axes |= 1u << a;
+      if (m.shape.size[a] > 1) {
+        r.digits = r.digits * 10 + a + 1;
+        r.scale *= 10;
+      }
+    } else {
+      const char* const end = detail::name_end(text);
+      if (a < axes || !same_text("None", text, end)) {
+        if (why != nullptr)
+          *why = a < axes ? layout_status{layout_code::axis_is_used_twice, 0, slot, a, 0, 0}
+                          : layout_status{layout_code::axis_is_not_in_the_mesh, 0, slot, 0, 0, 0};
+        r.axes = refused_axis;
+        break;
+      }
+      text = end;
+    }
+    if (*text == ',') ++text;
+  }
+  r.digits = r.digits * 10 + dim_separator;
+  r.scale *= 10;
+  return r;
+}
+
+/// A map on its way to digits. Starts as `{rank, rank + 1}`.
+struct map_reading {
+  int rank;
+  extent_t digits;
+  unsigned axes = refused_axis;
+  unsigned reductions = 0;
+};
+
+/// Takes the next entry, unless it is refused or one of its axes has a role already.
+constexpr bool append_entry(map_reading& m, const entry_reading& e) {
+  if ((m.axes & e.axes) != 0) return false;
+  m.axes |= e.axes;
+  m.reductions |= e.reductions;
+  m.digits = m.digits * e.scale + e.digits;
+  return true;
+}
+
+/// The digits of a map that has all its entries; 0 where they are too many.
+constexpr extent_t digits_of_map(const map_reading& m) {
+  extent_t digits = m.rank > 0 ? m.digits / 10 : m.digits;  // the last separator has nothing to separate
+  if (m.reductions == 0) return digits;
+  digits *= 10;
+  for (int a = 0; a < max_axes; ++a) {
+    const unsigned reduction = m.reductions >> reduction_bits * a & ((1u << reduction_bits) - 1);
+    if (reduction == 0) continue;
+    if (digits > largest_digits / 100) return 0;
+    digits = (digits * 10 + a + 1) * 10 + reduction;
+  }
   return digits;
 }
 
 /// Reads text entries to digits. With `reductions`, an entry whose reduction is not `none` is no dim: its axis is
-/// partial. Returns `refused_digits` and fills `why`, where given, on an unknown axis, a second use of an axis, an axis
-/// that shards and is partial, more dims than `max_dims`, or too many digits; dim and slot point at the entry.
-/// Written without calls, because a call costs a constant evaluation as much as ten statements. O(total text · axes).
+/// partial. On an unknown axis, a second use of an axis, an axis that shards and is partial, more dims than `max_dims`,
+/// or too many digits fills `why`, where given, and returns the negative of the digits that shard nothing in as many
+/// dims; dim and slot point at the entry. O(total text · axes).
 constexpr extent_t read_map(const mesh_value& m, const char* const* entries, const reduce_op* reductions, int count,
                             layout_status* why = nullptr) {
-  const int axes = m.shape.axis_count;
-  extent_t digits = count + 1;
+  int rank = count;
   for (int e = 0; reductions != nullptr && e < count; ++e)
-    if (reductions[e] != reduce_op::none) --digits;
-  layout_code code = digits > max_dims + 1 ? layout_code::too_many_dims : layout_code::ok;
-  unsigned used = 0;
-  for (int e = 0, d = 0; e < count && code == layout_code::ok; ++e) {
-    if (reductions != nullptr && reductions[e] != reduce_op::none) continue;
-    if (d++ > 0) digits = digits * 10 + dim_separator;
-    const char* text = entries[e];
-    for (int slot = 0; *text != '\0'; ++slot) {
-      int a = 0;
-      for (; a < axes; ++a) {
-        const char* const name = m.label[a].text;
-        if (name[0] != *text) continue;
-        int n = 1;
-        while (name[n] != '\0' && name[n] == text[n]) ++n;
-        if (name[n] == '\0' && (text[n] == '\0' || text[n] == ',')) {
-          text += n;
-          break;
-        }
+    if (reductions[e] != reduce_op::none) --rank;
+  map_reading map{rank, rank + 1};
+  const bool too_many = rank > max_dims;
+  if (too_many) map.rank = 0;
+  for (int partial = 0; partial <= 1 && !too_many; ++partial)  // a partial axis that shards as well is to blame itself
+    for (int e = 0; e < count; ++e) {
+      const reduce_op reduction = reductions != nullptr ? reductions[e] : reduce_op::none;
+      if ((reduction != reduce_op::none) != (partial == 1)) continue;
+      if (append_entry(map, read_entry(m, entries[e], reduction))) continue;
+      if (why != nullptr) {
+        read_entry(m, entries[e], reduction, map.axes, why);
+        why->dim = e;
       }
-      if (a < axes && (used >> a & 1u) == 0) {
-        used |= 1u << a;
-        if (m.shape.size[a] > 1) digits = digits * 10 + a + 1;
-      } else {
-        const char* const end = detail::name_end(text);
-        if (a == axes && same_text("None", text, end)) {
-          text = end;
-        } else {
-          code = a == axes ? layout_code::axis_is_not_in_the_mesh : layout_code::axis_is_used_twice;
-          if (why != nullptr) *why = {code, e, slot, a == axes ? 0 : a, 0, 0};
-          return refused_digits;
-        }
-      }
-      if (*text == ',') ++text;
+      return -replicated_digits(map.rank);
     }
-  }
-  bool first = true;
-  for (int e = 0; reductions != nullptr && e < count && code == layout_code::ok; ++e) {
-    if (reductions[e] == reduce_op::none) continue;
-    const int a = axis_index(m, entries[e]);
-    if (a < 0 || (used >> a & 1u) != 0) {
-      code = a < 0 ? layout_code::axis_is_not_in_the_mesh : layout_code::axis_shards_and_is_partial;
-      if (why != nullptr) *why = {code, e, 0, a < 0 ? 0 : a, 0, 0};
-      return refused_digits;
-    }
-    used |= 1u << a;
-    if (m.shape.size[a] == 1) continue;
-    if (digits > largest_digits / 1000) code = layout_code::too_many_dims;
-    if (first) digits *= 10;
-    first = false;
-    digits = (digits * 10 + a + 1) * 10 + static_cast<int>(reductions[e]);
-  }
-  if (code == layout_code::ok) return digits;
-  if (why != nullptr) *why = {code, 0, 0, 0, count, max_dims};
-  return refused_digits;
-}
-
-/// The layout that digits describe. O(digits).
-constexpr layout_value layout_of_digits(const mesh_shape& m, extent_t digits) {
-  layout_value l;
-  l.mesh = m;
-  extent_t power = 1;
-  while (digits / power > 9) power *= 10;
-  l.rank = static_cast<int>(digits / power) - 1;
-  bool sharding = true;
-  for (int d = 0; power > 1;) {
-    digits %= power;
-    power /= 10;
-    const int digit = static_cast<int>(digits / power);
-    if (!sharding) {
-      digits %= power;
-      power /= 10;
-      l.partial[digit - 1] = static_cast<reduce_op>(digits / power);
-    } else if (digit == dim_separator) {
-      ++d;
-    } else if (digit == 0) {
-      sharding = false;
-    } else {
-      l.cut[l.cut_count++] = {d, digit - 1, 1, m.size[digit - 1]};
-    }
-  }
-  return l;
-}
-
-/// The shards that digits describe, without building the layout. O(digits).
-constexpr shard_counts count_shards(const mesh_shape& m, extent_t digits) {
-  shard_counts n;
-  extent_t pieces = 1, last_first[max_dims] = {};
-  int dims = 0;  // from the last dim backwards, as the digits come
-  for (; digits > 9; digits /= 10) {
-    const int digit = static_cast<int>(digits % 10);
-    if (digit == 0) {
-      pieces = 1;  // what came so far were partial axes
-    } else if (digit != dim_separator) {
-      pieces *= m.size[digit - 1];
-    } else {
-      last_first[dims++] = pieces;
-      pieces = 1;
-    }
-  }
-  n.rank = static_cast<int>(digits) - 1;
-  last_first[dims] = pieces;
-  for (int d = 0; d < n.rank; ++d) n.of[d] = last_first[n.rank - 1 - d];
-  return n;
-}
-
-/// Inverse of `layout_of_digits`. Domain: whole axes, at most 18 digits. O(dims + cuts + axes).
-constexpr extent_t digits_of_layout(const layout_value& l) {
-  extent_t digits = l.rank + 1;
-  for (int d = 0, i = 0; d < l.rank; ++d) {
-    if (d > 0) digits = digits * 10 + dim_separator;
-    for (; i < l.cut_count && l.cut[i].dim == d; ++i) digits = digits * 10 + l.cut[i].axis + 1;
-  }
-  bool first = true;
-  for (int a = 0; a < l.mesh.axis_count; ++a) {
-    if (l.partial[a] == reduce_op::none) continue;
-    if (first) digits *= 10;
-    first = false;
-    digits = (digits * 10 + a + 1) * 10 + static_cast<int>(l.partial[a]);
-  }
-  return digits;
+  const extent_t digits = too_many ? 0 : digits_of_map(map);
+  if (digits > 0) return digits;
+  if (why != nullptr) *why = {layout_code::too_many_dims, 0, 0, 0, count, max_dims};
+  return -replicated_digits(map.rank);
 }
 
 /// The layout that the text entries describe; fails as `read_map`, then with nothing sharded.
 constexpr layout_result layout_from_map(const mesh_value& m, const char* const* entries, int count) {
   layout_result r;
   const extent_t digits = read_map(m, entries, nullptr, count, &r.status);
-  if (digits != refused_digits)
-    r.layout = layout_of_digits(m.shape, digits);
-  else
-    r.layout = replicated(m.shape, count > max_dims ? 0 : count);
+  r.layout = layout_of_digits(m.shape, digits);
   return r;
 }
 

@@ -70,9 +70,9 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
   return b;
 }
 
-/// The maximum over positions in closed form. Domain: `t.refinable`, `target_elements` = |T|. O(1).
-constexpr extent_t closed_form_bound(const digit_table& t, extent_t target_elements) {
-  return t.moved ? target_elements : target_elements - target_elements / t.gathered;
+/// The maximum over positions in closed form. Domain: `f.refinable`, `target_elements` = |T|. O(1).
+constexpr extent_t closed_form_bound(const digit_figures& f, extent_t target_elements) {
+  return f.moved ? target_elements : target_elements - target_elements / f.gathered;
 }
 
 }  // namespace hyperparallel

@@ -77,68 +77,80 @@ constexpr bool gathers_what_it_slices(const digit_table& t) {
   return true;
 }
 
-constexpr plan_kind classify(const digit_table& t) {
-  const bool gathered = t.gathered > 1;
-  if (t.moved) return gathered || t.sliced ? plan_kind::exchange : plan_kind::collective_permute;
-  if (!gathered) return t.sliced ? plan_kind::local_slice : plan_kind::no_op;
-  if (!t.sliced) return plan_kind::all_gather;
-  return gathers_what_it_slices(t) ? plan_kind::all_to_all : plan_kind::exchange;
-}
-
 /// Spreads receivers over replicas. A receiver that takes digit (u → a), i.e. reads coordinate u of its own for axis a,
 /// leaves its coordinate a unread; following such moves from the source-free axis u to the end of the chain finds an
 /// unread coordinate, and using it for the free axis makes receiver → sender one-to-one along the chain. A receiver
-/// that holds the data has equal coordinates along the chain, so it still picks itself.
-constexpr void choose_replicas(int axes, const digit_table& t, redistribution_plan& p) {
-  for (int a = 0; a < axes; ++a) {
-    if ((t.sources >> a & 1u) != 0) continue;
+/// that holds the data has equal coordinates along the chain, so it still picks itself. `heads` are the axes that are
+/// moved and free.
+constexpr void choose_replicas(unsigned heads, const digit_figures& f, replica_choice& replicas) {
+  for (int a = 0; heads >> a != 0; ++a) {
+    if ((heads >> a & 1u) == 0) continue;
     int end = a;
-    for (int hop = 0; t.moved_from[end] > 0 && hop < max_axes; ++hop) end = t.moved_from[end] - 1;
-    p.replicas.axis[a] = end;
+    for (int hop = 0; (f.movers >> end & 1u) != 0 && hop < max_axes; ++hop) end = f.moved_from[end];
+    replicas.axis[a] = end;
   }
 }
 
 }  // namespace detail
 
-/// The planner with the two fits at hand: `held` and `wanted` are those of `source` and `target` to `s`.
-constexpr redistribution_plan plan_fitted(const layout_value& source, const layout_value& target, const shape& s,
-                                          const shape_result& held, const shape_result& wanted) {
+/// What a plan has to know about one side, worked out once for all plans that it is in.
+struct plan_side {
+  layout_status status{};  ///< why the layout refuses the shape
+  bool partial = false;
+  extent_t elements = 1;  ///< of the largest device
+  cuts_by_dim cuts{};
+};
+
+/// O(dims + cuts + axes).
+constexpr plan_side side_of(const layout_value& l, const shape& s) {
+  const shape_result local = local_shape(l, s);
+  plan_side side{local.status, is_partial(l), 1, index_cuts(l)};
+  if (side.status.code == layout_code::ok)
+    for (int d = 0; d < s.rank; ++d) side.elements *= local.shape.extent[d];
+  return side;
+}
+
+/// The planner with both sides at hand: `held` and `wanted` are those of `source` and `target` for `s`, `same_mesh`
+/// says whether their meshes are equal.
+constexpr redistribution_plan plan_sides(const layout_value& source, const plan_side& held, const layout_value& target,
+                                         const plan_side& wanted, const shape& s, bool same_mesh) {
   redistribution_plan p;
-  if (held.status.code != layout_code::ok || wanted.status.code != layout_code::ok) {
-    const bool at_source = held.status.code != layout_code::ok;
-    p.status.code = at_source ? plan_code::source_is_refused : plan_code::target_is_refused;
-    p.status.layout = at_source ? held.status : wanted.status;
+  if (held.status.code != layout_code::ok) {
+    p.status = {plan_code::source_is_refused, held.status};
     return p;
   }
-  const int axes = source.mesh.axis_count;
-  bool same_mesh = axes == target.mesh.axis_count, partial = false;
-  for (int a = 0; a < axes; ++a) {
-    if (source.mesh.size[a] != target.mesh.size[a]) same_mesh = false;
-    if (source.partial[a] != reduce_op::none || target.partial[a] != reduce_op::none) partial = true;
+  if (wanted.status.code != layout_code::ok) {
+    p.status = {plan_code::target_is_refused, wanted.status};
+    return p;
   }
-  if (!same_mesh || partial) {
+  if (!same_mesh || held.partial || wanted.partial) {
     p.status.code = same_mesh ? plan_code::partial_is_not_moved_here : plan_code::meshes_differ;
     return p;
   }
-
-  extent_t source_elements = 1, target_elements = 1;
-  for (int d = 0; d < s.rank; ++d) {
-    source_elements *= held.shape.extent[d];
-    target_elements *= wanted.shape.extent[d];
-  }
-  p.source_elements = source_elements;
-  p.target_elements = target_elements;
-  const digit_table t = refine(source, target, s);
-  p.refined = t.refinable && p.target_elements > 0;  // an empty tensor has no boxes, whatever its digits say
+  p.source_elements = held.elements;
+  p.target_elements = wanted.elements;
+  const digit_figures f = compare_cuts(source, held.cuts, target, wanted.cuts, s);
+  p.refined = f.refinable && wanted.elements > 0;  // an empty tensor has no boxes, whatever its digits say
   if (p.refined) {
-    p.kind = detail::classify(t);
-    p.lower_bound = closed_form_bound(t, p.target_elements);
-    if (t.moved) detail::choose_replicas(axes, t, p);
     // The boxes in closed form: the gathered digits enumerate them, all of one size. Where a digit moves, the busiest
     // receiver owns none of them; otherwise each receiver owns exactly one.
-    p.fan_in = t.gathered;
-    p.messages = t.moved ? p.fan_in : p.fan_in - 1;
-    p.received_maximum = p.messages * (p.target_elements / p.fan_in);
+    p.fan_in = f.gathered;
+    p.messages = f.moved ? f.gathered : f.gathered - 1;
+    p.received_maximum = p.messages * (wanted.elements / f.gathered);
+    p.lower_bound = closed_form_bound(f, wanted.elements);
+    if (f.moved) {
+      p.kind = f.gathered > 1 || f.sliced ? plan_kind::exchange : plan_kind::collective_permute;
+      const unsigned heads = f.movers & ~held.cuts.axes;
+      if (heads != 0) detail::choose_replicas(heads, f, p.replicas);
+    } else if (f.gathered == 1) {
+      p.kind = f.sliced ? plan_kind::local_slice : plan_kind::no_op;
+    } else if (!f.sliced) {
+      p.kind = plan_kind::all_gather;
+    } else {
+      const bool may_pair = held.cuts.axes == wanted.cuts.axes;  // the digits are looked at only where they might
+      p.kind = may_pair && detail::gathers_what_it_slices(refine(source, target, s)) ? plan_kind::all_to_all
+                                                                                     : plan_kind::exchange;
+    }
   } else {
     // Each receiver pulls the boxes that it does not hold, so what it receives is the bound.
     const received_bound b = enumerate_bound(source, target, s);
@@ -155,7 +167,7 @@ constexpr redistribution_plan plan_fitted(const layout_value& source, const layo
 /// Fails, naming the side, when a layout refuses the shape, is partial, or the meshes differ.
 constexpr redistribution_plan plan_redistribution(const layout_value& source, const layout_value& target,
                                                   const shape& s) {
-  return plan_fitted(source, target, s, local_shape(source, s), local_shape(target, s));
+  return plan_sides(source, side_of(source, s), target, side_of(target, s), s, source.mesh == target.mesh);
 }
 
 }  // namespace hyperparallel

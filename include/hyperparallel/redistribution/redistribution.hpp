@@ -47,6 +47,13 @@ struct fitted {
   static constexpr shape_result value = fit(Layout::shards, Tensor::shape);
 };
 
+/// `Layout` as the source or target of moves of `Tensor`: once for all of them.
+template <class Layout, class Tensor>
+inline constexpr plan_side side = side_of(Layout::value, Tensor::shape);
+
+template <class Mesh, class Other>
+inline constexpr bool same_mesh = Mesh::value.shape == Other::value.shape;
+
 /// Why `Layout` refuses `Tensor`, as a type. Instantiated only where it does.
 template <layout_code Code, class Layout, class Tensor>
 struct shape_verdict;
@@ -119,8 +126,9 @@ struct redistribution {
   using from = From;
   using to = To;
   using tensor = Tensor;
-  static constexpr redistribution_plan plan = plan_fitted(
-      From::value, To::value, Tensor::shape, detail::fitted<From, Tensor>::value, detail::fitted<To, Tensor>::value);
+  static constexpr redistribution_plan plan =
+      plan_sides(From::value, detail::side<From, Tensor>, To::value, detail::side<To, Tensor>, Tensor::shape,
+                 detail::same_mesh<typename From::mesh, typename To::mesh>);
   static_assert(insist<typename detail::plan_choice<plan.status.code>::template verdict<From, To, Tensor>>::met);
 
   static constexpr plan_kind kind = plan.kind;
@@ -141,7 +149,7 @@ template <class Layout, class Tensor>
 concept places = layout_type<Layout> && fit(Layout::shards, Tensor::shape).status.code == layout_code::ok;
 
 namespace detail {
-template <class Layout, class Tensor>
+template <layout_type Layout, class Tensor>
 struct placed_tensor {
   static_assert(insist<shape_verdict_of<Layout, Tensor>>::met);
   static constexpr shape local = fitted<Layout, Tensor>::value.shape;
@@ -149,7 +157,12 @@ struct placed_tensor {
 }  // namespace detail
 
 /// Shape of one device's part of `Tensor` under `Layout`; one error line where it does not divide.
-template <layout_type Layout, class Tensor>
+template <class Layout, class Tensor>
 inline constexpr shape local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
+/// The same from the digits alone, where they divide: no layout is built to place many tensors.
+template <class Mesh, extent_t Digits, class Tensor>
+  requires(divide_by_digits(Mesh::value.shape, Digits, Tensor::shape).rank >= 0)
+inline constexpr shape local_shape_of<placed_layout<Mesh, Digits>, Tensor> =
+    divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);
 
 }  // namespace hyperparallel
