@@ -15,6 +15,10 @@ static_assert(hp::local_shape_of<x, hp::tensor<hp::f32, 8, 16, 32>> == hp::shape
 static_assert(hp::placements_of(x::value).at[2] == hp::shard(/*dim=*/2, /*order=*/1));  // tp, inside cp
 static_assert(hp::numeric_of(x::value, 2) == hp::numeric_entry{2, {1, 0}});             // MindSpore's numbers
 
+// An extent that does not divide is refused, unless the dim is padded: cut into chunks of ceil(10 / 4).
+using uneven = hp::layout<mesh, hp::padded("tp"), "dp">;
+static_assert(hp::slice<uneven>(hp::shape{10, 4}, /*rank=*/3) == hp::box{{9, 10}, {0, 2}});
+
 // The same at run time, on values: a map from text, a status instead of an error line.
 constexpr const char* entries[] = {"dp", "ep"};
 static_assert(hp::layout_from_map(mesh::value, entries, 2).status.code == hp::layout_code::axis_is_not_in_the_mesh);

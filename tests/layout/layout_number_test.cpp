@@ -22,6 +22,25 @@ TEST(layout_number, digits_hold_every_layout_whole) {
         }
 }
 
+/// Every set of sharded dims may be padded, whatever is partial beside it; such layouts are not divided by digits.
+TEST(layout_number, digits_hold_padded_dims) {
+  long seen = 0;
+  for (const hp::mesh_shape& m : worlds::small_meshes())
+    for (int rank = 1; rank <= 3; ++rank)
+      for (const hp::layout_value& l : worlds::all_layouts(m, rank))
+        for (unsigned padded = 1; padded < 1u << rank; ++padded) {
+          hp::layout_value p = l;
+          p.padded = padded;
+          bool sharded = true;
+          for (int d = 0; d < rank; ++d) sharded = sharded && (!hp::is_padded(p, d) || hp::shards_of(p, d) > 1);
+          if (!sharded) continue;
+          ASSERT_TRUE(hp::layout_of_digits(m, hp::digits_of_layout(p)) == p);
+          ASSERT_EQ(hp::divide_by_digits(m, hp::digits_of_layout(p), hp::shape{8, 8, 8}).rank, -1);
+          ++seen;
+        }
+  EXPECT_GT(seen, 100);
+}
+
 TEST(layout_number, digits_divide_a_shape_as_the_layout_does) {
   long accepted = 0, refused = 0;
   for (const hp::mesh_shape& m : worlds::small_meshes())

@@ -26,6 +26,16 @@ static_assert(std::is_same_v<hp::layout<mesh, "dp", hp::partial("cp"), hp::parti
 // Different layouts, different types.
 static_assert(!std::is_same_v<x, hp::layout<mesh, "dp", hp::none, hp::axes("tp", "cp")>>);
 static_assert(!std::is_same_v<x, hp::layout<other_mesh, "dp", hp::none, hp::axes("cp", "tp")>>);
+
+// Padding is part of the type where something shards the dim, and nothing where nothing does.
+using uneven = hp::layout<mesh, hp::padded(hp::axes("dp", "tp")), "cp", hp::partial("one")>;
+static_assert(hp::is_padded(uneven::value, 0) && !hp::is_padded(uneven::value, 1) && uneven::value.cut_count == 3);
+static_assert(!std::is_same_v<uneven, hp::layout<mesh, hp::axes("dp", "tp"), "cp">>);
+static_assert(std::is_same_v<uneven, hp::layout<mesh, "~dp,tp", "cp">>);
+static_assert(
+    std::is_same_v<hp::layout<mesh, hp::padded(hp::none), hp::padded("one")>, hp::layout<mesh, hp::none, hp::none>>);
+static_assert(hp::layout<mesh, "dp", hp::padded("tp"), hp::partial("cp")>::value.padded == 0b10u);
+static_assert(!hp::valid_layout<mesh, hp::padded("xp")> && !hp::valid_layout<mesh, hp::padded("tp"), "tp">);
 static_assert(!std::is_same_v<hp::layout<mesh, "dp">, hp::layout<mesh, "dp", hp::none>>);
 static_assert(!std::is_same_v<hp::layout<mesh, "dp", hp::partial("tp")>,
                               hp::layout<mesh, "dp", hp::partial("tp", hp::reduce_op::max)>>);

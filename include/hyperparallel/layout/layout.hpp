@@ -12,9 +12,9 @@
 
 namespace hyperparallel {
 
-/// One entry of a tensor map as a template argument: a name, `none`, `axes(…)` or `partial(…)`. Not a template, since
-/// deducing one per entry would cost more than reading it, and with few constructors, since every template that passes
-/// an entry on chooses among them.
+/// One entry of a tensor map as a template argument: a name, `none`, `axes(…)`, `padded(…)` or `partial(…)`. Not a
+/// template, since deducing one per entry would cost more than reading it, and with few constructors, since every
+/// template that passes an entry on chooses among them.
 struct map_entry {
   static constexpr int capacity = 63;
   char text[capacity + 1] = {};           ///< names separated by commas
@@ -51,6 +51,15 @@ consteval map_entry partial(const char (&name)[N], reduce_op op = reduce_op::sum
   map_entry entry(name);
   entry.reduction = op;
   return entry;
+}
+
+/// The dim need not divide: it is cut into flat chunks of ceil(extent / shards), the last ones shorter or empty.
+/// Domain: one character less than `map_entry::capacity`.
+consteval map_entry padded(const map_entry& entry) {
+  map_entry marked;
+  marked.text[0] = padding_mark;
+  for (int i = 0; entry.text[i] != '\0'; ++i) marked.text[i + 1] = entry.text[i];
+  return marked;
 }
 
 /// The canonical layout type. Users meet it in symbols and errors and spell it `layout<…>`.
@@ -112,6 +121,7 @@ template <class Map>
 struct blamed_name {
   static constexpr const char* find() {
     const char* begin = Map::text[Map::status.dim];
+    if (*begin == padding_mark) ++begin;
     for (int s = 0; s < Map::status.slot; ++s) begin = name_end(begin) + 1;
     return begin;
   }

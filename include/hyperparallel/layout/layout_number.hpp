@@ -3,8 +3,9 @@
 // A layout of whole axes as one integer: what the type form carries.
 //
 // The digits read: the rank plus one, then the axis numbers (from 1) of each dim, outermost first, with a 9 between
-// dims; after a 0, pairs of a partial axis and its reduction, axes ascending. 419923 is rank 3, axis 1 on dim 0,
-// nothing on dim 1, axes 2 and 3 on dim 2; 319031 is (axis 1, None) with axis 3 partial(sum). At most 18 digits; a
+// dims, and a 0 behind the axes of a padded dim; after a 0, pairs of a partial axis and its reduction, axes ascending.
+// 419923 is rank 3, axis 1 on dim 0, nothing on dim 1, axes 2 and 3 on dim 2; 319031 is (axis 1, None) with axis 3
+// partial(sum); 31092 is (axis 1, axis 2) with dim 0 padded. No pair begins with 0 or 9. At most 18 digits; a
 // layout that needs more has none. Negative digits stand for a refused map: they shard nothing, in as many dims as it
 // has, so that no error cascades.
 // Laws: equal layouts have equal digits, and equal digits are equal layouts.
@@ -43,7 +44,9 @@ constexpr layout_value layout_of_digits(const mesh_shape& m, extent_t digits) {
     } else if (digit == dim_separator) {
       ++d;
     } else if (digit == 0) {
-      sharding = false;
+      const int next = power > 1 ? static_cast<int>(digits % power / (power / 10)) : dim_separator;
+      sharding = next == dim_separator || next == 0;
+      if (sharding) l.padded |= 1u << d;
     } else {
       l.cut[l.cut_count++] = {d, digit - 1, 1, m.size[digit - 1]};
     }
@@ -57,6 +60,7 @@ constexpr extent_t digits_of_layout(const layout_value& l) {
   for (int d = 0, i = 0; d < l.rank; ++d) {
     if (d > 0) digits = digits * 10 + dim_separator;
     for (; i < l.cut_count && l.cut[i].dim == d; ++i) digits = digits * 10 + l.cut[i].axis + 1;
+    if (is_padded(l, d)) digits *= 10;
   }
   bool first = true;
   for (int a = 0; a < l.mesh.axis_count; ++a) {
@@ -69,8 +73,8 @@ constexpr extent_t digits_of_layout(const layout_value& l) {
 }
 
 /// The part of `s` that each device holds under the layout of `digits`, as `local_shape` would say, without building
-/// the layout; its rank is -1 where the layout is partial or does not accept `s`. Domain: the volume of `s` fits 64
-/// bits. O(digits).
+/// the layout; its rank is -1 where the layout is partial, padded, or does not accept `s`. Domain: the volume of `s`
+/// fits 64 bits. O(digits).
 constexpr shape divide_by_digits(const mesh_shape& m, extent_t digits, const shape& s) {
   shape r = s;
   int d = s.rank - 1;  // from the last dim backwards, as the digits come
@@ -80,7 +84,8 @@ constexpr shape divide_by_digits(const mesh_shape& m, extent_t digits, const sha
       --d;
       continue;
     }
-    const int pieces = digit > 0 ? m.size[digit - 1] : 0;  // 0: not an axis, the digits so far were partial axes
+    const int pieces =
+        digit > 0 ? m.size[digit - 1] : 0;  // 0: not an axis, the digits so far were partial axes or mark a padded dim
     if (pieces == 0 || r.extent[d] % pieces != 0) break;
     r.extent[d] /= pieces;
   }

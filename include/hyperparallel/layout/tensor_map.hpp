@@ -46,6 +46,9 @@ struct entry_reading {
   unsigned reductions = 0;  ///< of a partial axis: the operation, in the three bits of its axis
 };
 
+/// In front of the names of an entry: the dim is cut into flat ceil chunks and need not divide.
+inline constexpr char padding_mark = '~';
+
 inline constexpr unsigned refused_axis = 1u << max_axes;
 inline constexpr int reduction_bits = 3;
 static_assert(static_cast<int>(reduce_op::any) < 1 << reduction_bits && max_axes * reduction_bits <= 32);
@@ -69,6 +72,8 @@ constexpr entry_reading read_entry(const mesh_value& m, const char* text, reduce
     if (m.shape.size[a] > 1) r.reductions = static_cast<unsigned>(reduction) << reduction_bits * a;
     return r;
   }
+  const bool padded = *text == padding_mark;
+  if (padded) ++text;
   for (int slot = 0; *text != '\0'; ++slot) {
     int a = 0;
     for (; a < axes; ++a) {
@@ -99,6 +104,10 @@ constexpr entry_reading read_entry(const mesh_value& m, const char* text, reduce
       text = end;
     }
     if (*text == ',') ++text;
+  }
+  if (padded && r.digits > 0) {
+    r.digits *= 10;
+    r.scale *= 10;
   }
   r.digits = r.digits * 10 + dim_separator;
   r.scale *= 10;
