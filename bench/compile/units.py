@@ -138,116 +138,203 @@ constexpr factor_rule multiply = rule_from("multiply", "bsf,bsf->bsf", {}).rule;
 constexpr factor_rule contract = rule_from("contract", "bsf,fh->bsh", contraction).rule;
 constexpr factor_rule add = ops::add<3>::rule;
 
-struct placed {
-  layout_value layout;
-  hyperparallel::shape shape;
+/// A graph under construction: tensors by number, one operator a call.
+template <int Tensors>
+struct graph {
+  placed_value tensor[Tensors] = {};
+  int tensors = 0, refused = 0;
+  derivation_status status{};
+
+  constexpr int apply(const factor_rule& rule, int a) {
+    const placed_value* const operand[1] = {&tensor[a]};
+    if (!derive_into(rule, operand, 1, tensor[tensors], status)) ++refused;
+    return tensors++;
+  }
+  constexpr int apply(const factor_rule& rule, int a, int b) {
+    const placed_value* const operand[2] = {&tensor[a], &tensor[b]};
+    if (!derive_into(rule, operand, 2, tensor[tensors], status)) ++refused;
+    return tensors++;
+  }
+  constexpr int input(const placed_value& t) {
+    tensor[tensors] = t;
+    return tensors++;
+  }
+  constexpr int reduced(int a) {
+    tensor[tensors] = tensor[a];
+    for (int x = 0; x < tensor[a].layout.mesh.axis_count; ++x) tensor[tensors].layout.partial[x] = reduce_op::none;
+    return tensors++;
+  }
 };
 
-struct derivation {
-  int derived = 0, refused = 0;
-
-  constexpr placed apply(const factor_rule& rule, const placed& a) {
-    const layout_value* const layouts[1] = {&a.layout};
-    const shape shapes[1] = {a.shape};
-    return join(propagate(rule, layouts, 1), result_shape(rule, shapes, 1));
-  }
-  constexpr placed apply(const factor_rule& rule, const placed& a, const placed& b) {
-    const layout_value* const layouts[2] = {&a.layout, &b.layout};
-    const shape shapes[2] = {a.shape, b.shape};
-    return join(propagate(rule, layouts, 2), result_shape(rule, shapes, 2));
-  }
-  constexpr placed join(const propagation_result& p, const result_shape_result& s) {
-    ++derived;
-    if (p.status.code != propagation_code::ok || s.status.code != extents_code::ok ||
-        check_shape(p.layout, s.shape).code != layout_code::ok)
-      ++refused;
-    return {p.layout, s.shape};
-  }
+struct outcome {
+  int tensors, refused;
 };
 
-constexpr placed reduced(placed p) {
-  for (int a = 0; a < p.layout.mesh.axis_count; ++a) p.layout.partial[a] = reduce_op::none;
-  return p;
-}
-
-constexpr derivation run(int layers) {
-  derivation d;
-  placed x{layout<mesh, "dp", none, none>::value, shape{8, 4096, 7168}};
-  const placed wa{layout<mesh, none, "tp", none>::value, shape{7168, 64, 128}};
-  const placed wo{layout<mesh, "tp", none, none>::value, shape{64, 128, 7168}};
-  const placed w1{layout<mesh, none, "tp">::value, shape{7168, 2048}};
-  const placed w2{layout<mesh, "tp", none>::value, shape{2048, 7168}};
-  for (int l = 0; l < layers; ++l) {
-    const placed n = d.apply(normalize, x);
-    const placed q = d.apply(project, n, wa), k = d.apply(project, n, wa), v = d.apply(project, n, wa);
-    const placed p = d.apply(softmax, d.apply(scores, q, k));
-    const placed o = d.apply(join_heads, d.apply(context, p, v), wo);
-    const placed y = d.apply(add, x, reduced(o));
-    const placed m = d.apply(normalize, y);
-    const placed g = d.apply(expand, m, w1), u = d.apply(expand, m, w1);
-    x = d.apply(add, y, reduced(d.apply(contract, d.apply(multiply, g, u), w2)));
+template <int Layers>
+constexpr outcome build() {
+  graph<17 * Layers + 5> g;
+  int x = g.input({layout<mesh, "dp", none, none>::value, shape{8, 4096, 7168}});
+  const int wa = g.input({layout<mesh, none, "tp", none>::value, shape{7168, 64, 128}});
+  const int wo = g.input({layout<mesh, "tp", none, none>::value, shape{64, 128, 7168}});
+  const int w1 = g.input({layout<mesh, none, "tp">::value, shape{7168, 2048}});
+  const int w2 = g.input({layout<mesh, "tp", none>::value, shape{2048, 7168}});
+  for (int l = 0; l < Layers; ++l) {
+    const int n = g.apply(normalize, x);
+    const int q = g.apply(project, n, wa), k = g.apply(project, n, wa), v = g.apply(project, n, wa);
+    const int p = g.apply(softmax, g.apply(scores, q, k));
+    const int o = g.apply(join_heads, g.apply(context, p, v), wo);
+    const int y = g.apply(add, x, g.reduced(o));
+    const int m = g.apply(normalize, y);
+    const int e = g.apply(expand, m, w1), u = g.apply(expand, m, w1);
+    x = g.apply(add, y, g.reduced(g.apply(contract, g.apply(multiply, e, u), w2)));
   }
-  return d;
+  return {g.tensors, g.refused};
 }
-""" + f"constexpr derivation result = run({layers});\nstatic_assert(result.derived == {15 * layers} && result.refused == 0);\n"
+""" + f"constexpr outcome built = build<{layers}>();\nstatic_assert(built.tensors == {17 * layers + 5} && built.refused == 0);\n"
+
+
+def operators_as_types(layers):
+    """The same transformer as a pure type-list metaprogram: layouts, shapes and rules are MP11 lists, for the record."""
+    text = "#include <boost/mp11.hpp>\nusing namespace boost::mp11;\n"
+    text += """
+template <int N> using number = mp_int<N>;
+template <class Name, class Size> struct axis {};
+using dp = axis<number<0>, number<4>>;
+using tp = axis<number<1>, number<4>>;
+using none = mp_list<>;
+
+template <class Dims, class Extents, class Partial = mp_list<>> struct tensor;      // axes of each dim, extents
+template <class Result, class... Operands> struct rule;                             // factors of each dim
+
+template <class Axis> struct size_of;
+template <class Name, class Size> struct size_of<axis<Name, Size>> { using type = Size; };
+template <class Total, class Axis> using times = number<Total::value * size_of<Axis>::type::value>;
+template <class Axes> using shards = mp_fold<Axes, number<1>, times>;
+
+template <class Factors, class Tensor> struct entries;
+template <class Factors, class Dims, class Extents, class Partial>
+struct entries<Factors, tensor<Dims, Extents, Partial>> { using type = mp_transform<mp_list, Factors, Dims, Extents>; };
+
+template <class Map, class Entry>
+struct merge {  // law (1): a factor met before is sharded alike and has one extent
+  using known = mp_map_find<Map, mp_first<Entry>>;
+  static_assert(std::is_same_v<known, void> || std::is_same_v<known, Entry>);
+  using type = mp_map_insert<Map, Entry>;
+};
+template <class Map, class Entry> using merged = typename merge<Map, Entry>::type;
+template <class Entry> using divides = mp_bool<mp_third<Entry>::value % shards<mp_second<Entry>>::value == 0>;
+
+template <class Map> struct second_of { template <class F> using fn = mp_second<mp_map_find<Map, F>>; };
+template <class Map> struct third_of { template <class F> using fn = mp_third<mp_map_find<Map, F>>; };
+template <class Result> struct is_reduced { template <class Entry> using fn = mp_not<mp_contains<Result, mp_first<Entry>>>; };
+
+template <class Rule, class... Tensors> struct derive;
+template <class Result, class... Operands, class... Tensors>
+struct derive<rule<Result, Operands...>, Tensors...> {
+  using map = mp_fold<mp_append<typename entries<Operands, Tensors>::type...>, mp_list<>, merged>;
+  using axes = mp_flatten<mp_transform<mp_second, map>>;
+  static_assert(mp_is_set<axes>::value && mp_all_of<map, divides>::value);
+  using reduced = mp_flatten<mp_transform<mp_second, mp_copy_if_q<map, is_reduced<Result>>>>;
+  using type = tensor<mp_transform_q<second_of<map>, Result>, mp_transform_q<third_of<map>, Result>, reduced>;
+};
+template <class Rule, class... Tensors> using apply = typename derive<Rule, Tensors...>::type;
+template <class Tensor> struct reduce_now;
+template <class Dims, class Extents, class Partial>
+struct reduce_now<tensor<Dims, Extents, Partial>> { using type = tensor<Dims, Extents>; };
+template <class Tensor> using reduced = typename reduce_now<Tensor>::type;
+
+"""
+    letters = {c: n for n, c in enumerate("bshadkf")}
+
+    def factors(dims):
+        return "mp_list<" + ", ".join(f"number<{letters[c]}>" for c in dims) + ">"
+
+    rules = {"normalize": "bsh->bsh", "project": "bsh,had->bsad", "scores": "bsad,bkad->bask", "softmax": "bask->bask",
+             "context": "bask,bkad->bsad", "join_heads": "bsad,adh->bsh", "expand": "bsh,hf->bsf",
+             "multiply": "bsf,bsf->bsf", "contract": "bsf,fh->bsh", "add": "bsh,bsh->bsh"}
+    for name, einsum in rules.items():
+        operands, result = einsum.split("->")
+        text += f"using {name} = rule<{factors(result)}, {', '.join(factors(o) for o in operands.split(','))}>;\n"
+
+    def tensor(dims, extents):
+        return f"tensor<mp_list<{', '.join(dims)}>, mp_list<{', '.join(f'number<{n}>' for n in extents)}>>"
+
+    cut_dp, cut_tp = "mp_list<dp>", "mp_list<tp>"
+    for layer in range(layers):  # a sequence length of its own keeps the compiler from memoising whole layers
+        n = f"_{layer}"
+        s = 4096 + 4 * layer
+        steps = [("x", tensor([cut_dp, "none", "none"], [8, s, 7168])),
+                 ("wa", tensor(["none", cut_tp, "none"], [7168, 64, 128])),
+                 ("wo", tensor([cut_tp, "none", "none"], [64, 128, 7168])),
+                 ("w1", tensor(["none", cut_tp], [7168, 2048])),
+                 ("w2", tensor([cut_tp, "none"], [2048, 7168])),
+                 ("n", "apply<normalize, x>"), ("q", "apply<project, n, wa>"), ("k", "apply<project, n, wa>"),
+                 ("v", "apply<project, n, wa>"), ("p", "apply<scores, q, apply_k>"), ("t", "apply<softmax, p>"),
+                 ("c", "apply<context, t, apply_k>"), ("o", "apply<join_heads, c, wo>"), ("y", "apply<add, x, reduced<o>>"),
+                 ("m", "apply<normalize, y>"), ("e", "apply<expand, m, w1>"), ("u", "apply<expand, m, w1>"),
+                 ("g", "apply<multiply, e, u>"), ("d", "apply<contract, g, w2>"), ("z", "apply<add, y, reduced<d>>")]
+        names = sorted((name for name, _ in steps), key=len, reverse=True)
+        text += f"using key{n} = {tensor([cut_dp, 'none', cut_tp, 'none'], [8, s, 64, 128])};\n"
+        for name, body in steps:
+            body = body.replace("apply_k", f"key{n}")
+            if body.startswith(("apply", "reduced")):
+                body = re.sub(r"\b(" + "|".join(names) + r")\b(?=[,>])", lambda m: m[1] + n, body)
+            text += f"using {name}{n} = {body};\n"
+        text += f"static_assert(std::is_same_v<z{n}, x{n}>);\n"
+    return text
 
 
 TILES = """
-/// dispatch -> 4 x GMM1 -> 2 x SwiGLU -> 2 x GMM2 -> combine for each tile: 10 tasks, 14 edges, ragged durations.
-struct moe_tiles {
-  int tiles;
-
+/// dispatch -> 4 x GMM1 -> 2 x SwiGLU -> 2 x GMM2 -> combine: 10 tasks, 14 edges.
+struct moe_tile {
   template <class Flow>
   constexpr void operator()(Flow& f) const {
     using hp::resource;
-    hp::add_event(f, 0, 5 * tiles);
+    hp::add_event(f, 0, 5);  // arrived, two halves of gate and up, act, down
     hp::task_draft dispatch, gate_up, swiglu, down, combine;
     dispatch.task.kind = combine.task.kind = resource::link;
     gate_up.task.kind = down.task.kind = resource::aic;
     swiglu.task.kind = resource::aiv;
+    dispatch.task.duration = combine.task.duration = 5000;
+    gate_up.task.duration = 300000;
+    swiglu.task.duration = 100000;
+    down.task.duration = 250000;
     gate_up.task.operation = 1;
     swiglu.task.operation = 2;
     down.task.operation = 3;
     combine.task.operation = 4;
     gate_up.waits = swiglu.waits = down.waits = combine.waits = 1;
     dispatch.signals = gate_up.signals = swiglu.signals = down.signals = 1;
-ACCESSES    for (int i = 0; i < tiles; ++i) {
-      const int first = 5 * i;  // events: arrived, two halves of gate and up, act, down
-      const std::int64_t ragged = i * 7919 % 13 * 1000;
-      dispatch.task.duration = combine.task.duration = 5000 + ragged;
-      dispatch.task.item = combine.task.item = i;
-      dispatch.signal[0] = first;
-      DISPATCH
-      hp::append(f, dispatch);
-
-      gate_up.task.duration = 300000 + ragged;
-      gate_up.wait[0].event = first;
-      swiglu.task.duration = 100000 + ragged;
-      swiglu.signal[0] = first + 3;
-      for (int half = 0; half < 2; ++half) {
-        gate_up.task.item = 4 * i + 2 * half;
-        gate_up.signal[0] = first + 1 + half;
-        GATE_UP
-        hp::append(f, gate_up, 2);
-      }
-      for (int half = 0; half < 2; ++half) {
-        swiglu.task.item = 2 * i + half;
-        swiglu.wait[0].event = first + 1 + half;
-        SWIGLU
-        hp::append(f, swiglu);
-      }
-
-      down.task.duration = 250000 + ragged;
-      down.task.item = 2 * i;
-      down.wait[0].event = first + 3;
-      down.signal[0] = first + 4;
-      DOWN
-      hp::append(f, down, 2);
-
-      combine.wait[0].event = first + 4;
-      COMBINE
-      hp::append(f, combine);
+    gate_up.wait[0].event = 0;
+    swiglu.signal[0] = down.wait[0].event = 3;
+    down.signal[0] = combine.wait[0].event = 4;
+    ACCESSES
+    hp::append(f, dispatch);
+    for (int half = 0; half < 2; ++half) {
+      gate_up.task.item = 2 * half;
+      gate_up.signal[0] = 1 + half;
+      GATE_UP
+      hp::append(f, gate_up, 2);
     }
+    for (int half = 0; half < 2; ++half) {
+      swiglu.task.item = half;
+      swiglu.wait[0].event = 1 + half;
+      SWIGLU
+      hp::append(f, swiglu);
+    }
+    hp::append(f, down, 2);
+    hp::append(f, combine);
+  }
+};
+inline constexpr auto tile = hp::build_pattern<hp::measure(moe_tile{})>(moe_tile{});
+
+/// Tiles of ragged duration.
+struct moe_tiles {
+  int tiles;
+
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    for (int i = 0; i < tiles; ++i) hp::stamp(f, tile, i, i * 7919 % 13 * 1000);
   }
 };
 
@@ -256,30 +343,25 @@ constexpr int queues = hp::queue_count(machine);
 """
 
 # What the tile graph adds where its tasks also name the slots that they use: six slots and 13 stored accesses a tile.
-DRAFTED_ACCESSES = """    const auto read = hp::access_mode::read, write = hp::access_mode::write;
-    hp::add_slot(f, 0, 0, 0, 8192, 6 * tiles, 8192);
+SLOTS = {
+    "ACCESSES": """const auto read = hp::access_mode::read, write = hp::access_mode::write;
+    hp::add_slot(f, 0, 0, 0, 8192, 6, 8192);
     dispatch.accesses = 1;
     gate_up.accesses = swiglu.accesses = down.accesses = combine.accesses = 2;
     dispatch.access[0] = {0, 0, 4, write};
     gate_up.access[0] = {0, 0, 4, read};
-    gate_up.access[1] = {0, 0, 1, write, 1};
-    swiglu.access[0] = {0, 0, 2, read};
-    down.access[0] = {0, 0, 2, read};
-    down.access[1] = {0, 0, 1, write, 1};
-    combine.access[0] = {0, 0, 2, read};
-    combine.access[1] = {0, 0, 2, write};
-"""
-SLOTS = {
-    "DISPATCH": "dispatch.access[0].slot = 6 * i;",
-    "GATE_UP": "gate_up.access[0].slot = 6 * i;\n        gate_up.access[1].slot = 6 * i + 1 + half;",
-    "SWIGLU": "swiglu.access[0].slot = 6 * i + 1 + half;\n        swiglu.access[1] = {6 * i + 3, half, half + 1, write};",
-    "DOWN": "down.access[0].slot = 6 * i + 3;\n      down.access[1].slot = 6 * i + 4;",
-    "COMBINE": "combine.access[0].slot = 6 * i + 4;\n      combine.access[1].slot = 6 * i + 5;",
+    down.access[0] = {3, 0, 2, read};
+    down.access[1] = {4, 0, 1, write, 1};
+    combine.access[0] = {4, 0, 2, read};
+    combine.access[1] = {5, 0, 2, write};""",
+    "GATE_UP": "gate_up.access[1] = {1 + half, 0, 1, write, 1};",
+    "SWIGLU": """swiglu.access[0] = {1 + half, 0, 2, read};
+      swiglu.access[1] = {3, half, half + 1, write};""",
 }
 
 
 def tile_graph(with_accesses):
-    text = TILES.replace("ACCESSES", DRAFTED_ACCESSES if with_accesses else "")
+    text = TILES
     for place, statements in SLOTS.items():
         text = re.sub(rf"^ +{place}\n", lambda m: m[0].replace(place, statements) if with_accesses else "", text, flags=re.M)
     return text
@@ -287,7 +369,7 @@ def tile_graph(with_accesses):
 
 def planned_tasks(tasks, with_accesses):
     tiles = max(1, tasks // 10)
-    text = include("taskflow/builder.hpp") + include("taskflow/list_schedule.hpp") + include("taskflow/verify.hpp")
+    text = include("taskflow/pattern.hpp") + include("taskflow/list_schedule.hpp") + include("taskflow/verify.hpp")
     text += NAMESPACE + tile_graph(with_accesses)
     text += f"constexpr moe_tiles build{{{tiles}}};\nconstexpr hp::taskflow_size size = hp::measure(build);\n"
     text += "inline constexpr auto flow = hp::build_fixed<size>(build);\ninline constexpr auto schedule = hp::schedule_fixed<queues>(flow, machine);\n"
@@ -331,6 +413,7 @@ FAMILIES = {
     "plans_on_six_axes": plans_on_six_axes,
     "interval_certificates": interval_certificates,
     "operators": operators,
+    "operators_as_types": operators_as_types,
     "scheduled_tasks": scheduled_tasks,
     "accessed_tasks": accessed_tasks,
     "verified_tasks": verified_tasks,

@@ -8,7 +8,7 @@ namespace hp = hyperparallel;
 
 struct softmax {  // over the last dim: every device needs whole rows
   static constexpr hp::factor_rule rule =
-      hp::rule_from("softmax", "tE->tE", {.reduction = hp::reduce_op::none, .flops_per_point = 5}).rule;
+      hp::rule_from("softmax", "tE->tE", {hp::reduce_op::none, hp::refuse_partials(), 5}).rule;
 };
 static_assert(hp::operator_type<softmax> && hp::check_rule(softmax::rule).code == hp::rule_code::ok);
 

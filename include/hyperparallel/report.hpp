@@ -6,6 +6,7 @@
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_mesh.hpp>
 #include <hyperparallel/report/format_model.hpp>
+#include <hyperparallel/report/format_operators.hpp>
 #include <hyperparallel/report/format_plan.hpp>
 #include <hyperparallel/report/format_shape.hpp>
 #include <hyperparallel/report/format_taskflow.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/shape_factors.hpp>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +25,8 @@ static_assert(std::is_same_v<h, on<"dp", "tp">>);
 static_assert(std::is_same_v<y, on<"dp", none, hp::partial("tp")>>);
 static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, y, on<none, "ep">>, on<"dp", "ep", hp::partial("tp")>>);
 static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, y, y>, y>);
+static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, x, y>, y>);               // x is filled
+static_assert(std::is_same_v<hp::result_layout<hp::ops::add<2>, on<none, "tp">, h>, h>);  // and sliced
 static_assert(std::is_same_v<hp::result_layout<hp::ops::router, on<hp::axes("dp", "ep"), none>, on<none, "tp">>,
                              on<hp::axes("dp", "ep"), "tp">>);
 
@@ -49,13 +52,14 @@ static_assert(!hp::accepts<hp::ops::matmul, x, on<none, none, none>>);
 static_assert(!hp::accepts<hp::ops::matmul, x, hp::layout<twin, none, "tp">>);
 static_assert(!hp::accepts<hp::ops::swiglu, on<none, "ep", none, "tp", none>>);
 static_assert(!hp::accepts<hp::ops::swiglu, on<none, "ep", none, none, none, hp::partial("tp")>>);
-static_assert(!hp::accepts<hp::ops::add<2>, x, y>);
+static_assert(!hp::accepts<hp::ops::add<2>, on<"tp", none>, y>);
 static_assert(!hp::accepts<int, x, y>);
 static_assert(!hp::accepts<hp::ops::matmul, int, x>);
 
 // A user's operator, and one whose text is no rule.
 struct row_maximum {
-  static constexpr hp::factor_rule rule = hp::rule_from("row_maximum", "tk->t", {hp::reduce_op::max, 0, false, 1}).rule;
+  static constexpr hp::factor_rule rule =
+      hp::rule_from("row_maximum", "tk->t", {hp::reduce_op::max, hp::refuse_partials(), 1}).rule;
 };
 struct diagonal {
   static constexpr hp::factor_rule rule = hp::rule_from("diagonal", "ii->i", {}).rule;
@@ -64,6 +68,34 @@ static_assert(
     std::is_same_v<hp::result_layout<row_maximum, on<"dp", "tp">>, on<"dp", hp::partial("tp", hp::reduce_op::max)>>);
 static_assert(!hp::accepts<row_maximum, y>);
 static_assert(!hp::accepts<diagonal, x>);
+
+// A rule without a word on partial operands is not one that refuses them, and not one that lets them pass.
+struct without_a_word {
+  static constexpr hp::factor_rule rule = hp::rule_from("without_a_word", "ab->ab", {hp::reduce_op::none}).rule;
+};
+static_assert(hp::accepts<without_a_word, x> && !hp::accepts<without_a_word, y>);
+
+// A halo, a dim of two factors, two reductions that do not commute: refused in silence, accepted beside them.
+constexpr hp::factor_rule rolled() {
+  hp::factor_rule r = hp::rule_from("roll", "ab->ab", {hp::reduce_op::none, hp::moves_elements(1u)}).rule;
+  r.factor[1].kind = hp::factor_kind::permutation;
+  return r;
+}
+struct roll {
+  static constexpr hp::factor_rule rule = hp::checked_rule(rolled()).rule;
+};
+static_assert(hp::accepts<roll, on<"tp", none>> && !hp::accepts<roll, on<none, "tp">>);
+struct merge {
+  static constexpr hp::factor_rule rule = hp::rules::reshape(hp::shape(4, 8), hp::shape(32)).rule;
+};
+static_assert(std::is_same_v<hp::result_layout<merge, on<"ep", "tp">>, on<hp::axes("ep", "tp")>>);
+static_assert(!hp::accepts<merge, on<"tp", "dp">> && !hp::accepts<merge, on<none, "tp">>);
+struct maximum_of_sums {
+  static constexpr hp::factor_rule rule =
+      hp::rule_from("maximum_of_sums", "tk->t", {hp::reduce_op::max, hp::linear_in_each(1u), 1}).rule;
+};
+static_assert(hp::accepts<maximum_of_sums, on<none, none, hp::partial("dp")>> &&
+              !hp::accepts<maximum_of_sums, on<none, "tp", hp::partial("dp")>>);
 
 TEST(Derive, TheTypeIsTheValueThatPropagationGives) {
   const hp::layout_value a = hidden::value, b = on<none, "ep", "tp", none>::value;

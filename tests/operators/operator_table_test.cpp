@@ -14,6 +14,22 @@ static_assert(all_valid<hp::ops::matmul, hp::ops::grouped_matmul, hp::ops::group
                         hp::ops::router, hp::ops::add<0>, hp::ops::add<1>, hp::ops::add<4>, hp::ops::add<8>>);
 static_assert(!hp::operator_type<int>);
 
+// Sums of tensors meet whole operands by slices and fills; products wait for operands that fit.
+constexpr bool yields(const hp::factor_rule& r) {
+  for (int f = 0; f < r.factor_count; ++f)
+    if (!r.factor[f].yields) return false;
+  return true;
+}
+static_assert(yields(hp::ops::add<3>::rule) && !yields(hp::ops::matmul::rule) && !yields(hp::ops::swiglu::rule));
+constexpr hp::partial_mode mode_of_sums(const hp::factor_rule& r, int operand) {
+  return hp::word_of(r.partials, operand, hp::reduce_op::sum).mode;
+}
+static_assert(mode_of_sums(hp::ops::add<2>::rule, 0) == hp::partial_mode::together &&
+              mode_of_sums(hp::ops::add<2>::rule, 1) == hp::partial_mode::together);
+static_assert(mode_of_sums(hp::ops::matmul::rule, 0) == hp::partial_mode::each &&
+              mode_of_sums(hp::ops::matmul::rule, 1) == hp::partial_mode::each);
+static_assert(hp::ops::swiglu::rule.partials == hp::refuse_partials());
+
 // The experts of a DeepSeek-V3-like layer: 8 ranks of 8 experts, 4096 tokens of a rank choose 8 of 64, so 4096 rows an
 // expert. Forward work of both products is 6 · rows · H · I.
 constexpr hp::shape rows{8, 8, 4096, 7168}, up{8, 8, 7168, 2, 2048}, down{8, 8, 2048, 7168};

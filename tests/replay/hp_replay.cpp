@@ -2,8 +2,9 @@
 // hp_replay FILE.jsonl … [--verbose]: replays ground truth, one JSON object a line, through the core at run time.
 //
 // Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
-// counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason.
-// Exit status 0 means that everything could be read and nothing failed.
+// counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason,
+// and what vectors were held against where that differs. Exit status 0 means that everything could be read and nothing
+// failed.
 
 #include <CLI/CLI.hpp>
 
@@ -37,7 +38,7 @@ bool replay_file(const std::string& path, bool verbose, tally& t) {
     std::cerr << "hp_replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
     return false;
   }
-  std::map<std::string, long> skipped;
+  std::map<std::string, long> skipped, noted;
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -50,6 +51,7 @@ bool replay_file(const std::string& path, bool verbose, tally& t) {
     switch (r.outcome) {
       case replay::outcome::passed:
         ++t.passed;
+        if (!r.note.empty()) ++noted[r.note];
         break;
       case replay::outcome::failed:
         ++t.failed;
@@ -70,8 +72,10 @@ bool replay_file(const std::string& path, bool verbose, tally& t) {
     std::cerr << "hp_replay: cannot read " << path << '\n';
     return false;
   }
-  if (verbose)
+  if (verbose) {
+    for (const auto& [what, count] : noted) std::cout << "  passed " << count << ": " << what << '\n';
     for (const auto& [what, count] : skipped) std::cout << "  skipped " << count << " of " << what << '\n';
+  }
   return true;
 }
 

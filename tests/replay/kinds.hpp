@@ -6,9 +6,11 @@
 #include <string>
 
 #include "layout_kinds.hpp"
+#include "operator_kinds.hpp"
 #include "planner_kinds.hpp"
 #include "redistribution_kinds.hpp"
 #include "refinement_kinds.hpp"
+#include "rule_kinds.hpp"
 
 namespace replay {
 
@@ -47,6 +49,8 @@ inline verdict replay_vector(const json& v) {
   try {
     // The schema of moves stated axis by axis, whatever the kind says of the planner that was observed.
     if (v.contains("src_layout") && v.contains("dst_layout")) return replay_measured(v);
+    if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_operator(v);
+    if (v.contains("factor_sizes") && v.contains("operands")) return replay_rule(v);
     for (const kind_entry& k : kinds)
       if (kind == k.kind) return k.replay(v);
   } catch (const malformed_vector& e) {

@@ -12,11 +12,12 @@ enum class outcome { passed, failed, skipped };
 struct verdict {
   replay::outcome outcome = replay::outcome::passed;
   std::string reason{};
+  std::string note{};  ///< of one that passed: what it was held against, where that differs from vector to vector
 };
 
 inline verdict pass() { return {}; }
-inline verdict fail(std::string reason) { return {outcome::failed, std::move(reason)}; }
-inline verdict skip(std::string reason) { return {outcome::skipped, std::move(reason)}; }
+inline verdict fail(std::string reason) { return {outcome::failed, std::move(reason), {}}; }
+inline verdict skip(std::string reason) { return {outcome::skipped, std::move(reason), {}}; }
 
 inline verdict pass_if(bool holds, const std::string& reason) { return holds ? pass() : fail(reason); }
 

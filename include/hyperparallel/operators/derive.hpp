@@ -41,7 +41,15 @@ struct partial_operand_is_refused;
 template <class Operator, class Operand, class Alias>
 struct partial_axis_is_used_by_another_operand;
 template <class Operator, class Operand, class Alias>
-struct partial_operand_stands_alone;
+struct partial_operands_differ;
+template <class Operator, class Operand, class Alias>
+struct rule_says_nothing_about_partial_operands;
+template <class Operator, class Alias>
+struct reductions_do_not_commute;
+template <class Operator, class Operand, class Dim, class Alias>
+struct dim_needs_a_halo;
+template <class Operator, class Operand, class Dim, class Alias>
+struct factors_of_dim_do_not_fit;
 template <class Operator, class Operand, class Dim>
 struct result_layout_has_no_type;
 }  // namespace rejected
@@ -65,8 +73,8 @@ struct derived {
     const bool same_mesh[] = {true, same_type<mesh, typename Rest::mesh>...};
     for (int o = 1; o <= static_cast<int>(sizeof...(Rest)); ++o)
       if (!same_mesh[o])
-        return {{propagation_code::operands_are_on_different_meshes, o, 0, 0}, replicated(First::value.mesh, 0)};
-    if (validity<Operator> != rule_code::ok) return {{}, replicated(First::value.mesh, 0)};
+        return {{propagation_code::operands_are_on_different_meshes, o, 0, 0}, {}, replicated(First::value.mesh, 0)};
+    if (validity<Operator> != rule_code::ok) return {{}, {}, replicated(First::value.mesh, 0)};
     propagation_result r = propagate(Operator::rule, operand, 1 + static_cast<int>(sizeof...(Rest)));
     r.layout.mesh = First::value.mesh;
     return r;
@@ -134,8 +142,25 @@ struct derivation_verdict<propagation_code::partial_axis_is_used_by_another_oper
   using type = blamed_partial<rejected::partial_axis_is_used_by_another_operand, Operator, Derived>;
 };
 template <class Operator, class Derived>
-struct derivation_verdict<propagation_code::partial_operand_stands_alone, Operator, Derived> {
-  using type = blamed_partial<rejected::partial_operand_stands_alone, Operator, Derived>;
+struct derivation_verdict<propagation_code::partial_operands_differ, Operator, Derived> {
+  using type = blamed_partial<rejected::partial_operands_differ, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::rule_says_nothing_about_partial_operands, Operator, Derived> {
+  using type = blamed_partial<rejected::rule_says_nothing_about_partial_operands, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::reductions_do_not_commute, Operator, Derived> {
+  using type = rejected::reductions_do_not_commute<
+      Operator, spelled<alias, typename blamed_axis<typename Derived::mesh>::template of<Derived::result.status.axis>>>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::dim_needs_a_halo, Operator, Derived> {
+  using type = blamed_dim<rejected::dim_needs_a_halo, Operator, Derived>;
+};
+template <class Operator, class Derived>
+struct derivation_verdict<propagation_code::factors_of_dim_do_not_fit, Operator, Derived> {
+  using type = blamed_dim<rejected::factors_of_dim_do_not_fit, Operator, Derived>;
 };
 
 template <rule_code Validity, class Operator, class Derived>

@@ -2,52 +2,82 @@
 #pragma once
 // Factor rules: everything that sharding has to know about an operator.
 //
-// A factor is one loop of the operator; every dim of the operands and of the result runs over one factor. An operator
-// obeys its rule when, for each point of the result's factors,
+// A factor is one loop of the operator; every dim of the operands and results runs over factors, mostly over one: a
+// dim that a reshape splits runs over several, major to minor, and a dim of size 1 that broadcasts over none. An
+// operator obeys its rule when, for each point of the results' factors,
 //   result[point] = op over the reduction factors of g(operands at that point),
-// where g may read along the factors that must be whole, and along no other. Linearity says which partial sums pass.
-// As text, an einsum whose letters are the factors: "mk,kn->mn". Source: redistribution-sota §2.2.
+// where g may read along the factors that must be whole, near the point along the permutation factors, and along no
+// other. Sources: redistribution-sota §2.2; Shardy's sharding rules for the kinds.
 
-#include <hyperparallel/layout/layout_value.hpp>
+#include <hyperparallel/operators/partial_words.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
 namespace hyperparallel {
 
-inline constexpr int max_operands = 4;
-inline constexpr int max_factors = 12;
+inline constexpr int max_results = 4;
+inline constexpr int max_factors = 16;
+inline constexpr int max_terms = 12;
+inline constexpr int max_repeats = 24;
 
 enum class factor_kind : unsigned char {
-  pass_through,      ///< in the result: an axis that shards it shards the result
-  reduction,         ///< not in the result: an axis that shards it leaves the result partial
+  pass_through,      ///< an axis that shards it in an operand shards it in the results
+  reduction,         ///< not in the results: an axis that shards it leaves them partial
   need_replication,  ///< every device needs it whole
+  permutation,       ///< every device needs its part and a halo of its neighbours' (pad, slice, convolution)
 };
 
 struct factor {
-  char letter = 0;
+  char letter = 0;  ///< of the text that the rule was read from
   factor_kind kind = factor_kind::pass_through;
   reduce_op op = reduce_op::none;  ///< of a reduction
-  extent_t extent = 0;             ///< not 0: the only extent that it may have
+  bool yields = false;   ///< a tensor that holds it whole is sliced, without communication, where another is sharded
+  bool blocked = false;  ///< sharding does not spread over it from one tensor to the next
+  extent_t extent = 0;   ///< not 0: the only extent that it may have
   friend constexpr bool operator==(const factor&, const factor&) = default;
 };
 
-/// The factor of each dim of one tensor.
-struct dim_factors {
+/// Where a factor occurs: a dim of an operand. No default member values, see `cut`.
+struct factor_place {
+  int operand;
+  int dim;
+  friend constexpr bool operator==(const factor_place&, const factor_place&) = default;
+};
+
+/// A dim and an earlier one that run over one factor.
+struct factor_repeat {
+  factor_place here, first;
+  friend constexpr bool operator==(const factor_repeat&, const factor_repeat&) = default;
+};
+
+/// The factors of one tensor: dim d runs over term[first[d] .. first[d + 1]), major to minor. Each factor occurs at
+/// most once.
+struct tensor_factors {
   int rank = 0;
   unsigned mask = 0;  ///< bit f: some dim runs over factor f
-  int factor[max_dims] = {};
-  friend constexpr bool operator==(const dim_factors&, const dim_factors&) = default;
+  bool plain = true;  ///< every dim runs over exactly one factor, so term d is the factor of dim d
+  int first[max_dims + 1] = {};
+  int term[max_terms] = {};
+  extent_t extent[max_dims] = {};  ///< not 0: of the dim, where it is not the product of its factors (pad, slice)
+  friend constexpr bool operator==(const tensor_factors&, const tensor_factors&) = default;
 };
 
 struct factor_rule {
   short_text name;
-  int operand_count = 0;
-  int factor_count = 0;
-  dim_factors operand[max_operands] = {};
-  dim_factors result{};
+  int operand_count = 0, result_count = 0, factor_count = 0;
+  tensor_factors operand[max_operands] = {};
+  tensor_factors result[max_results] = {};
   hyperparallel::factor factor[max_factors] = {};
-  unsigned linear_in = 0;  ///< bit o: the result is linear in operand o; elsewhere partial operands are refused
-  bool jointly = false;    ///< linear in those operands together (a sum), not in each with the others fixed (a product)
+  partial_words partials{};
+  unsigned outside = 0;     ///< bit o: operand o is added to the reduction, not reduced with it (a bias)
   int flops_per_point = 0;  ///< floating-point operations per point of all factors
+  // Derived by `checked_rule`, so that graph building need not ask the same of a rule again and again.
+  /// Every dim of operands and first result is one factor, and some operand tells its extent.
+  bool plain = false;
+  bool keeps_first = false;            ///< the first result runs over the factors of operand 0, dim by dim
+  unsigned reduced = 0, fixed = 0;     ///< factors of reductions; factors that no axis may shard
+  factor_place origin[max_dims] = {};  ///< of each dim of the first result: an operand's dim of the same factor
+  int repeat_count = 0;
+  factor_repeat repeat[max_repeats] = {};  ///< every dim whose factor an earlier dim has
   friend constexpr bool operator==(const factor_rule&, const factor_rule&) = default;
 };
 
@@ -55,144 +85,186 @@ enum class rule_code : unsigned char {
   ok,
   text_is_malformed,
   too_many_operands,
+  too_many_results,
   too_many_dims,
+  too_many_terms,
   too_many_factors,
   factor_is_used_twice_in_one_tensor,
   mask_differs_from_dims,
-  result_factor_is_in_no_operand,
-  kind_does_not_fit_the_result,
-  reductions_differ,
-  linear_rule_reduces_by_another_operation,
+  term_is_no_factor,
+  factor_is_in_no_tensor,
+  kind_does_not_fit_the_results,
+  reductions_do_not_commute,
+  axis_is_out_of_range,
+  axes_repeat,
+  axes_differ_from_rank,
+  sizes_do_not_fit,
+  attribute_is_invalid,
 };
 
-/// `where` is the character of the text, or the factor, to blame.
+/// `where` is the character of the text, the factor, or the attribute to blame.
 struct rule_status {
   rule_code code = rule_code::ok;
   int where = 0;
   friend constexpr bool operator==(const rule_status&, const rule_status&) = default;
 };
 
+/// A refused rule is empty, with the name that was asked for.
 struct rule_result {
   rule_status status{};
   factor_rule rule{};
 };
 
-/// What the text of a rule does not say.
-struct rule_traits {
-  reduce_op reduction = reduce_op::sum;
-  unsigned linear_in = 0;
-  bool jointly = false;
-  int flops_per_point = 0;
-};
+// Writing a rule by parts. Domain of all: the rule has room (`check_rule` tells when it had not).
 
-/// Products and their partial sums: linear in each of two operands, a multiplication and an addition per point.
-inline constexpr rule_traits contraction{reduce_op::sum, 0b11u, false, 2};
+/// A new factor; returns its number.
+constexpr int add_factor(factor_rule& r, factor_kind kind = factor_kind::pass_through, extent_t extent = 0,
+                         reduce_op op = reduce_op::none) {
+  if (r.factor_count < max_factors) r.factor[r.factor_count] = {0, kind, op, false, false, extent};
+  return r.factor_count++;
+}
+
+constexpr tensor_factors& add_operand(factor_rule& r) {
+  return r.operand[r.operand_count < max_operands ? r.operand_count++ : (r.operand_count++, max_operands - 1)];
+}
+constexpr tensor_factors& add_result(factor_rule& r) {
+  return r.result[r.result_count < max_results ? r.result_count++ : (r.result_count++, max_results - 1)];
+}
+
+/// One more minor factor for the last dim.
+constexpr void extend_dim(tensor_factors& t, int f) {
+  const int n = t.first[t.rank];
+  if (n < max_terms) t.term[n] = f;
+  t.first[t.rank] = n + 1;
+  t.mask |= 1u << f;
+  t.plain = t.plain && n + 1 - t.first[t.rank - 1] == 1;
+}
+
+/// A dim of no factor: size 1, or broadcast.
+constexpr void add_dim(tensor_factors& t) {
+  if (t.rank < max_dims) t.first[t.rank + 1] = t.first[t.rank];
+  ++t.rank;
+  t.plain = false;
+}
+
+/// A dim of one factor.
+constexpr void add_dim(tensor_factors& t, int f) {
+  const bool plain = t.plain;
+  add_dim(t);
+  t.plain = plain;
+  extend_dim(t, f);
+}
 
 namespace detail {
 
-/// How often `dims` runs over factor `f`.
-constexpr int uses_of(const dim_factors& dims, int f) {
+/// How often a tensor runs over factor `f`.
+constexpr int uses_of(const tensor_factors& t, int f) {
   int n = 0;
-  for (int d = 0; d < dims.rank; ++d) n += dims.factor[d] == f ? 1 : 0;
+  for (int i = 0; i < t.first[t.rank]; ++i) n += t.term[i] == f ? 1 : 0;
   return n;
 }
 
-/// Factor of `letter`, added when new; max_factors when there is no room.
-constexpr int factor_of_letter(factor_rule& r, char letter) {
-  int f = 0;
-  while (f < r.factor_count && r.factor[f].letter != letter) ++f;
-  if (f < r.factor_count || f == max_factors) return f;
-  const bool digit = letter >= '0' && letter <= '9';
-  const bool whole = digit || (letter >= 'A' && letter <= 'Z');
-  r.factor[f] = {letter, whole ? factor_kind::need_replication : factor_kind::reduction, reduce_op::none,
-                 digit ? letter - '0' : 0};
-  ++r.factor_count;
-  return f;
-}
-
-constexpr rule_result no_rule(rule_code code, int where) {
-  rule_result r;
-  r.status = {code, where};
-  return r;
-}
-
-constexpr bool is_factor_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '1' && c <= '9');
+constexpr rule_status check_tensor(const tensor_factors& t, int factors) {
+  if (t.rank > max_dims) return {rule_code::too_many_dims, t.rank};
+  if (t.first[t.rank] > max_terms) return {rule_code::too_many_terms, t.first[t.rank]};
+  int counted = 0;
+  for (int f = 0; f < factors; ++f) {
+    const int uses = uses_of(t, f);
+    if (uses > 1) return {rule_code::factor_is_used_twice_in_one_tensor, f};
+    if ((t.mask >> f & 1u) != static_cast<unsigned>(uses)) return {rule_code::mask_differs_from_dims, f};
+    counted += uses;
+  }
+  if (counted != t.first[t.rank] || t.mask >> factors != 0) return {rule_code::term_is_no_factor, factors};
+  return {};
 }
 
 }  // namespace detail
 
-/// Whether a rule is one: each tensor runs over a factor at most once, the result's factors come from operands, kinds
-/// agree with the result, all reductions are one operation, and that is a sum where the rule is linear. O(factors ·
-/// dims).
+/// Whether a rule is one: room was kept, each tensor runs over a factor at most once, every factor occurs, reductions
+/// are absent from the results and commute with each other, and no other factor that may be sharded is in operands
+/// alone, for then nobody would have the rest of it. O(factors · terms).
 constexpr rule_status check_rule(const factor_rule& r) {
-  if (r.operand_count < 1 || r.operand_count > max_operands) return {rule_code::too_many_operands, r.operand_count};
+  if (r.operand_count < 0 || r.operand_count > max_operands) return {rule_code::too_many_operands, r.operand_count};
+  if (r.result_count < 1 || r.result_count > max_results) return {rule_code::too_many_results, r.result_count};
   if (r.factor_count > max_factors) return {rule_code::too_many_factors, r.factor_count};
+  unsigned in_operands = 0, in_results = 0;
+  for (int o = 0; o < r.operand_count; ++o) {
+    const rule_status s = detail::check_tensor(r.operand[o], r.factor_count);
+    if (s.code != rule_code::ok) return s;
+    in_operands |= r.operand[o].mask;
+  }
+  for (int o = 0; o < r.result_count; ++o) {
+    const rule_status s = detail::check_tensor(r.result[o], r.factor_count);
+    if (s.code != rule_code::ok) return s;
+    in_results |= r.result[o].mask;
+  }
   reduce_op reduction = reduce_op::none;
   for (int f = 0; f < r.factor_count; ++f) {
-    int in_operands = 0;
-    for (int o = 0; o < r.operand_count; ++o) {
-      const int uses = detail::uses_of(r.operand[o], f);
-      if (uses > 1) return {rule_code::factor_is_used_twice_in_one_tensor, f};
-      if ((r.operand[o].mask >> f & 1u) != static_cast<unsigned>(uses)) return {rule_code::mask_differs_from_dims, f};
-      in_operands += uses;
-    }
-    const int in_result = detail::uses_of(r.result, f);
-    if (in_result > 1) return {rule_code::factor_is_used_twice_in_one_tensor, f};
-    if (in_operands == 0) return {rule_code::result_factor_is_in_no_operand, f};
     const factor& x = r.factor[f];
-    const bool fits_result =
-        x.kind == factor_kind::need_replication || (x.kind == factor_kind::reduction) == (in_result == 0);
-    if (!fits_result || (x.kind == factor_kind::reduction) != (x.op != reduce_op::none))
-      return {rule_code::kind_does_not_fit_the_result, f};
-    if (x.kind != factor_kind::reduction) continue;
-    if (reduction != reduce_op::none && reduction != x.op) return {rule_code::reductions_differ, f};
+    if (((in_operands | in_results) >> f & 1u) == 0) return {rule_code::factor_is_in_no_tensor, f};
+    const bool reduces = x.kind == factor_kind::reduction;
+    if (reduces != (x.op != reduce_op::none) || (reduces && (in_results >> f & 1u) != 0))
+      return {rule_code::kind_does_not_fit_the_results, f};
+    if (!reduces && x.kind != factor_kind::need_replication && (in_results >> f & 1u) == 0)
+      return {rule_code::kind_does_not_fit_the_results, f};
+    if (!reduces) continue;
+    if (reduction != reduce_op::none && !commute(reduction, x.op)) return {rule_code::reductions_do_not_commute, f};
     reduction = x.op;
-    if (r.linear_in != 0 && x.op != reduce_op::sum) return {rule_code::linear_rule_reduces_by_another_operation, f};
   }
   return {};
 }
 
-/// The rule that `text` writes, "operand,operand->result" with one character a dim. A small letter that vanishes is a
-/// reduction; a capital letter is a factor that every device needs whole; a digit 1 to 9 is one of that extent.
-/// Fails with the first reason of `rule_code`. O(length · factors).
-constexpr rule_result rule_from(const char* name, const char* text, const rule_traits& traits) {
+constexpr rule_result no_rule(const char* name, rule_code code, int where = 0) {
   rule_result r;
-  factor_rule& rule = r.rule;
-  rule.name = short_text(name);
-  rule.linear_in = traits.linear_in;
-  rule.jointly = traits.jointly;
-  rule.flops_per_point = traits.flops_per_point;
-  dim_factors* dims = &rule.operand[0];
-  rule.operand_count = 1;
-  int i = 0;
-  for (; text[i] != '\0'; ++i) {
-    if (text[i] == ',' && dims != &rule.result) {
-      if (rule.operand_count == max_operands) return detail::no_rule(rule_code::too_many_operands, i);
-      dims = &rule.operand[rule.operand_count++];
-    } else if (text[i] == '-' && text[i + 1] == '>' && dims != &rule.result) {
-      dims = &rule.result;
-      ++i;
-    } else if (detail::is_factor_letter(text[i])) {
-      const int f = detail::factor_of_letter(rule, text[i]);
-      if (f == max_factors) return detail::no_rule(rule_code::too_many_factors, i);
-      if (dims->rank == max_dims) return detail::no_rule(rule_code::too_many_dims, i);
-      dims->factor[dims->rank++] = f;
-      dims->mask |= 1u << f;
-    } else {
-      return detail::no_rule(rule_code::text_is_malformed, i);
+  r.status = {code, where};
+  r.rule.name = short_text(name);
+  return r;
+}
+
+namespace detail {
+
+/// Fills the derived members. A rule that they have no room for is not called plain.
+constexpr void index_places(factor_rule& r) {
+  unsigned met = 0;
+  factor_place first[max_factors] = {};
+  const tensor_factors& result = r.result[0];
+  r.plain = result.plain;
+  r.keeps_first = r.operand_count > 0 && r.operand[0].rank == result.rank;
+  r.repeat_count = 0;
+  r.reduced = r.fixed = 0;
+  for (int f = 0; f < r.factor_count; ++f) {
+    const factor_kind kind = r.factor[f].kind;
+    if (kind == factor_kind::reduction) r.reduced |= 1u << f;
+    if (kind != factor_kind::reduction && kind != factor_kind::pass_through) r.fixed |= 1u << f;
+  }
+  for (int o = 0; o < r.operand_count; ++o) {
+    const tensor_factors& t = r.operand[o];
+    r.plain = r.plain && t.plain;
+    for (int d = 0; r.plain && d < t.rank; ++d) {
+      const int f = t.term[d];
+      const bool repeats = (met >> f & 1u) != 0;
+      r.plain = t.extent[d] == 0 && r.factor[f].extent == 0 && !(repeats && r.repeat_count == max_repeats);
+      if (!repeats) first[f] = {o, d};
+      if (repeats && r.plain) r.repeat[r.repeat_count++] = {{o, d}, first[f]};
+      met |= 1u << f;
     }
   }
-  if (dims != &rule.result) return detail::no_rule(rule_code::text_is_malformed, i);
-  for (int f = 0; f < rule.factor_count; ++f) {
-    if (rule.factor[f].kind != factor_kind::reduction) continue;
-    if (detail::uses_of(rule.result, f) > 0)
-      rule.factor[f].kind = factor_kind::pass_through;
-    else
-      rule.factor[f].op = traits.reduction;
+  for (int d = 0; r.plain && d < result.rank; ++d) {
+    r.plain = result.extent[d] == 0 && (met >> result.term[d] & 1u) != 0;
+    r.origin[d] = first[result.term[d]];
+    r.keeps_first = r.keeps_first && r.operand[0].term[d] == result.term[d];
   }
-  r.status = check_rule(rule);
-  return r.status.code == rule_code::ok ? r : detail::no_rule(r.status.code, r.status.where);
+}
+
+}  // namespace detail
+
+/// The rule where `check_rule` accepts it, else why not.
+constexpr rule_result checked_rule(const factor_rule& r) {
+  const rule_status s = check_rule(r);
+  if (s.code != rule_code::ok) return no_rule(r.name.text, s.code, s.where);
+  rule_result result{s, r};
+  detail::index_places(result.rule);
+  return result;
 }
 
 }  // namespace hyperparallel

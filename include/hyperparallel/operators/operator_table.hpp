@@ -1,55 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The operators of the library, as tag types that carry nothing but their rule.
+// Operators as tag types that carry nothing but their rule: the few that a layer of experts is made of. All others are
+// in ops/, made of the functions in rules/.
 //
 // An operator is any type with `static constexpr factor_rule rule`; a user's own stands beside these. A packed gate|up
 // dim is written as its two factors (2, f), so that sharding f keeps each gate beside its up and the 2 stays whole.
 // Experts are two factors: g ranks, of e local experts each. Rows of one expert on one rank are c.
 
 #include <hyperparallel/operators/factor_extents.hpp>
+#include <hyperparallel/operators/rule_text.hpp>
 
 namespace hyperparallel {
+
+namespace detail {
+
+/// The rule that `Operator` writes as text, read where it is used and not by all who include this.
+template <class Operator>
+struct rule_by_text {
+  static constexpr factor_rule rule = rule_from(Operator::name, Operator::text, Operator::traits()).rule;
+};
+
+/// An operator that sums products.
+struct sums_products {
+  static constexpr rule_traits traits() { return contraction; }
+};
+
+}  // namespace detail
 
 namespace ops {
 
 /// x · w. An axis on k leaves the product a partial sum.
-struct matmul {
-  static constexpr factor_rule rule = rule_from("matmul", "mk,kn->mn", contraction).rule;
+struct matmul : detail::rule_by_text<matmul>, detail::sums_products {
+  static constexpr const char *name = "matmul", *text = "mk,kn->mn";
 };
 
 /// One product per expert.
-struct grouped_matmul {
-  static constexpr factor_rule rule = rule_from("grouped_matmul", "egch,eghf->egcf", contraction).rule;
+struct grouped_matmul : detail::rule_by_text<grouped_matmul>, detail::sums_products {
+  static constexpr const char *name = "grouped_matmul", *text = "egch,eghf->egcf";
 };
 
 /// One product per expert with gate and up side by side.
-struct grouped_matmul_gate_up {
-  static constexpr factor_rule rule = rule_from("grouped_matmul_gate_up", "egch,egh2f->egc2f", contraction).rule;
+struct grouped_matmul_gate_up : detail::rule_by_text<grouped_matmul_gate_up>, detail::sums_products {
+  static constexpr const char *name = "grouped_matmul_gate_up", *text = "egch,egh2f->egc2f";
 };
 
 /// silu(gate) · up = gate / (1 + exp(-gate)) · up: four operations per pair, counted as two for each half of the pair.
-struct swiglu {
-  static constexpr factor_rule rule = rule_from("swiglu", "egc2f->egcf", {reduce_op::none, 0, false, 2}).rule;
+struct swiglu : detail::rule_by_text<swiglu> {
+  static constexpr const char *name = "swiglu", *text = "egc2f->egcf";
+  static constexpr rule_traits traits() { return {reduce_op::none, refuse_partials(), 2}; }
 };
 
 /// Scores of tokens for experts, before any softmax or choice, which read all scores of a token.
-struct router {
-  static constexpr factor_rule rule = rule_from("router", "th,he->te", contraction).rule;
+struct router : detail::rule_by_text<router>, detail::sums_products {
+  static constexpr const char *name = "router", *text = "th,he->te";
 };
 
-/// Elementwise sum of two tensors of `Rank` dims. Partial sums pass where both operands are partial.
+/// Sum of two tensors of `Rank` dims, element by element: rules::elementwise("add", Rank) without the table of names.
+/// Partial sums pass where both operands are partial, or one is and the other is filled.
 template <int Rank>
   requires(Rank >= 0 && Rank <= max_dims)
 struct add {
   static constexpr factor_rule evaluate() {
-    char text[3 * max_dims + 4] = {};
-    int at = 0;
-    const char* const separator[3] = {"", ",", "->"};
-    for (int tensor = 0; tensor < 3; ++tensor) {
-      for (const char* c = separator[tensor]; *c != '\0'; ++c) text[at++] = *c;
-      for (int d = 0; d < Rank; ++d) text[at++] = static_cast<char>('a' + d);
+    factor_rule r;
+    r.name = short_text("add");
+    r.flops_per_point = 1;
+    r.partials = linear_together(0b11u);
+    for (int o = 0; o < 2; ++o) rising(r.partials, o);
+    tensor_factors& t = add_result(r);
+    for (int d = 0; d < Rank; ++d) {
+      add_dim(t, add_factor(r));
+      r.factor[d].yields = true;
     }
-    return rule_from("add", text, {reduce_op::none, 0b11u, true, 1}).rule;
+    for (int o = 0; o < 2; ++o) add_operand(r) = t;
+    return checked_rule(r).rule;
   }
   static constexpr factor_rule rule = evaluate();
 };

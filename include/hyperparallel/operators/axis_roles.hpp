@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The roles that mesh axes may play in one operator: what `resolve` chooses from.
+//
+// Axes come in pieces: where tensors cut an axis at different places, a piece is the part between two neighbouring cut
+// points, so that every tensor sees a piece whole or not at all. Law: the product of an axis' pieces is its size.
+
+#include <hyperparallel/operators/propagate.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int max_pieces = 12;
+inline constexpr int max_roles = max_factors + max_operands + 2;
+inline constexpr int most_assignments = 20'000;  ///< with more, axes keep to the roles that tensors give them
+
+namespace detail {
+
+/// A part [pre, pre · size) of an axis that all layouts see as one, and the roles that it may play.
+struct axis_piece {
+  int axis = 0, pre = 1, size = 1;
+  bool whole = true;
+  bool used = false;  ///< by some tensor
+  int role_count = 0;
+  int role[max_roles] = {};  ///< a factor, or one of the following
+};
+/// No role; all operands that are partial along the axis stay so; operand o alone does (−3 − o).
+inline constexpr int is_unused = -1, stays_partial = -2;
+constexpr int stays_partial_in(int operand) { return stays_partial - 1 - operand; }
+
+struct role_table {
+  bool fits = true;
+  int count = 0;
+  axis_piece piece[max_pieces] = {};
+};
+
+constexpr bool is_shardable(factor_kind k) { return k == factor_kind::pass_through || k == factor_kind::reduction; }
+
+constexpr void add_role(axis_piece& p, int role) {
+  for (int i = 0; i < p.role_count; ++i)
+    if (p.role[i] == role) return;
+  if (p.role_count < max_roles) p.role[p.role_count++] = role;
+}
+
+/// The pieces of `axis` between all ends of the cuts of `l[0..count)` on it.
+constexpr void add_pieces(const layout_value* l, int count, int axis, role_table& t) {
+  const int n = l[0].mesh.size[axis];
+  for (int pre = 1; pre < n;) {
+    int next = n;
+    for (int k = 0; k < count; ++k)
+      for (int i = 0; i < l[k].cut_count; ++i) {
+        const cut& x = l[k].cut[i];
+        if (x.axis != axis) continue;
+        if (x.pre > pre && x.pre < next) next = x.pre;
+        if (x.pre * x.size > pre && x.pre * x.size < next) next = x.pre * x.size;
+      }
+    if (t.count == max_pieces || next % pre != 0) {
+      t.fits = false;
+      return;
+    }
+    t.piece[t.count++] = {axis, pre, next / pre, next == n && pre == 1, false, 0, {}};
+    pre = next;
+  }
+}
+
+/// Whether cut `x` covers piece `p`.
+constexpr bool covers(const cut& x, const axis_piece& p) {
+  return x.axis == p.axis && p.pre % x.pre == 0 && (x.pre * x.size) % (p.pre * p.size) == 0;
+}
+
+/// Roles in the order in which tensors give them, `is_unused` last.
+constexpr void collect_roles(const factor_rule& rule, const layout_value* l, const tensor_factors* const* tensor,
+                             int count, role_table& t) {
+  const int axes = l[0].mesh.axis_count;
+  for (int a = 0; a < axes; ++a) add_pieces(l, count, a, t);
+  for (int i = 0; i < t.count; ++i) {
+    axis_piece& p = t.piece[i];
+    for (int k = 0; k < count; ++k) {
+      for (int c = 0; c < l[k].cut_count; ++c) {
+        const cut& x = l[k].cut[c];
+        if (!covers(x, p)) continue;
+        const int f = tensor[k]->term[x.dim];
+        const factor_kind kind = rule.factor[f].kind;
+        if (is_shardable(kind)) add_role(p, f);
+        p.used = true;
+      }
+      if (k < rule.operand_count && p.whole && l[k].partial[p.axis] != reduce_op::none) {
+        add_role(p, stays_partial);
+        add_role(p, stays_partial_in(k));
+        p.used = true;
+      }
+    }
+    add_role(p, is_unused);
+  }
+}
+
+/// An axis in use may be better on a factor that no tensor gave it: all-to-all instead of all-gather, reduce-scatter
+/// instead of all-reduce. An axis that no tensor uses stays unused.
+constexpr void add_every_factor(const factor_rule& rule, role_table& t) {
+  for (int i = 0; i < t.count; ++i)
+    for (int f = 0; t.piece[i].used && f < rule.factor_count; ++f)
+      if (is_shardable(rule.factor[f].kind)) add_role(t.piece[i], f);
+}
+
+constexpr int assignments_of(const role_table& t) {
+  int n = 1;
+  for (int i = 0; i < t.count && n <= most_assignments; ++i) n *= t.piece[i].role_count;
+  return n;
+}
+
+/// For each factor the pieces in the order in which they shard it: as tensors list them, the leading tensor first, so
+/// that (dp, tp) is not turned into (tp, dp); the others behind, by axis.
+struct piece_orders {
+  int of[max_factors][max_pieces] = {};
+};
+
+constexpr piece_orders order_pieces(const layout_value* l, const tensor_factors* const* tensor, int count, int lead,
+                                    int factors, const role_table& t) {
+  piece_orders order;
+  for (int f = 0; f < factors; ++f) {
+    unsigned taken = 0;
+    int n = 0;
+    for (int j = 0, k = lead; j < count; ++j, k = (lead + j) % count)
+      for (int c = 0; c < l[k].cut_count; ++c)
+        for (int i = 0; i < t.count; ++i) {
+          if (tensor[k]->term[l[k].cut[c].dim] != f || (taken >> i & 1u) != 0 || !covers(l[k].cut[c], t.piece[i]))
+            continue;
+          taken |= 1u << i;
+          order.of[f][n++] = i;
+        }
+    for (int i = 0; i < t.count; ++i)
+      if ((taken >> i & 1u) == 0) order.of[f][n++] = i;
+  }
+  return order;
+}
+
+/// The layout over terms of operand `o`, now placed as `own`, under an assignment.
+constexpr layout_value assigned_layout(const tensor_factors& tensor, int o, const role_table& t, const int* role,
+                                       const piece_orders& order, const layout_value& own) {
+  layout_value l;
+  l.mesh = own.mesh;
+  l.rank = tensor.first[tensor.rank];
+  for (int term = 0; term < l.rank; ++term) {
+    const int f = tensor.term[term];
+    for (int i = 0; i < t.count; ++i) {
+      const int p = order.of[f][i];
+      if (role[p] == f && l.cut_count < max_cuts)
+        append_cut(l, {term, t.piece[p].axis, t.piece[p].pre, t.piece[p].size});
+    }
+  }
+  for (int i = 0; i < t.count; ++i)
+    if (role[i] == stays_partial || role[i] == stays_partial_in(o))
+      l.partial[t.piece[i].axis] = own.partial[t.piece[i].axis];
+  return l;
+}
+
+}  // namespace detail
+
+}  // namespace hyperparallel

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products that sum over a factor which both operands run over.
+//
+// The contracted factor is a reduction: sharded alike in both operands it leaves the result a partial sum, and operands
+// that disagree on it are not sliced to meet. Batch factors yield. A product is linear in each operand, so one of them
+// may itself be a partial sum where the other is whole.
+
+#include <hyperparallel/operators/rules/attributes.hpp>
+
+namespace hyperparallel::rules {
+
+namespace parts {
+
+/// What differs among products: how many dims, which matrices lie transposed, and which batch dims (of the result) an
+/// operand has with size 1 and repeats.
+struct product_side {
+  int rank = 2;
+  bool transposed = false;
+  unsigned repeats = 0;
+};
+
+constexpr void add_batch(tensor_factors& t, const product_side& x, int batch) {
+  for (int d = batch - (x.rank > 2 ? x.rank - 2 : 0); d < batch; ++d) {
+    if (has(x.repeats, d))
+      add_dim(t);
+    else
+      add_dim(t, d);
+  }
+}
+
+/// Matrix dims, row and column where the matrix is not transposed; a vector has only that which is not -1.
+constexpr void add_matrix(tensor_factors& t, const product_side& x, int row, int column) {
+  const int first = x.transposed ? column : row, second = x.transposed ? row : column;
+  if (first >= 0) add_dim(t, first);
+  if (second >= 0) add_dim(t, second);
+}
+
+constexpr rule_result product(const char* name, const product_side& a, const product_side& b) {
+  if (a.rank < 1 || a.rank > max_dims) return no_rule(name, rule_code::too_many_dims, a.rank);
+  if (b.rank < 1 || b.rank > max_dims) return no_rule(name, rule_code::too_many_dims, b.rank);
+  const int larger_rank = a.rank > b.rank ? a.rank : b.rank, batch = larger_rank > 2 ? larger_rank - 2 : 0;
+  factor_rule r = rule_called(name, linear_in_each(0b11u), 2);
+  add_factors(r, batch, true);
+  const int m = a.rank > 1 ? add_factor(r) : -1;
+  const int k = add_factor(r, factor_kind::reduction, 0, reduce_op::sum);
+  const int n = b.rank > 1 ? add_factor(r) : -1;
+  tensor_factors& left = add_operand(r);
+  add_batch(left, a, batch);
+  add_matrix(left, a, m, k);
+  tensor_factors& right = add_operand(r);
+  add_batch(right, b, batch);
+  add_matrix(right, b, k, n);
+  tensor_factors& result = add_result(r);
+  add_dims(result, 0, batch);
+  if (m >= 0) add_dim(result, m);
+  if (n >= 0) add_dim(result, n);
+  return checked_rule(r);
+}
+
+}  // namespace parts
+
+/// a · b over the last two dims, batch dims aligned at the right; a tensor of one dim is a vector. `transpose_a`: a
+/// lies as k × m, `transpose_b`: b lies as n × k. Fails with too_many_dims, naming the rank: 1 to 8.
+constexpr rule_result matmul(int rank_a, int rank_b, bool transpose_a = false, bool transpose_b = false) {
+  return parts::product("matmul", {rank_a, transpose_a}, {rank_b, transpose_b});
+}
+
+/// The same for operands of these shapes: batch dims of size 1 are repeated. Fails as well with sizes_do_not_fit,
+/// naming the batch dim of the result.
+constexpr rule_result matmul(const shape& a, const shape& b, bool transpose_a = false, bool transpose_b = false) {
+  parts::product_side left{a.rank, transpose_a}, right{b.rank, transpose_b};
+  const int batch = (a.rank > b.rank ? a.rank : b.rank) - 2;
+  for (int d = 0; d < batch; ++d) {
+    const int i = d - (batch + 2 - a.rank), j = d - (batch + 2 - b.rank);
+    if (i < 0 || j < 0 || a.extent[i] == b.extent[j]) continue;
+    if (a.extent[i] != 1 && b.extent[j] != 1) return no_rule("matmul", rule_code::sizes_do_not_fit, d);
+    (a.extent[i] == 1 ? left : right).repeats |= 1u << d;
+  }
+  return parts::product("matmul", left, right);
+}
+
+/// One product for each index of the first dim.
+constexpr rule_result bmm(bool transpose_a = false, bool transpose_b = false) {
+  return parts::product("bmm", {3, transpose_a}, {3, transpose_b});
+}
+
+/// x · wᵀ + bias for x of `rank` dims and a weight that lies out × in. The bias is added once, not once per term: where
+/// the product is a partial sum it joins by a fill.
+constexpr rule_result linear(int rank, bool bias = false) {
+  if (rank < 1 || rank > max_dims) return no_rule("linear", rule_code::too_many_dims, rank);
+  factor_rule r = rule_called("linear", linear_in_each(0b11u), 2);
+  add_factors(r, rank - 1);
+  const int in = add_factor(r, factor_kind::reduction, 0, reduce_op::sum), out = add_factor(r);
+  tensor_factors& x = add_operand(r);
+  add_dims(x, 0, rank - 1);
+  add_dim(x, in);
+  add_dim(add_operand(r), out);
+  add_dim(r.operand[1], in);
+  if (bias) {
+    add_dim(add_operand(r), out);
+    stand_outside(r, 2);
+  }
+  tensor_factors& y = add_result(r);
+  add_dims(y, 0, rank - 1);
+  add_dim(y, out);
+  return checked_rule(r);
+}
+
+/// a · b + c of matrices, in this order; c joins like the bias of `linear`.
+constexpr rule_result addmm() {
+  rule_result r = parts::product("addmm", {2}, {2});
+  factor_rule& rule = r.rule;
+  add_operand(rule) = rule.result[0];
+  stand_outside(rule, 2);
+  return checked_rule(rule);
+}
+
+/// Every element of one vector times every element of another.
+constexpr rule_result outer() {
+  factor_rule r = rule_called("outer", linear_in_each(0b11u), 1);
+  add_factors(r, 2);
+  add_dim(add_operand(r), 0);
+  add_dim(add_operand(r), 1);
+  add_dims(add_result(r), 0, 2);
+  return checked_rule(r);
+}
+
+/// Sum of the products of two vectors.
+constexpr rule_result dot() { return parts::product("dot", {1}, {1}); }
+
+/// Rows sorted by expert, times the expert's matrix: rows × in, experts × in × out, rows of each expert. Which rows are
+/// whose follows from all counts before them, so rows and experts are whole; see grouped_matmul for rows in slots.
+constexpr rule_result ragged_matmul() {
+  factor_rule r = rule_called("ragged_matmul", linear_in_each(0b11u), 2);
+  const int rows = add_whole(r), experts = add_whole(r);
+  const int in = add_factor(r, factor_kind::reduction, 0, reduce_op::sum), out = add_factor(r);
+  add_dim(add_operand(r), rows);
+  add_dim(r.operand[0], in);
+  add_dim(add_operand(r), experts);
+  add_dims(r.operand[1], in, 2);
+  add_dim(add_operand(r), experts);
+  add_dim(add_result(r), rows);
+  add_dim(r.result[0], out);
+  return checked_rule(r);
+}
+
+}  // namespace hyperparallel::rules

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tensors whose values do not come from an operand.
+
+#include <hyperparallel/operators/rules/attributes.hpp>
+
+namespace hyperparallel::rules {
+
+/// A new tensor of these extents. No operand says how it is laid out: it is whole on every device, or as its user
+/// wants. Fails with attribute_is_invalid on an extent below 1, naming the dim.
+constexpr rule_result creation(const char* name, const shape& sizes) {
+  if (!is_rank(sizes.rank)) return no_rule(name, rule_code::too_many_dims, sizes.rank);
+  factor_rule r = rule_called(name, refuse_partials(), 0);
+  tensor_factors& t = add_result(r);
+  for (int d = 0; d < sizes.rank; ++d) {
+    if (sizes.extent[d] < 1) return no_rule(name, rule_code::attribute_is_invalid, d);
+    add_dim(t, add_factor(r, factor_kind::pass_through, sizes.extent[d]));
+  }
+  return checked_rule(r);
+}
+
+/// A new tensor of the operand's shape, laid out like it. It refuses partial operands: what is not made of terms is no
+/// term.
+constexpr rule_result creation_like(const char* name, int rank) {
+  return same_dims(name, rank, 0, factor_kind::pass_through, refuse_partials(), 0);
+}
+
+/// Indices drawn from the rows of probabilities, of one or two dims. A row is whole: its draws depend on all of it.
+/// Fails with too_many_dims, attribute_is_invalid (no sample).
+constexpr rule_result multinomial(int rank, extent_t samples) {
+  if (rank < 1 || rank > 2) return no_rule("multinomial", rule_code::too_many_dims, rank);
+  if (samples < 1) return no_rule("multinomial", rule_code::attribute_is_invalid);
+  factor_rule r = rule_called("multinomial", refuse_partials(), 0);
+  add_factors(r, rank - 1);
+  const int classes = add_whole(r), draws = add_whole(r, samples);
+  tensor_factors &x = add_operand(r), &y = add_result(r);
+  add_dims(x, 0, rank - 1);
+  add_dim(x, classes);
+  add_dims(y, 0, rank - 1);
+  add_dim(y, draws);
+  return checked_rule(r);
+}
+
+}  // namespace hyperparallel::rules

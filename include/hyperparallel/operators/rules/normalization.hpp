@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Functions that read along dims: every device needs those whole, and no partial operand passes.
+
+#include <hyperparallel/operators/rules/attributes.hpp>
+
+namespace hyperparallel::rules {
+
+/// A function of one tensor that reads along the listed dims and keeps the shape.
+constexpr rule_result reads_along(const char* name, int rank, const dim_list& dims, const partial_words& words,
+                                  int flops) {
+  const chosen_dims c = choose(dims, rank);
+  if (c.status.code != rule_code::ok) return refused(name, c.status);
+  return same_dims(name, rank, c.mask, factor_kind::need_replication, words, flops);
+}
+
+/// exp(x - max x) / Σ exp(x - max x) along `dims`: a difference, an exponential, a sum, a maximum, a quotient.
+constexpr rule_result softmax(int rank, const dim_list& dims = -1) {
+  return reads_along("softmax", rank, dims, refuse_partials(), 5);
+}
+constexpr rule_result log_softmax(int rank, const dim_list& dims = -1) {
+  return reads_along("log_softmax", rank, dims, refuse_partials(), 5);
+}
+
+namespace parts {
+
+/// x of `rank` dims and `weights` operands of its last `normalized` dims, which are whole. Operands that are repeated
+/// along the other dims refuse to be partial, so all do.
+constexpr rule_result normalize(const char* name, int rank, int normalized, int weights, int flops) {
+  if (!is_rank(rank)) return no_rule(name, rule_code::too_many_dims, rank);
+  if (normalized < 1 || normalized > rank) return no_rule(name, rule_code::axes_differ_from_rank, normalized);
+  if (weights < 0 || weights >= max_operands) return no_rule(name, rule_code::too_many_operands, weights);
+  factor_rule r = rule_called(name, refuse_partials(), flops);
+  const int leading = rank - normalized;
+  add_factors(r, rank);
+  for (int f = leading; f < rank; ++f) r.factor[f].kind = factor_kind::need_replication;
+  add_dims(add_operand(r), 0, rank);
+  for (int w = 0; w < weights; ++w) add_dims(add_operand(r), leading, normalized);
+  add_dims(add_result(r), 0, rank);
+  return {{}, r};
+}
+
+}  // namespace parts
+
+/// (x - mean) / deviation over the last `normalized` dims, times a weight and plus a bias where `weights` counts them.
+constexpr rule_result layer_norm(int rank, int normalized = 1, int weights = 0) {
+  const rule_result r = parts::normalize("layer_norm", rank, normalized, weights, 8);
+  return r.status.code == rule_code::ok ? checked_rule(r.rule) : r;
+}
+
+/// x / root mean square over the last `normalized` dims, times a weight; the second result is the reciprocal root, with
+/// size 1 in these dims.
+constexpr rule_result rms_norm(int rank, int normalized = 1, int weights = 1) {
+  rule_result r = parts::normalize("rms_norm", rank, normalized, weights, 4);
+  if (r.status.code != rule_code::ok) return r;
+  tensor_factors& t = add_result(r.rule);
+  add_dims(t, 0, rank - normalized);
+  for (int d = 0; d < normalized; ++d) add_dim(t);
+  return checked_rule(r.rule);
+}
+
+/// silu(gate) · up of a last dim that holds the gate's half before the up's: its major factor is the 2, which is whole,
+/// so the dim is not sharded. `ops::swiglu` takes the two halves as a dim of their own, which leaves the other free.
+constexpr rule_result packed_swiglu(int rank, int dim = -1) {
+  const chosen_dims c = choose(dim, rank);
+  if (c.status.code != rule_code::ok) return refused("packed_swiglu", c.status);
+  factor_rule r = rule_called("packed_swiglu", refuse_partials(), 2);
+  add_factors(r, rank);
+  const int halves = add_whole(r, 2);
+  tensor_factors& x = add_operand(r);
+  for (int d = 0; d < rank; ++d) {
+    if (!has(c.mask, d)) {
+      add_dim(x, d);
+      continue;
+    }
+    add_dim(x, halves);
+    extend_dim(x, d);
+  }
+  add_dims(add_result(r), 0, rank);
+  return checked_rule(r);
+}
+
+/// Loss of each token: logits of `rank` dims, the last over the vocabulary, and targets without it. `reduction` sum or
+/// avg over the tokens; `none` keeps them. The vocabulary is whole.
+constexpr rule_result cross_entropy(int rank, reduce_op reduction = reduce_op::none) {
+  if (rank < 1 || rank > max_dims) return no_rule("cross_entropy", rule_code::too_many_dims, rank);
+  const bool reduces = reduction != reduce_op::none;
+  if (reduces && reduction != reduce_op::sum && reduction != reduce_op::avg)
+    return no_rule("cross_entropy", rule_code::attribute_is_invalid, static_cast<int>(reduction));
+  factor_rule r = rule_called("cross_entropy", refuse_partials(), 5);
+  for (int d = 0; d + 1 < rank; ++d)
+    add_factor(r, reduces ? factor_kind::reduction : factor_kind::pass_through, 0, reduction);
+  const int vocabulary = add_whole(r);
+  tensor_factors& logits = add_operand(r);
+  add_dims(logits, 0, rank - 1);
+  add_dim(logits, vocabulary);
+  add_dims(add_operand(r), 0, rank - 1);
+  tensor_factors& loss = add_result(r);
+  if (!reduces) add_dims(loss, 0, rank - 1);
+  return checked_rule(r);
+}
+
+}  // namespace hyperparallel::rules

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Operators as text: a factor rule reads as the einsum that it is, a refusal as one sentence.
+//
+//   mk,kn->mn                   reduction k
+//   bsH->bsH                    a capital letter is whole on every device
+//   (ab)c->abc                  a dim of several factors
+//   a~b->a~b                    b needs a halo of its neighbours
+//
+// `named(status, mesh)` gives the axes their names. Law: a rule that was read from text, and has no halo, reads back to
+// a rule of the same factors.
+
+#include <string>
+
+#include <hyperparallel/operators/placed_value.hpp>
+#include <hyperparallel/operators/resolve.hpp>
+#include <hyperparallel/report/format_layout.hpp>
+
+namespace hyperparallel {
+
+inline report::named_value<propagation_status> named(const propagation_status& s, const mesh_value& m) {
+  return {s, m};
+}
+
+namespace detail {
+
+/// The factor's own letter, or one by its number: small where it may be sharded, capital where it must be whole.
+inline std::string factor_text(const factor_rule& r, int f) {
+  const factor& x = r.factor[f];
+  const bool whole = x.kind == factor_kind::need_replication;
+  const char letter = x.letter != 0 ? x.letter : static_cast<char>((whole ? 'A' : 'a') + f);
+  return (x.kind == factor_kind::permutation ? "~" : "") + std::string(1, letter);
+}
+
+inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
+  std::string out;
+  for (int d = 0; d < t.rank; ++d) {
+    const int terms = t.first[d + 1] - t.first[d];
+    std::string dim;
+    for (int i = t.first[d]; i < t.first[d + 1]; ++i) dim += factor_text(r, t.term[i]);
+    out += terms == 0 ? "." : terms == 1 ? dim : "(" + dim + ")";
+  }
+  return out;
+}
+
+inline std::string propagation_text(const propagation_status& s, const mesh_value* names) {
+  const std::string axis = "axis " + axis_text(names, s.axis);
+  const std::string operand = "operand " + std::to_string(s.operand);
+  const std::string dim = s.dim < 0 ? operand : "dim " + std::to_string(s.dim) + " of " + operand;
+  switch (s.code) {
+    case propagation_code::ok:
+      return "ok";
+    case propagation_code::operand_count_differs_from_rule:
+      return "the operator does not take " + std::to_string(s.operand) + " operands";
+    case propagation_code::operand_rank_differs_from_rule:
+      return operand + " has " + std::to_string(s.dim) + " dims, which the rule does not take";
+    case propagation_code::operands_are_on_different_meshes:
+      return operand + " is on another mesh than operand 0";
+    case propagation_code::operands_disagree:
+      return dim + " and its twin in another operand are not sharded alike, see " + axis;
+    case propagation_code::axis_shards_two_factors:
+      return axis + " shards " + dim + " and another dim of the operator";
+    case propagation_code::dim_must_be_whole:
+      return dim + " must be whole on every device, " + axis + " shards it";
+    case propagation_code::dim_needs_a_halo:
+      return dim + " needs a halo of its neighbours, " + axis + " shards it";
+    case propagation_code::factors_of_dim_do_not_fit:
+      return axis + " does not fit the factors of " + dim;
+    case propagation_code::rule_says_nothing_about_partial_operands:
+      return operand + " is partial along " + axis + ", and the rule says nothing about partial operands";
+    case propagation_code::partial_operand_is_refused:
+      return operand + " is partial along " + axis + ": reduce it first";
+    case propagation_code::partial_axis_is_used_by_another_operand:
+      return "an operand is partial along " + axis + ", which " + dim + " uses";
+    case propagation_code::partial_operands_differ:
+      return operand + " is partial along " + axis + " by another reduction";
+    case propagation_code::reductions_do_not_commute:
+      return "two reductions of the result do not commute, see " + axis;
+    case propagation_code::sub_axis_can_not_be_partial:
+      return dim + " is reduced and sharded by a part of " + axis;
+    case propagation_code::result_has_too_many_cuts:
+      return "the result has too many cuts";
+  }
+  return "unknown";
+}
+
+}  // namespace detail
+
+/// The rule as text, see above.
+inline std::string to_text(const factor_rule& r) {
+  std::string out;
+  for (int o = 0; o < r.operand_count; ++o) out += (o > 0 ? "," : "") + detail::tensor_text(r, r.operand[o]);
+  out += "->";
+  for (int o = 0; o < r.result_count; ++o) out += (o > 0 ? "," : "") + detail::tensor_text(r, r.result[o]);
+  return out;
+}
+
+/// What a rule says about partial operands, one list a operand: "0: sum, avg each; 1: max→min each".
+inline std::string to_text(const factor_rule& r, const partial_words& w) {
+  constexpr const char* modes[] = {"refuses", "each", "together", "joins"};
+  if (!w.stated) return "nothing";
+  std::string out;
+  for (int o = 0; o < r.operand_count; ++o) {
+    std::string words;
+    for (int mode = 1; mode < 4; ++mode) {
+      std::string reductions;
+      int same = 0;
+      for (int op = 1; op < reduce_op_count; ++op) {
+        const reduce_op in = static_cast<reduce_op>(op);
+        const partial_word word = word_of(w, o, in);
+        if (static_cast<int>(word.mode) != mode) continue;
+        reductions += (reductions.empty() ? "" : ", ") + std::string(name_of(in));
+        if (word.out != in && word.mode != partial_mode::joins) reductions += std::string("→") + name_of(word.out);
+        same += word.out == in ? 1 : 0;
+      }
+      if (reductions.empty()) continue;
+      if (same == reduce_op_count - 1) reductions = "every reduction";
+      words += (words.empty() ? "" : ", ") + reductions + " " + modes[mode];
+    }
+    if (!words.empty()) out += (out.empty() ? "" : "; ") + std::to_string(o) + ": " + words;
+  }
+  return out.empty() ? "refuses" : out;
+}
+
+inline std::string to_text(const propagation_status& s) { return detail::propagation_text(s, nullptr); }
+
+inline std::string to_text(const extents_status& s) {
+  const std::string dim = "dim " + std::to_string(s.dim) + " of operand " + std::to_string(s.operand);
+  const std::string extent = std::to_string(s.extent), expected = std::to_string(s.expected);
+  switch (s.code) {
+    case extents_code::ok:
+      return "ok";
+    case extents_code::operand_count_differs_from_rule:
+      return "the operator takes " + expected + " operands, not " + extent;
+    case extents_code::operand_rank_differs_from_rule:
+      return "operand " + std::to_string(s.operand) + " has " + extent + " dims, the rule says " + expected;
+    case extents_code::factor_extents_differ:
+      return dim + " has extent " + extent + ", elsewhere the same factor has " + expected;
+    case extents_code::factor_extent_is_fixed:
+    case extents_code::dim_extent_is_fixed:
+      return dim + " has extent " + extent + ", the rule says " + expected;
+    case extents_code::dim_has_two_unknown_factors:
+      return dim + " runs over two factors of unknown extent";
+    case extents_code::factor_extent_is_not_known:
+      return dim + " runs over a factor whose extent no operand tells";
+    case extents_code::work_overflows:
+      return "the operator's work leaves 64 bits";
+  }
+  return "unknown";
+}
+
+/// What a resolution moves: "operand 0 moves 1536 elements to (dp, None); 1 of 9 assignments, price 3072".
+inline std::string to_text(const resolution& r) {
+  switch (r.code) {
+    case resolve_code::ok:
+      break;
+    case resolve_code::operands_are_refused:
+      return to_text(r.strict);
+    case resolve_code::extents_are_refused:
+      return to_text(r.extents);
+    case resolve_code::no_assignment_fits:
+      return "no assignment of axes fits the operands";
+    case resolve_code::too_many_pieces:
+      return "the operands cut their axes into too many pieces";
+  }
+  if (r.moved == 0 && r.consumer_received == 0) return "nothing moves";
+  std::string out;
+  for (int o = 0; o < max_operands; ++o)
+    if ((r.moved >> o & 1u) != 0)
+      out += "operand " + std::to_string(o) + " moves " + std::to_string(r.received[o]) + " elements to " +
+             to_text(r.placed.operand[o]) + "; ";
+  if (r.consumer_received > 0)
+    out += "the result moves " + std::to_string(r.consumer_received) + " elements to its consumer; ";
+  return out + "price " + std::to_string(r.price) + ", best of " + std::to_string(r.assignments) + " assignments";
+}
+
+namespace report {
+
+inline std::string to_text(const named_value<propagation_status>& n) {
+  return hyperparallel::detail::propagation_text(n.value, &n.mesh);
+}
+
+}  // namespace report
+
+}  // namespace hyperparallel
+
+template <>
+struct fmt::formatter<hyperparallel::factor_rule> : hyperparallel::report::text_formatter<hyperparallel::factor_rule> {
+};
+template <>
+struct fmt::formatter<hyperparallel::propagation_status>
+    : hyperparallel::report::text_formatter<hyperparallel::propagation_status> {};
+template <>
+struct fmt::formatter<hyperparallel::extents_status>
+    : hyperparallel::report::text_formatter<hyperparallel::extents_status> {};
+template <>
+struct fmt::formatter<hyperparallel::resolution> : hyperparallel::report::text_formatter<hyperparallel::resolution> {};

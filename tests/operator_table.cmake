@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The operator table of the documentation is printed from the rules; the page must be what they print.
+add_executable(operator_table "${PROJECT_SOURCE_DIR}/tools/operator_table.cpp")
+target_link_libraries(operator_table PRIVATE hyperparallel::hyperparallel hyperparallel_warnings)
+if(Python3_FOUND)
+  add_test(NAME house.operator_table COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/paste_operators.py"
+                                             $<TARGET_FILE:operator_table> --check)
+  set_tests_properties(house.operator_table PROPERTIES LABELS house)
+endif()

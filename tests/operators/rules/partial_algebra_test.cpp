@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/operators/rules/partial_algebra.hpp>
+
+#include <hyperparallel/layout/tensor_map.hpp>
+#include <hyperparallel/operators/operator_table.hpp>
+#include <hyperparallel/operators/propagate.hpp>
+#include <hyperparallel/operators/rules/attention.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+#include <hyperparallel/operators/rules/convolution.hpp>
+#include <hyperparallel/operators/rules/creation.hpp>
+#include <hyperparallel/operators/rules/elementwise.hpp>
+#include <hyperparallel/operators/rules/expert.hpp>
+#include <hyperparallel/operators/rules/indexing.hpp>
+#include <hyperparallel/operators/rules/joining.hpp>
+#include <hyperparallel/operators/rules/movement.hpp>
+#include <hyperparallel/operators/rules/ordering.hpp>
+#include <hyperparallel/operators/rules/reduction.hpp>
+#include <hyperparallel/operators/rules/scattering.hpp>
+#include <hyperparallel/operators/rules/slicing.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace hp = hyperparallel;
+namespace rules = hp::rules;
+using hp::shape;
+
+constexpr hp::mesh_shape pair{1, {2}};
+
+/// What comes of operand `o` partial by `op`, the others whole: `.` refused, else the result's reduction, with a +
+/// where other operands are filled.
+std::string outcome(const hp::factor_rule& rule, int o, hp::reduce_op op) {
+  std::vector<hp::layout_value> layout;
+  for (int q = 0; q < rule.operand_count; ++q) layout.push_back(hp::replicated(pair, rule.operand[q].rank));
+  layout[static_cast<std::size_t>(o)].partial[0] = op;
+  std::vector<const hp::layout_value*> operand;
+  for (const hp::layout_value& l : layout) operand.push_back(&l);
+  const hp::full_propagation p = hp::propagate_fully(rule, operand.data(), rule.operand_count);
+  if (p.status.code == hp::propagation_code::partial_operand_is_refused) return ".";
+  if (p.status.code != hp::propagation_code::ok) return "?";
+  for (int r = 0; r < rule.result_count; ++r)
+    if (p.result[r].partial[0] != p.result[0].partial[0]) return "?";
+  return hp::name_of(p.result[0].partial[0]) + std::string(p.notes.filled != 0 ? "+" : "");
+}
+
+std::string row(const hp::factor_rule& rule, int o) {
+  std::string text = rule.name.text + std::string(" ") + std::to_string(o) + ":";
+  for (int op = 1; op < hp::reduce_op_count; ++op) text += " " + outcome(rule, o, static_cast<hp::reduce_op>(op));
+  return text;
+}
+
+std::vector<hp::rule_result> all_rules() {
+  const shape two[] = {shape{8, 4}, shape{8, 4}}, repeated[] = {shape{8, 4}, shape{4}};
+  const rules::index_entry some[] = {rules::range(0, 2)};
+  const hp::extent_t sizes[] = {2, 6};
+  std::vector<hp::rule_result> all;
+  for (const rules::elementwise_function& f : rules::elementwise_functions)
+    all.push_back(rules::elementwise(f.name, 2));
+  for (const char* name : {"add", "mul", "div", "maximum", "logical_and"}) {
+    all.push_back(rules::elementwise(name, repeated, 2));
+    all.back().rule.name = hp::short_text((std::string(name) + "_repeated").c_str());
+  }
+  all.push_back(rules::matmul(2, 2));
+  all.push_back(rules::bmm());
+  all.push_back(rules::linear(3));
+  all.push_back(rules::linear(3, true));
+  all.push_back(rules::addmm());
+  all.push_back(rules::outer());
+  all.push_back(rules::dot());
+  all.push_back(rules::ragged_matmul());
+  all.push_back(rules::convolution(shape{2, 4, 8}, shape{6, 4, 3}, {{}, 1, true}));
+  for (const rules::named_reduction& n : rules::named_reductions) all.push_back(rules::reduce(n.name, 3, 1));
+  all.push_back(rules::count_nonzero(2));
+  all.push_back(rules::indexed_reduction("max_with_index", 2, 0));
+  all.push_back(rules::index_of("argmax", 2, 0));
+  all.push_back(rules::permute(2, {1, 0}));
+  all.push_back(rules::transpose(2, 0, 1));
+  all.push_back(rules::expand_dims(2, 0));
+  all.push_back(rules::atleast_1d(0));
+  all.push_back(rules::squeeze(shape{8, 1}));
+  all.push_back(rules::expand(shape{8, 1}, shape{2, 8, 4}));
+  all.push_back(rules::repeat(2, shape{2, 3}));
+  all.push_back(rules::repeat_interleave(2, 0, 3));
+  all.push_back(rules::roll(2));
+  all.push_back(rules::flip(2));
+  all.push_back(rules::tril(2));
+  all.push_back(rules::triu(2));
+  all.push_back(rules::reshape(shape{8, 4}, shape{32}));
+  all.push_back(rules::flatten(shape{8, 4}));
+  all.push_back(rules::concat(two, 2, 0));
+  all.push_back(rules::vstack(two, 2));
+  all.push_back(rules::stack(2, 2, 0));
+  all.push_back(rules::unbind(2, 0));
+  all.push_back(rules::split_by_sizes(shape{8, 4}, 0, sizes, 2));
+  all.push_back(rules::chunk(shape{8, 4}, 0, 2));
+  all.push_back(rules::index(shape{8, 4}, some, 1));
+  all.push_back(rules::slice_dim(shape{8, 4}, 0, 0, 2));
+  all.push_back(rules::assign(shape{8, 4}, some, 1));
+  all.push_back(rules::pad(shape{8}, shape(1), shape(1)));
+  all.push_back(rules::pad(shape{8}, shape(1), shape(1), rules::padding::constant));
+  all.push_back(rules::creation_like("zeros_like", 2));
+  all.push_back(rules::multinomial(2, 5));
+  all.push_back(rules::embedding(2));
+  all.push_back(rules::gather(2, 0));
+  all.push_back(rules::index_select(2, 0));
+  all.push_back(rules::gather_nd(3, 2, 2));
+  all.push_back(rules::one_hot(1, -1, 5));
+  all.push_back(rules::isin(2, 1));
+  all.push_back(rules::nonzero(2));
+  all.push_back(rules::masked_select(2));
+  all.push_back(rules::scatter(2, 0));
+  all.push_back(rules::scatter_number(2, 0));
+  all.push_back(rules::scatter_add(2, 0));
+  all.push_back(rules::scatter_update(2, 1));
+  all.push_back(rules::masked_scatter(2, 2, 1));
+  all.push_back(rules::softmax(2));
+  all.push_back(rules::log_softmax(2));
+  all.push_back(rules::layer_norm(2, 1, 2));
+  all.push_back(rules::rms_norm(2));
+  all.push_back(rules::packed_swiglu(2));
+  all.push_back(rules::cross_entropy(2));
+  all.push_back(rules::cumsum(2, 0));
+  all.push_back(rules::cumprod(2, 0));
+  all.push_back(rules::running_max(2, 0));
+  all.push_back(rules::sort(2));
+  all.push_back(rules::argsort(2));
+  all.push_back(rules::topk(2, 0, 2));
+  all.push_back(rules::attention({rules::attention_form::bsh, 4, 2, rules::attention_mask::queries}));
+  all.push_back(rules::rope(rules::attention_form::bnsd, 4));
+  all.push_back(rules::paged_attention(4, 2));
+  all.push_back(rules::lightning_indexer(8));
+  all.push_back(rules::choose_experts(2));
+  all.push_back(rules::dispatch(2, 4, 8));
+  all.push_back(rules::combine());
+  for (const hp::factor_rule& r : {hp::ops::matmul::rule, hp::ops::grouped_matmul::rule,
+                                   hp::ops::grouped_matmul_gate_up::rule, hp::ops::swiglu::rule, hp::ops::router::rule})
+    all.push_back({{}, r});
+  return all;
+}
+
+// One row per rule and operand; columns sum max min avg prod all any.
+constexpr const char* written_table = R"(
+identity 0: sum max min avg prod all any
+clone 0: sum max min avg prod all any
+cast 0: sum max min avg prod min max
+scale 0: sum . . avg . . .
+dropout 0: sum max min avg . . .
+shift 0: . max min avg . . .
+neg 0: sum min max avg . . .
+abs 0: . . . . prod . .
+square 0: . . . . prod . .
+reciprocal 0: . . . . prod . .
+relu 0: . max min . . . .
+relu6 0: . max min . . . .
+leaky_relu 0: . max min . . . .
+elu 0: . max min . . . .
+clamp 0: . max min . . . .
+exp 0: . max min . . . .
+expm1 0: . max min . . . .
+log 0: . . min . . . .
+log1p 0: . . min . . . .
+log2 0: . . min . . . .
+sqrt 0: . . min . . . .
+sigmoid 0: . max min . . . .
+log_sigmoid 0: . max min . . . .
+hard_sigmoid 0: . max min . . . .
+softplus 0: . max min . . . .
+tanh 0: . max min . . . .
+sinh 0: . max min . . . .
+asinh 0: . max min . . . .
+atan 0: . max min . . . .
+erf 0: . max min . . . .
+floor 0: . max min . . . .
+ceil 0: . max min . . . .
+round 0: . max min . . . .
+trunc 0: . max min . . . .
+sign 0: . max min . prod . .
+rsqrt 0: . . max . . . .
+erfc 0: . min max . . . .
+gelu 0: . . . . . . .
+silu 0: . . . . . . .
+mish 0: . . . . . . .
+hard_swish 0: . . . . . . .
+sin 0: . . . . . . .
+cos 0: . . . . . . .
+tan 0: . . . . . . .
+cosh 0: . . . . . . .
+is_finite 0: . . . . . . .
+is_nan 0: . . . . . . .
+is_inf 0: . . . . . . .
+logical_not 0: . . . . . any all
+bitwise_not 0: . min max . . . .
+add 0: sum+ max min avg+ . . .
+add 1: sum+ max min avg+ . . .
+sub 0: sum+ max min avg+ . . .
+sub 1: sum+ min max avg+ . . .
+mul 0: sum . . avg prod+ . .
+mul 1: sum . . avg prod+ . .
+div 0: sum . . avg prod+ . .
+div 1: . . . . prod+ . .
+floor_div 0: . . . . . . .
+floor_div 1: . . . . . . .
+mod 0: . . . . . . .
+mod 1: . . . . . . .
+pow 0: . . . . . . .
+pow 1: . . . . . . .
+atan2 0: . . . . . . .
+atan2 1: . . . . . . .
+maximum 0: . max+ min . . . .
+maximum 1: . max+ min . . . .
+minimum 0: . max min+ . . . .
+minimum 1: . max min+ . . . .
+equal 0: . . . . . . .
+equal 1: . . . . . . .
+not_equal 0: . . . . . . .
+not_equal 1: . . . . . . .
+greater 0: . any all . . . .
+greater 1: . all any . . . .
+greater_equal 0: . any all . . . .
+greater_equal 1: . all any . . . .
+less 0: . all any . . . .
+less 1: . any all . . . .
+less_equal 0: . all any . . . .
+less_equal 1: . any all . . . .
+logical_and 0: . . . . . all+ any
+logical_and 1: . . . . . all+ any
+logical_or 0: . . . . . all any+
+logical_or 1: . . . . . all any+
+logical_xor 0: . . . . . . .
+logical_xor 1: . . . . . . .
+bitwise_and 0: . . . . . . .
+bitwise_and 1: . . . . . . .
+bitwise_or 0: . . . . . . .
+bitwise_or 1: . . . . . . .
+bitwise_xor 0: . . . . . . .
+bitwise_xor 1: . . . . . . .
+swiglu_pair 0: . . . . . . .
+swiglu_pair 1: sum . . avg . . .
+where 0: . . . . . . .
+where 1: sum+ max+ min+ avg+ prod+ all+ any+
+where 2: sum+ max+ min+ avg+ prod+ all+ any+
+masked_fill 0: . max min avg . all any
+masked_fill 1: . . . . . . .
+add_repeated 0: sum+ max min avg+ . . .
+add_repeated 1: . . . . . . .
+mul_repeated 0: sum . . avg prod+ . .
+mul_repeated 1: . . . . . . .
+div_repeated 0: sum . . avg prod+ . .
+div_repeated 1: . . . . . . .
+maximum_repeated 0: . max+ min . . . .
+maximum_repeated 1: . . . . . . .
+logical_and_repeated 0: . . . . . all+ any
+logical_and_repeated 1: . . . . . . .
+matmul 0: sum . . avg . . .
+matmul 1: sum . . avg . . .
+bmm 0: sum . . avg . . .
+bmm 1: sum . . avg . . .
+linear 0: sum . . avg . . .
+linear 1: sum . . avg . . .
+linear 0: sum+ . . avg+ . . .
+linear 1: sum+ . . avg+ . . .
+linear 2: . . . . . . .
+addmm 0: sum+ . . avg+ . . .
+addmm 1: sum+ . . avg+ . . .
+addmm 2: . . . . . . .
+outer 0: sum . . avg . . .
+outer 1: sum . . avg . . .
+dot 0: sum . . avg . . .
+dot 1: sum . . avg . . .
+ragged_matmul 0: sum . . avg . . .
+ragged_matmul 1: sum . . avg . . .
+ragged_matmul 2: . . . . . . .
+convolution 0: sum+ . . avg+ . . .
+convolution 1: sum+ . . avg+ . . .
+convolution 2: . . . . . . .
+sum 0: sum . . avg . . .
+mean 0: sum . . avg . . .
+prod 0: . . . . prod . .
+max 0: . max . . . . .
+min 0: . . min . . . .
+all 0: . . . . . all .
+any 0: . . . . . . any
+var 0: . . . . . . .
+std 0: . . . . . . .
+logsumexp 0: . . . . . . .
+norm 0: . . . . . . .
+median 0: . . . . . . .
+count_nonzero 0: . . . . . . .
+max_with_index 0: . . . . . . .
+argmax 0: . . . . . . .
+permute 0: sum max min avg prod all any
+transpose 0: sum max min avg prod all any
+expand_dims 0: sum max min avg prod all any
+atleast_1d 0: sum max min avg prod all any
+squeeze 0: sum max min avg prod all any
+expand 0: sum max min avg prod all any
+repeat 0: sum max min avg prod all any
+repeat_interleave 0: sum max min avg prod all any
+roll 0: sum max min avg prod all any
+flip 0: sum max min avg prod all any
+tril 0: sum max min avg prod all any
+triu 0: sum max min avg prod all any
+reshape 0: sum max min avg prod all any
+flatten 0: sum max min avg prod all any
+concat 0: sum+ max+ min+ avg+ prod+ all+ any+
+concat 1: sum+ max+ min+ avg+ prod+ all+ any+
+vstack 0: sum+ max+ min+ avg+ prod+ all+ any+
+vstack 1: sum+ max+ min+ avg+ prod+ all+ any+
+stack 0: sum+ max+ min+ avg+ prod+ all+ any+
+stack 1: sum+ max+ min+ avg+ prod+ all+ any+
+unbind 0: sum max min avg prod all any
+split 0: sum max min avg prod all any
+chunk 0: sum max min avg prod all any
+index 0: sum max min avg prod all any
+slice 0: sum max min avg prod all any
+assign 0: sum+ max+ min+ avg+ prod+ all+ any+
+assign 1: sum+ max+ min+ avg+ prod+ all+ any+
+pad 0: sum max min avg prod all any
+pad 0: . max min avg . all any
+zeros_like 0: . . . . . . .
+multinomial 0: . . . . . . .
+embedding 0: . . . . . . .
+embedding 1: sum max min avg prod all any
+gather 0: sum max min avg prod all any
+gather 1: . . . . . . .
+index_select 0: sum max min avg prod all any
+index_select 1: . . . . . . .
+gather_nd 0: sum max min avg prod all any
+gather_nd 1: . . . . . . .
+one_hot 0: . . . . . . .
+isin 0: . . . . . . .
+isin 1: . . . . . . .
+nonzero 0: . . . . . . .
+masked_select 0: sum max min avg prod all any
+masked_select 1: . . . . . . .
+scatter 0: sum+ max+ min+ avg+ prod+ all+ any+
+scatter 1: . . . . . . .
+scatter 2: sum+ max+ min+ avg+ prod+ all+ any+
+scatter 0: . max min avg . all any
+scatter 1: . . . . . . .
+scatter_add 0: sum+ . . avg+ . . .
+scatter_add 1: . . . . . . .
+scatter_add 2: sum+ . . avg+ . . .
+scatter_update 0: sum+ max+ min+ avg+ prod+ all+ any+
+scatter_update 1: . . . . . . .
+scatter_update 2: sum+ max+ min+ avg+ prod+ all+ any+
+masked_scatter 0: sum+ max+ min+ avg+ prod+ all+ any+
+masked_scatter 1: . . . . . . .
+masked_scatter 2: sum+ max+ min+ avg+ prod+ all+ any+
+softmax 0: . . . . . . .
+log_softmax 0: . . . . . . .
+layer_norm 0: . . . . . . .
+layer_norm 1: . . . . . . .
+layer_norm 2: . . . . . . .
+rms_norm 0: . . . . . . .
+rms_norm 1: . . . . . . .
+packed_swiglu 0: . . . . . . .
+cross_entropy 0: . . . . . . .
+cross_entropy 1: . . . . . . .
+cumsum 0: sum . . avg . . .
+cumprod 0: . . . . prod . .
+running_max 0: . max . . . . .
+sort 0: . . . . . . .
+argsort 0: . . . . . . .
+topk 0: . . . . . . .
+attention 0: . . . . . . .
+attention 1: . . . . . . .
+attention 2: sum . . avg . . .
+attention 3: . . . . . . .
+rope 0: sum . . avg . . .
+rope 1: . . . . . . .
+rope 2: . . . . . . .
+paged_attention 0: . . . . . . .
+paged_attention 1: . . . . . . .
+paged_attention 2: sum . . avg . . .
+paged_attention 3: . . . . . . .
+paged_attention 4: . . . . . . .
+lightning_indexer 0: . . . . . . .
+lightning_indexer 1: . . . . . . .
+lightning_indexer 2: . . . . . . .
+choose_experts 0: . . . . . . .
+dispatch 0: sum max min avg prod all any
+dispatch 1: . . . . . . .
+combine 0: sum . . avg . . .
+combine 1: sum . . avg . . .
+combine 2: . . . . . . .
+matmul 0: sum . . avg . . .
+matmul 1: sum . . avg . . .
+grouped_matmul 0: sum . . avg . . .
+grouped_matmul 1: sum . . avg . . .
+grouped_matmul_gate_up 0: sum . . avg . . .
+grouped_matmul_gate_up 1: sum . . avg . . .
+swiglu 0: . . . . . . .
+router 0: sum . . avg . . .
+router 1: sum . . avg . . .
+)";
+
+TEST(PartialAlgebra, EveryRuleStatesAnOutcomeForEveryOperandAndReduction) {
+  std::istringstream written(written_table);
+  std::string expected;
+  std::getline(written, expected);
+  for (const hp::rule_result& r : all_rules()) {
+    ASSERT_EQ(r.status.code, hp::rule_code::ok) << r.rule.name.text;
+    ASSERT_TRUE(r.rule.partials.stated) << r.rule.name.text;
+    for (int o = 0; o < r.rule.operand_count; ++o) {
+      ASSERT_TRUE(std::getline(written, expected)) << "no row for " << row(r.rule, o);
+      EXPECT_EQ(row(r.rule, o), expected);
+    }
+  }
+  EXPECT_FALSE(std::getline(written, expected)) << "one row too many: " << expected;
+}
+
+static_assert(rules::words_of(rules::partial_algebra::opaque) == hp::refuse_partials());
+static_assert(hp::word_of(rules::words_of(rules::partial_algebra::negates), 0, hp::reduce_op::max) ==
+              hp::partial_word{hp::partial_mode::each, hp::reduce_op::min});
+
+}  // namespace

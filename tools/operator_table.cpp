@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints docs/reference/operator-table.md from the rules themselves: what each operator's dims run over, which partial
+// operands pass, and its work. A test holds the page against this output.
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/operators/rules/attention.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+#include <hyperparallel/operators/rules/convolution.hpp>
+#include <hyperparallel/operators/rules/creation.hpp>
+#include <hyperparallel/operators/rules/elementwise.hpp>
+#include <hyperparallel/operators/rules/expert.hpp>
+#include <hyperparallel/operators/rules/indexing.hpp>
+#include <hyperparallel/operators/rules/joining.hpp>
+#include <hyperparallel/operators/rules/movement.hpp>
+#include <hyperparallel/operators/rules/normalization.hpp>
+#include <hyperparallel/operators/rules/ordering.hpp>
+#include <hyperparallel/operators/rules/reduction.hpp>
+#include <hyperparallel/operators/rules/scattering.hpp>
+#include <hyperparallel/operators/rules/slicing.hpp>
+#include <hyperparallel/operators/shape_factors.hpp>
+#include <hyperparallel/report/format_operators.hpp>
+
+namespace hp = hyperparallel;
+using namespace hyperparallel::rules;
+
+namespace {
+
+struct entry {
+  std::string call;
+  hp::rule_result built;
+};
+
+/// One table; neighbours that differ in name alone share a row.
+bool print(const char* title, const std::vector<entry>& entries) {
+  bool valid = true;
+  std::printf("\n## %s\n\n| operator | rule | partial operands that pass | flops a point |\n|---|---|---|---|\n",
+              title);
+  std::string names, row;
+  const auto flush = [&] {
+    if (!names.empty()) std::printf("| %s | %s\n", names.c_str(), row.c_str());
+  };
+  for (const entry& e : entries) {
+    valid = valid && e.built.status.code == hp::rule_code::ok;
+    const hp::factor_rule& r = e.built.rule;
+    std::string words = hp::to_text(r, r.partials);
+    if (r.outside != 0) words += "; added once beside the reduction";
+    const std::string text = "`" + hp::to_text(r) + "` | " + words + " | " + std::to_string(r.flops_per_point) + " |";
+    if (text != row) {
+      flush();
+      names.clear();
+      row = text;
+    }
+    names += (names.empty() ? "`" : ", `") + e.call + "`";
+  }
+  flush();
+  return valid;
+}
+
+std::vector<entry> elementwise_entries() {
+  std::vector<entry> all, sorted;
+  for (const elementwise_function& f : elementwise_functions) all.push_back({f.name, elementwise(f.name, 2)});
+  // Functions of one algebra beside each other, in the order in which the first of them is listed.
+  std::vector<bool> taken(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = i; j < all.size(); ++j) {
+      const hp::factor_rule &a = all[i].built.rule, &b = all[j].built.rule;
+      if (taken[j] || taken[i] != (j > i) || a.operand_count != b.operand_count || !(a.partials == b.partials) ||
+          a.flops_per_point != b.flops_per_point)
+        continue;
+      taken[j] = true;
+      sorted.push_back(all[j]);
+    }
+  return sorted;
+}
+
+std::vector<entry> reduction_entries() {
+  std::vector<entry> all;
+  for (const named_reduction& f : named_reductions)
+    all.push_back({std::string(f.name) + "(3, 1)", reduce(f.name, 3, 1)});
+  all.push_back({"sum(3, 1, keep)", reduce("sum", 3, 1, true)});
+  all.push_back({"indexed_reduction(\"max\", 3, 1)", indexed_reduction("max", 3, 1)});
+  all.push_back({"index_of(\"argmax\", 3, 1)", index_of("argmax", 3, 1)});
+  all.push_back({"count_nonzero(2, 1)", count_nonzero(2, 1)});
+  return all;
+}
+
+}  // namespace
+
+int main() {
+  std::printf(
+      "# Operator table\n\nPrinted from the rules by `tools/operator_table.cpp`; do not edit. Calls are functions of\n"
+      "`hyperparallel::rules`; numbers are ranks and dims of the sample shown. How to read a rule: "
+      "[operators](operators.md).\nA `~` marks a factor that needs a halo; the number before a word is the operand.\n");
+  const hp::shape matrix{8, 6}, row{6}, cube{4, 6, 8}, ones{4, 1, 8};
+  const hp::shape pair[] = {matrix, row}, same[] = {matrix, matrix};
+  bool valid = print("Functions of elements", elementwise_entries());
+  valid &= print("Repeated operands", {{"elementwise(\"add\", {8, 6}, {6})", elementwise("add", pair, 2)},
+                                       {"elementwise(\"mul\", {8, 6}, {6})", elementwise("mul", pair, 2)}});
+  valid &= print("Contractions", {{"matmul(2, 2)", matmul(2, 2)},
+                                  {"matmul(2, 2, false, true)", matmul(2, 2, false, true)},
+                                  {"bmm()", bmm()},
+                                  {"linear(3)", linear(3)},
+                                  {"linear(3, bias)", linear(3, true)},
+                                  {"addmm()", addmm()},
+                                  {"outer()", outer()},
+                                  {"dot()", dot()},
+                                  {"ragged_matmul()", ragged_matmul()}});
+  valid &= print("Reductions", reduction_entries());
+  valid &= print("Normalisation", {{"softmax(2, -1)", softmax(2, -1)},
+                                   {"log_softmax(2, -1)", log_softmax(2, -1)},
+                                   {"layer_norm(3, 1, 2)", layer_norm(3, 1, 2)},
+                                   {"rms_norm(3)", rms_norm(3)},
+                                   {"packed_swiglu(2)", packed_swiglu(2)},
+                                   {"cross_entropy(2)", cross_entropy(2)},
+                                   {"cross_entropy(2, sum)", cross_entropy(2, hp::reduce_op::sum)}});
+  valid &= print("Order along a dim", {{"cumsum(2, 1)", cumsum(2, 1)},
+                                       {"cumprod(2, 1)", cumprod(2, 1)},
+                                       {"sort(2)", sort(2)},
+                                       {"argsort(2)", argsort(2)},
+                                       {"topk(2, 1, 4)", topk(2, 1, 4)}});
+  valid &= print("Movement", {{"permute(3, {2, 0, 1})", permute(3, {2, 0, 1})},
+                              {"transpose(3, 0, 2)", transpose(3, 0, 2)},
+                              {"expand_dims(2, 1)", expand_dims(2, 1)},
+                              {"squeeze({4, 1, 8})", squeeze(ones)},
+                              {"expand({4, 1, 8}, {4, 6, 8})", expand(ones, cube)},
+                              {"reshape({8, 6}, {2, 4, 6})", reshape(matrix, hp::shape{2, 4, 6})},
+                              {"flatten({4, 6, 8})", flatten(cube)},
+                              {"repeat_interleave(2, 1, 3)", repeat_interleave(2, 1, 3)},
+                              {"roll(2, 1)", roll(2, 1)},
+                              {"flip(2, 1)", flip(2, 1)},
+                              {"tril(2)", tril(2)}});
+  valid &= print("Joining and splitting", {{"concat({8, 6}, {8, 6}; 0)", concat(same, 2, 0)},
+                                           {"stack(2, 2, 0)", stack(2, 2, 0)},
+                                           {"unbind(2, 0)", unbind(2, 0)},
+                                           {"split({8, 6}, 0, 4)", split(matrix, 0, 4)},
+                                           {"chunk({8, 6}, 0, 2)", chunk(matrix, 0, 2)},
+                                           {"slice_dim({8, 6}, 0, 2, 6)", slice_dim(matrix, 0, 2, 6)},
+                                           {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})}});
+  valid &= print("Indices", {{"embedding(2)", embedding(2)},
+                             {"gather(2, 1)", gather(2, 1)},
+                             {"index_select(2, 0)", index_select(2, 0)},
+                             {"gather_nd(3, 2, 2)", gather_nd(3, 2, 2)},
+                             {"one_hot(1, -1, 10)", one_hot(1, -1, 10)},
+                             {"isin(2, 1)", isin(2, 1)},
+                             {"scatter(2, 1)", scatter(2, 1)},
+                             {"scatter_add(2, 1)", scatter_add(2, 1)},
+                             {"scatter_update(2, 1)", scatter_update(2, 1)},
+                             {"masked_scatter(2, 2, 1)", masked_scatter(2, 2, 1)}});
+  hp::rules::attention_options heads{.form = attention_form::bnsd, .heads = 8, .kv_heads = 2};
+  std::vector<entry> attentions;
+  const std::pair<const char*, attention_form> forms[] = {{"bnsd", attention_form::bnsd},
+                                                          {"bsh", attention_form::bsh},
+                                                          {"sbh", attention_form::sbh},
+                                                          {"bsnd", attention_form::bsnd},
+                                                          {"tnd", attention_form::tnd}};
+  for (const auto& [name, form] : forms) {
+    heads.form = form;
+    attentions.push_back({std::string("attention(") + name + ", 8 heads, 2 of keys)", attention(heads)});
+  }
+  valid &= print("Attention", attentions);
+  valid &= print("Experts", {{"choose_experts(8)", choose_experts(8)},
+                             {"dispatch(64, 8, 512)", dispatch(64, 8, 512)},
+                             {"combine()", combine()}});
+  valid &= print("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
+  if (!valid) std::fprintf(stderr, "a sample's attributes are refused\n");
+  return valid ? 0 : 1;
+}
