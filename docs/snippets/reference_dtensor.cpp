@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/reference/dtensor.md
+#include <cassert>
+#include <concepts>
+#include <type_traits>
+
+#include <hyperparallel/dtensor.hpp>
+
+namespace hp = hyperparallel;
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
+using by_token = hp::layout<mesh, "dp", hp::none>;
+using by_column = hp::layout<mesh, hp::none, "tp">;
+using by_row = hp::layout<mesh, "tp", hp::none>;
+
+/// A user's operator: the rule tells how it is sharded, the kernel what it does on one device.
+struct square_plus_one {
+  constexpr hp::rule_result rule(const hp::shape* x, int) const {
+    return hp::rules::unary("square_plus_one", x[0].rank, hp::refuse_partials(), 2);
+  }
+  template <std::floating_point T>
+  void run(const hp::local_operation&, hp::const_view<T> x, hp::tensor_view<T> out) const {
+    for (hp::extent_t i = 0; i < hp::volume(x); ++i) out.data[i] = x.data[i] * x.data[i] + 1;
+  }
+};
+
+void dtensors(const hp::rank_group& ranks) {
+  using tokens = hp::dtensor<float, hp::extents<8, 64>, by_token>;
+  using weight = hp::dtensor<float, hp::extents<64, 32>, by_column>;
+
+  const tokens x = hp::randn<tokens>(ranks, {.seed = 1});  // the same numbers under every layout
+  const auto h = matmul(x, hp::ones<weight>(ranks));
+  static_assert(std::is_same_v<decltype(h)::layout, hp::layout<mesh, "dp", "tp">>);
+
+  const auto rows = hp::sum<-1>(h);  // partial over tp, in the type
+  static_assert(std::is_same_v<decltype(rows)::layout, hp::layout<mesh, "dp", hp::partial("tp")>>);
+  const auto all = rows.redistribute<hp::layout<mesh, hp::none>>();
+  assert(all.to_local(3).size() == 8 && all.full_tensor() == rows.full_tensor());
+
+  static_assert(!hp::applies<hp::operations::softmax{}, std::remove_const_t<decltype(h)>>);  // its rows are cut
+  const auto p = softmax(h.redistribute<by_token>());
+  assert(p.local_shape(0) == hp::shape(4, 32));
+
+  const auto q = hp::apply<square_plus_one{}>(x);  // and the run-time twin of the same operator:
+  const hp::dynamic_dtensor twin = hp::apply(square_plus_one{}, x.dynamic());
+  assert(hp::full_tensor<float>(twin) == q.full_tensor());
+}
+
+void manual(const hp::rank_group& ranks) {
+  using tokens = hp::dtensor<float, hp::extents<8, 64>, by_token>;
+  const auto doubled = hp::custom_shard<hp::inputs<by_column, hp::unplaced>, hp::outputs<by_column>>(
+      [](hp::const_view<float> mine, float by) {
+        hp::local_tensor<float> out(mine.extents);
+        for (hp::extent_t i = 0; i < hp::volume(mine); ++i) out.data()[i] = by * mine.data[i];
+        return out;
+      });
+  const auto y = doubled(hp::ones<tokens>(ranks), 2.0F);  // redistributed by token → by column on the way in
+  assert(y.local_shape(0) == hp::shape(8, 32) && y.full_tensor()[9] == 2.0F);
+}
+
+void shard(const hp::rank_group& ranks) {
+  using whole = hp::layout<mesh, hp::none, hp::none>;
+  using matrix = hp::dtensor<float, hp::extents<16, 16>, whole>;
+  const auto mlp = hp::named_set(
+      hp::parameter<"up.weight">(hp::ones<matrix>(ranks)), hp::parameter<"down.weight">(hp::ones<matrix>(ranks)),
+      hp::function<"ffn">([](const auto& set, const auto& x) {
+        return matmul(relu(matmul(x, set.template get<"up.weight">())), set.template get<"down.weight">());
+      }));
+  using plan =
+      hp::sharding_plan<hp::plan_parameter<"*.weight", by_column>, hp::plan_parameter<"down.*", by_row>,
+                        hp::plan_activations<"ffn.input", by_token>, hp::plan_activations<"ffn.output", by_token>>;
+  const auto sharded = hp::shard<plan>(mlp);
+  const auto y = sharded.call<"ffn">(hp::ones<matrix>(ranks));
+  static_assert(std::is_same_v<decltype(y)::layout, by_token>);
+  assert(y.full_tensor()[0] == 256.0F);
+}
+
+int main() {
+  const hp::rank_group ranks(4);
+  dtensors(ranks);
+  manual(ranks);
+  shard(ranks);
+}

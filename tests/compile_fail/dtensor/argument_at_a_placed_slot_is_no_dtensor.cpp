@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A number where a distributed tensor is declared.
+// expect: rejected::argument_at_a_placed_slot_is_no_dtensor<
+// expect: argument<1>
+#include <hyperparallel/dtensor.hpp>
+
+namespace hp = hyperparallel;
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
+using rows = hp::layout<mesh, "dp", hp::none>;
+using columns = hp::layout<mesh, hp::none, "tp">;
+using tensor = hp::dtensor<float, hp::extents<8, 16>, rows>;
+using good_inputs = hp::inputs<rows, hp::unplaced>;
+using bad_inputs = hp::inputs<rows, rows>;
+
+static_assert(hp::fits_inputs<good_inputs, hp::mismatch::redistribute, tensor, int>);
+static_assert(!hp::fits_inputs<bad_inputs, hp::mismatch::redistribute, tensor, int>);
+
+constexpr auto local = [](auto&&...) { return hp::local_tensor<float>(hp::shape(4, 16)); };
+
+#ifdef NEGATIVE
+const auto f = hp::custom_shard<bad_inputs, hp::outputs<rows>, hp::mismatch::redistribute>(local);
+auto once(const tensor& x) { return f(x, 2); }
+auto again(const tensor& x) { return f(x, 2).full_tensor(); }
+auto more(const tensor& x) { return f(x, 2).reduce_partial(); }
+#else
+const auto f = hp::custom_shard<good_inputs, hp::outputs<rows>, hp::mismatch::redistribute>(local);
+auto once(const tensor& x) { return f(x, 2); }
+#endif
