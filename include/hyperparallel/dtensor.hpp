@@ -16,5 +16,6 @@
 #include <hyperparallel/runtime/dtensor/operations/normalization.hpp>
 #include <hyperparallel/runtime/dtensor/operations/ordering.hpp>
 #include <hyperparallel/runtime/dtensor/operations/reduction.hpp>
+#include <hyperparallel/runtime/dtensor/resolved.hpp>
 #include <hyperparallel/runtime/dtensor/sharded_set.hpp>
 #include <hyperparallel/shard.hpp>
