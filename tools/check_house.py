@@ -29,7 +29,7 @@ FLOORS = {
     "io": 9, "report": 9,
 }
 # Front headers that are not named after a folder: they may include everything up to this floor.
-FRONTS = {"shard": 4, "dtensor": 8, "hyperparallel": 9}
+FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "hyperparallel": 9}
 HIGHEST_CORE_FLOOR = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits"}

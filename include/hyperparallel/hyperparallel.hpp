@@ -2,6 +2,7 @@
 #pragma once
 // Everything but the optional back ends (runtime/eigen_kernels.hpp).
 
+#include <hyperparallel/distributed_forms.hpp>
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/hardware.hpp>
 #include <hyperparallel/io.hpp>
