@@ -11,6 +11,7 @@
 #include <hyperparallel/taskflow/flow_check.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/owned.hpp>
+#include <hyperparallel/taskflow/pattern.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/storage.hpp>

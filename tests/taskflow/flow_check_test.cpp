@@ -25,6 +25,9 @@ constexpr hp::flow_status after(const Change& change) {
 
 static_assert(after([](auto&) {}) == hp::flow_status{});
 static_assert(after([](auto& f) { f.task[3].wait_end = size.waits + 1; }).code == code::range_outside_the_flow);
+static_assert(after([](auto& f) { ++f.run[1]; }).code == code::runs_are_wrong);
+static_assert(after([](auto& f) { --f.size.runs; }).code == code::runs_are_wrong);
+static_assert(after([](auto& f) { f.run[0] = 1; }).code == code::runs_are_wrong);
 static_assert(after([](auto& f) { f.task[3].rank = 1; }).code == code::range_outside_the_flow);
 static_assert(after([](auto& f) { f.task[3].duration = -1; }) == hp::flow_status{code::negative_duration, 3});
 static_assert(after([](auto& f) { f.wait[0].event = size.events; }).code == code::event_outside_the_flow);

@@ -43,14 +43,17 @@ TEST(Owned, AFreshScheduleScratchEqualsItsFixedForm) {
   const hp::fixed_schedule_scratch<size, queues> fixed;
   const hp::owned_schedule_scratch owned(size, queues);
   EXPECT_TRUE(same(fixed.rank, owned.rank));
-  EXPECT_TRUE(same(fixed.key, owned.key));
-  EXPECT_TRUE(same(fixed.half_sorted, owned.half_sorted));
+  EXPECT_TRUE(same(fixed.run_rank, owned.run_rank));
+  EXPECT_TRUE(same(fixed.next, owned.next));
+  EXPECT_TRUE(same(fixed.sorted, owned.sorted));
   EXPECT_TRUE(same(fixed.event_time, owned.event_time));
   EXPECT_TRUE(same(fixed.prefix_begin, owned.prefix_begin));
   EXPECT_TRUE(same(fixed.prefix_count, owned.prefix_count));
   EXPECT_TRUE(same(fixed.history, owned.history));
   EXPECT_TRUE(same(fixed.queue_free, owned.queue_free));
-  EXPECT_TRUE(same(fixed.queue_next, owned.queue_next));
+  EXPECT_TRUE(same(fixed.ring, owned.ring));
+  EXPECT_TRUE(same(fixed.ring_front, owned.ring_front));
+  EXPECT_TRUE(same(fixed.queue_last, owned.queue_last));
   EXPECT_TRUE(same(fixed.pool_head, owned.pool_head));
   EXPECT_TRUE(same(fixed.pool_tail, owned.pool_tail));
 }
@@ -113,6 +116,7 @@ TEST(Owned, AFreshFlowCountsNothing) {
   for (int t = 0; t <= size.tasks; ++t) EXPECT_EQ(f.task[t].duration + f.task[t].access_end, 0);
   for (int s = 0; s <= size.slots; ++s) EXPECT_EQ(f.slot[s].bytes, 0);
   for (int e = 0; e <= size.events; ++e) EXPECT_EQ(f.event[e].signals, 0);
+  for (int r = 0; r <= size.runs; ++r) EXPECT_EQ(f.run[r], 0);
 }
 
 TEST(Owned, EveryAlgorithmGivesTheSameOnOwnedMemory) {

@@ -30,16 +30,17 @@ constexpr bool same(const T* a, const T* b, int count) {
 
 template <class One, class Other>
 constexpr bool same_flow(const One& a, const Other& b) {
-  return a.size == b.size && same(a.task, b.task, a.size.tasks) && same(a.wait, b.wait, a.size.waits) &&
-         same(a.signal, b.signal, a.size.signals) && same(a.access, b.access, a.size.accesses) &&
-         same(a.event, b.event, a.size.events) && same(a.slot, b.slot, a.size.slots);
+  return a.size == b.size && same(a.task, b.task, a.size.tasks) && same(a.run, b.run, a.size.runs + 1) &&
+         same(a.wait, b.wait, a.size.waits) && same(a.signal, b.signal, a.size.signals) &&
+         same(a.access, b.access, a.size.accesses) && same(a.event, b.event, a.size.events) &&
+         same(a.slot, b.slot, a.size.slots);
 }
 
 constexpr moe_tiles tiles{3, 2, 2};
 constexpr hp::taskflow_size size = hp::measure(tiles);
 constexpr auto fixed = hp::build_fixed<size>(tiles);
 static_assert(fixed.size == size && fixed.capacity == size);
-static_assert(size == hp::taskflow_size{60, 56, 60, 108, 30, 16, 60, 108});
+static_assert(size == hp::taskflow_size{60, 56, 60, 108, 30, 16, 60, 108, 60});
 static_assert(same_flow(fixed, fixed));
 
 TEST(Storage, FixedEqualsDynamicFieldByField) {
@@ -77,7 +78,7 @@ struct two_tasks {
 
 TEST(Storage, TheArraysHoldWhatTheBuilderSaid) {
   constexpr auto f = hp::build_fixed<hp::measure(two_tasks{})>(two_tasks{});
-  static_assert(f.size == hp::taskflow_size{2, 1, 1, 2, 1, 1, 1, 2});
+  static_assert(f.size == hp::taskflow_size{2, 1, 1, 2, 1, 1, 1, 2, 2});
   const hp::task task[] = {{hp::resource::link, 0, 7, 3, 5, 0, 0, 0, 1, 0, 1},
                            {hp::resource::aic, 1, 9, 4, 6, 0, 1, 1, 1, 1, 2}};
   const hp::wait wait[] = {{0, 1}};

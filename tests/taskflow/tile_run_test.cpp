@@ -44,6 +44,7 @@ TEST(TileRun, AnyDifferenceEndsARun) {
     build(f);
     EXPECT_EQ(hp::end_of_run(f, 6), 12);
     EXPECT_EQ(hp::end_of_run(f, 8), 12) << "also from within";
+    for (int stage = 0; stage <= 3; ++stage) EXPECT_EQ(f.run[stage], 6 * stage) << "as the builder noted";
     hp::task& k = f.task[9];
     int* const field[] = {&k.wait_begin,   &k.wait_end,   &k.signal_begin, &k.signal_end,
                           &k.access_begin, &k.access_end, &k.rank,         &k.part};

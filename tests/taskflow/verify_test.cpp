@@ -537,6 +537,12 @@ TEST(Verify, RefusesAnOrderThatIsNoRunOfTheQueues) {
   EXPECT_EQ(judged([](auto& s) { s.queue[s.queue_task[0]] = 1; }), hp::verify_code::queue_disagrees_with_order);
   EXPECT_EQ(judged([](auto& s) { std::swap(s.queue_task[0], s.queue_task[1]); }),
             hp::verify_code::queue_disagrees_with_order);
+  for (const int wrong : {0, n.tasks + 1}) {
+    const int kept = f.run[2];
+    EXPECT_EQ(judged([&](auto&) { f.run[2] = wrong; }), hp::verify_code::runs_are_wrong);
+    f.run[2] = kept;
+  }
+  EXPECT_EQ(judged([&](auto&) { --f.size.runs; }), hp::verify_code::runs_are_wrong);
 }
 
 constexpr moe_tiles small{3, 1, 2};

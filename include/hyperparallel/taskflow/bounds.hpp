@@ -45,7 +45,8 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
                                         Scratch& x) {
   makespan_bound b;
   b.critical_path = upward_ranks(f, synchronisation, x);
-  detail::clear_events(f, x);
+  const bool partial = detail::waits_in_part(f);
+  detail::clear_events(f, partial, x);
   const int per_rank = queues_per_rank(machine), queues = queue_count(machine);
   int class_begin[resource_count] = {};
   for (int r = 0; r < resource_count; ++r) class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
@@ -57,16 +58,16 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     std::int64_t head = 0;
     for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
       const int e = f.wait[w].event;
-      const std::int64_t ready =
-          synchronisation +
-          (x.prefix_begin[e] < 0 ? x.event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      const std::int64_t ready = synchronisation + (!partial || x.prefix_begin[e] < 0
+                                                        ? x.event_time[e]
+                                                        : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (head < ready) head = ready;
     }
     const std::int64_t end = head + f.task[t].duration;
     for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
       const int e = f.signal[g];
       if (x.event_time[e] < end) x.event_time[e] = end;
-      if (x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
+      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
     }
     if (f.task[t].duration == 0) continue;
     const int pool = f.task[t].rank * per_rank + class_begin[static_cast<int>(f.task[t].kind)];

@@ -31,13 +31,17 @@ constexpr int add_slot(Flow& f, int rank, int tier, std::int64_t offset, std::in
   return first;
 }
 
-/// Adds a task of `duration` picoseconds; the add_wait, add_signal and add_access that follow belong to it.
+/// Adds a task of `duration` picoseconds, a run of its own; the add_wait, add_signal and add_access that follow belong
+/// to it.
 template <class Flow>
 constexpr int add_task(Flow& f, resource kind, int rank, std::int64_t duration, int operation, int item) {
-  const int t = f.size.tasks++;
-  if constexpr (Flow::stores)
+  const int t = f.size.tasks++, r = f.size.runs++;
+  if constexpr (Flow::stores) {
     f.task[t] = {kind,         rank,           duration,       operation,       item,           f.size.waits,
                  f.size.waits, f.size.signals, f.size.signals, f.size.accesses, f.size.accesses};
+    f.run[r] = t;
+    f.run[r + 1] = t + 1;
+  }
   return t;
 }
 
@@ -91,32 +95,40 @@ struct task_draft {
 /// for the whole run. O(tiles) copies.
 template <class Flow>
 constexpr int append(Flow& f, const task_draft& d, int tiles = 1) {
-  const int first = f.size.tasks, waits = d.waits, signals = d.signals, accesses = d.accesses;
+  taskflow_size n = f.size;
+  const int first = n.tasks, past = first + tiles, waits = d.waits, signals = d.signals, accesses = d.accesses;
+  n.tasks = past;
   if constexpr (Flow::stores) {
     task t = d.task;
-    t.wait_begin = t.wait_end = f.size.waits;
-    t.signal_begin = t.signal_end = f.size.signals;
-    t.access_begin = t.access_end = f.size.accesses;
-    for (int w = 0; w < waits; ++w) f.wait[t.wait_end++] = d.wait[w];
-    for (int s = 0; s < signals; ++s) {
-      const int e = d.signal[s];
-      f.signal[t.signal_end++] = e;
-      f.event[e].signals += tiles;
-    }
-    for (int a = 0; a < accesses; ++a) f.access[t.access_end++] = d.access[a];
+    t.wait_begin = n.waits;
+    t.wait_end = n.waits + waits;
+    t.signal_begin = n.signals;
+    t.signal_end = n.signals + signals;
+    t.access_begin = n.accesses;
+    t.access_end = n.accesses + accesses;
     f.task[first] = t;
-    for (int i = first + 1; i < first + tiles; ++i) {
-      ++t.item;
-      ++t.part;
+    for (int i = first + 1; i < past; ++i) {
+      t.item += 1;
+      t.part += 1;
       f.task[i] = t;
     }
+    for (int w = 0; w < waits; ++w) f.wait[t.wait_begin + w] = d.wait[w];
+    for (int s = 0; s < signals; ++s) {
+      const int e = d.signal[s];
+      f.signal[t.signal_begin + s] = e;
+      f.event[e].signals += tiles;
+    }
+    for (int a = 0; a < accesses; ++a) f.access[t.access_begin + a] = d.access[a];
+    if (n.runs == 0) f.run[0] = 0;
+    f.run[n.runs + 1] = past;
   }
-  f.size.tasks += tiles;
-  f.size.waits += waits;
-  f.size.signals += signals;
-  f.size.accesses += accesses;
-  f.size.signal_uses += tiles * signals;
-  f.size.access_uses += tiles * accesses;
+  n.waits += waits;
+  n.signals += signals;
+  n.accesses += accesses;
+  n.signal_uses += tiles * signals;
+  n.access_uses += tiles * accesses;
+  n.runs += 1;
+  f.size = n;
   return first;
 }
 

@@ -3,14 +3,16 @@
 // The structural check of a built flow, before anything else reads it: what the other algorithms take for granted.
 //
 // Laws checked: every index is inside its array; an event's `signals` is the number of signals to it, and the size's
-// uses are those of all tasks; thresholds are in 1 .. total; the reference order is a run (each wait is satisfied by
-// tasks of lower index); accesses stay inside their slot's units as far as they are not negative; slots of one (rank,
+// uses are those of all tasks; runs partition the tasks, and those of one differ in item and consecutive part alone;
+// thresholds are in 1 .. total; the reference order can be executed (each wait is satisfied by tasks of lower index);
+// accesses stay inside their slot's units as far as they are not negative; slots of one (rank,
 // tier) are disjoint and end within the tier's capacity.
 
 #include <cstdint>
 
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
+#include <hyperparallel/taskflow/tile_run.hpp>
 
 namespace hyperparallel {
 
@@ -23,6 +25,7 @@ enum class flow_code : unsigned char {
   access_outside_its_slot,
   signal_total_differs,
   use_total_differs,
+  runs_are_wrong,
   threshold_is_out_of_range,
   reference_order_is_not_executable,
   slot_outside_its_tier,
@@ -53,6 +56,8 @@ constexpr const char* to_text(flow_code c) {
       return "an event's total is not the number of its signals";
     case flow_code::use_total_differs:
       return "the flow's size counts another number of signals or accesses of its tasks";
+    case flow_code::runs_are_wrong:
+      return "the flow's runs do not partition its tasks, or differ in more than item and part";
     case flow_code::threshold_is_out_of_range:
       return "a threshold is outside 1 .. total of signals";
     case flow_code::reference_order_is_not_executable:
@@ -147,6 +152,14 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
   }
   for (int e = 0; e < f.size.events; ++e)
     if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
+  int first = 0;
+  for (int r = 0; r < f.size.runs; ++r) {
+    const int past = f.run[r + 1];
+    if (f.run[r] != first || past <= first || past > f.size.tasks || past > end_of_run(f, first))
+      return {flow_code::runs_are_wrong, first};
+    first = past;
+  }
+  if (first != f.size.tasks) return {flow_code::runs_are_wrong, first};
   if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses) return {flow_code::use_total_differs};
 
   for (int i = 0; i < f.size.slots; ++i) {

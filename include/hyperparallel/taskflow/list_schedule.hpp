@@ -47,57 +47,61 @@ constexpr const char* to_text(schedule_code c) {
 
 namespace detail {
 
-/// x.sorted = runs by descending rank, ties by index. Ranks are scaled to 20 bits: a difference below 1 / 2^20 of the
-/// critical path is a tie. Counting sort on digits; few runs get small digits so that clearing the counts does not
-/// dominate.
-template <class Scratch>
-constexpr void order_by_rank(int runs, std::int64_t longest, Scratch& x) {
-  const int bits = runs >= 512 ? 10 : 5, radix = 1 << bits, mask = radix - 1, top = (1 << 20) - 1;
-  int shift = 0;
-  while ((longest >> shift) > top) ++shift;
-  for (int low = 0; low < 20; low += 2 * bits) {
-    const int high = low + bits;
-    for (int d = 0; d <= radix; ++d) x.low_digit[d] = x.high_digit[d] = 0;
-    for (int r = 0; r < runs; ++r) {
-      if (low == 0) x.key[r] = top - static_cast<int>(x.run_rank[r] >> shift);
-      const int key = x.key[r] >> low;
-      ++x.low_digit[(key & mask) + 1];
-      ++x.high_digit[((key >> bits) & mask) + 1];
-    }
-    for (int d = 1; d < radix; ++d) {
-      x.low_digit[d] += x.low_digit[d - 1];
-      x.high_digit[d] += x.high_digit[d - 1];
-    }
+/// sorted = runs by descending rank, ties by index; `rank` counts runs from the last. Ranks are scaled to 20 bits: a
+/// difference below 1 / 2^20 of the critical path is a tie. Radix sort by chains of equal digits: a run is put in front
+/// of its chain, so a pass reverses what it is given and two of them keep order. Few runs get small digits so that
+/// clearing the heads does not dominate.
+template <class Ranks, class Runs>
+constexpr void order_by_rank(int runs, std::int64_t longest, const Ranks& rank, Runs& next, Runs& sorted) {
+  const int bits = runs >= 512 ? 10 : 5, radix = 1 << bits, mask = radix - 1, last = runs - 1;
+  int low[1024] = {}, high[1024] = {};
+  int shift = 0, digit = 0, run = 0, place = 0;
+  while ((longest >> shift) >= 1 << 20) shift += 1;
+  for (int sorted_bits = 0; sorted_bits < 20; sorted_bits += 2 * bits) {
+    for (int d = 0; d < radix; ++d) low[d] = high[d] = -1;
     for (int i = 0; i < runs; ++i) {
-      const int r = low == 0 ? i : x.sorted[i];
-      x.half_sorted[x.low_digit[(x.key[r] >> low) & mask]++] = r;
+      run = sorted_bits == 0 ? i : sorted[i];
+      digit = static_cast<int>(rank[last - run] >> shift) & mask;
+      next[run] = low[digit];
+      low[digit] = run;
     }
-    for (int i = 0; i < runs; ++i) {
-      const int r = x.half_sorted[i];
-      x.sorted[x.high_digit[(x.key[r] >> high) & mask]++] = r;
-    }
+    shift += bits;
+    for (int d = 0, after = 0; d < radix; ++d)
+      for (run = low[d]; run >= 0; run = after) {
+        after = next[run];
+        digit = static_cast<int>(rank[last - run] >> shift) & mask;
+        next[run] = high[digit];
+        high[digit] = run;
+      }
+    shift += bits;
+    place = 0;
+    for (int d = mask; d >= 0; --d)
+      for (run = high[d]; run >= 0; run = next[run]) {
+        sorted[place] = run;
+        place = place + 1;
+      }
   }
 }
 
-/// queue_task from `queue`, `order` and the number of each queue's tasks, which stands in queue_begin one place on.
+/// queue_begin and queue_task from the chains of each queue's positions in `order`, last ones first.
 template <class Schedule, class Scratch>
 constexpr void fill_queues(int queues, Schedule& s, Scratch& x) {
-  for (int q = 0; q < queues; ++q) {
-    x.queue_next[q] = s.queue_begin[q];
-    s.queue_begin[q + 1] += s.queue_begin[q];
-  }
-  for (int p = 0, tasks = s.task_count; p < tasks; ++p) {
-    const int t = s.order[p];
-    s.queue_task[x.queue_next[s.queue[t]]++] = t;
+  int place = s.task_count;
+  for (int q = queues - 1; q >= 0; --q) {
+    s.queue_begin[q + 1] = place;
+    for (int p = x.queue_last[q]; p >= 0; p = x.next[p]) {
+      place = place - 1;
+      s.queue_task[place] = s.order[p];
+    }
   }
 }
 
 }  // namespace detail
 
 /// Schedules `f` on `machine`. Domain: a flow that `check_flow` accepts; `s` and `x` hold the flow's tasks and the
-/// machine's queues, the makespan times a pool's queues is below 2^63. Failure: the first task whose rank or class the
-/// machine lacks; then `s` has no meaning. Complexity: O(tasks log(queues of a pool) + waits + signals). Source: HEFT's
-/// ranks and order, without insertion.
+/// machine's queues. Failure: the first task whose rank or class the machine lacks; then `s` has no meaning.
+/// Complexity: O(tasks + waits + signals) and, for each task, the queues of its pool that are free later than its own:
+/// tasks come in rank order, so few are; all of them at worst. Source: HEFT's ranks and order, without insertion.
 template <class Flow, class Schedule, class Scratch>
 constexpr schedule_status list_schedule(const Flow& f, const machine_shape& machine, schedule_options options,
                                         Schedule& s, Scratch& x) {
@@ -110,29 +114,27 @@ constexpr schedule_status list_schedule(const Flow& f, const machine_shape& mach
     class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
     pool_queues[r] = machine.queues[r];
   }
-  const bool partial = detail::clear_events(f, x);
-  const int runs = detail::find_runs(f, partial, x);
-  if (options.policy == priority::upward_rank) {
-    detail::order_by_rank(runs, detail::sweep_ranks(f, synchronisation, partial, runs, x), x);
-    if (partial) detail::clear_events(f, x);
-    for (int e = 0, events = f.size.events; e < events; ++e) x.event_time[e] = 0;
-  } else {
-    for (int r = 0; r < runs; ++r) x.sorted[r] = r;
+  const bool partial = detail::waits_in_part(f), ranked = options.policy == priority::upward_rank;
+  const int runs = partial ? tasks : f.size.runs;
+  detail::clear_events(f, partial, x);
+  if (ranked) {
+    detail::order_by_rank(runs, detail::sweep_ranks(f, synchronisation, partial, x), x.run_rank, x.next, x.sorted);
+    detail::clear_events(f, partial, x);
+  }
+  for (int q = 0; q < queues; ++q) {
+    x.queue_free[q] = 0;
+    x.ring[q] = q;
+    x.ring_front[q] = s.queue_begin[q] = 0;
+    x.queue_last[q] = -1;
   }
   s.queue_begin[queues] = 0;
-  for (int rank = 0, base = 0; rank < machine.ranks; ++rank)
-    for (int r = 0; r < resource_count; ++r)
-      for (int i = 0; i < pool_queues[r]; ++i, ++base) {
-        x.queue_free[base] = i;
-        s.queue_begin[base] = 0;
-      }
   for (int t = 0; t < tasks; ++t) s.start[t] = s.queue[t] = s.queue_task[t] = 0;
   std::int64_t makespan = 0;
   // Declared once: clang pays for a declaration as much as for three statements.
-  std::int64_t free = 0, start = 0, end = 0, key = 0, least = 0;
-  int unit = 0, q = 0, hole = 0, child = 0;
+  std::int64_t start = 0, end = 0;
+  int q = 0, front = 0, hole = 0, before = 0, other = 0;
   for (int i = 0, p = 0; i < runs; ++i) {
-    const int r = x.sorted[i], first = x.run[r], past = x.run[r + 1];
+    const int r = ranked ? x.sorted[i] : i, first = partial ? r : f.run[r], past = partial ? r + 1 : f.run[r + 1];
     const task k = f.task[first];
     const int kind = static_cast<int>(k.kind), pool = pool_queues[kind], root = k.rank * per_rank + class_begin[kind];
     if (k.rank < 0 || k.rank >= machine.ranks) return {schedule_code::rank_outside_the_machine, first};
@@ -147,33 +149,33 @@ constexpr schedule_status list_schedule(const Flow& f, const machine_shape& mach
                                                       : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (ready < due) ready = due;
     }
+    front = x.ring_front[root];
     for (int t = first; t < past; ++t) {
-      free = x.queue_free[root];
-      unit = static_cast<int>(free % pool);
-      q = root + unit;
-      start = free / pool;
+      q = x.ring[root + front];
+      start = x.queue_free[q];
       if (start < ready) start = ready;
       end = start + k.duration;
-      s.order[p++] = t;
+      s.order[p] = t;
       s.queue[t] = q;
       s.start[t] = start;
-      ++s.queue_begin[q + 1];
+      x.next[p] = x.queue_last[q];
+      x.queue_last[q] = p;
+      p = p + 1;
+      x.queue_free[q] = end;
       if (last_end < end) last_end = end;
 
-      // The pool's root queue is free again at `end`: sift it down.
-      key = end * pool + unit;
-      hole = root;
-      child = root + 1;
-      while (child < root + pool) {
-        least = x.queue_free[child];
-        if (child + 1 < root + pool && x.queue_free[child + 1] < least) least = x.queue_free[++child];
-        if (key < least) break;
-        x.queue_free[hole] = least;
-        hole = child;
-        child += child - root + 1;
+      // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
+      for (hole = front;; hole = before) {
+        before = hole > 0 ? hole - 1 : pool - 1;
+        if (before == front) break;
+        other = x.ring[root + before];
+        if (x.queue_free[other] < end || (x.queue_free[other] == end && other < q)) break;
+        x.ring[root + hole] = other;
       }
-      x.queue_free[hole] = key;
+      if (hole != front) x.ring[root + hole] = q;
+      front = front + 1 < pool ? front + 1 : 0;
     }
+    x.ring_front[root] = front;
     if (makespan < last_end) makespan = last_end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g];

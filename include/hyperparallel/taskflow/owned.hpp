@@ -24,6 +24,7 @@ void own(scratch_memory& m, T*& array, int count) {
 struct owned_taskflow : dynamic_taskflow {
   explicit owned_taskflow(const taskflow_size& n) {
     detail::own(memory, task, n.tasks);
+    detail::own(memory, run, run_room(n));
     detail::own(memory, wait, n.waits);
     detail::own(memory, signal, n.signals);
     detail::own(memory, access, n.accesses);
@@ -47,17 +48,17 @@ struct owned_schedule : dynamic_schedule {
 struct owned_schedule_scratch : dynamic_schedule_scratch {
   owned_schedule_scratch(const taskflow_size& n, int queues) {
     detail::own(memory, rank, n.tasks);
-    detail::own(memory, run, n.tasks);
     detail::own(memory, run_rank, n.tasks);
-    detail::own(memory, key, n.tasks);
-    detail::own(memory, half_sorted, n.tasks);
+    detail::own(memory, next, n.tasks);
     detail::own(memory, sorted, n.tasks);
     detail::own(memory, event_time, n.events);
     detail::own(memory, prefix_begin, n.events);
     detail::own(memory, prefix_count, n.events);
     detail::own(memory, history, n.signal_uses);
     detail::own(memory, queue_free, queues);
-    detail::own(memory, queue_next, queues);
+    detail::own(memory, ring, queues);
+    detail::own(memory, ring_front, queues);
+    detail::own(memory, queue_last, queues);
     detail::own(memory, pool_head, queues);
     detail::own(memory, pool_tail, queues);
   }
@@ -81,7 +82,10 @@ struct owned_verify_scratch : dynamic_verify_scratch {
     detail::own(memory, last, n.slots);
     detail::own(memory, state, n.slots);
     detail::own(memory, high, n.slots);
-    detail::own(memory, group_event, 4 * n.slots);
+    detail::own(memory, writers, n.slots);
+    detail::own(memory, readers, n.slots);
+    detail::own(memory, before_writers, n.slots);
+    detail::own(memory, before_readers, n.slots);
   }
   scratch_memory memory;
 };

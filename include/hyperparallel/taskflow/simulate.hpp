@@ -95,7 +95,8 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
     return result;
   };
   if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
-  detail::clear_events(f, x);
+  const bool partial = detail::waits_in_part(f);
+  detail::clear_events(f, partial, x);
   for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
   for (int q = 0; q < queues; ++q) {
     x.queue_free[q] = 0;
@@ -114,8 +115,9 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
       const int e = f.wait[w].event;
       if (x.count[e] < f.wait[w].threshold) return fail(simulation_code::deadlock, t, e);
       const std::int64_t ready =
-          options.synchronisation +
-          (x.prefix_begin[e] < 0 ? x.event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+          options.synchronisation + (!partial || x.prefix_begin[e] < 0
+                                         ? x.event_time[e]
+                                         : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (start < ready) start = ready;
     }
     const resource kind = f.task[t].kind;
@@ -131,7 +133,7 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
       const int e = f.signal[g];
       ++x.count[e];
       if (x.event_time[e] < end) x.event_time[e] = end;
-      if (x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
+      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
     }
   }
   return result;

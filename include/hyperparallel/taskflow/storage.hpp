@@ -18,12 +18,16 @@ namespace hyperparallel {
 struct taskflow_size {
   int tasks = 0, waits = 0, signals = 0, accesses = 0, events = 0, slots = 0;
   int signal_uses = 0, access_uses = 0;
+  int runs = 0;
   friend constexpr bool operator==(const taskflow_size&, const taskflow_size&) = default;
 };
 
 /// Room for uses. A size written by hand for a flow without runs need not count them: each is stored once.
 constexpr int signal_room(const taskflow_size& n) { return n.signals < n.signal_uses ? n.signal_uses : n.signals; }
 constexpr int access_room(const taskflow_size& n) { return n.accesses < n.access_uses ? n.access_uses : n.accesses; }
+
+/// Room for runs of tiles, likewise: each task is one.
+constexpr int run_room(const taskflow_size& n) { return n.runs == 0 ? n.tasks : n.runs; }
 
 /// Inline storage. `Size` is usually the result of `measure(builder)`.
 template <taskflow_size Size>
@@ -37,6 +41,7 @@ struct fixed_taskflow {
   hyperparallel::access access[Size.accesses + 1] = {};
   hyperparallel::event event[Size.events + 1] = {};
   hyperparallel::slot slot[Size.slots + 1] = {};
+  int run[run_room(Size) + 1] = {};  ///< run of tiles -> its first task; past the last run: the number of tasks
 };
 
 /// Views of arrays that somebody else owns and sized; `size` counts what the builder has filled.
@@ -49,6 +54,7 @@ struct dynamic_taskflow {
   hyperparallel::access* access = nullptr;
   hyperparallel::event* event = nullptr;
   hyperparallel::slot* slot = nullptr;
+  int* run = nullptr;
 };
 
 struct counting_taskflow {

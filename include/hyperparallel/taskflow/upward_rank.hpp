@@ -13,30 +13,27 @@
 
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
-#include <hyperparallel/taskflow/tile_run.hpp>
 
 namespace hyperparallel {
 
 /// Working memory of ranking, list scheduling and bounds.
 template <int Tasks, int Events, int SignalUses, int Queues>
 struct schedule_scratch {
-  scratch_array<std::int64_t, Tasks> rank = {};  ///< task -> upward rank, picoseconds
-  scratch_array<int, Tasks> run = {};            ///< run -> its first task; one past the last run: the number of tasks
-  scratch_array<std::int64_t, Tasks> run_rank = {};
-  scratch_array<int, Tasks> key = {};  ///< run -> rank scaled to sort digits
-  scratch_array<int, Tasks> half_sorted = {};
+  scratch_array<std::int64_t, Tasks> rank = {};         ///< task -> upward rank, picoseconds
+  scratch_array<std::int64_t, Tasks> run_rank = {};     ///< run, counted from the last -> its rank
+  scratch_array<int, Tasks> next = {};                  ///< chains of runs of one digit; of positions of one queue
   scratch_array<int, Tasks> sorted = {};                ///< runs in the order in which they are scheduled
   scratch_array<std::int64_t, Events> event_time = {};  ///< latest end of the signallers so far
   scratch_array<int, Events> prefix_begin = {};  ///< start of the event's history, -1 where every wait is for the total
   scratch_array<int, Events> prefix_count = {};
   scratch_array<std::int64_t, SignalUses> history =
       {};                                               ///< event_time after each signal, for events waited for in part
-  scratch_array<std::int64_t, Queues> queue_free = {};  ///< heap of its pool: time of becoming free · pool + unit
-  scratch_array<int, Queues> queue_next = {};
-  scratch_array<std::int64_t, Queues> pool_head = {};  ///< at a pool's first queue: earliest possible start
-  scratch_array<std::int64_t, Queues> pool_tail = {};  ///< at a pool's first queue: least time after its last task
-  int low_digit[1025] = {};                            ///< counts of the keys' low digits
-  int high_digit[1025] = {};                           ///< and of their high digits
+  scratch_array<std::int64_t, Queues> queue_free = {};  ///< when it becomes free
+  scratch_array<int, Queues> ring = {};                 ///< queues of its pool by the time of becoming free
+  scratch_array<int, Queues> ring_front = {};           ///< at a pool's first queue: where its ring begins
+  scratch_array<int, Queues> queue_last = {};           ///< position of its last task so far, -1
+  scratch_array<std::int64_t, Queues> pool_head = {};   ///< at a pool's first queue: earliest possible start
+  scratch_array<std::int64_t, Queues> pool_tail = {};   ///< at a pool's first queue: least time after its last task
 };
 
 template <taskflow_size Size, int Queues>
@@ -45,14 +42,23 @@ using dynamic_schedule_scratch = schedule_scratch<run_time_count, run_time_count
 
 namespace detail {
 
-/// Clears event_time and gives each event that some wait needs only in part a range of `history`; tells whether there
-/// is such an event.
-template <class Flow, class Scratch>
-constexpr bool clear_events(const Flow& f, Scratch& x) {
-  for (int e = 0, events = f.size.events; e < events; ++e) {
-    x.event_time[e] = 0;
-    x.prefix_begin[e] = -1;
+/// Whether some wait needs its event only in part.
+template <class Flow>
+constexpr bool waits_in_part(const Flow& f) {
+  for (int w = 0, waits = f.size.waits; w < waits; ++w) {
+    const wait k = f.wait[w];
+    if (k.threshold != f.event[k.event].signals) return true;
   }
+  return false;
+}
+
+/// Clears event_time and, where some wait needs its event only in part (`partial`), gives each such event a range of
+/// `history`. Without such waits prefix_begin has no meaning.
+template <class Flow, class Scratch>
+constexpr void clear_events(const Flow& f, bool partial, Scratch& x) {
+  for (int e = 0, events = f.size.events; e < events; ++e) x.event_time[e] = 0;
+  if (!partial) return;
+  for (int e = 0, events = f.size.events; e < events; ++e) x.prefix_begin[e] = -1;
   int used = 0;
   for (int w = 0, waits = f.size.waits; w < waits; ++w) {
     const wait k = f.wait[w];
@@ -62,33 +68,18 @@ constexpr bool clear_events(const Flow& f, Scratch& x) {
     x.prefix_count[k.event] = 0;
     for (int i = 0; i < signals; ++i) x.history[used++] = 0;
   }
-  return used > 0;
 }
 
-/// Fills `x.run`, returns the number of runs. Where waits for part of an event are about (`partial`), tiles differ in
-/// which of them they release, and each is a run. What will be written in another order is cleared in this one: a
-/// constant evaluation keeps an array's elements sorted and moves half of them for one in between.
+/// Fills `x.run_rank` and returns the greatest rank, after `clear_events`. Tiles of a run have one rank; where waits
+/// for part of an event are about (`partial`), tiles differ in which of them they release, and each is a run. Arrays
+/// are written in their own order, for a constant evaluation keeps an array's elements sorted and moves half of them
+/// for one in between: so ranks stand as the sweep finds them, the last run's first.
 template <class Flow, class Scratch>
-constexpr int find_runs(const Flow& f, bool partial, Scratch& x) {
-  const int tasks = f.size.tasks;
-  int runs = 0;
-  for (int first = 0, past = 0; first < tasks; first = past) {
-    past = first + 1;
-    if (!partial && past < tasks && f.task[past].part > 0) past = end_of_run(f, first);
-    x.run[runs] = first;
-    x.run_rank[runs] = x.half_sorted[runs] = x.sorted[runs] = 0;
-    ++runs;
-  }
-  x.run[runs] = tasks;
-  return runs;
-}
-
-/// Fills `x.run_rank` and returns the greatest rank, after `clear_events`, whose result `partial` is, and `find_runs`.
-template <class Flow, class Scratch>
-constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, bool partial, int runs, Scratch& x) {
+constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, bool partial, Scratch& x) {
+  const int runs = partial ? f.size.tasks : f.size.runs;
   std::int64_t longest = 0;
-  for (int r = runs - 1; r >= 0; --r) {
-    const task k = f.task[x.run[r]];
+  for (int i = 0; i < runs; ++i) {
+    const task k = f.task[partial ? runs - 1 - i : f.run[runs - 1 - i]];
     std::int64_t tail = 0;
     bool chained = false;
     for (int s = k.signal_begin; s < k.signal_end; ++s) {
@@ -102,7 +93,7 @@ constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, 
       if (tail < x.event_time[e]) tail = x.event_time[e];
     }
     const std::int64_t rank = k.duration + tail, due = rank + synchronisation;
-    x.run_rank[r] = rank;
+    x.run_rank[i] = rank;
     if (longest < rank) longest = rank;
     if (chained)
       for (int s = k.signal_begin; s < k.signal_end; ++s)
@@ -127,11 +118,12 @@ constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, 
 /// releases. Complexity: one reverse sweep, O(tasks + waits + signals).
 template <class Flow, class Scratch>
 constexpr std::int64_t upward_ranks(const Flow& f, std::int64_t synchronisation, Scratch& x) {
-  const bool partial = detail::clear_events(f, x);
-  const int runs = detail::find_runs(f, partial, x);
-  const std::int64_t longest = detail::sweep_ranks(f, synchronisation, partial, runs, x);
+  const bool partial = detail::waits_in_part(f);
+  detail::clear_events(f, partial, x);
+  const std::int64_t longest = detail::sweep_ranks(f, synchronisation, partial, x);
+  const int runs = partial ? f.size.tasks : f.size.runs;
   for (int r = 0, t = 0; r < runs; ++r)
-    while (t < x.run[r + 1]) x.rank[t++] = x.run_rank[r];
+    for (const int past = partial ? r + 1 : f.run[r + 1]; t < past; ++t) x.rank[t] = x.run_rank[runs - 1 - r];
   return longest;
 }
 

@@ -19,16 +19,13 @@ namespace hyperparallel {
 
 namespace detail {
 
-/// A slot's groups. A group is what a later access has to follow; `before_*` are the groups that every member of
-/// `writers` follows.
-enum which_group { writers, readers, before_writers, before_readers };
-
-/// Bits of a slot's state: which groups have members, in the groups' order, and what is known about them.
+/// Bits of a slot's state: which groups have members, and what is known about them. A group is what a later access has
+/// to follow; the groups before are those that every present writer follows.
 enum slot_state {
-  has_writers = 1 << writers,
-  has_readers = 1 << readers,
-  has_before_writers = 1 << before_writers,
-  has_before_readers = 1 << before_readers,
+  has_writers = 1,
+  has_readers = 2,
+  has_before_writers = 4,
+  has_before_readers = 8,
   covered = 16,  ///< some reader follows all writers
   pairs = 32,    ///< no longer in groups
 };
@@ -66,47 +63,61 @@ constexpr bool follows_task(const Flow& f, const Schedule& s, const Scratch& x, 
   return false;
 }
 
+/// What fast cases do without: the first signaller of each event in the plan's order.
+template <class Flow, class Schedule, class Scratch>
+constexpr void find_first_signallers(const Flow& f, const Schedule& s, Scratch& x) {
+  for (int e = 0, events = f.size.events; e < events; ++e) x.first_signaller[e] = -1;
+  for (int p = f.size.tasks - 1; p >= 0; --p) {
+    const int t = s.order[p], signal_end = f.task[t].signal_end;
+    for (int g = f.task[t].signal_begin; g < signal_end; ++g) x.first_signaller[f.signal[g]] = t;
+  }
+}
+
 /// Puts an access, of task `t` and the other tiles of its run, into the groups of its slot, which is in groups and has
 /// been used before. `u` spans the intervals of all tiles; writes of tiles are disjoint. All tiles have the same waits,
 /// so what one follows, all follow. `event`: the one by which the run joins its group. False: groups cannot express it,
 /// the slot goes over to pairs.
 template <class Flow, class Scratch>
 constexpr bool place_access(const Flow& f, Scratch& x, int t, const access& u, int event) {
-  const int base = 4 * u.slot;
-  int state = x.state[u.slot];
-  const auto after = [&](int has, which_group which) {
-    const int common = x.group_event[base + which];
+  const int slot = u.slot;
+  int state = x.state[slot];
+  const auto after = [&](int has, int common) {
     return (state & has) == 0 || (common >= 0 && follows_all(f, x, t, common, witness_depth));
   };
   const bool writes = u.mode == access_mode::write;
   bool grouped = true;
   if (!writes) {
-    grouped = after(has_writers, writers);
+    grouped = after(has_writers, x.writers[slot]);
     if ((state & has_writers) != 0) state |= covered;
-  } else if (x.high[u.slot] <= u.begin) {
-    grouped = after(has_before_readers, before_readers) && after(has_before_writers, before_writers);
+  } else if (x.high[slot] <= u.begin) {
+    grouped = after(has_before_readers, x.before_readers[slot]) && after(has_before_writers, x.before_writers[slot]);
     state &= ~covered;
   } else {
     // A write that meets the present groups begins new ones after them.
-    grouped = after(has_readers, readers) && ((state & covered) != 0 || after(has_writers, writers));
-    x.group_event[base + before_writers] = x.group_event[base + writers];
-    x.group_event[base + before_readers] = x.group_event[base + readers];
+    grouped = after(has_readers, x.readers[slot]) && ((state & covered) != 0 || after(has_writers, x.writers[slot]));
+    x.before_writers[slot] = x.writers[slot];
+    x.before_readers[slot] = x.readers[slot];
     state = ((state & has_readers) != 0 ? has_before_readers : 0) |
             ((state & has_writers) != 0 && (state & covered) == 0 ? has_before_writers : 0);
-    x.high[u.slot] = u.end;
+    x.high[slot] = u.end;
   }
-  if (x.high[u.slot] < u.end) x.high[u.slot] = u.end;
-  const int i = base + (writes ? writers : readers), has = writes ? has_writers : has_readers;
-  x.group_event[i] = (state & has) == 0 || x.group_event[i] == event ? event : -1;
-  x.state[u.slot] = grouped ? state | has : pairs;
+  if (x.high[slot] < u.end) x.high[slot] = u.end;
+  if (writes) {
+    x.writers[slot] = (state & has_writers) == 0 || x.writers[slot] == event ? event : -1;
+  } else {
+    x.readers[slot] = (state & has_readers) == 0 || x.readers[slot] == event ? event : -1;
+  }
+  x.state[slot] = grouped ? state | (writes ? has_writers : has_readers) : pairs;
   return grouped;
 }
 
-/// Chains the uses of every slot back through reference order, for pairs. A task that is one too many for the size, or
-/// -1.
-template <class Flow, class Scratch>
-constexpr int link_accesses(const Flow& f, Scratch& x) {
+/// Chains the uses of every slot back through reference order and notes the tasks' positions, for pairs. A task that is
+/// one too many for the size, or -1.
+template <class Flow, class Schedule, class Scratch>
+constexpr int link_accesses(const Flow& f, const Schedule& s, Scratch& x) {
   for (int i = 0, slots = f.size.slots; i < slots; ++i) x.last[i] = -1;
+  for (int t = 0, tasks = f.size.tasks; t < tasks; ++t) x.position[t] = 0;  // written in another order next
+  for (int p = 0, tasks = f.size.tasks; p < tasks; ++p) x.position[s.order[p]] = p;
   for (int t = 0, used = 0, tasks = f.size.tasks; t < tasks; ++t) {
     x.access_use[t] = used;
     for (int a = f.task[t].access_begin, end = f.task[t].access_end; a < end; ++a) {
@@ -154,6 +165,14 @@ constexpr verify_status verify_pairs(const Flow& f, const Schedule& s, Scratch& 
   return {};
 }
 
+/// Whether the read `a` lies inside the write behind it, of the same slot and task: it conflicts with nothing that the
+/// write does not.
+template <class Flow>
+constexpr bool overwritten_beside(const Flow& f, int a) {
+  const access read = f.access[a], next = f.access[a + 1];
+  return next.mode == access_mode::write && next.step == read.step && next.begin <= read.begin && next.end >= read.end;
+}
+
 /// Second half: every conflict has a witness. Runs of tiles in reference order, each access once for all tiles: its
 /// intervals are grouped as their hull, which is exact for reads and for writes whose step keeps them apart. The common
 /// cases are written out in the loop because a constexpr call costs as much as ten statements: a write above the
@@ -162,16 +181,18 @@ constexpr verify_status verify_pairs(const Flow& f, const Schedule& s, Scratch& 
 /// done with does so in that order.
 template <class Flow, class Schedule, class Scratch>
 constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scratch& x) {
-  bool linked = false, apart = true;
-  int joined = -2, written = -1, read = -1, state = 0, i = 0;
+  bool linked = false, witnessed = false, apart = true;
+  int joined = -2, written = -1, read = -1, state = 0, slot = 0, further = 0;
   access u{};
-  for (int slot = 0, slots = f.size.slots; slot < slots; ++slot) x.state[slot] = 0;
+  for (int i = 0, slots = f.size.slots; i < slots; ++i) x.state[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
-    past = x.run_end[first];
+    past = -x.run_end[first];
+    further = past - first - 1;
     const task k = f.task[first];
     joined = -2;  // an event whose every signaller has ended
     if (k.wait_begin < k.wait_end) {
-      if (f.wait[k.wait_begin].threshold == x.count[f.wait[k.wait_begin].event]) joined = f.wait[k.wait_begin].event;
+      const wait w = f.wait[k.wait_begin];
+      if (w.threshold == x.count[w.event]) joined = w.event;
     }
     written = read = -1;  // the events by which writes and reads join a group
     if (k.signal_begin < k.signal_end) {
@@ -181,55 +202,59 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
     for (int a = k.access_begin; a < k.access_end; ++a) {
       u = f.access[a];
       if (u.begin >= u.end) continue;
-      apart = true;  // no two tiles write the same unit
+      apart = further == 0;  // no two tiles write the same unit
       if (u.step != 0) {
         apart = u.step >= u.end - u.begin;
-        if (k.part != 0) u.begin += k.part * u.step;
-        if (k.part != 0) u.end += k.part * u.step;
-        (u.step > 0 ? u.end : u.begin) += (past - first - 1) * u.step;
-      } else if (past - first > 1) {
-        apart = false;
+        if (k.part != 0) {
+          u.begin += k.part * u.step;
+          u.end += k.part * u.step;
+        }
+        (u.step > 0 ? u.end : u.begin) += further * u.step;
       }
-      state = x.state[u.slot];
-      i = 4 * u.slot;
+      slot = u.slot;
+      state = x.state[slot];
       if (u.mode == access_mode::write) {
         if (state == 0 && apart) {
-          x.state[u.slot] = has_writers;
-          x.group_event[i] = written;
-          x.high[u.slot] = u.end;
+          x.state[slot] = has_writers;
+          x.writers[slot] = written;
+          x.high[slot] = u.end;
           continue;
         }
-        if (state == has_writers && x.high[u.slot] <= u.begin && x.group_event[i] == written && apart) {
-          x.high[u.slot] = u.end;
+        if (state == has_writers && x.high[slot] <= u.begin && x.writers[slot] == written && apart) {
+          x.high[slot] = u.end;
           continue;
         }
       } else {
         apart = true;  // reads do not conflict
-        // A read inside the task's own write next to it conflicts with nothing that the write does not.
-        if (a + 1 < k.access_end && f.access[a + 1].slot == u.slot && f.access[a + 1].mode == access_mode::write &&
-            f.access[a + 1].step == u.step && f.access[a + 1].begin <= f.access[a].begin &&
-            f.access[a + 1].end >= f.access[a].end)
+        if (a + 1 < k.access_end && f.access[a + 1].slot == slot && overwritten_beside(f, a)) continue;
+        if (state == has_writers && x.writers[slot] == joined) {
+          x.state[slot] = has_writers + has_readers + covered;
+          x.readers[slot] = read;
+          if (x.high[slot] < u.end) x.high[slot] = u.end;
           continue;
-        if ((state & pairs) == 0 && ((state & has_writers) == 0 || x.group_event[i] == joined) &&
-            ((state & has_readers) == 0 || x.group_event[i + readers] == read)) {
-          const int next = state | has_readers | ((state & has_writers) != 0 ? covered : 0);
-          if (next != state) {
-            x.state[u.slot] = next;
-            x.group_event[i + readers] = read;
+        }
+        if ((state & pairs) == 0 && ((state & has_writers) == 0 || x.writers[slot] == joined)) {
+          if ((state & has_readers) == 0) {
+            x.readers[slot] = read;
+          } else if (x.readers[slot] != read) {
+            x.readers[slot] = -1;
           }
-          if (state == 0 || x.high[u.slot] < u.end) x.high[u.slot] = u.end;
+          x.state[slot] = state | has_readers | ((state & has_writers) != 0 ? covered : 0);
+          if (state == 0 || x.high[slot] < u.end) x.high[slot] = u.end;
           continue;
         }
       }
+      if (!witnessed) find_first_signallers(f, s, x);
+      witnessed = true;
       if ((state & pairs) == 0 && apart && place_access(f, x, first, u, u.mode == access_mode::write ? written : read))
         continue;
-      x.state[u.slot] = pairs;
+      x.state[slot] = pairs;
       if (!linked) {
-        const int excess = link_accesses(f, x);
+        const int excess = link_accesses(f, s, x);
         if (excess >= 0) return {verify_code::use_total_differs, excess};
       }
       linked = true;
-      const verify_status found = verify_pairs(f, s, x, first, past, u.slot);
+      const verify_status found = verify_pairs(f, s, x, first, past, slot);
       if (found.code != verify_code::ok) return found;
     }
   }

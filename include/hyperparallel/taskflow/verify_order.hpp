@@ -19,6 +19,7 @@ enum class verify_code : unsigned char {
   ok,
   task_count_differs,
   queue_bounds_are_wrong,
+  runs_are_wrong,
   task_outside_the_flow,
   task_appears_twice,
   queue_of_another_class_or_rank,
@@ -46,6 +47,8 @@ constexpr const char* to_text(verify_code c) {
       return "the schedule holds another number of tasks than the flow";
     case verify_code::queue_bounds_are_wrong:
       return "the queues' bounds do not partition the tasks";
+    case verify_code::runs_are_wrong:
+      return "the flow's runs do not partition its tasks";
     case verify_code::task_outside_the_flow:
       return "the order names a task that the flow does not have";
     case verify_code::task_appears_twice:
@@ -68,32 +71,36 @@ constexpr const char* to_text(verify_code c) {
   return "unknown";
 }
 
-/// Working memory of both halves. Slots have four groups of accesses, at `4 * slot + which`, see verify.hpp.
-template <int Tasks, int Events, int SignalUses, int AccessUses, int Slots, int Groups, int Queues>
+/// Working memory of both halves. Slots have four groups of accesses, see verify.hpp.
+template <int Tasks, int Events, int SignalUses, int AccessUses, int Slots, int Queues>
 struct verify_scratch {
-  scratch_array<int, Tasks> position = {};    ///< task -> place in `order`, plus one
-  scratch_array<int, Tasks> run_end = {};     ///< task -> one past the last tile of its run
+  scratch_array<int, Tasks> run_end = {};     ///< task -> one past the last tile of its run; negative once it is placed
+  scratch_array<int, Tasks> position = {};    ///< task -> place in `order`, for pairs
   scratch_array<int, Tasks> signal_use = {};  ///< task -> where its signals stand in `ordinal`
   scratch_array<int, Tasks> access_use = {};  ///< task -> where its accesses stand in `previous` and `owner`
   scratch_array<int, Queues> queue_next = {};
-  scratch_array<int, Queues> queue_pool = {};       ///< rank * resource_count + class
-  scratch_array<int, Events> count = {};            ///< signals; after the first half the event's true total
-  scratch_array<int, Events> signal_queue = {};     ///< the one queue of all signallers, -1 for several
-  scratch_array<int, Events> first_signaller = {};  ///< every satisfied wait follows it
-  scratch_array<int, SignalUses> ordinal = {};      ///< its rank among the event's signals in `order`, from one
-  scratch_array<int, AccessUses> previous = {};     ///< the use before this one of the same slot, -1
-  scratch_array<int, AccessUses> owner = {};        ///< use -> task
-  scratch_array<int, Slots> last = {};              ///< head of the chain through `previous`
-  scratch_array<int, Slots> state = {};             ///< bits of `slot_state`
-  scratch_array<int, Slots> high = {};              ///< greatest end of the ranges of the present groups
-  scratch_array<int, Groups> group_event = {};      ///< one that all members signal, -1: none
+  scratch_array<int, Queues> queue_pool = {};    ///< rank * resource_count + class
+  scratch_array<int, Events> count = {};         ///< signals; after the first half the event's true total
+  scratch_array<int, Events> signal_queue = {};  ///< the one queue of all signallers, -1 for several
+  scratch_array<int, Events> first_signaller =
+      {};                                         ///< every satisfied wait follows it; for other than direct witnesses
+  scratch_array<int, SignalUses> ordinal = {};    ///< its rank among the event's signals in `order`, from one
+  scratch_array<int, AccessUses> previous = {};   ///< the use before this one of the same slot, -1
+  scratch_array<int, AccessUses> owner = {};      ///< use -> task
+  scratch_array<int, Slots> last = {};            ///< head of the chain through `previous`
+  scratch_array<int, Slots> state = {};           ///< bits of `slot_state`
+  scratch_array<int, Slots> high = {};            ///< greatest end of the ranges of the present groups
+  scratch_array<int, Slots> writers = {};         ///< event that all writers of the present group signal, -1: none
+  scratch_array<int, Slots> readers = {};         ///< and all readers after them
+  scratch_array<int, Slots> before_writers = {};  ///< likewise of the groups before
+  scratch_array<int, Slots> before_readers = {};
 };
 
 template <taskflow_size Size, int Queues>
 using fixed_verify_scratch =
-    verify_scratch<Size.tasks, Size.events, signal_room(Size), access_room(Size), Size.slots, 4 * Size.slots, Queues>;
-using dynamic_verify_scratch = verify_scratch<run_time_count, run_time_count, run_time_count, run_time_count,
-                                              run_time_count, run_time_count, run_time_count>;
+    verify_scratch<Size.tasks, Size.events, signal_room(Size), access_room(Size), Size.slots, Queues>;
+using dynamic_verify_scratch =
+    verify_scratch<run_time_count, run_time_count, run_time_count, run_time_count, run_time_count, run_time_count>;
 
 namespace detail {
 
@@ -121,6 +128,17 @@ constexpr verify_status verify_partial_waits(const Flow& f, const Schedule& s, S
   return {};
 }
 
+/// Whether the tasks [first, past), a run by the flow's account, are one: what is judged once for all has to be so.
+template <class Flow>
+constexpr bool tiles_are_alike(const Flow& f, int first, int past) {
+  const task a = f.task[first];
+  for (int t = first + 1; t < past; ++t) {
+    const task b = f.task[t];
+    if (!continues_run(a, b, t - first)) return false;
+  }
+  return true;
+}
+
 /// Fills everything of the scratch up to `ordinal`. What tasks share is judged once for tiles of a run that follow each
 /// other in `order`: counters only rise. A task is copied: reading a copy's fields costs a constant evaluation a tenth
 /// of reading the flow's.
@@ -137,42 +155,48 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& 
         x.queue_pool[base] = rank * resource_count + kind;
       }
   for (int e = 0, events = f.size.events; e < events; ++e) x.count[e] = 0;
-  for (int i = 0, past = 0; i < tasks; ++i) {
-    if (i == past) past = i + 1 < tasks && f.task[i + 1].part > 0 ? end_of_run(f, i) : i + 1;
-    x.run_end[i] = past;
-    x.position[i] = 0;
+  int t = 0, q = 0, place = 0, past = 0;
+  for (int r = 0, runs = f.size.runs; r < runs; ++r) {
+    past = f.run[r + 1];
+    if (past <= t || past > tasks) return {verify_code::runs_are_wrong, t};
+    if (past == t + 1) {
+      x.run_end[t] = past;
+      t = past;
+      continue;
+    }
+    const bool alike = tiles_are_alike(f, t, past);
+    for (; t < past; t = t + 1) x.run_end[t] = alike ? past : t + 1;
   }
+  if (t != tasks) return {verify_code::runs_are_wrong, t};
 
-  int t = 0, q = 0, place = 0;
   for (int p = 0; p < tasks;) {
     t = s.order[p];
     if (t < 0 || t >= tasks) return {verify_code::task_outside_the_flow, t};
     const task k = f.task[t];
     const int first = t, run_end = x.run_end[t], pool = k.rank * resource_count + static_cast<int>(k.kind);
     do {
-      if (x.position[t] != 0) return {verify_code::task_appears_twice, t};
-      x.position[t] = ++p;
+      if (x.run_end[t] < 0) return {verify_code::task_appears_twice, t};
+      x.run_end[t] = -run_end;
+      p = p + 1;
       q = s.queue[t];
       if (q < 0 || q >= queues || x.queue_pool[q] != pool) return {verify_code::queue_of_another_class_or_rank, t};
       place = x.queue_next[q];
       if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t)
         return {verify_code::queue_disagrees_with_order, t};
       x.queue_next[q] = place + 1;
-    } while (++t < run_end && p < tasks && s.order[p] == t);
+      t = t + 1;
+    } while (t < run_end && p < tasks && s.order[p] == t);
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      if (f.wait[w].threshold < 1 || x.count[f.wait[w].event] < f.wait[w].threshold)
-        return {f.wait[w].threshold < 1 ? verify_code::threshold_is_out_of_range : verify_code::wait_is_never_satisfied,
-                first, -1, f.wait[w].event};
+      const wait u = f.wait[w];
+      if (u.threshold < 1) return {verify_code::threshold_is_out_of_range, first, -1, u.event};
+      if (x.count[u.event] < u.threshold) return {verify_code::wait_is_never_satisfied, first, -1, u.event};
     }
-    for (int g = k.signal_begin; g < k.signal_end; ++g) {
-      const int e = f.signal[g];
-      const int counted = x.count[e];
-      if (counted == 0) x.first_signaller[e] = first;
-      x.count[e] = counted + t - first;
-    }
+    for (int g = k.signal_begin; g < k.signal_end; ++g) x.count[f.signal[g]] += t - first;
   }
-  for (int w = 0, waits = f.size.waits; w < waits; ++w)
-    if (f.wait[w].threshold < x.count[f.wait[w].event]) return verify_partial_waits(f, s, x);
+  for (int w = 0, waits = f.size.waits; w < waits; ++w) {
+    const wait u = f.wait[w];
+    if (u.threshold < x.count[u.event]) return verify_partial_waits(f, s, x);
+  }
   return {};
 }
 
