@@ -8,8 +8,14 @@
 A block stands between the lines
   <!-- output: FOLDER/CASE COMPILER -->     COMPILER is g++-12, clang++-16 or clang++-19
   <!-- end -->
-and blocks of a compiler that this machine lacks are left alone, by name. Paths are relative to the repository. Positions
-inside the library's headers are written as printed, and not compared: an edit above a line changes no message.
+and blocks of a compiler that this machine lacks are left alone, by name. Paths are relative to the repository.
+
+What is pasted: the stack of #includes is left out. Of what remains, a block shows at most LINES lines: errors are
+chosen first, then lines that begin with the case's own source, then the others as they come. They stand in the order
+they are printed, and each gap reads `[3 lines left out]`.
+
+What is compared: the lines that are pasted, without positions inside the library's headers and without the numbers that
+g++ gives to `auto` parameters: an edit above a line changes no message.
 """
 import argparse
 import os
@@ -17,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +33,9 @@ FLAGS = ["-std=c++20", "-fmessage-length=0", "-fsyntax-only", "-DNEGATIVE", "-Ii
 STYLE = {"g++": ["-fdiagnostics-color=never", "-fno-diagnostics-show-caret"],
          "clang++": ["-fno-color-diagnostics", "-fno-caret-diagnostics"]}
 COMPILERS = ["g++-12", "clang++-16", "clang++-19"]
+LINES = 6
+INCLUDE_STACK = re.compile(r"In file included from .*|\s+from \S+:\d+[,:]")
+CLANG_COUNT = re.compile(r"\d+ errors? generated\.")
 BLOCK = re.compile(r"<!-- output: (\S+) (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -36,12 +46,32 @@ def output_of(compiler, case):
     if result.returncode == 0:
         raise SystemExit(f"{compiler} accepts {source} with -DNEGATIVE")
     lines = result.stderr.replace(f"{ROOT}/", "").splitlines()
-    # The closing count of clang is no diagnostic.
-    return "\n".join(line for line in lines if not re.fullmatch(r"\d+ errors? generated\.", line))
+    return "\n".join(
+        shortened([line for line in lines if not INCLUDE_STACK.fullmatch(line) and not CLANG_COUNT.fullmatch(line)], source))
+
+
+def shortened(lines, source):
+    """At most LINES of them, and a line for each gap. The most telling come first: errors, then the user's own lines."""
+    def rank(number):
+        line = lines[number]
+        return (0 if ": error: " in line else 1 if line.startswith(f"{source}:") else 2, number)
+
+    shown, left_out = [], 0
+    kept = set(sorted(range(len(lines)), key=rank)[:LINES])
+    for number in range(len(lines) + 1):
+        if number < len(lines) and number not in kept:
+            left_out += 1
+            continue
+        if left_out > 0:
+            shown.append(f"[{left_out} line{'s' if left_out > 1 else ''} left out]")
+            left_out = 0
+        shown += lines[number : number + 1]
+    return shown
 
 
 def comparable(block):
-    return re.sub(r"(include/hyperparallel/[\w/]+\.hpp):\d+(:\d+)?", r"\1", block)
+    block = re.sub(r"(include/hyperparallel/[\w/]+\.hpp):\d+(:\d+)?", r"\1", block)
+    return re.sub(r"auto:\d+", "auto", block)
 
 
 def main():
@@ -55,6 +85,9 @@ def main():
             print(f"skipped: {compiler} is not on this machine")
     cases = {str(path.relative_to(CASES).with_suffix("")) for path in CASES.glob("*/*.cpp")}
     text = PAGE.read_text()
+    shown = [(case, compiler) for case, compiler, _ in BLOCK.findall(text) if case in cases and compiler in present]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        printed = dict(zip(shown, pool.map(lambda block: output_of(block[1], block[0]), shown)))
     seen, problems = set(), []
 
     def paste(match):
@@ -65,7 +98,7 @@ def main():
             return match.group(0)
         if compiler not in present:
             return match.group(0)
-        new = f"```text\n{output_of(compiler, case)}\n```\n"
+        new = f"```text\n{printed[case, compiler]}\n```\n"
         if comparable(new) != comparable(old):
             if check:
                 problems.append(f"{case} {compiler}: the page shows\n{old}and the compiler prints\n{new}")

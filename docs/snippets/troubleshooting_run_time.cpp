@@ -3,10 +3,12 @@
 #undef NDEBUG
 #include <cassert>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
@@ -125,7 +127,102 @@ void io_error() {
          "cannot write 'missing/trace.json': No such file or directory");
 }
 
+// Tensors whose shapes and layouts the compiler does not know, on four ranks.
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
+using whole = hp::layout<mesh, hp::none, hp::none>;
+using by_row = hp::layout<mesh, "dp", hp::none>;
+using by_column = hp::layout<mesh, hp::none, "tp">;
+using any_rows = hp::dtensor<float, hp::extents<hp::dyn, 16>, by_row>;
+using tokens = hp::dtensor<float, hp::extents<8, 16>, by_row>;
+
+const hp::rank_group ranks(4);
+
+void layout_error() {
+  assert(text_of<hp::layout_error>([] { hp::zeros<any_rows>(ranks, hp::shape(7, 16)); }) ==
+         "extent_is_not_divisible_by_its_shards: dim 0, extent 7, shards 2");
+}
+
+void operator_error() {
+  const hp::dynamic_dtensor x = hp::ones<hp::dtensor<float, hp::extents<16, 16>, by_column>>(ranks).dynamic();
+  const hp::dynamic_dtensor w = hp::ones<hp::dtensor<float, hp::extents<16, 16>, whole>>(ranks).dynamic();
+  const hp::dynamic_dtensor v = hp::ones<hp::dtensor<float, hp::extents<8, 16>, whole>>(ranks).dynamic();
+  assert(text_of<hp::operator_error>([&] { hp::apply(hp::operations::matmul{}, x, w); }) ==
+         "matmul: operands_disagree: operand 1, dim 0, axis 1");
+  assert(text_of<hp::operator_error>([&] { hp::apply(hp::operations::softmax{}, x); }) ==
+         "softmax: dim_must_be_whole: operand 0, dim 1, axis 1");
+  assert(text_of<hp::operator_error>([&] { hp::apply(hp::operations::matmul{}, w, v); }) ==
+         "matmul: factor_extents_differ: operand 1, dim 0, extent 8, expected 16");
+  assert(text_of<hp::operator_error>([&] { hp::apply(hp::operations::softmax{3}, x); }) ==
+         "softmax: attributes_do_not_fit_operands: axis_is_out_of_range, 3");
+}
+
+void dtensor_error() {
+  const tokens x = hp::ones<tokens>(ranks);
+  const hp::dynamic_dtensor whole_numbers = hp::ones<hp::dtensor<int, hp::extents<8, 16>, by_row>>(ranks).dynamic();
+  const hp::rank_group others(4), pair(2);
+  const std::vector<float> ten(10);
+  assert(text_of<hp::dtensor_error>([] { hp::zeros<any_rows>(ranks, hp::shape(8, 10)); }) ==
+         "extents_differ_from_the_declared_ones");
+  assert(text_of<hp::dtensor_error>([&] { any_rows y(hp::redistribute(x.dynamic(), whole::value)); }) ==
+         "layouts_differ");
+  assert(text_of<hp::dtensor_error>([&] { x.dynamic().to_local<int>(0); }) == "the tensor stores f32, not i32");
+  assert(text_of<hp::dtensor_error>([&] { hp::apply(hp::operations::exp{}, whole_numbers); }) ==
+         "exp: element_types_are_not_computed: i32");
+  assert(text_of<hp::dtensor_error>([&] { hp::zeros<tokens>(pair); }) == "a mesh of 4 positions on a group of 2 ranks");
+  assert(text_of<hp::dtensor_error>([&] { x + hp::ones<tokens>(others); }) ==
+         "add: operands_are_in_different_rank_groups");
+  assert(text_of<hp::dtensor_error>([&] { x.to_local(4); }) == "rank 4 is not of the mesh");
+  assert(text_of<hp::dtensor_error>([&] { hp::distribute<tokens>(ranks, ten); }) == "10 elements for a tensor of 128");
+  assert(text_of<hp::dtensor_error>([&] { hp::from_local<tokens>(ranks, {ten, ten, ten, ten}); }) ==
+         "block 0 has 10 elements, its slice 64");
+}
+
+void move_error() {
+  const hp::dynamic_dtensor x = hp::ones<hp::dtensor<float, hp::extents<8, 7>, by_row>>(ranks).dynamic();
+  assert(text_of<hp::move_error>([&] { hp::redistribute(x, by_column::value); }) ==
+         "extent_is_not_divisible_by_its_shards: dim 1, extent 7, shards 2");
+}
+
+void custom_shard_error() {
+  const tokens x = hp::ones<tokens>(ranks);
+  const auto cut =
+      hp::custom_shard<hp::inputs<by_row>, hp::outputs<by_row>>([](const hp::local_rank& at, hp::const_view<float>) {
+        return hp::local_tensor<float>(hp::shape(4, 8 + at.position));
+      });
+  const auto flat = hp::custom_shard<hp::inputs<by_row>, hp::outputs<by_row>>(
+      [](hp::const_view<float>) { return hp::local_tensor<float>(hp::shape(64)); });
+  assert(text_of<hp::custom_shard_error>([&] { cut(x); }) ==
+         "custom_shard: local_shapes_make_no_whole: result 0, position 1");
+  assert(text_of<hp::custom_shard_error>([&] { flat(x); }) ==
+         "custom_shard: map_length_differs_from_tensor_rank: result 0, position 0");
+}
+
+void rank_error() {
+  const tokens x = hp::ones<tokens>(ranks);
+  const auto f = hp::custom_shard<hp::inputs<by_row>, hp::outputs<by_row>>(
+      [](const hp::local_rank& at, hp::const_view<float> mine) {
+        if (at.position > 1) throw std::runtime_error("no such file");
+        return hp::local_tensor<float>(mine.extents);
+      });
+  assert(text_of<hp::rank_error>([&] { f(x); }) == "custom_shard failed at position 2: no such file");
+}
+
+void sharding_plan_error() {
+  const std::map<std::string, hp::dynamic_dtensor> mlp = {{"up.weight", hp::ones<tokens>(ranks).dynamic()}};
+  assert(text_of<hp::sharding_plan_error>([&] { hp::shard(mlp, {{"*.bias", by_row::value}}); }) ==
+         "pattern_matches_nothing: *.bias");
+  assert(text_of<hp::sharding_plan_error>([&] { hp::shard(mlp, {{"up.*", by_row::value}, {"*", by_row::value}}); }) ==
+         "pattern_is_overridden: up.*");
+}
+
 int main() {
+  layout_error();
+  operator_error();
+  dtensor_error();
+  move_error();
+  custom_shard_error();
+  rank_error();
+  sharding_plan_error();
   task_error();
   deadlock_error();
   bind_error();

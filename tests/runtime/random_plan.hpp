@@ -21,6 +21,7 @@ struct owned_plan {
   std::vector<access> accesses;
   std::vector<event> events;
   std::vector<slot> slots;
+  std::vector<int> runs;
   std::vector<int> queue, queue_begin, queue_task;
 
   owned_plan() = default;
@@ -37,7 +38,8 @@ struct owned_plan {
     accesses.resize(length(size.accesses));
     events.resize(length(size.events));
     slots.resize(length(size.slots));
-    flow = {{}, tasks.data(), waits.data(), signals.data(), accesses.data(), events.data(), slots.data()};
+    runs.resize(length(size.runs));
+    flow = {{}, tasks.data(), waits.data(), signals.data(), accesses.data(), events.data(), slots.data(), runs.data()};
     write(flow);
     seal(flow);
   }
