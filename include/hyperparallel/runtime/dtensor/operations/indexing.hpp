@@ -92,12 +92,12 @@ struct isin {
   }
 };
 
-namespace detail {
+namespace parts {
 template <class X>
 void copy_view(const_view<X> x, tensor_view<X> out) {
   if (volume(x) > 0) std::memcpy(out.data, x.data, static_cast<std::size_t>(volume(x)) * sizeof(X));
 }
-}  // namespace detail
+}  // namespace parts
 
 /// x with source at the indices along a dim: operands x, index, source.
 struct scatter {
@@ -107,7 +107,7 @@ struct scatter {
   template <class X, std::integral I>
   void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
-    detail::copy_view(x, out);
+    parts::copy_view(x, out);
     kernels::scatter(index, source, out, rules::from_front(dim, x.extents.rank));
   }
 };
@@ -121,7 +121,7 @@ struct scatter_add {
     requires(!std::same_as<X, bool>)
   void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
-    detail::copy_view(x, out);
+    parts::copy_view(x, out);
     kernels::scatter(index, source, out, rules::from_front(dim, x.extents.rank), kernels::scatter_mode::add);
   }
 };
@@ -133,7 +133,7 @@ struct scatter_update {
   template <class X, std::integral I>
   void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> updates,
            tensor_view<X> out) const {
-    detail::copy_view(x, out);
+    parts::copy_view(x, out);
     kernels::scatter_update(index, updates, out);
   }
 };
@@ -147,7 +147,7 @@ struct masked_scatter {
   template <class X>
   void run(const local_operation&, const_view<X> x, const_view<bool> mask, const_view<X> source,
            tensor_view<X> out) const {
-    detail::copy_view(x, out);
+    parts::copy_view(x, out);
     kernels::masked_scatter(mask, source, out);
   }
 };

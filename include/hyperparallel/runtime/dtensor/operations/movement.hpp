@@ -142,7 +142,7 @@ struct tril {
   }
 };
 
-namespace detail {
+namespace parts {
 
 /// Calls `join(parts, count, out)` with all views but the last as parts.
 template <class X, class Join, class... Views>
@@ -161,7 +161,7 @@ void join_views(const Join& join, const Views&... views) {
   join(static_cast<const const_view<X>*>(parts), count, *out);
 }
 
-}  // namespace detail
+}  // namespace parts
 
 /// Tensors one after the other along a dim.
 struct concat {
@@ -171,7 +171,7 @@ struct concat {
   template <class X, class... Views>
   void run(const local_operation&, const_view<X> first, Views... views) const {
     const int axis = rules::from_front(dim, first.extents.rank);
-    detail::join_views<X>([axis](auto parts, int count, auto out) { kernels::concat(parts, count, out, axis); }, first,
+    parts::join_views<X>([axis](auto parts, int count, auto out) { kernels::concat(parts, count, out, axis); }, first,
                           views...);
   }
 };
@@ -183,7 +183,7 @@ struct stack {
   template <class X, class... Views>
   void run(const local_operation&, const_view<X> first, Views... views) const {
     const int axis = rules::from_front(dim, first.extents.rank + 1);
-    detail::join_views<X>([axis](auto parts, int count, auto out) { kernels::stack(parts, count, out, axis); }, first,
+    parts::join_views<X>([axis](auto parts, int count, auto out) { kernels::stack(parts, count, out, axis); }, first,
                           views...);
   }
 };
