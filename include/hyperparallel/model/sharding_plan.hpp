@@ -14,23 +14,23 @@ namespace hyperparallel {
 
 /// Whether the pattern describes the whole name. O(pattern · name).
 constexpr bool name_matches(const char* pattern, const char* name) {
-  const char *star = nullptr, *resume = nullptr;  // the last `*`, and where in the name it goes on
-  while (*name != '\0') {
-    if (*pattern == '*') {
-      star = pattern++;
-      resume = name;
-    } else if (*pattern == '?' || *pattern == *name) {
-      ++pattern;
-      ++name;
-    } else if (star != nullptr) {
-      pattern = star + 1;
-      name = ++resume;
+  int p = 0, n = 0, star = -1, resume = 0;  // the last `*`, and where in the name it goes on
+  while (name[n] != '\0') {
+    if (pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (pattern[p] == '?' || pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star >= 0) {
+      p = star + 1;
+      n = ++resume;
     } else {
       return false;
     }
   }
-  while (*pattern == '*') ++pattern;
-  return *pattern == '\0';
+  while (pattern[p] == '*') ++p;
+  return pattern[p] == '\0';
 }
 
 /// What an entry of a plan speaks of.
@@ -80,11 +80,10 @@ struct planned_names {
 
 namespace detail {
 
-/// Where the suffix of a key begins, or null when it ends otherwise.
-constexpr const char* suffix_of(const char* key, const char* suffix) {
-  const int length = text_length(key), tail = text_length(suffix);
-  const char* const at = length > tail ? key + (length - tail) : nullptr;
-  return at != nullptr && same_text(at, suffix) ? at : nullptr;
+/// Where the suffix of a key begins, or -1 when it ends otherwise.
+constexpr int suffix_of(const char* key, const char* suffix) {
+  const int at = text_length(key) - text_length(suffix);
+  return at > 0 && same_text(key + at, suffix) ? at : -1;
 }
 
 }  // namespace detail
@@ -100,8 +99,8 @@ constexpr int entry_of_parameter(const plan_entry* entry, int count, const char*
 constexpr int entry_of_activations(const plan_entry* entry, int count, const char* function, const char* suffix) {
   for (int e = 0; e < count; ++e) {
     if (entry[e].subject != plan_subject::activations) continue;
-    const char* const at = detail::suffix_of(entry[e].key, suffix);
-    if (at != nullptr && same_text(function, entry[e].key, at)) return e;
+    const int at = detail::suffix_of(entry[e].key, suffix);
+    if (at >= 0 && same_text(function, entry[e].key, entry[e].key + at)) return e;
   }
   return -1;
 }
@@ -126,14 +125,15 @@ constexpr sharding_plan_status check_plan(const plan_entry* entry, int count, co
         return {matches ? sharding_plan_code::pattern_is_overridden : sharding_plan_code::pattern_matches_nothing, e};
       continue;
     }
-    const char* end = entry[e].key + text_length(entry[e].key);
+    int end = text_length(entry[e].key);
     if (entry[e].subject == plan_subject::activations) {
-      const char* const input = detail::suffix_of(entry[e].key, ".input");
-      end = input != nullptr ? input : detail::suffix_of(entry[e].key, ".output");
-      if (end == nullptr) return {sharding_plan_code::key_ends_neither_in_input_nor_output, e};
+      const int input = detail::suffix_of(entry[e].key, ".input");
+      end = input >= 0 ? input : detail::suffix_of(entry[e].key, ".output");
+      if (end < 0) return {sharding_plan_code::key_ends_neither_in_input_nor_output, e};
     }
     bool known = false;
-    for (int f = 0; f < names.functions; ++f) known = known || same_text(names.function[f], entry[e].key, end);
+    for (int f = 0; f < names.functions; ++f)
+      known = known || same_text(names.function[f], entry[e].key, entry[e].key + end);
     if (!known) return {sharding_plan_code::function_is_unknown, e};
     for (int before = 0; before < e; ++before)
       if (entry[before].subject == entry[e].subject && same_text(entry[before].key, entry[e].key))
