@@ -125,12 +125,13 @@ inline operator_case case_from(const json& v) {
     c.operand.push_back(l.layout);
   }
   const json& attrs = optional_field(v, "attrs");
-  const json& shapes = attrs.is_object() ? optional_field(attrs, "input_shapes")
-                       : attrs.is_array() && !attrs.empty() && are_shapes(attrs.back()) ? attrs.back()
-                                                                                        : optional_field(v, "shapes");
+  const bool shapes_come_last = attrs.is_array() && !attrs.empty() && are_shapes(attrs.back());
+  const json& shapes = attrs.is_object()  ? optional_field(attrs, "input_shapes")
+                       : shapes_come_last ? attrs.back()
+                                          : optional_field(v, "shapes");
   for (const json& s : shapes)
     if (s.is_array()) c.given.push_back(shape_from(s));
-  if (attrs.is_array()) c.attribute.assign(attrs.begin(), attrs.end() - (&shapes == &attrs.back() ? 1 : 0));
+  if (attrs.is_array()) c.attribute.assign(attrs.begin(), attrs.end() - (shapes_come_last ? 1 : 0));
   return c;
 }
 
