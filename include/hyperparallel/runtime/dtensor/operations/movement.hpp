@@ -172,7 +172,7 @@ struct concat {
   void run(const local_operation&, const_view<X> first, Views... views) const {
     const int axis = rules::from_front(dim, first.extents.rank);
     parts::join_views<X>([axis](auto parts, int count, auto out) { kernels::concat(parts, count, out, axis); }, first,
-                          views...);
+                         views...);
   }
 };
 
@@ -184,7 +184,7 @@ struct stack {
   void run(const local_operation&, const_view<X> first, Views... views) const {
     const int axis = rules::from_front(dim, first.extents.rank + 1);
     parts::join_views<X>([axis](auto parts, int count, auto out) { kernels::stack(parts, count, out, axis); }, first,
-                          views...);
+                         views...);
   }
 };
 
