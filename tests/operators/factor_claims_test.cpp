@@ -72,7 +72,6 @@ TEST(FactorClaims, AreWhatOperandsSayAndAreWrittenBack) {
   hp::propagation_notes notes;
   hp::propagation_status s;
   ASSERT_TRUE(hp::detail::read_operands(rule, operand, t, result, notes, s));
-  EXPECT_EQ(t.met, 0b111u);
   EXPECT_EQ(t.sharded, 0b011u);
   EXPECT_EQ(t.axes, 0b11u);
   EXPECT_EQ(t.reduced, 0b10u);

@@ -22,17 +22,22 @@ constexpr hp::extent_t price(const hp::layout_value& a, const hp::layout_value& 
 }
 
 // The native collectives, per device: a ring moves (p - 1) / p of the block in each of its halves.
-static_assert(price(on<none, none, hp::partial("tp")>, on<none, "tp">) == 16 * 32 * 3 / 4);
-static_assert(price(on<none, none, hp::partial("tp")>, on<none, none>) == 2 * 16 * 32 * 3 / 4);
+static_assert(price(on<"dp", none, hp::partial("tp")>, on<"dp", none>) == 2 * 8 * 32 * 3 / 4);
 static_assert(price(on<"dp", none, hp::partial("tp")>, on<"dp", "tp">) == 8 * 32 * 3 / 4);
 static_assert(price(on<none, "tp">, on<none, none>) == 16 * 32 * 3 / 4);
+// Where dp only replicates, its two devices share the work: each reduces half of what it would have to.
+static_assert(price(on<none, none, hp::partial("tp")>, on<none, "tp">) == 3 * 64 + 64);
+static_assert(price(on<none, none, hp::partial("tp")>, on<none, none>) == 3 * 64 + 7 * 64);
 // What moves nothing: slices, fills, and partial states that stay.
 static_assert(price(on<none, none>, on<"dp", "tp">) == 0);
 static_assert(price(on<none, none>, on<none, none, hp::partial("tp")>) == 0);
 static_assert(price(on<"dp", none, hp::partial("tp")>, on<"dp", none, hp::partial("tp")>) == 0);
-// A sum can not become a maximum, and 16 does not divide by 3.
-static_assert(!hp::price_of_move(on<none, none, hp::partial("tp", hp::reduce_op::sum)>,
-                                 on<none, none, hp::partial("tp", hp::reduce_op::max)>, s)
+static_assert(price(on<none, "tp">, on<none, none, hp::partial("tp")>) == 0);
+// A sum becomes a maximum once it is reduced. Sums and maxima that wait together have no value.
+static_assert(price(on<"dp", none, hp::partial("tp")>, on<"dp", none, hp::partial("tp", hp::reduce_op::max)>) ==
+              2 * 8 * 32 * 3 / 4);
+static_assert(!hp::price_of_move(on<none, none, hp::partial("dp"), hp::partial("tp", hp::reduce_op::max)>,
+                                 on<none, none>, s)
                    .possible);
 
 TEST(MovePrice, PartialFreePricesAreTheLowerBoundOfEveryPair) {

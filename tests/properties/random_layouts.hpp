@@ -41,7 +41,17 @@ inline hp::layout_value random_layout(const hp::mesh_shape& m, int rank) {
   return l;
 }
 
-inline int random_rank() { return *rc::gen::inRange(1, 4); }
+/// The same, where axes that shard nothing may wait for a reduction by `op`.
+inline hp::layout_value random_state(const hp::mesh_shape& m, int rank, hp::reduce_op op) {
+  hp::layout_value l = random_layout(m, rank);
+  unsigned sharding = 0;
+  for (int i = 0; i < l.cut_count; ++i) sharding |= 1u << l.cut[i].axis;
+  for (int a = 0; a < m.axis_count; ++a)
+    if (m.size[a] > 1 && (sharding >> a & 1u) == 0 && *rc::gen::inRange(0, 2) == 0) l.partial[a] = op;
+  return l;
+}
+
+inline int random_rank(int most = 3) { return *rc::gen::inRange(1, most + 1); }
 
 /// The least shape that both layouts divide, times a small factor per dim.
 inline hp::shape common_shape(const hp::layout_value& a, const hp::layout_value& b) {

@@ -65,6 +65,51 @@ TEST(bound, the_closed_form_is_the_enumerated_maximum) {
   EXPECT_LT(refinable, pairs);
 }
 
+TEST(bound, axes_that_change_nothing_leave_the_maxima_as_they_are) {
+  const hp::mesh_shape m{3, {2, 3, 2}};
+  for (const unsigned padded : {0u, 3u})
+    for (hp::layout_value a : worlds::all_layouts(m, 2))
+      for (hp::layout_value b : worlds::all_layouts(m, 2)) {
+        a.padded = b.padded = padded;
+        const hp::shape s = padded == 0 ? hp::shape{12, 12} : hp::shape{7, 11};
+        const hp::received_bound all = hp::enumerate_bound(a, b, s);
+        const hp::received_bound some = hp::enumerate_bound(a, b, s, hp::changed_axes(a, b));
+        ASSERT_EQ(all.maximum, some.maximum);
+        ASSERT_EQ(all.boxes, some.boxes);
+        ASSERT_EQ(all.messages, some.messages);
+        ASSERT_GE(all.sum, some.sum);
+        ASSERT_EQ(hp::changed_axes(a, b) == 0, a == b);
+      }
+}
+
+TEST(bound, a_sum_that_leaves_64_bits_says_so) {
+  hp::layout_value rows = hp::replicated({1, {4}}, 1), whole = rows;
+  hp::append_cut(rows, {0, 0, 1, 4});
+  const auto bound = [&](int bits) { return hp::enumerate_bound(rows, whole, hp::shape{hp::extent_t{1} << bits}); };
+  EXPECT_FALSE(bound(60).overflow);
+  EXPECT_EQ(bound(60).sum, 3 * (hp::extent_t{1} << 60));
+  EXPECT_TRUE(bound(62).overflow);
+  EXPECT_EQ(bound(62).sum, 0);
+  EXPECT_EQ(bound(62).maximum, 3 * (hp::extent_t{1} << 60));
+}
+
+TEST(bound, the_largest_extents_do_not_wrap) {
+  const hp::extent_t most = 0x7fffffffffffffff;
+  hp::layout_value rows = hp::replicated({2, {2, 3}}, 1), columns = rows;
+  hp::append_cut(rows, {0, 0, 1, 2});
+  hp::append_cut(columns, {0, 1, 1, 3});
+  rows.padded = columns.padded = 1;
+  for (hp::extent_t less = 0; less < 40; ++less) {
+    const hp::shape s(most - less);
+    if (hp::check_shape(rows, s).code != hp::layout_code::ok || hp::check_shape(columns, s).code != hp::layout_code::ok)
+      continue;  // a last piece that ends beyond 64 bits is refused
+    ASSERT_GE(less, 1);
+    ASSERT_GT(hp::enumerate_bound(rows, columns, s).maximum, 0);
+    for (int p = 0; p < 6; ++p) ASSERT_GE(hp::least_received(rows, columns, s, hp::coordinates_of(rows.mesh, p)), 0);
+  }
+  EXPECT_EQ(hp::check_shape(rows, hp::shape{most}).code, hp::layout_code::element_count_overflows);
+}
+
 constexpr hp::extent_t rows_to_columns(int devices) {
   hp::layout_value rows = hp::layout_value{{1, {devices}}, 2}, columns = rows;
   hp::append_cut(rows, {0, 0, 1, devices});

@@ -75,16 +75,36 @@ TEST(plan, right_and_at_its_bound_on_every_rank_of_2x2x2_rank_3) {
   EXPECT_EQ(r.interval_mode, 0);
 }
 
+TEST(plan, right_and_at_its_bound_on_every_rank_of_2x4_and_4x2) {
+  for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 4}}, hp::mesh_shape{2, {4, 2}}}) {
+    const sweep r = run_pairs(m, 2, {8, 8});
+    EXPECT_EQ(r.pairs, 110);
+    EXPECT_EQ(r.unbalanced, 0);
+    EXPECT_EQ(r.interval_mode, 0);
+  }
+}
+
+TEST(plan, right_and_at_its_bound_on_every_rank_of_2x4x4) {
+  const sweep r = run_pairs({3, {2, 4, 4}}, 2, {32, 32}, 0, exhaustive() ? 1 : 11);
+  EXPECT_EQ(r.unbalanced, 0);
+  EXPECT_EQ(r.interval_mode, 0);
+  EXPECT_GT(r.pairs, exhaustive() ? 2351 : 200);
+}
+
+// Senders where cut points do not refine are balanced by move plans (sender_balance.hpp), which deal boxes.
 TEST(plan, unequal_axes_2x3) {
   const sweep r = run_pairs({2, {2, 3}}, 3, {6, 12, 6});
   EXPECT_EQ(r.pairs, 19 * 18);
   EXPECT_GT(r.interval_mode, 0);
+  EXPECT_LT(r.worst_sender, 1.34);
 }
 
 TEST(plan, unequal_axes_4x2x2) {
   const sweep rank_2 = run_pairs({3, {4, 2, 2}}, 2, {16, 16});
   EXPECT_EQ(rank_2.pairs, 2352);
+  EXPECT_EQ(rank_2.unbalanced, 0);
   const sweep rank_3 = run_pairs({3, {4, 2, 2}}, 3, {16, 16, 16}, 0, exhaustive() ? 1 : 17);
+  EXPECT_EQ(rank_3.unbalanced, 0);
   EXPECT_GT(rank_3.pairs, exhaustive() ? 11129 : 600);
 }
 

@@ -23,7 +23,25 @@ static_assert(hp::local_shape_of<x, tokens> == hp::shape{4, 4096, 896});
 
 static_assert(hp::redistributable<x, y, tokens> && hp::places<x, tokens>);
 static_assert(!hp::redistributable<x, hp::layout<other, "dp", hp::none, "tp">, tokens>, "meshes differ");
-static_assert(!hp::redistributable<x, hp::layout<mesh, "dp", hp::none, hp::none, hp::partial("tp")>, tokens>);
+
+// Terms meet: a native pair is named so, and its busiest rank receives no more than the average must.
+using terms = hp::layout<mesh, "dp", "cp", hp::none, hp::partial("tp")>;
+using scattered = hp::redistribution<terms, hp::layout<mesh, "dp", "cp", "tp">, tokens>;
+static_assert(scattered::kind == hp::plan_kind::reduce_scatter && scattered::steps == 1);
+static_assert(scattered::bytes_received == scattered::lower_bound);
+static_assert(scattered::bytes_received == 2 * (tokens::elements / 4) * 3 / 4);
+using reduced = hp::redistribution<terms, hp::layout<mesh, "dp", "cp", hp::none>, tokens>;
+static_assert(reduced::kind == hp::plan_kind::all_reduce && reduced::steps == 2);
+static_assert(reduced::bytes_received == 2 * scattered::bytes_received);
+static_assert(reduced::certificate.received_total == reduced::certificate.least_total);
+static_assert(reduced::certificate.sent_maximum == reduced::certificate.received_maximum);
+// A shard is a term beside identities: becoming partial moves nothing.
+using filled =
+    hp::redistribution<x, hp::layout<mesh, "dp", hp::none, hp::none, hp::partial("cp"), hp::partial("tp")>, tokens>;
+static_assert(filled::kind == hp::plan_kind::fill && filled::steps == 0 && filled::bytes_received == 0);
+static_assert(!hp::redistributable<
+              hp::layout<mesh, hp::none, hp::none, hp::none, hp::partial("cp", hp::reduce_op::max), hp::partial("tp")>,
+              hp::layout<mesh, "dp", hp::none, hp::none>, tokens>);
 static_assert(!hp::places<x, hp::tensor<hp::bf16, 8, 4096, 7170>> && !hp::places<x, hp::tensor<hp::bf16, 8, 4096>>);
 static_assert(!hp::redistributable<x, y, hp::tensor<hp::bf16, 8, 4096, 7170>>);
 

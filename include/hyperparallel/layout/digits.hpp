@@ -52,10 +52,11 @@ constexpr cuts_by_dim index_cuts(const layout_value& l) {
 /// What the digits of a pair amount to.
 struct digit_figures {
   bool refinable = true;
-  bool moved = false;     ///< some digit moves between axes
-  bool sliced = false;    ///< some digit is local in the source and an axis in the target
-  extent_t gathered = 1;  ///< product of the digits that are an axis in the source and local in the target
-  unsigned movers = 0;    ///< bit u: `moved_from[u]` is set
+  bool moved = false;       ///< some digit moves between axes
+  bool sliced = false;      ///< some digit is local in the source and an axis in the target
+  extent_t gathered = 1;    ///< product of the digits that are an axis in the source and local in the target
+  unsigned moved_into = 0;  ///< bit u: some digit, whole axis or not, moves into axis u
+  unsigned movers = 0;      ///< bit u: `moved_from[u]` is set
   /// Axis u -> the axis whose whole value a target coordinate u is in the source.
   int moved_from[max_axes] = {};
 };
@@ -89,6 +90,7 @@ constexpr digit_figures compare_cuts(const layout_value& source, const cuts_by_d
       target_left /= size;
       if (x.axis != y.axis || extent_t{x.pre} * x.size * target_left != extent_t{y.pre} * y.size * source_left) {
         f.moved = true;
+        f.moved_into |= 1u << y.axis;
         if (size == source.mesh.size[x.axis] && size == source.mesh.size[y.axis]) {
           f.moved_from[y.axis] = x.axis;
           f.movers |= 1u << y.axis;
@@ -109,11 +111,11 @@ struct digit_table : digit_figures {
   hyperparallel::digit digit[max_digits] = {};
 };
 
-/// The refinement of `source` and `target`. Domain: same mesh and rank, both accept `s`. O(cuts).
-/// `refinable` is false, and there are no digits, where cut points do not divide each other or a padded dim does not.
+/// The digits of a pair whose figures are known. No digits where `known` is not refinable. O(cuts).
 /// Each side gives its cuts of a dim away factor by factor, major to minor.
-constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
-  digit_table t{compare_cuts(source, index_cuts(source), target, index_cuts(target), s)};
+constexpr digit_table refine(const digit_figures& known, const layout_value& source, const layout_value& target,
+                             const shape& s) {
+  digit_table t{known};
   if (!t.refinable) return t;
   int next_source = 0, next_target = 0;
   for (int d = 0; d < s.rank; ++d) {
@@ -156,6 +158,12 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
     }
   }
   return t;
+}
+
+/// The refinement of `source` and `target`. Domain: same mesh and rank, both accept `s`. O(cuts).
+/// `refinable` is false, and there are no digits, where cut points do not divide each other or a padded dim does not.
+constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
+  return refine(compare_cuts(source, index_cuts(source), target, index_cuts(target), s), source, target, s);
 }
 
 }  // namespace hyperparallel

@@ -21,6 +21,16 @@ constexpr const char* name_of(reduce_op op) {
   return names[static_cast<int>(op)];
 }
 
+/// Whether a whole tensor is its own term of `op` on every device, so that a fill changes nothing.
+constexpr bool is_idempotent(reduce_op op) { return op != reduce_op::sum && op != reduce_op::prod; }
+
+/// Whether terms of both reductions may wait on one tensor, along different axes: only where their order does not
+/// matter. Sums and averages commute with each other, every reduction with itself.
+constexpr bool commute(reduce_op a, reduce_op b) {
+  const bool linear = (a == reduce_op::sum || a == reduce_op::avg) && (b == reduce_op::sum || b == reduce_op::avg);
+  return a == b || linear;
+}
+
 /// `dim` is sharded by the part [pre, size, …] of `axis`. A whole axis has pre = 1 and its full size. No default member
 /// values: an array of cuts is then zeroed at once, which costs a constant evaluation nothing.
 struct cut {
@@ -153,6 +163,10 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
       r.shape.extent[d] = extent / pieces;
     } else if ((n.padded >> d & 1u) != 0) {
       r.shape.extent[d] = extent / pieces + 1;
+      if (checked_multiply(r.shape.extent[d], pieces).overflow) {  // the last piece would end beyond 64 bits
+        r.status.code = layout_code::element_count_overflows;
+        return r;
+      }
     } else {
       r.status = {layout_code::extent_is_not_divisible_by_its_shards, d, 0, 0, extent, pieces};
       return r;

@@ -19,7 +19,8 @@ namespace detail {
 struct axis_piece {
   int axis = 0, pre = 1, size = 1;
   bool whole = true;
-  bool used = false;  ///< by some tensor
+  bool used = false;                    ///< by some tensor
+  reduce_op waiting = reduce_op::none;  ///< of the first operand that is partial along it
   int role_count = 0;
   int role[max_roles] = {};  ///< a factor, or one of the following
 };
@@ -57,7 +58,7 @@ constexpr void add_pieces(const layout_value* l, int count, int axis, role_table
       t.fits = false;
       return;
     }
-    t.piece[t.count++] = {axis, pre, next / pre, next == n && pre == 1, false, 0, {}};
+    t.piece[t.count++] = {axis, pre, next / pre, next == n && pre == 1, false, reduce_op::none, 0, {}};
     pre = next;
   }
 }
@@ -86,6 +87,7 @@ constexpr void collect_roles(const factor_rule& rule, const layout_value* l, con
       if (k < rule.operand_count && p.whole && l[k].partial[p.axis] != reduce_op::none) {
         add_role(p, stays_partial);
         add_role(p, stays_partial_in(k));
+        if (p.waiting == reduce_op::none) p.waiting = l[k].partial[p.axis];
         p.used = true;
       }
     }
@@ -133,9 +135,19 @@ constexpr piece_orders order_pieces(const layout_value* l, const tensor_factors*
   return order;
 }
 
+/// Whether operand `o`, which piece `p` shards, takes part in a sum of terms along it by a fill: its shard is a term
+/// when the identity stands beside it, so nothing moves, where being whole would take a gather.
+constexpr bool fills_from_shard(const factor_rule& rule, int o, const axis_piece& p, const layout_value& own) {
+  if (p.waiting == reduce_op::none || is_idempotent(p.waiting) || own.partial[p.axis] != reduce_op::none) return false;
+  bool shards = false;
+  for (int c = 0; c < own.cut_count; ++c) shards = shards || own.cut[c].axis == p.axis;
+  return shards && word_of(rule.partials, o, p.waiting).mode == partial_mode::together;
+}
+
 /// The layout over terms of operand `o`, now placed as `own`, under an assignment.
-constexpr layout_value assigned_layout(const tensor_factors& tensor, int o, const role_table& t, const int* role,
+constexpr layout_value assigned_layout(const factor_rule& rule, int o, const role_table& t, const int* role,
                                        const piece_orders& order, const layout_value& own) {
+  const tensor_factors& tensor = rule.operand[o];
   layout_value l;
   l.mesh = own.mesh;
   l.rank = tensor.first[tensor.rank];
@@ -147,9 +159,11 @@ constexpr layout_value assigned_layout(const tensor_factors& tensor, int o, cons
         append_cut(l, {term, t.piece[p].axis, t.piece[p].pre, t.piece[p].size});
     }
   }
-  for (int i = 0; i < t.count; ++i)
-    if (role[i] == stays_partial || role[i] == stays_partial_in(o))
-      l.partial[t.piece[i].axis] = own.partial[t.piece[i].axis];
+  for (int i = 0; i < t.count; ++i) {
+    const axis_piece& p = t.piece[i];
+    if (role[i] == stays_partial || role[i] == stays_partial_in(o)) l.partial[p.axis] = own.partial[p.axis];
+    if (role[i] == stays_partial && fills_from_shard(rule, o, p, own)) l.partial[p.axis] = p.waiting;
+  }
   return l;
 }
 

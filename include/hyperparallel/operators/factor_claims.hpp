@@ -12,7 +12,6 @@ namespace detail {
 
 /// What is known of factors and axes while operands are read in turn. Masks have one bit per factor or axis.
 struct factor_claims {
-  unsigned met = 0;              ///< factors of the operands read so far
   unsigned sharded = 0;          ///< those of them that are sharded
   unsigned axes = 0;             ///< axes that shard them
   unsigned reduced = 0;          ///< axes that shard reductions
@@ -112,7 +111,6 @@ constexpr bool read_cuts(const factor_rule& rule, const layout_value* const* ope
                                             : agree(operand, o, start, i, f, t, s);
     if (!ok) return false;
   }
-  t.met |= dims.mask;
   t.cut[o] = cut;
   return true;
 }
@@ -151,14 +149,14 @@ constexpr bool pass_partial(const factor_rule& rule, const layout_value* const* 
       if (other.cut[i].axis == axis)
         return refuse(s, propagation_code::partial_axis_is_used_by_another_operand, q, other.cut[i].dim, axis);
     const partial_mode mode = word_of(rule.partials, q, op).mode;
-    const bool grouped = word.mode == partial_mode::together && mode == partial_mode::together;
-    if (other.partial[axis] == op && grouped) continue;
+    const bool joins = joins_in(word.mode, mode);
+    if (other.partial[axis] == op && joins && mode == partial_mode::together) continue;
     if (other.partial[axis] != reduce_op::none)
       return refuse(s,
                     word.mode == partial_mode::each ? propagation_code::partial_axis_is_used_by_another_operand
                                                     : propagation_code::partial_operands_differ,
                     q, -1, axis);
-    if (joins_in(word.mode, mode)) notes.filled |= 1u << q;
+    if (joins) notes.filled |= 1u << q;
   }
   result.partial[axis] = word.out;
   return true;

@@ -101,14 +101,4 @@ constexpr partial_words& falling(partial_words& w, int operand) {
   return w;
 }
 
-/// Whether a whole tensor is its own term of `op` on every device, so that a fill changes nothing.
-constexpr bool is_idempotent(reduce_op op) { return op != reduce_op::sum && op != reduce_op::prod; }
-
-/// Whether terms of both reductions may wait on one tensor, along different axes: only where their order does not
-/// matter. Sums and averages commute with each other, every reduction with itself.
-constexpr bool commute(reduce_op a, reduce_op b) {
-  const bool linear = (a == reduce_op::sum || a == reduce_op::avg) && (b == reduce_op::sum || b == reduce_op::avg);
-  return a == b || linear;
-}
-
 }  // namespace hyperparallel

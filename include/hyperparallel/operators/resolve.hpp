@@ -7,7 +7,8 @@
 // factor behind or before the others as the tensors list them; every assignment of roles is a set of operand layouts,
 // priced by what the operands have to move to get there and what the result has to move to its consumer. The cheapest
 // wins, the first among equals, so the outcome is deterministic. Law: an assignment that moves nothing wins if there is
-// one. Source: redistribution-sota §2.2, steps 2 to 5. The search is O(operands · ∏ roles).
+// one. A shard becomes a term for nothing, so a sum could always be put off; the search joins reductions that wait
+// already and never starts one. Source: redistribution-sota §2.2, steps 2 to 5. The search is O(operands · ∏ roles).
 
 #include <hyperparallel/operators/axis_roles.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>
@@ -79,7 +80,7 @@ struct resolve_search {
     extent_t received[max_operands] = {}, total = 0;
     for (int o = 0; o < rule.operand_count; ++o) {
       const terms_result merged =
-          merge_terms(assigned_layout(rule.operand[o], o, roles, role, order, *operand[o]), rule.operand[o], extent);
+          merge_terms(assigned_layout(rule, o, roles, role, order, *operand[o]), rule.operand[o], extent);
       if (merged.code != terms_code::ok) return;
       wanted[o] = merged.layout;
       at[o] = &wanted[o];

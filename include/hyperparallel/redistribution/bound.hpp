@@ -20,17 +20,38 @@ constexpr extent_t least_received(const layout_value& source, const layout_value
   return volume(wanted) - volume(intersection(wanted, slice_at(source, s, c)));
 }
 
+/// Axes that shard a dim which the other side cuts differently; bit a of the mask is axis a. Positions that differ
+/// along other axes alone have the same boxes, moved as a whole; where a dim is padded, coordinate 0 has the largest.
+constexpr unsigned changed_axes(const layout_value& source, const layout_value& target) {
+  unsigned mask = 0;
+  for (int d = 0, i = 0, j = 0; d < source.rank; ++d) {
+    unsigned axes = 0;
+    bool same = true;
+    for (; (i < source.cut_count && source.cut[i].dim == d) || (j < target.cut_count && target.cut[j].dim == d);) {
+      const bool held = i < source.cut_count && source.cut[i].dim == d;
+      const bool wanted = j < target.cut_count && target.cut[j].dim == d;
+      same = same && held && wanted && source.cut[i] == target.cut[j];
+      if (held) axes |= 1u << source.cut[i++].axis;
+      if (wanted) axes |= 1u << target.cut[j++].axis;
+    }
+    if (!same) mask |= axes;
+  }
+  return mask;
+}
+
 struct received_bound {
   extent_t maximum = 0;   ///< over positions
-  extent_t sum = 0;       ///< over positions
+  extent_t sum = 0;       ///< over positions; 0 where that leaves 64 bits
   extent_t boxes = 0;     ///< most source pieces that one target box meets
   extent_t messages = 0;  ///< most of them that other devices hold
+  bool overflow = false;  ///< of the sum
 };
 
-/// The bound over all positions by enumeration: any shape, padded dims included. A target box meets a product of source
-/// pieces, and at most one of them is the position's own. Written without calls, because it is the price of every plan
-/// whose cuts do not refine. O(positions · (dims + cuts)).
-constexpr received_bound enumerate_bound(const layout_value& source, const layout_value& target, const shape& s) {
+/// The bound over the positions that have coordinate 0 on all axes outside `along`, by enumeration: any shape, padded
+/// dims included. A target box meets a product of source pieces, and at most one of them is the position's own. Written
+/// without calls, because it is the price of every plan whose cuts do not refine. O(positions · (dims + cuts)).
+constexpr received_bound enumerate_bound(const layout_value& source, const layout_value& target, const shape& s,
+                                         unsigned along = ~0u) {
   received_bound b;
   int source_stride[max_cuts] = {}, target_stride[max_cuts] = {};
   for (int i = 0; i < source.cut_count; ++i) source_stride[i] = stride_of(source.mesh, source.cut[i]);
@@ -41,8 +62,9 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
     source_chunk[d] = larger(1, ceil_divide(s.extent[d], held.of[d]));
     target_chunk[d] = ceil_divide(s.extent[d], wanted.of[d]);
   }
-  int at[max_axes] = {};
-  const int positions = position_count(source.mesh);
+  int at[max_axes] = {}, positions = 1;
+  for (int a = 0; a < source.mesh.axis_count; ++a)
+    if ((along >> a & 1u) != 0) positions *= source.mesh.size[a];
   for (int position = 0; position < positions; ++position) {
     extent_t all = 1, own = 1, boxes = 1;
     for (int d = 0, i = 0, j = 0; d < s.rank; ++d) {
@@ -60,13 +82,18 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
       own *= first < last ? last - first : 0;
       boxes *= begin < end ? (end - 1) / chunk - begin / chunk + 1 : 0;
     }
-    b.sum += all - own;
+    if (__builtin_add_overflow(b.sum, all - own, &b.sum)) b.overflow = true;
     if (all - own > b.maximum) b.maximum = all - own;
     if (boxes > b.boxes) b.boxes = boxes;
     if (own > 0) --boxes;
     if (boxes > b.messages) b.messages = boxes;
-    for (int a = source.mesh.axis_count - 1; a >= 0 && ++at[a] == source.mesh.size[a]; --a) at[a] = 0;
+    for (int a = source.mesh.axis_count - 1; a >= 0; --a) {
+      if ((along >> a & 1u) == 0) continue;
+      if (++at[a] < source.mesh.size[a]) break;
+      at[a] = 0;
+    }
   }
+  if (b.overflow) b.sum = 0;
   return b;
 }
 

@@ -4,7 +4,7 @@
 //
 // A receiver's target box meets a product of source pieces, a contiguous run of them per dim. Each meeting is one box;
 // its sender has the coordinates of that piece on the axes that shard the source, and on the others the receiver's own
-// (the nearest replica) or, through `replica_axis`, another unread coordinate of the receiver, which spreads the load.
+// (the nearest replica) or, through a `replica_choice`, unread coordinates of the receiver, which spreads the load.
 // Laws: the boxes of a receiver tile its target box exactly once; every box lies in its sender's source box; a receiver
 // that holds a box is its own sender, so received(r) == |T_r ∖ S_r|.
 
@@ -12,9 +12,23 @@
 
 namespace hyperparallel {
 
-/// For each axis that does not shard the source: the axis whose receiver coordinate picks the replica.
+/// The part [stride, size] of the sender's coordinate on `axis` is the part [from_stride, size] of the receiver's on
+/// `from`.
+struct replica_link {
+  int axis, stride, size;
+  int from, from_stride;
+};
+
+/// Which replica of a source piece a receiver pulls from.
 struct replica_choice {
+  /// For each axis that does not shard the source: the axis whose receiver coordinate picks the replica.
   int axis[max_axes] = {0, 1, 2, 3, 4, 5, 6, 7};
+  int link_count = 0;  ///< for axes of unequal sizes, which only share factors
+  replica_link link[max_axes] = {};
+  /// Bit a: boxes are dealt over the coordinates of axis a, which does not shard the source (move_step.hpp). The axes
+  /// and links above are then not used.
+  unsigned split = 0;
+  int parts = 1;  ///< that a dealt box is cut into, each from the next replica
 };
 
 /// `sender` is a position of the mesh; `global` is in the coordinates of the whole tensor.
@@ -33,26 +47,41 @@ struct receiver {
   extent_t boxes = 1;              ///< product of `pieces`; 0 when the target box is empty
 };
 
-/// Prepares the receiver at `c`. Domain: same mesh, both layouts accept `s`. O(dims + cuts).
-constexpr receiver receiver_at(const layout_value& source, const layout_value& target, const shape& s,
-                               const replica_choice& replicas, const coordinate& c) {
+/// Prepares a receiver that wants `wanted`; senders have the coordinates of `base` on what does not shard the source.
+/// Domain: `source` accepts `s`. O(dims + cuts).
+constexpr receiver receiver_of_box(const layout_value& source, const shape& s, const box& wanted,
+                                   const coordinate& base) {
   receiver r;
-  r.wanted = slice_at(target, s, c);
-  for (int a = 0; a < source.mesh.axis_count; ++a) r.base.at[a] = c.at[replicas.axis[a]];
+  r.wanted = wanted;
+  r.base = base;
   int i = 0;
   for (int d = 0; d < s.rank; ++d) {
     extent_t pieces = 1;
-    for (; i < source.cut_count && source.cut[i].dim == d; ++i) {
-      pieces *= source.cut[i].size;
-      r.base.at[source.cut[i].axis] = c.at[source.cut[i].axis];
-    }
-    const interval w = r.wanted.dim[d];
+    for (; i < source.cut_count && source.cut[i].dim == d; ++i) pieces *= source.cut[i].size;
+    const interval w = wanted.dim[d];
     r.chunk[d] = larger(1, ceil_divide(s.extent[d], pieces));
     r.first[d] = w.begin / r.chunk[d];
     r.pieces[d] = w.end > w.begin ? (w.end - 1) / r.chunk[d] - r.first[d] + 1 : 0;
     r.boxes *= r.pieces[d];
   }
   return r;
+}
+
+/// Prepares the receiver at `c` of the same mesh. Domain: both layouts accept `s`. O(dims + cuts).
+constexpr receiver receiver_at(const layout_value& source, const layout_value& target, const shape& s,
+                               const replica_choice& replicas, const coordinate& c) {
+  coordinate base = c;
+  for (int a = 0; a < source.mesh.axis_count; ++a) base.at[a] = c.at[replicas.axis[a]];
+  for (int i = 0; i < replicas.link_count; ++i) {
+    const replica_link& x = replicas.link[i];
+    const int value = c.at[x.from] / x.from_stride % x.size;
+    base.at[x.axis] += (value - base.at[x.axis] / x.stride % x.size) * x.stride;
+  }
+  for (int i = 0; i < source.cut_count; ++i) {  // what shards the source is set by the piece
+    const cut& x = source.cut[i];
+    if (replicas.axis[x.axis] != x.axis) base.at[x.axis] = c.at[x.axis];
+  }
+  return receiver_of_box(source, s, slice_at(target, s, c), base);
 }
 
 /// The k-th box, 0 ≤ k < r.boxes, in row-major order of source pieces. O(dims + cuts).

@@ -10,7 +10,7 @@
 // single-axis steps get wrong.
 
 #include <hyperparallel/redistribution/bound.hpp>
-#include <hyperparallel/redistribution/exchange.hpp>
+#include <hyperparallel/redistribution/replicas.hpp>
 
 namespace hyperparallel {
 
@@ -21,11 +21,15 @@ enum class plan_kind : unsigned char {
   all_to_all,          ///< the gathered sub-axes are exactly the sliced ones
   collective_permute,  ///< every device needs one whole block of another
   exchange,            ///< any other combination, in one step
+  fill,                ///< an axis becomes partial: one device keeps its value, the others hold the identity
+  reduce_scatter,      ///< every device reduces the part that it keeps
+  all_reduce,          ///< every device gets the reduced value
+  reduction,           ///< terms meet and slices move
 };
 
 constexpr const char* name_of(plan_kind kind) {
-  constexpr const char* names[] = {"no-op",      "local-slice",        "all-gather",
-                                   "all-to-all", "collective-permute", "exchange"};
+  constexpr const char* names[] = {"no-op",    "local-slice", "all-gather",     "all-to-all", "collective-permute",
+                                   "exchange", "fill",        "reduce-scatter", "all-reduce", "reduction"};
   return names[static_cast<int>(kind)];
 }
 
@@ -34,7 +38,9 @@ enum class plan_code : unsigned char {
   meshes_differ,
   source_is_refused,
   target_is_refused,
-  partial_is_not_moved_here
+  partial_is_not_moved_here,
+  reductions_do_not_commute,
+  traffic_overflows
 };
 
 struct plan_status {
@@ -55,6 +61,8 @@ struct redistribution_plan {
   extent_t received_maximum = 0;  ///< by any device, of the boxes that the plan emits
   extent_t lower_bound = 0;       ///< what any program must receive on its worst device
   replica_choice replicas{};
+  /// Known without counting: no device sends more than the busiest receiver receives.
+  bool balanced = true;
 };
 
 namespace detail {
@@ -77,34 +85,23 @@ constexpr bool gathers_what_it_slices(const digit_table& t) {
   return true;
 }
 
-/// Spreads receivers over replicas. A receiver that takes digit (u → a), i.e. reads coordinate u of its own for axis a,
-/// leaves its coordinate a unread; following such moves from the source-free axis u to the end of the chain finds an
-/// unread coordinate, and using it for the free axis makes receiver → sender one-to-one along the chain. A receiver
-/// that holds the data has equal coordinates along the chain, so it still picks itself. `heads` are the axes that are
-/// moved and free.
-constexpr void choose_replicas(unsigned heads, const digit_figures& f, replica_choice& replicas) {
-  for (int a = 0; heads >> a != 0; ++a) {
-    if ((heads >> a & 1u) == 0) continue;
-    int end = a;
-    for (int hop = 0; (f.movers >> end & 1u) != 0 && hop < max_axes; ++hop) end = f.moved_from[end];
-    replicas.axis[a] = end;
-  }
-}
-
 }  // namespace detail
 
 /// What a plan has to know about one side, worked out once for all plans that it is in.
 struct plan_side {
   layout_status status{};  ///< why the layout refuses the shape
   bool partial = false;
-  extent_t elements = 1;  ///< of the largest device
+  bool whole_axes = true;  ///< no cut is a part of its axis
+  extent_t elements = 1;   ///< of the largest device
   cuts_by_dim cuts{};
 };
 
 /// O(dims + cuts + axes).
 constexpr plan_side side_of(const layout_value& l, const shape& s) {
   const shape_result local = local_shape(l, s);
-  plan_side side{local.status, is_partial(l), 1, index_cuts(l)};
+  plan_side side{local.status, is_partial(l), true, 1, index_cuts(l)};
+  for (int i = 0; i < l.cut_count; ++i)
+    if (l.cut[i].size != l.mesh.size[l.cut[i].axis]) side.whole_axes = false;
   if (side.status.code == layout_code::ok)
     for (int d = 0; d < s.rank; ++d) side.elements *= local.shape.extent[d];
   return side;
@@ -140,20 +137,27 @@ constexpr redistribution_plan plan_sides(const layout_value& source, const plan_
     p.lower_bound = closed_form_bound(f, wanted.elements);
     if (f.moved) {
       p.kind = f.gathered > 1 || f.sliced ? plan_kind::exchange : plan_kind::collective_permute;
-      const unsigned heads = f.movers & ~held.cuts.axes;
-      if (heads != 0) detail::choose_replicas(heads, f, p.replicas);
+      // Where all that is moved into shards the source, pieces leave receivers no choice, and load their senders alike.
+      const unsigned heads = held.whole_axes ? f.moved_into & ~held.cuts.axes : f.moved_into;
+      if (heads != 0) {
+        if ((f.moved_into & ~f.movers) != 0)
+          p.balanced = detail::link_replicas(source, heads, refine(f, source, target, s), p.replicas);
+        else
+          detail::choose_replicas(heads & ~held.cuts.axes, f, p.replicas);
+      }
     } else if (f.gathered == 1) {
       p.kind = f.sliced ? plan_kind::local_slice : plan_kind::no_op;
     } else if (!f.sliced) {
       p.kind = plan_kind::all_gather;
     } else {
       const bool may_pair = held.cuts.axes == wanted.cuts.axes;  // the digits are looked at only where they might
-      p.kind = may_pair && detail::gathers_what_it_slices(refine(source, target, s)) ? plan_kind::all_to_all
-                                                                                     : plan_kind::exchange;
+      p.kind = may_pair && detail::gathers_what_it_slices(refine(f, source, target, s)) ? plan_kind::all_to_all
+                                                                                        : plan_kind::exchange;
     }
   } else {
     // Each receiver pulls the boxes that it does not hold, so what it receives is the bound.
-    const received_bound b = enumerate_bound(source, target, s);
+    const received_bound b = enumerate_bound(source, target, s, changed_axes(source, target));
+    p.balanced = b.maximum == 0;
     p.lower_bound = p.received_maximum = b.maximum;
     p.kind = source == target ? plan_kind::no_op : b.maximum == 0 ? plan_kind::local_slice : plan_kind::exchange;
     p.fan_in = larger(1, b.boxes);

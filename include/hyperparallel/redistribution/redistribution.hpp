@@ -5,19 +5,22 @@
 //   using move = hp::redistribution<x, y, hp::tensor<hp::bf16, 8, 4096, 7168>>;
 //   static_assert(move::bytes_received == move::lower_bound && move::steps == 1);
 //
-// Law: bytes_received == lower_bound for every accepted pair. Refusals are one error line naming dim, extent, shards,
-// axes.
+// Laws: bytes_received == lower_bound for every pair without partial states; with them the certificate's total is the
+// least, and bytes_received ≥ lower_bound, what every rank receives when all receive alike. Refusals are one error line
+// naming dim, extent, shards, axes.
 
 #include <hyperparallel/layout/layout.hpp>
-#include <hyperparallel/redistribution/plan.hpp>
+#include <hyperparallel/redistribution/certificate.hpp>
 
 namespace hyperparallel {
 
 namespace rejected {
 template <class From, class To>
 struct layouts_are_on_different_meshes;
+template <class From, class To, class Alias>
+struct reductions_of_a_move_do_not_commute;
 template <class From, class To>
-struct partial_layouts_need_a_reduction;
+struct traffic_of_a_move_overflows;
 }  // namespace rejected
 
 namespace detail {
@@ -50,6 +53,39 @@ struct fitted {
 /// `Layout` as the source or target of moves of `Tensor`: once for all of them.
 template <class Layout, class Tensor>
 inline constexpr plan_side side = side_of(Layout::value, Tensor::shape);
+
+/// The whole plan of a move and its certificate.
+template <class From, class To, class Tensor>
+struct whole_move {
+  static constexpr move_plan plan = plan_move(From::value, To::value, Tensor::shape);
+  static constexpr move_certificate certify() {
+    extent_t tally[3 * position_count(From::mesh::value.shape)] = {};
+    return hyperparallel::certify(plan, tally);
+  }
+  static constexpr move_certificate certificate = certify();
+};
+
+/// The short form of a plan whose terms meet or whose target waits for a reduction.
+template <class From, class To, class Tensor>
+constexpr redistribution_plan plan_with_partial_states() {
+  using whole = whole_move<From, To, Tensor>;
+  redistribution_plan p;
+  if constexpr (whole::plan.code == move_code::reductions_do_not_commute) {
+    p.status.code = plan_code::reductions_do_not_commute;
+  } else if constexpr (whole::plan.code == move_code::traffic_overflows) {
+    p.status.code = plan_code::traffic_overflows;
+  } else {
+    constexpr move_certificate c = whole::certificate;
+    p.kind = whole::plan.kind;
+    p.steps = c.steps;
+    p.messages = c.messages_maximum;
+    p.source_elements = side<From, Tensor>.elements;
+    p.target_elements = side<To, Tensor>.elements;
+    p.received_maximum = c.received_maximum;
+    p.lower_bound = ceil_divide(c.least_total, position_count(From::mesh::value.shape));
+  }
+  return p;
+}
 
 template <class Mesh, class Other>
 inline constexpr bool same_mesh = Mesh::value.shape == Other::value.shape;
@@ -103,8 +139,14 @@ struct plan_verdict<plan_code::meshes_differ, From, To, Tensor> {
   using type = rejected::layouts_are_on_different_meshes<From, To>;
 };
 template <class From, class To, class Tensor>
-struct plan_verdict<plan_code::partial_is_not_moved_here, From, To, Tensor> {
-  using type = rejected::partial_layouts_need_a_reduction<From, To>;
+struct plan_verdict<plan_code::reductions_do_not_commute, From, To, Tensor> {
+  using type = rejected::reductions_of_a_move_do_not_commute<
+      From, To,
+      spelled<alias, typename blamed_axis<typename From::mesh>::template of<whole_move<From, To, Tensor>::plan.axis>>>;
+};
+template <class From, class To, class Tensor>
+struct plan_verdict<plan_code::traffic_overflows, From, To, Tensor> {
+  using type = rejected::traffic_of_a_move_overflows<From, To>;
 };
 
 template <plan_code Code>
@@ -120,15 +162,27 @@ struct plan_choice<plan_code::ok> {
 
 }  // namespace detail
 
+namespace detail {
+
+template <class From, class To, class Tensor>
+inline constexpr redistribution_plan short_plan =
+    plan_sides(From::value, side<From, Tensor>, To::value, side<To, Tensor>, Tensor::shape,
+               same_mesh<typename From::mesh, typename To::mesh>);
+template <class From, class To, class Tensor>
+  requires((side<From, Tensor>.partial || side<To, Tensor>.partial) &&
+           side<From, Tensor>.status.code == layout_code::ok && side<To, Tensor>.status.code == layout_code::ok &&
+           same_mesh<typename From::mesh, typename To::mesh>)
+inline constexpr redistribution_plan short_plan<From, To, Tensor> = plan_with_partial_states<From, To, Tensor>();
+
+}  // namespace detail
+
 /// The planned move of `Tensor` from layout `From` to layout `To`. Sizes are bytes at the tensor's own type.
 template <layout_type From, layout_type To, class Tensor>
 struct redistribution {
   using from = From;
   using to = To;
   using tensor = Tensor;
-  static constexpr redistribution_plan plan =
-      plan_sides(From::value, detail::side<From, Tensor>, To::value, detail::side<To, Tensor>, Tensor::shape,
-                 detail::same_mesh<typename From::mesh, typename To::mesh>);
+  static constexpr redistribution_plan plan = detail::short_plan<From, To, Tensor>;
   static_assert(insist<typename detail::plan_choice<plan.status.code>::template verdict<From, To, Tensor>>::met);
 
   static constexpr plan_kind kind = plan.kind;
@@ -137,12 +191,16 @@ struct redistribution {
   static constexpr extent_t bytes_received = plan.received_maximum * Tensor::element_bytes;
   static constexpr extent_t lower_bound = plan.lower_bound * Tensor::element_bytes;
   static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
+
+  /// All steps of the move, and what they cost beside the least, in elements. O(positions · boxes) to evaluate.
+  static constexpr const move_plan& whole = detail::whole_move<From, To, Tensor>::plan;
+  static constexpr const move_certificate& certificate = detail::whole_move<From, To, Tensor>::certificate;
 };
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.
 template <class From, class To, class Tensor>
-concept redistributable = layout_type<From> && layout_type<To> &&
-                          plan_redistribution(From::value, To::value, Tensor::shape).status.code == plan_code::ok;
+concept redistributable =
+    layout_type<From> && layout_type<To> && detail::short_plan<From, To, Tensor>.status.code == plan_code::ok;
 
 /// Whether `Tensor` divides over `Layout`; silent when not.
 template <class Layout, class Tensor>

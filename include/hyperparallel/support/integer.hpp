@@ -10,7 +10,7 @@ namespace hyperparallel {
 using extent_t = std::int64_t;
 
 /// ⌈a / b⌉ for a ≥ 0, b > 0.
-constexpr extent_t ceil_divide(extent_t a, extent_t b) { return (a + b - 1) / b; }
+constexpr extent_t ceil_divide(extent_t a, extent_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 constexpr extent_t smaller(extent_t a, extent_t b) { return b < a ? b : a; }
 constexpr extent_t larger(extent_t a, extent_t b) { return a < b ? b : a; }

@@ -85,15 +85,4 @@ TEST(dynamic_dtensor, a_writer_that_throws_is_named_with_its_position) {
   }
 }
 
-TEST(copy_between, moves_a_box_between_blocks_of_other_boxes) {
-  const hp::box from{{2, 6}, {0, 4}}, to{{0, 4}, {1, 3}}, part{{2, 4}, {1, 3}};
-  const hp::box_copy c = hp::copy_between(from, to, part, 4);
-  ASSERT_TRUE(hp::fits(c));
-  std::int32_t source[16], target[8] = {};
-  for (int i = 0; i < 16; ++i) source[i] = i;
-  hp::copy_box(c, reinterpret_cast<const std::byte*>(source), reinterpret_cast<std::byte*>(target));
-  const std::int32_t expected[8] = {0, 0, 0, 0, 1, 2, 5, 6};
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(target[i], expected[i]);
-}
-
 }  // namespace

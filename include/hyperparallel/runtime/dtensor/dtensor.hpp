@@ -22,11 +22,6 @@
 
 namespace hyperparallel {
 
-namespace rejected {
-template <class From, class To, class Alias>
-struct reductions_of_the_source_do_not_commute;
-}  // namespace rejected
-
 namespace detail {
 
 /// What the compiler holds against a layout: declared extents, where a dynamic one stands for its multiple, or, when
@@ -49,8 +44,9 @@ template <class From, class To, class Extents>
 struct typed_move {
   static constexpr bool one_mesh = std::is_same_v<typename From::mesh, typename To::mesh>;
   static constexpr move_plan evaluate() {
-    if (!one_mesh) return {move_code::layouts_are_on_different_meshes};
-    return plan_move(From::value, To::value, checked_extents<Extents, From>::shape);
+    move_plan p;
+    p.code = move_code::layouts_are_on_different_meshes;
+    return one_mesh ? plan_move(From::value, To::value, checked_extents<Extents, From>::shape) : p;
   }
   static constexpr move_plan plan = evaluate();
 };
@@ -66,7 +62,7 @@ struct move_verdict<move_code::layouts_are_on_different_meshes, From, To, Move> 
 };
 template <class From, class To, class Move>
 struct move_verdict<move_code::reductions_do_not_commute, From, To, Move> {
-  using type = rejected::reductions_of_the_source_do_not_commute<
+  using type = rejected::reductions_of_a_move_do_not_commute<
       From, To, spelled<alias, typename blamed_axis<typename From::mesh>::template of<Move::plan.axis>>>;
 };
 

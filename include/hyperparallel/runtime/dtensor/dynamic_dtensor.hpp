@@ -68,21 +68,6 @@ inline std::shared_ptr<std::byte> allocate_block(std::int64_t bytes) {
   return {owner, owner->data()};
 }
 
-/// The copy of `part` (in coordinates of the whole) out of a block that holds `from` into one that holds `to`.
-constexpr box_copy copy_between(const box& from, const box& to, const box& part, int element_bytes) {
-  box_copy c;
-  c.dims = part.rank;
-  c.element_bytes = element_bytes;
-  for (int d = 0; d < part.rank; ++d) {
-    c.extent[d] = part.dim[d].end - part.dim[d].begin;
-    c.source_shape[d] = from.dim[d].end - from.dim[d].begin;
-    c.source_offset[d] = part.dim[d].begin - from.dim[d].begin;
-    c.target_shape[d] = to.dim[d].end - to.dim[d].begin;
-    c.target_offset[d] = part.dim[d].begin - to.dim[d].begin;
-  }
-  return c;
-}
-
 class dynamic_dtensor {
  public:
   using block = std::shared_ptr<const std::byte>;

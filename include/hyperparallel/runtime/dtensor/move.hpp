@@ -4,20 +4,19 @@
 //
 // Each rank pulls what it needs from the blocks of others, which no one writes any more. Laws: the values of a tensor
 // do not change by a move; a rank whose new block is a run of its own old block shares it, so local slices of the
-// outermost dim, equal layouts and fills that change nothing copy nothing. The plan of the reductions is move_plan's;
-// this header only executes.
+// outermost dim, equal layouts and fills that change nothing copy nothing; terms are folded in the order of positions.
+// What moves is the plan's to say; this header only executes its transfers.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <hyperparallel/mesh/axis_group.hpp>
+#include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/runtime/dtensor/dynamic_dtensor.hpp>
-#include <hyperparallel/runtime/dtensor/move_plan.hpp>
-#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
-#include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/planned_tensor.hpp>
 
 namespace hyperparallel {
 
@@ -28,6 +27,7 @@ struct move_error : dtensor_error {
  private:
   static std::string text(const move_plan& p) {
     if (p.code == move_code::layouts_are_on_different_meshes) return "layouts_are_on_different_meshes";
+    if (p.code == move_code::traffic_overflows) return "traffic_overflows: elements times devices leave 64 bits";
     if (p.code == move_code::reductions_do_not_commute)
       return "reductions_do_not_commute: axis " + std::to_string(p.axis);
     return layout_error(p.layout).what();
@@ -36,126 +36,61 @@ struct move_error : dtensor_error {
 
 namespace detail {
 
-/// A position's own block of `x` under another box: shared where the box is one run of it, else copied.
-inline dynamic_dtensor::block own_part(const dynamic_dtensor& x, int position, const box& part) {
-  const strided_copy run = flatten(copy_between(x.local_box(position), part, part, bytes_of(x.type())));
-  const dynamic_dtensor::block& held = x.shared_block(position);
-  if (run.dims == 0) return {held, held.get() + run.source_start};
-  const std::shared_ptr<std::byte> bytes = allocate_block(block_bytes(x.description(), part));
-  copy_strided(run, held.get(), bytes.get());
+/// The blocks of all positions between two steps, each framed by a box of the tensor.
+struct framed_blocks {
+  data_type type = data_type::f32;
+  std::vector<dynamic_dtensor::block> block{};
+  std::vector<box> frame{};
+};
+
+/// `part` of a position's block as a row-major block of its own: shared where it is one run, else copied.
+inline dynamic_dtensor::block part_of_block(const framed_blocks& x, int position, const box& part) {
+  const std::size_t p = static_cast<std::size_t>(position);
+  const strided_copy run = flatten(copy_between(x.frame[p], part, part, bytes_of(x.type)));
+  if (run.dims == 0) return {x.block[p], x.block[p].get() + run.source_start};
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(part) * bytes_of(x.type));
+  copy_strided(run, x.block[p].get(), bytes.get());
   return bytes;
 }
 
-/// One new block a position, by `make(position)`.
-template <class Make>
-dynamic_dtensor with_blocks(const dynamic_dtensor& x, const layout_value& layout, const char* operation,
-                            const Make& make) {
-  std::vector<dynamic_dtensor::block> blocks(static_cast<std::size_t>(x.ranks()));
-  x.group().for_each_rank(operation, [&](int p) { blocks[static_cast<std::size_t>(p)] = make(p); });
-  return {x.group(), {x.type(), x.shape(), layout}, std::move(blocks)};
-}
-
-/// sum[i] = sum[i] op term[i].
-template <class C, class T>
-HYPERPARALLEL_EXACT void fold_term(reduce_op op, std::int64_t n, const T* term, C* sum) {
-  HYPERPARALLEL_EXACT_BODY
-  namespace f = kernels::functions;
-  const auto by = [&](auto function) {
-    for (std::int64_t i = 0; i < n; ++i)
-      sum[i] = static_cast<C>(decltype(function)::of(sum[i], static_cast<C>(kernels::load(term[i]))));
-  };
-  switch (op) {
-    case reduce_op::max:
-      return by(f::maximum{});
-    case reduce_op::min:
-      return by(f::minimum{});
-    case reduce_op::prod:
-      return by(f::mul{});
-    case reduce_op::all:
-      return by(f::logical_and{});
-    case reduce_op::any:
-      return by(f::logical_or{});
-    case reduce_op::none:
-    case reduce_op::sum:
-    case reduce_op::avg:
-      return by(f::add{});
+/// The new block of one position: the transfers of `step` that end there.
+inline dynamic_dtensor::block run_step(const move_step& step, const shape& s, int position, const framed_blocks& from,
+                                       const box& frame) {
+  const step_receiver r = receiver_of(step, s, position);
+  if (r.transfers == 1) {
+    const transfer only = transfer_at(step, r, 0);
+    if (only.sender == position && only.part == frame) return part_of_block(from, position, frame);
   }
-}
-
-/// The terms of one target block, which lie in the blocks of `group` along `axes`.
-struct term_reduction {
-  const dynamic_dtensor& x;
-  axis_list axes{};
-  reduce_op op = reduce_op::none;
-  extent_t divisor = 1;  ///< of an average
-
-  template <class T>
-  void write(int position, const local_block& out) const {
-    using C = kernels::computing<T>;
-    const std::size_t n = static_cast<std::size_t>(volume(out.place));
-    const std::unique_ptr<C[]> sum = std::make_unique<C[]>(n);
-    const int terms = group_size(x.layout().mesh, axes);
-    for (int i = 0; i < terms; ++i) {
-      const int sender = group_member(x.layout().mesh, axes, position, i);
-      const dynamic_dtensor::block part = own_part(x, sender, out.place);
-      const T* const term = reinterpret_cast<const T*>(part.get());
-      if (i == 0)
-        for (std::size_t e = 0; e < n; ++e) sum[e] = kernels::load(term[e]);
-      else
-        fold_term(op, static_cast<std::int64_t>(n), term, sum.get());
+  const int size = bytes_of(from.type);
+  const step_values values = values_of(step, from.type);
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(frame) * size);
+  write_identity(values.fill, from.type, volume(frame), bytes.get());
+  std::vector<dynamic_dtensor::block> term(static_cast<std::size_t>(r.terms));
+  std::vector<const std::byte*> start(term.size());
+  for (extent_t k = 0; k < r.transfers; k += r.terms) {
+    const transfer t = transfer_at(step, r, k);
+    const extent_t n = volume(t.part);
+    if (n == 0) continue;
+    const std::size_t sender = static_cast<std::size_t>(t.sender);
+    if (r.terms == 1) {
+      copy_box(copy_between(from.frame[sender], frame, t.part, size), from.block[sender].get(), bytes.get());
+      continue;
     }
-    T* const to = reinterpret_cast<T*>(out.data);
-    for (std::size_t e = 0; e < n; ++e)
-      to[e] = kernels::store<T>(divisor == 1 ? sum[e] : static_cast<C>(sum[e] / static_cast<C>(divisor)));
-  }
-};
-
-inline dynamic_dtensor reduce_terms(const dynamic_dtensor& x, unsigned mask, const layout_value& to) {
-  term_reduction reduction{x};
-  for (int a = 0; a < to.mesh.axis_count; ++a) {
-    if ((mask >> a & 1u) == 0) continue;
-    reduction.axes.axis[reduction.axes.count++] = a;
-    reduction.op = x.layout().partial[a];
-    if (reduction.op == reduce_op::avg) reduction.divisor *= to.mesh.size[a];
-  }
-  return make_dtensor(x.group(), {x.type(), x.shape(), to}, "reduce", [&](int position, const local_block& out) {
-    visit_element_type(x.type(), [&](auto type) { reduction.write<typename decltype(type)::type>(position, out); });
-  });
-}
-
-inline dynamic_dtensor exchange_boxes(const dynamic_dtensor& x, const layout_value& to,
-                                      const replica_choice& replicas) {
-  return with_blocks(x, to, "exchange", [&](int position) -> dynamic_dtensor::block {
-    const coordinate c = coordinates_of(to.mesh, position);
-    const receiver r = receiver_at(x.layout(), to, x.shape(), replicas, c);
-    if (r.boxes == 1 && box_at(x.layout(), r, 0).sender == position) return own_part(x, position, r.wanted);
-    const std::shared_ptr<std::byte> bytes = allocate_block(block_bytes(x.description(), r.wanted));
-    for (extent_t k = 0; k < r.boxes; ++k) {
-      const exchange_box b = box_at(x.layout(), r, k);
-      copy_box(copy_between(x.local_box(b.sender), r.wanted, b.global, bytes_of(x.type())), x.data(b.sender),
-               bytes.get());
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      term[i] = part_of_block(from, transfer_at(step, r, k + static_cast<extent_t>(i)).sender, t.part);
+      start[i] = term[i].get();
     }
-    return bytes;
-  });
-}
-
-/// Whole blocks become terms along the axes of `mask`, by the operations of `to`.
-inline dynamic_dtensor fill_terms(const dynamic_dtensor& x, unsigned mask, const layout_value& to) {
-  return with_blocks(x, to, "fill", [&](int position) -> dynamic_dtensor::block {
-    const coordinate c = coordinates_of(to.mesh, position);
-    reduce_op off = reduce_op::none;  // the operation whose identity this position holds
-    for (int a = 0; a < to.mesh.axis_count; ++a)
-      if ((mask >> a & 1u) != 0 && c.at[a] > 0 && !is_idempotent(to.partial[a])) off = to.partial[a];
-    if (off == reduce_op::none) return x.shared_block(position);
-    const std::int64_t n = volume(x.local_box(position));
-    const std::shared_ptr<std::byte> bytes = allocate_block(n * bytes_of(x.type()));
-    if (off == reduce_op::prod)
-      visit_element_type(x.type(), [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(bytes.get())[i] = kernels::store<T>(1);
-      });
-    return bytes;
-  });
+    const strided_copy into = flatten(copy_between(t.part, frame, t.part, size));
+    if (into.dims == 0) {  // one run of the frame: no block in between
+      kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, bytes.get() + into.target_start,
+                         store_kind::cached);
+      continue;
+    }
+    const std::shared_ptr<std::byte> sum = allocate_block(n * size);
+    kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, sum.get(), store_kind::cached);
+    copy_strided(into, sum.get(), bytes.get());
+  }
+  return bytes;
 }
 
 }  // namespace detail
@@ -164,11 +99,23 @@ inline dynamic_dtensor fill_terms(const dynamic_dtensor& x, unsigned mask, const
 inline dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to, const move_plan& plan) {
   if (x.layout() == to) return x;
   if (plan.code != move_code::ok) throw move_error(plan);
-  dynamic_dtensor y = x;
-  if (plan.reduced != 0) y = detail::reduce_terms(y, plan.reduced, plan.between);
-  if (!(plan.between == plan.exchanged)) y = detail::exchange_boxes(y, plan.exchanged, plan.exchange.replicas);
-  if (plan.filled != 0) y = detail::fill_terms(y, plan.filled, to);
-  return y;
+  const std::size_t positions = static_cast<std::size_t>(x.ranks());
+  detail::framed_blocks held{x.type(), {}, {}};
+  for (int p = 0; p < x.ranks(); ++p) {
+    held.block.push_back(x.shared_block(p));
+    held.frame.push_back(x.local_box(p));
+  }
+  for (int i = 0; i < plan.step_count; ++i) {
+    const move_step& step = plan.step[i];
+    detail::framed_blocks next{x.type(), std::vector<dynamic_dtensor::block>(positions), std::vector<box>(positions)};
+    x.group().for_each_rank(name_of(step.kind), [&](int p) {
+      const std::size_t at = static_cast<std::size_t>(p);
+      next.frame[at] = target_frame(step, plan.shape, p);
+      next.block[at] = detail::run_step(step, plan.shape, p, held, next.frame[at]);
+    });
+    held = std::move(next);
+  }
+  return {x.group(), {x.type(), x.shape(), to}, std::move(held.block)};
 }
 
 /// The same, planned now.

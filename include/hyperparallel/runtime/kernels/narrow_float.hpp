@@ -15,18 +15,26 @@
 
 namespace hyperparallel {
 
+namespace detail {
+
+/// `yes` where `condition` is 1, `no` where it is 0. Without a branch, which a compiler may not vectorise beside
+/// arithmetic that could trap.
+constexpr std::uint32_t choose(std::uint32_t condition, std::uint32_t yes, std::uint32_t no) {
+  return no ^ ((yes ^ no) & (0u - condition));
+}
+
+}  // namespace detail
+
 constexpr float to_float(bf16_bits x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
 constexpr float to_float(f16_bits x) {
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = x.bits & 0x7fffu;
-  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | magnitude << 13);
-  // Below the normal numbers the value is a multiple of 2^-24, which binary32 holds exactly.
-  if (magnitude < 0x0400u) {
-    const float value = static_cast<float>(magnitude) * 0x1p-24F;
-    return sign != 0 ? -value : value;
-  }
-  return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
+  const std::uint32_t normal = (magnitude << 13) + detail::choose(magnitude >= 0x7c00u, 224u << 23, 112u << 23);
+  // Below the normal numbers the value counts the last places of the numbers in [0.5, 1).
+  const float subnormal = std::bit_cast<float>(0x3f000000u | (magnitude & 0x3ffu)) - 0.5F;
+  return std::bit_cast<float>(sign |
+                              detail::choose(magnitude < 0x0400u, std::bit_cast<std::uint32_t>(subnormal), normal));
 }
 
 /// Nearest, ties to even; a NaN stays a NaN.
@@ -41,18 +49,16 @@ constexpr f16_bits to_f16(float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = bits >> 16 & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const auto made = [sign](std::uint32_t rest) { return f16_bits{static_cast<std::uint16_t>(sign | rest)}; };
-  if (magnitude > 0x7f800000u) return made(0x7e00u | (magnitude >> 13 & 0x3ffu));
-  if (magnitude >= 0x47800000u) return made(0x7c00u);  // 2^16
-  if (magnitude < 0x33000000u) return made(0);         // 2^-25
-  std::uint32_t kept = (magnitude & 0x7fffffu) | 0x800000u;
-  const std::uint32_t exponent = magnitude >> 23;
-  // Below 2^-14 (exponent 113) the last place stands still, so more bits are dropped.
-  const std::uint32_t dropped = exponent >= 113u ? 13u : 126u - exponent;
-  const std::uint32_t half = (1u << (dropped - 1)) - 1u;
-  kept = (kept + half + (kept >> dropped & 1u)) >> dropped;
   // A carry out of the fraction raises the exponent by itself, up to infinity.
-  return made(exponent >= 113u ? kept + ((exponent - 113u) << 10) : kept);
+  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  // Below 2^-14 the last place stands still at 2^-24, which is that of the numbers in [0.5, 1).
+  const std::uint32_t is_small = magnitude < 0x38800000u;
+  const float small = std::bit_cast<float>(detail::choose(is_small, magnitude, 0u)) + 0.5F;
+  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(small) - 0x3f000000u;
+  const std::uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  const std::uint32_t large = detail::choose(magnitude > 0x7f800000u, nan, 0x7c00u);
+  const std::uint32_t finite = detail::choose(is_small, subnormal, normal);
+  return {static_cast<std::uint16_t>(sign | detail::choose(magnitude >= 0x47800000u, large, finite))};
 }
 
 namespace detail {

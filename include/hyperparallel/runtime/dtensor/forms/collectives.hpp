@@ -142,20 +142,18 @@ local_lists<T> shift(const communicator& c, const local_lists<T>& x, const Wante
   return moved;
 }
 
-/// `x` in layout `to`, what its exchange receives counted.
+/// `x` in layout `to`, what each position receives counted.
 inline dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to, traffic* counted) {
   const move_plan plan = plan_move(x.layout(), to, x.shape());
   const dynamic_dtensor y = hyperparallel::redistribute(x, to, plan);
   if (counted == nullptr || x.layout() == to) return y;
-  for (int p = 0; p < x.ranks(); ++p)
-    counted->receive(p, received_by(plan.between, plan.exchanged, x.shape(), plan.exchange.replicas, p),
-                     bytes_of(x.type()));
+  for (int p = 0; p < x.ranks(); ++p) counted->receive(p, received_at(plan, p), bytes_of(x.type()));
   return y;
 }
 
-/// What it receives on the busiest device. Domain: the move needs no reduction.
+/// What it receives on the busiest device. Domain: the move is possible.
 constexpr extent_t move_price(const layout_value& from, const layout_value& to, const shape& s) {
-  return plan_move(from, to, s).exchange.received_maximum;
+  return most_received(plan_move(from, to, s));
 }
 
 }  // namespace hyperparallel::distributed

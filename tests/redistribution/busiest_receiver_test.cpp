@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/redistribution/busiest_receiver.hpp>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/all_layouts.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+/// Every layout of a mesh, unused axes partial by `op` or not.
+std::vector<hp::layout_value> layouts(const hp::mesh_shape& m, int rank, hp::reduce_op op) {
+  std::vector<hp::layout_value> all;
+  for (const hp::layout_value& l : worlds::all_layouts(m, rank))
+    for (unsigned mask = 0; mask < 1u << m.axis_count; ++mask) {
+      if ((mask & hp::detail::cut_axes(l)) != 0) continue;
+      all.push_back(l);
+      for (int a = 0; a < m.axis_count; ++a)
+        if ((mask >> a & 1u) != 0) all.back().partial[a] = op;
+    }
+  return all;
+}
+
+void expect_counted(const hp::mesh_shape& m, const hp::shape& s, hp::reduce_op op, unsigned padded = 0,
+                    std::size_t stride = 1) {
+  std::vector<hp::layout_value> all = layouts(m, s.rank, op);
+  for (hp::layout_value& l : all) l.padded = padded;
+  std::vector<hp::extent_t> tally(static_cast<std::size_t>(3 * hp::position_count(m)));
+  for (std::size_t k = 0; k < all.size() * all.size(); k += stride) {
+    const hp::move_plan p = hp::plan_move(all[k / all.size()], all[k % all.size()], s);
+    if (p.code != hp::move_code::ok) continue;
+    tally.assign(tally.size(), 0);
+    ASSERT_EQ(hp::most_received(p), hp::certify(p, tally.data()).received_maximum)
+        << "pair " << k << ", " << hp::name_of(p.kind);
+  }
+}
+
+TEST(busiest_receiver, closed_forms_are_what_the_transfers_add_up_to) {
+  for (const hp::reduce_op op : {hp::reduce_op::sum, hp::reduce_op::max}) {
+    expect_counted({2, {2, 2}}, {16, 16}, op);
+    expect_counted({2, {2, 4}}, {64, 64}, op);
+    expect_counted({2, {2, 3}}, {36, 36}, op);
+  }
+  expect_counted({3, {2, 2, 2}}, {64, 64}, hp::reduce_op::sum, 0, 3);
+  expect_counted({3, {4, 2, 2}}, {64, 64}, hp::reduce_op::sum, 0, 11);
+}
+
+TEST(busiest_receiver, so_are_those_of_uneven_shares_and_padded_dims) {
+  expect_counted({3, {2, 2, 2}}, {4, 8}, hp::reduce_op::sum, 0, 5);  // shares that do not divide the cells
+  expect_counted({2, {2, 3}}, {7, 5}, hp::reduce_op::sum, 3);
+  expect_counted({2, {2, 2}}, {0, 4}, hp::reduce_op::sum);
+}
+
+TEST(busiest_receiver, tells_tens_of_thousands_of_ranks_from_digits) {
+  const hp::mesh_shape m{2, {176, 176}};
+  hp::layout_value terms = hp::replicated(m, 1), rows = terms;
+  terms.partial[1] = hp::reduce_op::sum;
+  hp::append_cut(rows, {0, 1, 1, 176});
+  const hp::extent_t n = 176 * 176;
+  // Each rank reduces one element, 175 other terms of it, and gathers the rest of its 176 over the replicas.
+  EXPECT_EQ(hp::most_received(hp::plan_move(terms, rows, hp::shape{n})), 175 + 176 - 1);
+}
+
+}  // namespace

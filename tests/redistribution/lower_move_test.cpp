@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <hyperparallel/layout/layout.hpp>
+#include <hyperparallel/redistribution/certificate.hpp>
+#include <hyperparallel/redistribution/lower_move.hpp>
+#include <hyperparallel/taskflow/list_schedule.hpp>
+#include <hyperparallel/taskflow/simulate.hpp>
+#include <hyperparallel/taskflow/verify.hpp>
+
+#include <vector>
+
+#include <hyperparallel/program/planned_flow.hpp>
+
+#include "support/all_layouts.hpp"
+
+namespace hp = hyperparallel;
+
+namespace {
+
+struct mesh : hp::device_matrix<hp::axis{"x", 2}, hp::axis{"y", 2}> {};
+using rows = hp::layout<mesh, hp::axes("x", "y"), hp::none>;
+using columns = hp::layout<mesh, hp::none, hp::axes("y", "x")>;
+using terms = hp::layout<mesh, "x", hp::none, hp::partial("y")>;
+using whole = hp::layout<mesh, "x", hp::none>;
+
+constexpr hp::shape shape{8, 12};
+constexpr hp::machine_shape machine{4, {0, 0, 1, 0, 0}};
+
+/// One step: every receiver reads its senders.
+constexpr hp::move_flow exchange{hp::plan_move(rows::value, columns::value, shape), 2, 5};
+constexpr auto exchange_size = hp::measure(exchange);
+constexpr auto exchange_flow = hp::build_fixed<exchange_size>(exchange);
+static_assert(exchange_size.tasks == 4 && exchange_size.slots == 8 && exchange_size.events == 0);
+static_assert(hp::verify(exchange_flow, hp::schedule_fixed<4>(exchange_flow, machine)).code == hp::verify_code::ok);
+
+/// Two steps: what is passed on waits for what is reduced.
+constexpr hp::move_flow all_reduce{hp::plan_move(terms::value, whole::value, shape), 2, 5};
+constexpr auto size = hp::measure(all_reduce);
+constexpr auto flow = hp::build_fixed<size>(all_reduce);
+static_assert(size.tasks == 8 && size.slots == 12 && size.events == 4);
+static_assert(hp::verify(flow, hp::schedule_fixed<4>(flow, machine)).code == hp::verify_code::ok);
+
+TEST(lower_move, a_receiver_reads_each_of_its_senders_and_writes_its_own_block) {
+  for (int p = 0; p < 4; ++p) {
+    const hp::task& t = exchange_flow.task[p];
+    EXPECT_EQ(t.rank, p);
+    EXPECT_EQ(t.access_end - t.access_begin, 5);  // four senders, itself included, and the target
+    EXPECT_EQ(exchange_flow.access[t.access_end - 1].slot, 4 + p);
+    EXPECT_EQ(t.duration, 18 * 2 * 5);  // 18 of its 24 elements come from others
+  }
+}
+
+TEST(lower_move, blocks_of_one_rank_do_not_overlap) {
+  for (int p = 0; p < 4; ++p)
+    for (int b = 0; b + 1 < all_reduce.blocks(); ++b) {
+      const hp::slot &one = flow.slot[all_reduce.first_slot(b) + p],
+                     &next = flow.slot[all_reduce.first_slot(b + 1) + p];
+      EXPECT_EQ(one.rank, next.rank);
+      EXPECT_GE(next.offset, one.offset + one.bytes);
+    }
+}
+
+/// Every pair of a small world, partial states included, is safe; its tasks carry what the certificate says.
+TEST(lower_move, every_pair_is_safe_and_carries_what_the_certificate_says) {
+  const hp::mesh_shape m{2, {2, 2}};
+  std::vector<hp::layout_value> all = worlds::all_layouts(m, 2);
+  for (const hp::layout_value& l : worlds::all_layouts(m, 2))
+    for (int a = 0; a < 2; ++a) {
+      if ((hp::detail::cut_axes(l) >> a & 1u) != 0) continue;
+      all.push_back(l);
+      all.back().partial[a] = hp::reduce_op::sum;
+    }
+  int passed_on = 0;
+  for (const hp::layout_value& a : all)
+    for (const hp::layout_value& b : all) {
+      const hp::move_flow f{hp::plan_move(a, b, {8, 8}), 4, 1};
+      if (f.plan.step_count == 0) continue;
+      hp::planned_flow planned(f, machine, {});
+      ASSERT_EQ(planned.verify().code, hp::verify_code::ok);
+      hp::extent_t tally[12] = {};
+      const hp::move_certificate c = hp::certify(f.plan, tally);
+      std::int64_t carried = 0;
+      for (int t = 0; t < planned.flow().size.tasks; ++t) carried += planned.flow().task[t].duration;
+      ASSERT_EQ(carried, 4 * c.received_total);
+      const std::int64_t makespan = planned.simulate().result.makespan;
+      ASSERT_GE(makespan, 4 * c.received_maximum);
+      passed_on += f.plan.step_count > 1;
+    }
+  EXPECT_EQ(passed_on, 36);
+}
+
+}  // namespace
