@@ -14,14 +14,31 @@ add_executable(hp_replay ${sources})
 target_link_libraries(hp_replay PRIVATE hyperparallel::hyperparallel hyperparallel_warnings
                                         nlohmann_json::nlohmann_json CLI11::CLI11)
 
-foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner shardy_op_rules)
+foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard
+                      shardy_op_rules)
   add_test(NAME replay.${file} COMMAND hp_replay "${HYPERPARALLEL_VECTORS}/${file}.jsonl")
   set_tests_properties(replay.${file} PROPERTIES LABELS replay TIMEOUT 3600)
 endforeach()
 
+# What hp_replay prints, whatever its exit status: of good vectors and of bad ones.
+function(hyperparallel_add_replay name expect)
+  add_test(NAME replay.${name} COMMAND hp_replay ${ARGN})
+  set_tests_properties(replay.${name} PROPERTIES LABELS replay TIMEOUT 3600 PASS_REGULAR_EXPRESSION "${expect}")
+endfunction()
+set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
+
 # Vectors of factor rules are held as rules whatever they are; those of known operators are also our rules of these. Of
 # our copy of the file, so many.
-add_test(NAME replay.shardy_op_rules.known
-         COMMAND hp_replay --verbose "${CMAKE_CURRENT_SOURCE_DIR}/vectors/shardy_op_rules.jsonl")
-set_tests_properties(replay.shardy_op_rules.known PROPERTIES LABELS replay TIMEOUT 3600 PASS_REGULAR_EXPRESSION
-  "6: held as a rule, equal to ours of concat.*5: [^\n]* ours of dot.*11: [^\n]* ours of reshape\n")
+hyperparallel_add_replay(shardy_op_rules.known
+  "6: held as a rule, equal to ours of concat.*5: [^\n]* ours of dot.*11: [^\n]* ours of reshape\n"
+  --verbose "${own}/shardy_op_rules.jsonl")
+
+# A small vector for each kind of move and each thing that one may state of it; the table of them; and as many in which
+# one thing is wrong, of which none may pass.
+hyperparallel_add_replay(moves "moves.jsonl: 85 passed, 0 failed\n85 passed, 0 failed\n$" "${own}/moves.jsonl")
+hyperparallel_add_replay(moves.table "\n +192 +768 +128 +384 +128 +384 +2.00  own/trace/.*ours = bound in 65. theirs stated in 16"
+                         --table "${own}/moves.jsonl")
+hyperparallel_add_replay(wrong_moves "wrong_moves.jsonl: 0 passed, 108 failed\n0 passed, 108 failed\n$"
+                         "${own}/wrong_moves.jsonl")
+hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
+hyperparallel_add_replay(no_file "no file is named; usage: hp_replay FILE")

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp_replay FILE.jsonl … [--verbose]: replays ground truth, one JSON object a line, through the core at run time.
+// hp_replay FILE.jsonl … [--verbose] [--table]: replays ground truth, one JSON object a line, through the core at run
+// time.
 //
 // Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
 // counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason,
-// and what vectors were held against where that differs. Exit status 0 means that everything could be read and nothing
-// failed.
+// and what vectors were held against where that differs. --table lists what each move receives, ours beside theirs.
+// Exit status 0 means that everything could be read and nothing failed.
 
 #include <CLI/CLI.hpp>
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "byte_table.hpp"
 #include "kinds.hpp"
 
 namespace {
@@ -31,8 +33,9 @@ std::ostream& operator<<(std::ostream& out, const tally& t) {
   return out << t.passed << " passed, " << t.failed << " failed";
 }
 
-/// Replays `path` into `t`. False, after one line on the error stream, where the file or a line of it is unreadable.
-bool replay_file(const std::string& path, bool verbose, tally& t) {
+/// Replays `path` into `t` and `table`. False, after one line on the error stream, where the file or a line of it is
+/// unreadable.
+bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_table& table) {
   std::ifstream in(path);
   if (!in || in.peek() == std::ifstream::traits_type::eof()) {
     std::cerr << "hp_replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
@@ -48,17 +51,17 @@ bool replay_file(const std::string& path, bool verbose, tally& t) {
       return false;
     }
     const replay::verdict r = replay::replay_vector(v);
+    std::string id = v.is_object() ? replay::text_of(v, "id") : std::string();
+    if (id.empty()) id = "line " + std::to_string(number);
     switch (r.outcome) {
       case replay::outcome::passed:
         ++t.passed;
         if (!r.note.empty()) ++noted[r.note];
+        table.add(id, r.bytes);
         break;
       case replay::outcome::failed:
         ++t.failed;
-        if (verbose) {
-          const std::string id = v.is_object() ? replay::text_of(v, "id") : std::string();
-          std::cout << "  failed " << (id.empty() ? "line " + std::to_string(number) : id) << ": " << r.reason << '\n';
-        }
+        if (verbose) std::cout << "  failed " << id << ": " << r.reason << '\n';
         break;
       case replay::outcome::skipped: {
         ++t.skipped;
@@ -85,9 +88,10 @@ int main(int argc, char** argv) {
   CLI::App app{"Replays ground-truth vectors through the core"};
   app.name("hp_replay");
   std::vector<std::string> files;
-  bool verbose = false;
+  bool verbose = false, with_table = false;
   app.add_option("FILE", files, "JSON Lines files");
   app.add_flag("--verbose,-v", verbose, "List failures with their reasons and skipped kinds");
+  app.add_flag("--table,-t", with_table, "List the bytes that each move receives: theirs, the bound, ours");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
@@ -97,16 +101,19 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (files.empty()) {
-    std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose]\n";
+    std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose] [--table]\n";
     return 2;
   }
   tally all;
   bool readable = true;
   for (const std::string& path : files) {
     tally t;
-    const bool read = replay_file(path, verbose, t);
+    replay::byte_table table;
+    const bool read = replay_file(path, verbose, t, table);
     readable = readable && read;
+    if (read && with_table) table.print(std::cout);
     if (read) std::cout << path << ": " << t << '\n';
+    if (read && with_table) table.summarise(std::cout);
     if (read && t.skipped > 0)
       std::cout << "  " << t.skipped << " skipped" << (verbose ? "" : " (--verbose names the kinds and why)") << '\n';
     all.add(t);

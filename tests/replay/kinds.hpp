@@ -5,12 +5,15 @@
 
 #include <string>
 
+#include "checkpoint_kinds.hpp"
+#include "dtensor_kinds.hpp"
 #include "layout_kinds.hpp"
 #include "operator_kinds.hpp"
 #include "planner_kinds.hpp"
 #include "redistribution_kinds.hpp"
 #include "refinement_kinds.hpp"
 #include "rule_kinds.hpp"
+#include "shardy_kinds.hpp"
 
 namespace replay {
 
@@ -18,6 +21,9 @@ struct kind_entry {
   const char* kind;
   verdict (*replay)(const json&);
 };
+
+/// `plan` is a kind of two schemas: of moves told by maps, and of moves told axis by axis with the steps of a pass.
+inline verdict replay_any_plan(const json& v) { return v.contains("src_layout") ? replay_shardy(v) : replay_plan(v); }
 
 inline constexpr kind_entry kinds[] = {
     {"map", replay_map},
@@ -33,13 +39,21 @@ inline constexpr kind_entry kinds[] = {
     {"expand_mesh", replay_refinement},
     {"expand_shape", replay_refinement},
     {"util", replay_util},
-    {"plan", replay_plan},
+    {"plan", replay_any_plan},
+    {"partial", replay_partial},
     {"unify", replay_unify},
     {"op_list", replay_op_list},
     {"all_to_all", replay_all_to_all},
     {"mesh_change", replay_mesh_change},
     {"reshard", replay_reshard},
     {"ops", replay_ops},
+    {"measured", replay_measured},
+    {"count", replay_dtensor_move},
+    {"correctness", replay_dtensor_move},
+    {"trace", replay_dtensor_move},
+    {"legality", replay_legality},
+    {"equivalence", replay_equivalence},
+    {"state_count", replay_state_count},
 };
 
 /// Replays one vector; what goes wrong while reading it is a failure with that reason.
@@ -47,12 +61,12 @@ inline verdict replay_vector(const json& v) {
   if (!v.is_object()) return fail("the line is no JSON object");
   const std::string kind = text_of(v, "kind");
   try {
-    // The schema of moves stated axis by axis, whatever the kind says of the planner that was observed.
-    if (v.contains("src_layout") && v.contains("dst_layout")) return replay_measured(v);
     if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_operator(v);
     if (v.contains("factor_sizes") && v.contains("operands")) return replay_rule(v);
     for (const kind_entry& k : kinds)
       if (kind == k.kind) return k.replay(v);
+    // Moves stated axis by axis are moves whatever their kind says of the planner that was observed.
+    if (v.contains("src_layout") && v.contains("dst_layout")) return replay_dtensor_move(v);
   } catch (const malformed_vector& e) {
     return fail(e.what());
   } catch (const json::exception& e) {
@@ -60,9 +74,8 @@ inline verdict replay_vector(const json& v) {
   } catch (const std::exception& e) {
     return fail(std::string("cannot be read: ") + e.what());
   }
-  if (kind == "partial") return skip("partial sources are planned together with reductions");
   if (kind.empty()) return skip("the vector names no kind");
-  return skip("outside layouts and partial-free redistribution");
+  return skip("outside layouts, operators and redistribution");
 }
 
 }  // namespace replay

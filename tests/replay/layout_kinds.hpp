@@ -11,7 +11,7 @@ namespace replay {
 
 /// Whether the core says the same as the numeric map `tmap` (and `partial`): both are canonical layouts.
 inline verdict same_as_tmap(const hp::layout_value& ours, const hp::mesh_value& m, const json& v) {
-  const hp::layout_result expected = layout_from_tmap(m.shape, field(v, "tmap"));
+  const hp::layout_result expected = layout_from_tmap(m.shape, member(v, "tmap"));
   if (expected.status.code != hp::layout_code::ok) return fail("the core refuses the expected map");
   hp::layout_value wanted = expected.layout;
   if (const refusal r = add_partial(wanted, m, optional_field(v, "partial"))) return fail(r.text);
@@ -29,7 +29,7 @@ inline verdict replay_map(const json& v) {
   // Canonical maps come back number for number; "None" inside a tuple and axes of size 1 leave the map.
   for (int d = 0; d < l.layout.rank; ++d) {
     std::vector<int> wanted;
-    const json& entry = field(v, "tmap").at(static_cast<std::size_t>(d));
+    const json& entry = member(v, "tmap").at(static_cast<std::size_t>(d));
     for (const json& number : entry.is_array() ? entry : json::array({entry}))
       if (const int n = number.get<int>(); n >= 0 && m.mesh.shape.size[m.mesh.shape.axis_count - 1 - n] > 1)
         wanted.push_back(n);
@@ -83,17 +83,17 @@ inline verdict replay_slice(const json& v) {
   if (m.why) return suspect ? pass() : fail(m.why.text);
   const read_layout l = layout_of(v, m.mesh);
   if (l.why) return suspect ? pass() : fail(l.why.text);
-  const int position = hp::position_in(m.ranks(), field(v, "rank").get<int>());
+  const int position = hp::position_in(m.ranks(), member(v, "rank").get<int>());
   if (position < 0) return fail("the rank is not in the mesh");
-  const hp::slice_result ours = hp::slice_of(l.layout, shape_from(field(v, "shape")), position);
+  const hp::slice_result ours = hp::slice_of(l.layout, shape_from(member(v, "shape")), position);
   if (is_suspect(v, "uneven-tail-lost"))  // elements would vanish: only a refusal is right
     return pass_if(ours.status.code == hp::layout_code::extent_is_not_divisible_by_its_shards,
                    "a dim that does not divide was accepted");
   if (suspect)  // the reference is not to be copied: refuse, or lose and double nothing
-    return pass_if(ours.status.code != hp::layout_code::ok || slices_tile(l.layout, shape_from(field(v, "shape"))),
+    return pass_if(ours.status.code != hp::layout_code::ok || slices_tile(l.layout, shape_from(member(v, "shape"))),
                    "the slices do not tile the tensor");
   if (ours.status.code != hp::layout_code::ok) return fail(refused(ours.status).text);
-  const hp::box wanted = box_from(field(v, "slice"));
+  const hp::box wanted = box_from(member(v, "slice"));
   return pass_if(ours == wanted, "got " + text_of(ours.box) + ", expected " + text_of(wanted));
 }
 
@@ -102,10 +102,10 @@ inline verdict replay_local_shape(const json& v) {
   if (m.why) return fail(m.why.text);
   const read_layout l = layout_of(v, m.mesh);
   if (l.why) return fail(l.why.text);
-  const hp::shape_result ours = hp::local_shape(l.layout, shape_from(field(v, "shape")));
-  const json& expect = field(v, "expect");
+  const hp::shape_result ours = hp::local_shape(l.layout, shape_from(member(v, "shape")));
+  const json& expect = member(v, "expect");
   if (expects_error(v)) return pass_if(ours.status.code != hp::layout_code::ok, "the shape was accepted");
-  const hp::shape wanted = shape_from(expect.is_array() ? expect : field(expect, "local"));
+  const hp::shape wanted = shape_from(expect.is_array() ? expect : member(expect, "local"));
   return pass_if(ours.status.code == hp::layout_code::ok && ours.shape == wanted, "got " + text_of(ours.shape));
 }
 
@@ -113,7 +113,7 @@ inline verdict replay_local_shape(const json& v) {
 inline verdict replay_submesh(const json& v) {
   const read_mesh m = mesh_of(v);
   if (m.why) return expects_error(v) ? pass() : fail(m.why.text);
-  const json* sub = &field(v, "alias");
+  const json* sub = &member(v, "alias");
   for (const char* name : {"flatten", "axes", "sub"})
     if (v.contains(name)) sub = &v[name];
   const auto names =
@@ -141,7 +141,7 @@ inline verdict replay_submesh(const json& v) {
   std::vector<int> ranks;
   for (int i = 0; i < hp::group_size(m.mesh.shape, kept); ++i)
     ranks.push_back(hp::rank_at(m.ranks(), hp::group_member(m.mesh.shape, kept, position, i)));
-  const json& expect = field(v, "expect");
+  const json& expect = member(v, "expect");
   for (const auto& [name, wanted] : expect.items()) {
     if (name == "ranks" && wanted.get<std::vector<int>>() != ranks) return fail("other ranks");
     if (name == "shape" || name == "mesh") {
@@ -209,10 +209,10 @@ inline verdict replay_error(const json& v) {
 inline verdict replay_coord(const json& v) {
   const read_mesh m = mesh_of(v);
   if (m.why) return expects_error(v) ? pass() : fail(m.why.text);
-  const int position = hp::position_in(m.ranks(), field(v, "rank").get<int>());
+  const int position = hp::position_in(m.ranks(), member(v, "rank").get<int>());
   if (position < 0) return expects_error(v) ? pass() : fail("the rank is not in the mesh");
   const hp::coordinate c = hp::coordinates_of(m.mesh.shape, position);
-  const json& expect = field(v, "expect");
+  const json& expect = member(v, "expect");
   if (expect.is_array()) {
     const auto wanted = expect.get<std::vector<int>>();
     return pass_if(wanted == std::vector<int>(c.at, c.at + m.mesh.shape.axis_count), "other coordinates");
@@ -233,7 +233,7 @@ inline verdict replay_interleaved(const json& v) {
     const read_layout l = layout_of(v, m.mesh);
     if (l.why) return expects_error(v) ? pass() : fail(l.why.text);
     if (expects_error(v)) return fail("accepted");
-    const json& expect = field(v, "expect");
+    const json& expect = member(v, "expect");
     if (const json& n = optional_field(expect, "devices"); n.is_number() && n.get<int>() != hp::device_count(m.mesh))
       return fail("other device count");
     if (const json& n = optional_field(expect, "copies_per_device");
@@ -242,7 +242,7 @@ inline verdict replay_interleaved(const json& v) {
     return pass();
   }
   std::vector<hp::layout_value> operands;
-  for (const json& map : field(v, "inputs")) {
+  for (const json& map : member(v, "inputs")) {
     const hp::layout_result r = layout_from_json_map(m.mesh, map);
     if (r.status.code != hp::layout_code::ok) return expects_error(v) ? pass() : fail(refused(r.status).text);
     operands.push_back(r.layout);

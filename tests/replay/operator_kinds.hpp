@@ -49,7 +49,7 @@ inline operator_outcome outcome_of(operator_case& c, const hp::rule_result& rule
 /// The results that a vector states, in its own words.
 inline std::vector<std::string> stated_results(const json& v, const hp::mesh_value& m) {
   std::vector<std::string> stated;
-  for (const json& e : field(v, "expect")) {
+  for (const json& e : member(v, "expect")) {
     const read_layout l = layout_of(e, m);
     if (l.why) throw malformed_vector("a stated result is no layout: " + l.why.text);
     stated.push_back(words_of(l.layout, m));

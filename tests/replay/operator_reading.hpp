@@ -109,7 +109,7 @@ inline operator_case case_from(const json& v) {
   c.rule = text_of(v, "rule");
   c.op = text_of(v, "op");
   bool tensors = false;
-  for (const json& input : field(v, "inputs")) tensors = tensors || input.is_object();
+  for (const json& input : member(v, "inputs")) tensors = tensors || input.is_object();
   if (!tensors) throw refused_case("there is no operand");
   c.mesh.mesh = first_mesh(v);
   for (const json& input : v["inputs"]) {

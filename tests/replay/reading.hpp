@@ -18,7 +18,7 @@ namespace replay {
 namespace hp = hyperparallel;
 using json = nlohmann::json;
 
-inline const json& field(const json& v, const char* name) {
+inline const json& member(const json& v, const char* name) {
   const auto at = v.find(name);
   if (at == v.end()) throw malformed_vector(std::string("field '") + name + "' is missing");
   return *at;
@@ -63,6 +63,9 @@ inline refusal refused(const hp::layout_status& s) {
   return r;
 }
 
+/// Worlds of more ranks are not replayed: every rank may receive from every other.
+inline constexpr int most_ranks = 1 << 13;
+
 /// A mesh with its rank list, or why there is none.
 struct read_mesh {
   refusal why{};
@@ -91,6 +94,7 @@ inline read_mesh mesh_from(const json& shape, const json& names, const json& ran
   read_mesh m{refused(r.status.code), r.mesh, {}, false};
   if (m.why) return m;
   const int positions = hp::position_count(m.mesh.shape);
+  if (positions > most_ranks) throw malformed_vector("the mesh has more ranks than can be replayed");
   if (ranks.is_array()) m.rank = ranks.get<std::vector<int>>();
   const bool is_range = m.rank.size() == 2 && positions != 2 && m.rank[1] - m.rank[0] + 1 == positions;
   if (is_range || m.rank.empty()) {
@@ -105,7 +109,7 @@ inline read_mesh mesh_from(const json& shape, const json& names, const json& ran
 }
 
 inline read_mesh mesh_of(const json& v) {
-  return mesh_from(field(v, "mesh"), optional_field(v, "alias"), optional_field(v, "ranks"));
+  return mesh_from(member(v, "mesh"), optional_field(v, "alias"), optional_field(v, "ranks"));
 }
 
 inline std::string entry_text(const json& entry) {
@@ -178,11 +182,11 @@ inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
       else
         throw malformed_vector("unknown placement '" + text + "'");
     }
-    r = hp::layout_from_placements(m.shape, list.data(), static_cast<int>(list.size()), field(v, "ndim").get<int>());
+    r = hp::layout_from_placements(m.shape, list.data(), static_cast<int>(list.size()), member(v, "ndim").get<int>());
     return {refused(r.status), r.layout};
   }
   const json& map = optional_field(v, "map");
-  r = map.is_array() ? layout_from_json_map(m, map) : layout_from_tmap(m.shape, field(v, "tmap"));
+  r = map.is_array() ? layout_from_json_map(m, map) : layout_from_tmap(m.shape, member(v, "tmap"));
   read_layout l{refused(r.status), r.layout};
   if (!l.why) l.why = add_partial(l.layout, m, optional_field(v, "partial"));
   return l;

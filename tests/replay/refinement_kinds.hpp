@@ -26,7 +26,7 @@ inline hp::mesh_shape mesh_shape_from(const json& sizes) {
 
 inline verdict replay_util(const json& v) {
   const std::string fn = text_of(v, "fn");
-  const hp::factor_list a = factors_from(field(v, "a"));
+  const hp::factor_list a = factors_from(member(v, "a"));
   const hp::factor_list b = v.contains("b") ? factors_from(v["b"]) : hp::factor_list{};
   hp::factor_result r;
   if (fn == "cumprod")
@@ -50,7 +50,7 @@ inline verdict replay_util(const json& v) {
   if (expects_error(v)) return pass_if(r.status.code != hp::refinement_code::ok, "accepted");
   if (r.status.code != hp::refinement_code::ok)
     return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
-  return pass_if(r.factors == factors_from(field(v, "expect")), "other factors");
+  return pass_if(r.factors == factors_from(member(v, "expect")), "other factors");
 }
 
 /// Ours against an expected mesh, shape and numeric map, of which a vector may state any.
@@ -78,7 +78,7 @@ inline verdict replay_refinement(const json& v) {
   if (kind == "squeeze_ones") {
     ours = hp::on_refined_mesh(l.layout, hp::without_ones(m.mesh.shape));
   } else if (kind == "expand_mesh") {
-    ours = hp::on_refined_mesh(l.layout, mesh_shape_from(field(v, "to_mesh")));
+    ours = hp::on_refined_mesh(l.layout, mesh_shape_from(member(v, "to_mesh")));
     if (ours.status.code == hp::refinement_code::ok) {
       const hp::split_shape split = hp::one_axis_per_dim(ours.layout, s);
       ours = split.status.code == hp::refinement_code::ok ? hp::on_refined_shape(ours.layout, s, split.shape)
@@ -86,13 +86,13 @@ inline verdict replay_refinement(const json& v) {
       s = split.shape;
     }
   } else {
-    const hp::shape to = shape_from(field(v, "to_shape"));
+    const hp::shape to = shape_from(member(v, "to_shape"));
     ours = hp::on_refined_shape(l.layout, s, to);
     if (ours.status.code == hp::refinement_code::ok) ours = hp::with_whole_axes(ours.layout);
     s = to;
   }
   if (expects_error(v)) return pass_if(ours.status.code != hp::refinement_code::ok, "accepted");
-  return same_as_expected(ours, s, field(v, "expect"));
+  return same_as_expected(ours, s, member(v, "expect"));
 }
 
 }  // namespace replay

@@ -41,7 +41,7 @@ inline int factor_called(const json& v, const std::string& name, read_rule& r) {
     if (r.name[f] == name) return static_cast<int>(f);
   if (r.name.size() == hp::max_factors) throw malformed_vector("the rule has more factors than the core holds");
   r.name.push_back(name);
-  r.size.push_back(field(field(v, "factor_sizes"), name.c_str()).get<hp::extent_t>());
+  r.size.push_back(member(member(v, "factor_sizes"), name.c_str()).get<hp::extent_t>());
   return hp::add_factor(r.rule, hp::factor_kind::pass_through, r.size.back());
 }
 
@@ -74,13 +74,13 @@ inline void set_kinds(const json& v, read_rule& r) {
     const std::string& name = r.name[static_cast<std::size_t>(f)];
     hp::factor& x = r.rule.factor[f];
     x.letter = name.empty() ? '\0' : name[0];
-    x.blocked = lists(field(v, "blocked_propagation"), name);
-    if (lists(field(v, "reduction"), name)) {
+    x.blocked = lists(member(v, "blocked_propagation"), name);
+    if (lists(member(v, "reduction"), name)) {
       x.kind = hp::factor_kind::reduction;
       x.op = hp::reduce_op::sum;
-    } else if (lists(field(v, "need_replication"), name) || (in_results >> f & 1u) == 0) {
+    } else if (lists(member(v, "need_replication"), name) || (in_results >> f & 1u) == 0) {
       x.kind = hp::factor_kind::need_replication;
-    } else if (lists(field(v, "permutation"), name)) {
+    } else if (lists(member(v, "permutation"), name)) {
       x.kind = hp::factor_kind::permutation;
     }
   }
@@ -91,8 +91,8 @@ inline void set_kinds(const json& v, read_rule& r) {
 inline read_rule rule_of(const json& v) {
   read_rule r;
   r.rule.name = hp::short_text("vector");
-  const json& operands = field(v, "operands");
-  const json& results = field(v, "results");
+  const json& operands = member(v, "operands");
+  const json& results = member(v, "results");
   if (operands.size() > static_cast<std::size_t>(hp::max_operands) ||
       results.size() > static_cast<std::size_t>(hp::max_results))
     throw malformed_vector("the rule has more operands or results than the core holds");
