@@ -90,6 +90,17 @@ TEST(CopyBoxes, SampledBoxesOfHigherRank) {
   }
 }
 
+TEST(CopyBetween, MovesABoxBetweenBlocksOfOtherBoxes) {
+  const hp::box from{{2, 6}, {0, 4}}, to{{0, 4}, {1, 3}}, part{{2, 4}, {1, 3}};
+  const hp::box_copy c = hp::copy_between(from, to, part, 4);
+  ASSERT_TRUE(hp::fits(c));
+  std::int32_t source[16], target[8] = {};
+  for (int i = 0; i < 16; ++i) source[i] = i;
+  hp::copy_box(c, reinterpret_cast<const std::byte*>(source), reinterpret_cast<std::byte*>(target));
+  const std::int32_t expected[8] = {0, 0, 0, 0, 1, 2, 5, 6};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(target[i], expected[i]);
+}
+
 // Whole blocks are one run; a column block is one loop of rows; a middle dim that is tight on both sides joins its
 // outer one.
 constexpr hp::strided_copy whole = hp::flatten({3, 4, {2, 3, 5}, {2, 3, 5}, {0, 0, 0}, {2, 3, 5}, {0, 0, 0}});
@@ -102,6 +113,18 @@ static_assert(joined.dims == 1 && joined.count[0] == 12 && joined.run == 2);
 constexpr hp::strided_copy apart = hp::flatten({3, 1, {4, 3, 2}, {4, 3, 7}, {0, 0, 1}, {4, 4, 9}, {0, 0, 0}});
 static_assert(apart.dims == 2 && apart.count[0] == 4 && apart.count[1] == 3);
 static_assert(hp::flatten({1, 8, {0}, {4}, {0}, {4}, {0}}).run == 0);
+
+static_assert(hp::byte_count(whole) == 120 && hp::byte_count(column) == 120 && hp::byte_count(apart) == 24);
+static_assert(hp::byte_count(hp::strided_copy{}) == 0);
+
+// Runs of 20 bytes in pieces of 8: two of them a row, and 4 bytes.
+constexpr hp::cut_copy cut = hp::cut_runs(column, 8);
+static_assert(cut.pieces.dims == 2 && cut.pieces.run == 8 && cut.pieces.count[0] == 6 && cut.pieces.count[1] == 2 &&
+              cut.pieces.source_step[1] == 8 && cut.pieces.target_step[1] == 8);
+static_assert(cut.rest.dims == 1 && cut.rest.run == 4 && cut.rest.source_start == column.source_start + 16 &&
+              cut.rest.target_start == column.target_start + 16);
+static_assert(hp::byte_count(cut.pieces) + hp::byte_count(cut.rest) == hp::byte_count(column));
+static_assert(hp::cut_runs(column, 10).rest.run == 0 && hp::cut_runs(column, 21).pieces.run == 0);
 
 static_assert(!hp::fits({1, 1, {3}, {4}, {2}, {4}, {0}}));
 static_assert(!hp::fits({1, 1, {3}, {4}, {0}, {4}, {2}}));

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <hyperparallel/layout/shape.hpp>
+
 namespace hyperparallel {
 
 inline constexpr int max_box_dims = 8;
@@ -47,10 +49,32 @@ constexpr bool fits(const box_copy& b) {
   return true;
 }
 
+/// The copy of `part` (in coordinates of the whole) out of a block that holds `from` into one that holds `to`.
+/// Domain: both contain `part`. O(dims).
+constexpr box_copy copy_between(const box& from, const box& to, const box& part, int element_bytes) {
+  box_copy c;
+  c.dims = part.rank;
+  c.element_bytes = element_bytes;
+  for (int d = 0; d < part.rank; ++d) {
+    c.extent[d] = part.dim[d].end - part.dim[d].begin;
+    c.source_shape[d] = from.dim[d].end - from.dim[d].begin;
+    c.source_offset[d] = part.dim[d].begin - from.dim[d].begin;
+    c.target_shape[d] = to.dim[d].end - to.dim[d].begin;
+    c.target_offset[d] = part.dim[d].begin - to.dim[d].begin;
+  }
+  return c;
+}
+
 /// Bytes that the copy moves. Domain: fits(b).
 constexpr std::int64_t byte_count(const box_copy& b) {
   std::int64_t n = b.element_bytes;
   for (int d = 0; d < b.dims; ++d) n *= b.extent[d];
+  return n;
+}
+
+constexpr std::int64_t byte_count(const strided_copy& s) {
+  std::int64_t n = s.run;
+  for (int d = 0; d < s.dims; ++d) n *= s.count[d];
   return n;
 }
 
@@ -92,6 +116,31 @@ constexpr strided_copy flatten(const box_copy& b) {
     s.target_step[i] = target_step[s.dims - 1 - i];
   }
   return s;
+}
+
+/// A copy with its runs cut: whole pieces, and what is left of each run. Either may be empty (run = 0).
+struct cut_copy {
+  strided_copy pieces{};
+  strided_copy rest{};
+};
+
+/// Cuts every run into pieces of `piece` bytes, one loop more. Domain: piece > 0, s.dims < max_box_dims. O(dims).
+constexpr cut_copy cut_runs(const strided_copy& s, std::int64_t piece) {
+  cut_copy c;
+  if (s.run >= piece) {
+    c.pieces = s;
+    c.pieces.run = piece;
+    c.pieces.count[s.dims] = s.run / piece;
+    c.pieces.source_step[s.dims] = c.pieces.target_step[s.dims] = piece;
+    ++c.pieces.dims;
+  }
+  if (s.run % piece != 0) {
+    c.rest = s;
+    c.rest.run = s.run % piece;
+    c.rest.source_start += s.run - c.rest.run;
+    c.rest.target_start += s.run - c.rest.run;
+  }
+  return c;
 }
 
 /// Carries the copy out; returns the bytes moved. Domain: the two blocks do not overlap. The innermost loop walks

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The order in which the copies of one move are carried out: sources are read once, with ascending addresses.
+//
+// Box by box, a move jumps through its sources by whole rows, and even rows of 16 KiB then reach two thirds of the
+// speed of memory. Therefore records whose rows follow one another in the source are one group, which is walked row by
+// row: row r of every record, then row r + 1. Records that read the same row for several targets stand side by side, so
+// all but the first find it in the cache. Long contiguous runs are cut into pieces and are such rows as well.
+// Law: every byte of every record is moved exactly once; the parts of a split follow one another in that order, are
+// together the whole, and carry equal bytes up to one run. All sizes are bytes; groups are built once, walking
+// allocates nothing.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/runtime/kernels/fold_terms.hpp>
+#include <hyperparallel/runtime/streaming_copy.hpp>
+
+namespace hyperparallel {
+
+/// The loops of `copy`, between two blocks. Targets of one schedule overlap neither each other nor any source.
+struct copy_record {
+  strided_copy copy{};
+  const std::byte* source = nullptr;
+  std::byte* target = nullptr;
+};
+
+/// Each target element is the fold of the elements at one offset in all source blocks, in their order. Domain: at least
+/// one source; blocks are aligned for the fold's type; a target element may lie on one of its own terms.
+struct fold_record {
+  strided_copy copy{};
+  std::span<const std::byte* const> sources{};  ///< read when the schedule is made
+  std::byte* target = nullptr;
+  kernels::term_fold fold{};
+};
+
+/// A place in a schedule: the `run`-th run of a group.
+struct copy_position {
+  int group = 0;
+  std::int64_t run = 0;
+};
+
+/// What one thread moves, [begin, end) in the order of the schedule.
+struct copy_part {
+  copy_position begin{}, end{};
+};
+
+class copy_schedule {
+ public:
+  /// Runs from here on stream well by themselves and are cut, so that threads can share them and their source stays in
+  /// the first-level cache while it goes to several targets.
+  static constexpr std::int64_t long_run = std::int64_t{256} << 10;
+  static constexpr std::int64_t piece = std::int64_t{16} << 10;
+
+  copy_schedule() = default;
+
+  /// O(records · log(records)).
+  explicit copy_schedule(std::span<const copy_record> copies, std::span<const fold_record> folds = {}) {
+    for (const copy_record& r : copies) add(r.copy, {r.source, r.target});
+    for (const fold_record& r : folds) {
+      add(r.copy, {r.sources.front(), r.target, static_cast<int>(term_.size()), static_cast<int>(r.sources.size()),
+                   static_cast<int>(fold_.size())});
+      term_.insert(term_.end(), r.sources.begin(), r.sources.end());
+      fold_.push_back(r.fold);
+    }
+    arrange();
+  }
+
+  /// Bytes of all targets.
+  std::int64_t bytes() const { return bytes_; }
+  int groups() const { return static_cast<int>(group_.size()); }
+  copy_part whole() const { return {{}, {groups(), 0}}; }
+
+  /// The part of worker w of n: equal bytes up to one run. O(groups + records of a group).
+  copy_part part(int w, int n) const { return {position_after(bytes_ * w / n), position_after(bytes_ * (w + 1) / n)}; }
+
+  /// Moves a part, then fences its stores. `go_on(bytes)` (noexcept) is told what was moved since the last call, about
+  /// every MiB and at the end; where it says false in between, the walk stops.
+  template <class GoOn>
+  void run(const copy_part& part, store_kind stores, const GoOn& go_on) const {
+    std::int64_t moved = 0;
+    for (int g = part.begin.group; g <= part.end.group && g < groups(); ++g) {
+      const group& one = group_[at(g)];
+      const std::int64_t first = g == part.begin.group ? part.begin.run : 0;
+      const std::int64_t last = g == part.end.group ? part.end.run : one.steps * one.width;
+      if (first < last && !walk(one, first, last, stores, moved, go_on)) break;
+    }
+    store_fence();
+    go_on(moved);
+  }
+
+ private:
+  static constexpr std::int64_t report_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t fetch_ahead = std::int64_t{16} << 10;
+
+  /// Where the runs of a record lie; `terms` > 0 says that it folds.
+  struct blocks {
+    const std::byte* source = nullptr;
+    std::byte* target = nullptr;
+    int term = 0, terms = 0, fold = 0;
+  };
+  struct member {
+    strided_copy copy{};
+    blocks where{};
+    const std::byte* first() const { return where.source + copy.source_start; }
+  };
+  /// Members [begin, begin + width) with the same loops over their sources.
+  struct group {
+    int begin = 0;
+    std::int64_t width = 0;
+    std::int64_t steps = 1;  ///< of the loops; each is one run of every member
+    std::int64_t step_bytes = 0;
+    /// While a step is copied, the sources `ahead` bytes behind it are fetched: those of the step `ahead_steps` later
+    /// or, where steps leave no gaps, simply what follows. 0: nothing is fetched.
+    std::int64_t ahead = 0, ahead_steps = 0;
+  };
+
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  void add(const strided_copy& s, const blocks& where) {
+    bytes_ += byte_count(s);
+    const bool cut = s.run >= long_run && s.dims < max_box_dims;
+    const cut_copy parts = cut ? cut_runs(s, piece) : cut_copy{s, {}};
+    if (parts.pieces.run > 0) member_.push_back({parts.pieces, where});
+    if (parts.rest.run > 0) member_.push_back({parts.rest, where});
+  }
+
+  /// Orders by the loops over the source: -1, 0 or 1.
+  static int compare_loops(const strided_copy& a, const strided_copy& b) {
+    if (a.dims != b.dims) return a.dims < b.dims ? -1 : 1;
+    for (int d = 0; d < a.dims; ++d) {
+      if (a.source_step[d] != b.source_step[d]) return a.source_step[d] < b.source_step[d] ? -1 : 1;
+      if (a.count[d] != b.count[d]) return a.count[d] < b.count[d] ? -1 : 1;
+    }
+    return 0;
+  }
+
+  void arrange() {
+    std::sort(member_.begin(), member_.end(), [](const member& a, const member& b) {
+      if (const int order = compare_loops(a.copy, b.copy); order != 0) return order < 0;
+      if (a.first() != b.first()) return std::less<>{}(a.first(), b.first());
+      return std::less<>{}(a.where.target + a.copy.target_start, b.where.target + b.copy.target_start);
+    });
+    for (std::size_t i = 0; i < member_.size();) {
+      const member& head = member_[i];
+      const strided_copy& loops = head.copy;
+      group g{static_cast<int>(i)};
+      // The source bytes that one step may span, so that the next step begins behind it.
+      const std::uintptr_t span = loops.dims == 0 ? std::numeric_limits<std::uintptr_t>::max()
+                                                  : static_cast<std::uintptr_t>(loops.source_step[loops.dims - 1]);
+      const auto fits_in = [&](const member& m) {
+        return compare_loops(loops, m.copy) == 0 && address(m) - address(head) + at(m.copy.run) <= span;
+      };
+      std::uintptr_t reach = 0, read = 0;  // of one step: where its source bytes end so far, how many they are
+      do {
+        const std::uintptr_t begin = address(member_[i]) - address(head), end = begin + at(member_[i].copy.run);
+        if (end > reach) read += end - std::max(begin, std::exchange(reach, end));
+        g.step_bytes += member_[i].copy.run;
+        ++g.width;
+      } while (++i < member_.size() && fits_in(member_[i]));
+      for (int d = 0; d < loops.dims; ++d) g.steps *= loops.count[d];
+      if (loops.dims > 0) {
+        g.ahead_steps = ceil_divide(fetch_ahead, static_cast<std::int64_t>(read));
+        g.ahead = read == span ? fetch_ahead : g.ahead_steps * static_cast<std::int64_t>(span);
+      }
+      group_.push_back(g);
+    }
+    std::sort(group_.begin(), group_.end(), [&](const group& a, const group& b) {
+      const member &x = member_[at(a.begin)], &y = member_[at(b.begin)];
+      return x.first() != y.first() ? std::less<>{}(x.first(), y.first()) : a.begin < b.begin;
+    });
+  }
+  static std::uintptr_t address(const member& m) { return reinterpret_cast<std::uintptr_t>(m.first()); }
+
+  /// The first run that is not among the first `bytes` bytes.
+  copy_position position_after(std::int64_t bytes) const {
+    copy_position p;
+    while (p.group < groups() && bytes >= group_[at(p.group)].steps * group_[at(p.group)].step_bytes) {
+      bytes -= group_[at(p.group)].steps * group_[at(p.group)].step_bytes;
+      ++p.group;
+    }
+    if (p.group == groups()) return p;
+    const group& g = group_[at(p.group)];
+    p.run = bytes / g.step_bytes * g.width;
+    bytes %= g.step_bytes;
+    for (int i = g.begin; bytes > 0; ++i, ++p.run) bytes -= member_[at(i)].copy.run;
+    return p;
+  }
+
+  /// Runs [first, last) of a group. False when `go_on` said so.
+  template <class GoOn>
+  bool walk(const group& g, std::int64_t first, std::int64_t last, store_kind stores, std::int64_t& moved,
+            const GoOn& go_on) const {
+    const strided_copy& loops = member_[at(g.begin)].copy;
+    std::int64_t index[max_box_dims] = {};
+    for (std::int64_t d = loops.dims - 1, step = first / g.width; d >= 0; --d) {
+      index[d] = step % loops.count[d];
+      step /= loops.count[d];
+    }
+    for (std::int64_t column = first % g.width; first < last; column = 0) {
+      std::int64_t offset = 0;
+      const int inner = loops.dims - 1;
+      const std::int64_t ahead = g.ahead > 0 && index[inner] + g.ahead_steps < loops.count[inner] ? g.ahead : 0;
+      for (int d = 0; d < loops.dims; ++d) offset += index[d] * loops.source_step[d];
+      const std::int64_t end = last - first < g.width - column ? column + (last - first) : g.width;
+      first += end - column;
+      for (; column < end; ++column) {
+        move_run(member_[at(g.begin + column)], offset, index, stores, ahead);
+        moved += member_[at(g.begin + column)].copy.run;
+        if (moved < report_bytes) continue;
+        if (!go_on(moved)) {
+          moved = 0;
+          return false;
+        }
+        moved = 0;
+      }
+      for (int d = loops.dims - 1; d >= 0 && ++index[d] == loops.count[d]; --d) index[d] = 0;
+    }
+    return true;
+  }
+
+  void move_run(const member& m, std::int64_t offset, const std::int64_t* index, store_kind stores,
+                std::int64_t ahead) const {
+    std::byte* target = m.where.target + m.copy.target_start;
+    for (int d = 0; d < m.copy.dims; ++d) target += index[d] * m.copy.target_step[d];
+    offset += m.copy.source_start;
+    if (m.where.terms == 0)
+      copy_run(target, m.where.source + offset, m.copy.run, stores, ahead);
+    else
+      kernels::fold_runs(fold_[at(m.where.fold)], m.where.terms, &term_[at(m.where.term)], offset, m.copy.run, target,
+                         stores);
+  }
+
+  std::vector<member> member_;  ///< by group, in a group by source address
+  std::vector<group> group_;    ///< by the source address of their first member
+  std::vector<const std::byte*> term_;
+  std::vector<kernels::term_fold> fold_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace hyperparallel
