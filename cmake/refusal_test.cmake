@@ -2,8 +2,8 @@
 #
 # Bad input: cmake -DPROGRAM=… -DARGUMENTS=a;b -DEXPECT=text -DWORKPLACE=folder -P refusal_test.cmake
 #
-# Law: the program ends with a failure status of its own (no signal), says why in exactly one line on the error stream
-# that holds EXPECT, and leaves no file behind.
+# Law: the program ends with a failure status of its own (no signal; STATUS, where given), says why in exactly one line on
+# the error stream that holds EXPECT, prints nothing else, and leaves no file behind.
 file(REMOVE_RECURSE "${WORKPLACE}")
 file(MAKE_DIRECTORY "${WORKPLACE}")
 file(TOUCH "${WORKPLACE}/empty.txt")
@@ -12,6 +12,12 @@ execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} WORKING_DIRECTORY "${WORKPLACE
                 OUTPUT_VARIABLE output ERROR_VARIABLE complaint)
 if(NOT code MATCHES "^[1-9][0-9]*$" OR code GREATER_EQUAL 126)
   message(FATAL_ERROR "  ended with ${code}\n  ${output}\n  ${complaint}")
+endif()
+if(DEFINED STATUS AND NOT code EQUAL STATUS)
+  message(FATAL_ERROR "  ended with ${code}, not ${STATUS}\n  ${complaint}")
+endif()
+if(NOT output STREQUAL "")
+  message(FATAL_ERROR "  printed before it refused:\n  ${output}")
 endif()
 string(STRIP "${complaint}" line)
 if(line STREQUAL "" OR line MATCHES "\n")

@@ -1,17 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the main example does with bad input. See cmake/refusal_test.cmake.
-function(hyperparallel_add_refusal name expect)
-  add_test(NAME refusal.moe_layer.${name}
-           COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:moe_layer>" "-DARGUMENTS=${ARGN}" "-DEXPECT=${expect}"
-                   "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${name}"
+# What programs do with bad input. See cmake/refusal_test.cmake.
+function(hyperparallel_add_refusal program name status expect)
+  add_test(NAME refusal.${program}.${name}
+           COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DARGUMENTS=${ARGN}" "-DEXPECT=${expect}"
+                   "-DSTATUS=${status}" "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${program}.${name}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/refusal_test.cmake")
-  set_tests_properties(refusal.moe_layer.${name} PROPERTIES LABELS example TIMEOUT 300)
+  set_tests_properties(refusal.${program}.${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
 
 if(TARGET moe_layer)
-  hyperparallel_add_refusal(missing_text missing.txt missing.txt)
-  hyperparallel_add_refusal(empty_text empty.txt empty.txt)
-  hyperparallel_add_refusal(unknown_option --no-such-option --no-such-option)
-  hyperparallel_add_refusal(unwritable_trace missing/trace.json --trace missing/trace.json)
+  hyperparallel_add_refusal(moe_layer missing_text 1 missing.txt missing.txt)
+  hyperparallel_add_refusal(moe_layer empty_text 1 empty.txt empty.txt)
+  hyperparallel_add_refusal(moe_layer unknown_option 2 --no-such-option --no-such-option)
+  hyperparallel_add_refusal(moe_layer unwritable_trace 1 missing/trace.json --trace missing/trace.json)
+endif()
+
+# One argument of a good command line is replaced, or more are added.
+function(hyperparallel_add_explain_refusal name expect)
+  set(good --mesh x=2,y=4 --from x,None --to y,None --shape 64x64 --dtype f32)
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest option value)
+    list(FIND good ${option} at)
+    if(at EQUAL -1)
+      list(APPEND good ${option} ${value})
+    elseif(value STREQUAL "-")
+      list(REMOVE_AT good ${at})
+      list(REMOVE_AT good ${at})
+    else()
+      math(EXPR at "${at} + 1")
+      list(REMOVE_AT good ${at})
+      list(INSERT good ${at} "${value}")
+    endif()
+  endwhile()
+  hyperparallel_add_refusal(hp_explain ${name} 2 "${expect}" redistribute ${good})
+endfunction()
+
+if(TARGET hp_explain)
+  hyperparallel_add_refusal(hp_explain no_command 2 "no command is named; known: redistribute")
+  hyperparallel_add_refusal(hp_explain unknown_command 2 "command 'move': no such command; known: redistribute" move)
+  hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)
+  hyperparallel_add_explain_refusal(unknown_option "--no-such-option; known: --help, --mesh" --no-such-option 1)
+  hyperparallel_add_explain_refusal(mesh_without_size "--mesh 'x=2,y': 'y' has no size; expected" --mesh x=2,y)
+  hyperparallel_add_explain_refusal(mesh_of_nothing "--mesh 'x=2,y=0': '0' is no size of an axis" --mesh x=2,y=0)
+  hyperparallel_add_explain_refusal(mesh_name "--mesh '2=x': '2' is no name" --mesh 2=x)
+  hyperparallel_add_explain_refusal(mesh_name_twice "an axis name is used twice (axis x)" --mesh x=2,x=4)
+  hyperparallel_add_explain_refusal(mesh_too_large "more than 2^30 positions (axis y)" --mesh x=65536,y=65536)
+  hyperparallel_add_explain_refusal(unknown_axis "--from 'z,None': 'z' is no axis of the mesh; expected None or an axis: x, y"
+                                    --from z,None)
+  hyperparallel_add_explain_refusal(axis_twice "--to 'y,(x,y)': axis y is used twice (dim 1, place 1)" --to "y,(x,y)")
+  hyperparallel_add_explain_refusal(open_bracket "--to 'y,(x': '(x' is no entry of a map" --to "y,(x")
+  hyperparallel_add_explain_refusal(empty_entry "--to 'y,': '' is no entry of a map" --to "y,")
+  hyperparallel_add_explain_refusal(map_length "--from 'x': 1 entry for the shape (64, 64)" --from x)
+  hyperparallel_add_explain_refusal(extent_does_not_divide
+    "--to 'y,None': dim 0 of extent 66 does not divide by its 4 shards; expected a multiple of 4" --shape 66x64)
+  hyperparallel_add_explain_refusal(shape_text "--shape '64xa': 'a' is no extent; expected extents as in 64x64"
+                                    --shape 64xa)
+  hyperparallel_add_explain_refusal(negative_extent "--shape '4x-4': '-4' is no extent" --shape 4x-4)
+  hyperparallel_add_explain_refusal(too_many_dims "9 dims; expected at most 8" --shape 1x1x1x1x1x1x1x1x1)
+  hyperparallel_add_explain_refusal(too_many_elements "the element count leaves 64 bits" --shape
+                                    4294967296x4294967296)
+  hyperparallel_add_explain_refusal(too_much_traffic "the traffic leaves 64 bits of elements" --shape
+                                    4294967296x1073741824)
+  hyperparallel_add_explain_refusal(too_many_bytes "the traffic leaves 64 bits of bytes" --shape 268435456x1073741824
+                                    --to None,None --dtype f64)
+  hyperparallel_add_explain_refusal(element_type "--dtype 'fp32': no such element type; known: boolean, i8" --dtype
+                                    fp32)
+  hyperparallel_add_explain_refusal(partial_text "--partial 'x': 'x' names no reduction; expected an axis and one"
+                                    --partial x)
+  hyperparallel_add_explain_refusal(partial_axis "--partial 'z:sum': 'z' is no axis of the mesh; expected one of: x, y"
+                                    --partial z:sum)
+  hyperparallel_add_explain_refusal(partial_reduction "'add' is no reduction; expected one of: sum, max" --partial
+                                    y:add)
+  hyperparallel_add_explain_refusal(partial_axis_shards "--partial 'x:sum': axis x shards dim 0 and is partial" --partial
+                                    x:sum)
+  hyperparallel_add_explain_refusal(partial_twice "axis y is partial twice" --partial y:sum,y:max)
+  hyperparallel_add_explain_refusal(reductions_do_not_commute "along axis y does not commute" --from None,None --partial
+                                    x:sum,y:max)
+  hyperparallel_add_explain_refusal(ranks_too_few "expected the 8 ranks of the mesh as in 3,1,0,2" --ranks 1,2)
+  hyperparallel_add_explain_refusal(rank_twice "a rank is listed twice (position 7)" --ranks 1,2,3,4,5,6,7,7)
+  hyperparallel_add_explain_refusal(too_many_transfers "--mesh 'x=16384,y=16384': the move has more transfers" --mesh
+                                    x=16384,y=16384 --from "(x,y),None" --to "None,(x,y)" --shape 268435456x268435456)
+  hyperparallel_add_explain_refusal(objective "--objective 'speed': no such objective; known: bytes, time" --objective
+                                    speed)
+  hyperparallel_add_explain_refusal(memory_text "--memory-limit '1kB': no amount of memory; expected one above 0 in B, KiB"
+                                    --memory-limit 1kB)
+  hyperparallel_add_explain_refusal(memory_limit "no way needs less than 8.0 KiB; expected at least 8192 B" --memory-limit
+                                    1KiB)
+  hyperparallel_add_explain_refusal(other_mesh "--to-mesh 'x=2,y': 'y' has no size" --to-mesh x=2,y)
+  hyperparallel_add_explain_refusal(other_axis "--to 'y,None': 'y' is no axis" --to-mesh x=2)
+  hyperparallel_add_explain_refusal(other_shape
+    "--to-shape '64x65': the shapes differ in their elements: 4096 and 4160; expected as many as in --shape" --to-shape
+    64x65 --to None,None)
+  hyperparallel_add_explain_refusal(other_ranks "expected the 8 ranks of the mesh" --to-ranks 1,2)
+  hyperparallel_add_explain_refusal(other_mesh_by_time "--objective 'time': to another mesh or shape there is one way"
+                                    --to-shape 4096 --to y --objective time)
+  hyperparallel_add_explain_refusal(topology
+    "--topology 'mars': no such topology; known: generic_host, ascend_910c_die, matrix384, full_mesh" --topology mars)
 endif()

@@ -37,10 +37,15 @@ THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_varia
                    "future", "stop_token"}
 MOST_LINES, MANY_LINES = 400, 250
 
+# Folders of headers whose tests have a folder of their own: they run on several processes.
+TEST_FOLDERS = {"runtime/mpi": "mpi"}
+
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
     "support/version.hpp": "numbers only; the consumer projects assert on them",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
+    "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
+    "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
     "taskflow/verify_order.hpp": "the first pass of verify.hpp; verify_test breaks plans in both passes",
 }
 # Test files that mirror no header, with the reason.
@@ -123,7 +128,8 @@ def check_header(path, say, note):
     # Front headers hold includes only; the self-containment units compile them.
     if folder is None or path.name == "fwd.hpp":
         return
-    test = Path("tests") / Path(header).with_name(f"{path.stem}_test.cpp")
+    folder = str(Path(header).parent)
+    test = Path("tests") / TEST_FOLDERS.get(folder, folder) / f"{path.stem}_test.cpp"
     if (ROOT / test).is_file():
         if header in WITHOUT_TEST:
             say(f"has {test}, yet is listed as a header without test")
@@ -135,7 +141,9 @@ def check_test(path, say):
     relative = path.relative_to(ROOT / "tests")
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
         return
-    header = relative.with_name(path.stem[: -len("_test")] + ".hpp")
+    folder = str(relative.parent)
+    headers = {tests: headers for headers, tests in TEST_FOLDERS.items()}.get(folder, folder)
+    header = Path(headers) / (path.stem[: -len("_test")] + ".hpp")
     if not (HEADERS / header).is_file():
         say(f"mirrors no header (include/hyperparallel/{header})")
 

@@ -23,4 +23,13 @@ int main() {
   assert(move.run() == hp::run_result::complete);
   assert(move.target<float>(1)[2] == 9.0F);       // column 1, row 2
   assert(move.received(1) == 3 * sizeof(float));  // all but its own element, which is the bound
+
+  const hp::strided_copy column = hp::flatten({2, 4, {4, 1}, {4, 4}, {0, 2}, {4, 1}, {0, 0}});  // column 2 of 4 × 4
+  float matrix[16], third[4];
+  std::iota(matrix, matrix + 16, 0.0F);
+  const hp::copy_record record{column, std::as_bytes(std::span(matrix)).data(),
+                               std::as_writable_bytes(std::span(third)).data()};
+  hp::parallel_copy copy(hp::copy_schedule({&record, 1}), {.threads = 2});
+  assert(copy.run() == hp::run_result::complete);
+  assert(third[3] == 14.0F);
 }

@@ -2,10 +2,15 @@
 #pragma once
 // Words, tables and pictures: formatters for the library's values, text tables, timelines, traces, progress.
 
+#include <hyperparallel/report/draw_layout.hpp>
+#include <hyperparallel/report/explain_move.hpp>
+#include <hyperparallel/report/explain_relocation.hpp>
+#include <hyperparallel/report/format_choice.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_mesh.hpp>
 #include <hyperparallel/report/format_model.hpp>
+#include <hyperparallel/report/format_move.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 #include <hyperparallel/report/format_plan.hpp>
 #include <hyperparallel/report/format_shape.hpp>

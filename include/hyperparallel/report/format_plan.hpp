@@ -41,6 +41,10 @@ inline std::string to_text(const plan_status& s) {
       return "the target refuses the shape: " + to_text(s.layout);
     case plan_code::partial_is_not_moved_here:
       return "a partial layout needs a reduction, which no redistribution is";
+    case plan_code::reductions_do_not_commute:
+      return "reductions wait along two axes that do not commute";
+    case plan_code::traffic_overflows:
+      return "the traffic leaves 64 bits of elements";
   }
   return "unknown";
 }
