@@ -14,10 +14,10 @@
 
 namespace hyperparallel {
 
-enum class interconnect_kind : unsigned char { none, topology, full_mesh };
+enum class interconnect_kind : unsigned char { unpriced, topology, full_mesh };
 
 struct interconnect {
-  interconnect_kind kind = interconnect_kind::none;
+  interconnect_kind kind = interconnect_kind::unpriced;
   topology_value topology{};
   mesh_shape mesh{};                ///< of a full mesh; the layouts may see its devices through another matrix
   link_level along[max_axes] = {};  ///< of a full mesh: the links along each axis; `group` is not read
