@@ -3,12 +3,16 @@ include(CMakePackageConfigHelpers)
 
 set(hyperparallel_config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/hyperparallel")
 
-# Two sets, so that a user of the core alone needs neither Boost nor fmt.
+# Several sets, so that a user of the core alone needs neither Boost nor fmt, and nobody needs MPI who does not ask.
 install(TARGETS hyperparallel_core EXPORT hyperparallel-core)
 install(EXPORT hyperparallel-core NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
 if(TARGET hyperparallel)
   install(TARGETS hyperparallel EXPORT hyperparallel-full)
   install(EXPORT hyperparallel-full NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
+endif()
+if(TARGET hyperparallel_mpi)
+  install(TARGETS hyperparallel_mpi EXPORT hyperparallel-mpi)
+  install(EXPORT hyperparallel-mpi NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hyperparallel" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
+list(FILTER sources EXCLUDE REGEX "^mpi/")  # programs of several processes: mpi.cmake
 foreach(source IN LISTS sources)
   # runtime/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm
   string(REGEX MATCH "^([^/]+)/(.*)_test\\.cpp$" matched "${source}")

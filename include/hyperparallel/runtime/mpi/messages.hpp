@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One message to each peer process and one from each: everything that a step moves between two processes, whatever the
+// number of tensors and ranks.
+//
+//   derived_types  the pieces are one MPI datatype on each side; MPI packs and unpacks as it sends
+//   packed         the pieces are copied into one contiguous message and out of it; a message that is one run of a
+//                  block is sent from, or received into, its place
+//
+// Both sides add the pieces of a message in the same order. Law: all messages are posted before any is waited for, so
+// no order of ranks or processes can deadlock; `exchange` ends within its patience or throws.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/arena.hpp>
+#include <hyperparallel/runtime/copy_schedule.hpp>
+#include <hyperparallel/runtime/huge_pages.hpp>
+#include <hyperparallel/runtime/mpi/byte_type.hpp>
+#include <hyperparallel/runtime/mpi/channel.hpp>
+
+namespace hyperparallel {
+
+enum class mpi_transport : unsigned char {
+  automatic,      ///< shared windows within a host; across, derived types, or packed where blocks are large
+  shared_window,  ///< windows alone: an error where the ranks are on several hosts
+  derived_types,  ///< messages alone, here and below
+  packed,
+};
+
+constexpr const char* name_of(mpi_transport transport) {
+  constexpr const char* names[] = {"automatic", "shared window", "derived types", "packed"};
+  return names[static_cast<int>(transport)];
+}
+
+namespace detail {
+
+class mpi_messages {
+ public:
+  /// Adds bytes to the message for, or from, process `peer`: those that `copy` takes from `block` into a dense block,
+  /// or out of a dense block into `block`.
+  void send(int peer, const strided_copy& copy, std::byte* block) { sends_[peer].add(copy, block); }
+  void receive(int peer, const strided_copy& copy, std::byte* block) { receives_[peer].add(copy, block); }
+
+  /// Makes datatypes and buffers; `stores` are those of packing and unpacking. Throws mpi_error, std::bad_alloc.
+  void prepare(mpi_transport transport, store_kind stores = store_kind::cached) {
+    stores_ = stores;
+    const bool packs = transport == mpi_transport::packed;
+    std::int64_t bytes = 0;
+    for (auto* messages : {&sends_, &receives_})
+      for (auto& [peer, m] : *messages) {
+        m.on_wire = packs && !m.is_one_run() ? bytes : -1;
+        if (m.on_wire >= 0) bytes += ceil_divide(m.bytes, arena::alignment) * arena::alignment;
+      }
+    wire_ = arena(bytes);
+    prefer_huge_pages(wire_.data(), bytes);
+    std::vector<copy_record> packing;
+    for (auto& [peer, m] : sends_) m.prepare(wire_.data(), side::source, packing);
+    packing_ = copy_schedule(packing);
+    for (auto& [peer, m] : receives_) {
+      std::vector<copy_record> unpacking;
+      m.prepare(wire_.data(), side::target, unpacking);
+      m.unpacking = copy_schedule(unpacking);
+    }
+  }
+
+  /// Posts everything; until `finish` the blocks belong to MPI. Throws mpi_error.
+  void start(const mpi_channel& channel) {
+    requests_.clear();
+    posted_.clear();
+    for (auto& [peer, m] : receives_) {
+      posted_.push_back({peer, &m});
+      check_mpi(
+          MPI_Irecv(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel.communicator(), requests_.add()),
+          "MPI_Irecv");
+    }
+    run_all(packing_);  // of all messages at once, because blocks are read in ascending order that way
+    // Each process begins with the peer behind itself, so that not all load the same one.
+    const auto behind = sends_.upper_bound(channel.process());
+    for (auto i = behind; i != sends_.end(); ++i) start_send(channel, *i);
+    for (auto i = sends_.begin(); i != behind; ++i) start_send(channel, *i);
+  }
+
+  /// Waits until all has come and gone. Throws mpi_error naming whose messages have not; they stay posted.
+  void finish(const mpi_channel& channel, std::chrono::milliseconds patience) {
+    const auto completed = [&](int index, int code, const MPI_Status& status) {
+      const auto& [peer, m] = posted_[static_cast<std::size_t>(index)];
+      if (code != MPI_SUCCESS)
+        throw mpi_error(mpi_code::call_failed, peer, "message with " + channel.name(peer) + ": " + mpi_text(code));
+      if (static_cast<std::size_t>(index) < receives_.size()) {
+        m->check_arrival(status, channel.name(peer), peer);
+        run_all(m->unpacking);
+      }
+    };
+    if (poll_until(mpi_clock::now() + patience, [&] { return requests_.look(completed); })) return;
+    std::string text = "waited " + to_text(patience) + " for messages with";
+    for (std::size_t i = 0; i < posted_.size(); ++i)
+      if (requests_.is_active(i)) text += (text.back() == 'h' ? " " : ", ") + channel.name(posted_[i].first);
+    throw mpi_error(mpi_code::call_failed, -1, text);
+  }
+
+  bool empty() const { return sends_.empty() && receives_.empty(); }
+
+ private:
+  enum class side : unsigned char { source, target };
+
+  struct piece {
+    strided_copy copy{};
+    std::byte* block = nullptr;
+    std::int64_t offset = 0;  ///< of its bytes in the message
+
+    std::byte* begin(side s) const { return block + (s == side::source ? copy.source_start : copy.target_start); }
+    const std::int64_t* step(side s) const { return s == side::source ? copy.source_step : copy.target_step; }
+  };
+
+  struct message {
+    std::vector<piece> pieces;
+    std::int64_t bytes = 0;
+    void* first = nullptr;
+    byte_type type;
+    std::int64_t on_wire = -1;  ///< where a packed message begins; negative: it goes from and to its places
+    copy_schedule unpacking;
+
+    void add(const strided_copy& copy, std::byte* block) {
+      pieces.push_back({copy, block, bytes});
+      bytes += byte_count(copy);
+    }
+
+    bool is_one_run() const { return pieces.size() == 1 && pieces.front().copy.dims == 0; }
+
+    /// `copies` are those into the wire or out of it.
+    void prepare(std::byte* wire, side here, std::vector<copy_record>& copies) {
+      if (on_wire >= 0)
+        pack(wire + on_wire, here, copies);
+      else if (pieces.size() == 1)
+        describe_one(here);
+      else
+        describe(here);
+      type.commit();
+      pieces.clear();
+    }
+
+    void pack(std::byte* wire, side here, std::vector<copy_record>& copies) {
+      first = wire;
+      type = run_type(bytes);
+      for (const piece& p : pieces)
+        copies.push_back(here == side::source ? copy_record{p.copy, p.block, wire + p.offset}
+                                              : copy_record{p.copy, wire + p.offset, p.block});
+    }
+
+    /// In place, from its own address: MPI then sees where a type has no gaps.
+    void describe_one(side here) {
+      const piece& p = pieces.front();
+      first = p.begin(here);
+      type = loops_type(p.copy, p.step(here));
+    }
+
+    /// In place, wherever the pieces are.
+    void describe(side here) {
+      std::vector<byte_type> types;
+      std::vector<MPI_Aint> at;
+      for (const piece& p : pieces) {
+        types.push_back(loops_type(p.copy, p.step(here)));
+        MPI_Get_address(p.begin(here), &at.emplace_back());
+      }
+      type = struct_type(types, at);
+      first = MPI_BOTTOM;
+    }
+
+    void check_arrival(const MPI_Status& status, const std::string& from, int peer) const {
+      MPI_Count came = 0;
+      MPI_Get_elements_x(&status, MPI_BYTE, &came);
+      if (came != bytes)
+        throw mpi_error(
+            mpi_code::call_failed, peer,
+            std::to_string(came) + " bytes came from " + from + " where " + std::to_string(bytes) + " were expected");
+    }
+  };
+
+  void run_all(const copy_schedule& copies) const {
+    copies.run(copies.whole(), stores_, [](std::int64_t) noexcept { return true; });
+  }
+
+  void start_send(const mpi_channel& channel, std::pair<const int, message>& send) {
+    auto& [peer, m] = send;
+    posted_.push_back({peer, &m});
+    check_mpi(MPI_Isend(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel.communicator(), requests_.add()),
+              "MPI_Isend");
+  }
+
+  std::map<int, message> sends_, receives_;  ///< by peer
+  arena wire_;                               ///< of all packed messages
+  copy_schedule packing_;
+  store_kind stores_ = store_kind::cached;
+  mpi_requests requests_;
+  std::vector<std::pair<int, message*>> posted_;  ///< receives, then sends, in the order of the requests
+};
+
+}  // namespace detail
+
+}  // namespace hyperparallel

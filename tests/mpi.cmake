@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs of several processes. mpi/<name>_test.cpp mirrors runtime/mpi/<name>.hpp; each runs on the numbers of
+# processes that its first line of the form "// processes: 8 4 1" names. The failing programs are tests of their own.
+if(NOT TARGET hyperparallel_mpi)
+  message(STATUS "hyperparallel: MPI not found, tests of runtime/mpi are not built")
+  return()
+endif()
+add_custom_target(mpi_tests)
+add_dependencies(mpi_tests mpi_redistribution)
+add_library(mpi_test_main OBJECT mpi/main.cpp)
+target_link_libraries(mpi_test_main PRIVATE hyperparallel::mpi hyperparallel_warnings GTest::gtest)
+
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.cpp")
+foreach(source IN LISTS sources)
+  string(REGEX MATCH "^mpi/(.*)_test\\.cpp$" matched "${source}")
+  set(entity "${CMAKE_MATCH_1}")
+  set(name mpi_${entity}_test)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE mpi_test_main hyperparallel::mpi hyperparallel_warnings GTest::gtest)
+  target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  add_dependencies(mpi_tests ${name})
+  file(STRINGS "${source}" counts REGEX "^// processes: [0-9 ]+$" LIMIT_COUNT 1)
+  string(REGEX REPLACE "^// processes: " "" counts "${counts}")
+  separate_arguments(counts)
+  foreach(count IN LISTS counts)
+    hyperparallel_mpi_launcher(launcher ${count})
+    add_test(NAME mpi.${entity}.${count} COMMAND ${launcher} "$<TARGET_FILE:${name}>" --gtest_brief=1)
+    set_tests_properties(mpi.${entity}.${count} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
+  endforeach()
+endforeach()
+
+# Each ends in bounded time with a failure status, and every survivor says the same line.
+add_executable(mpi_failing_program mpi/failing_program.cpp)
+target_link_libraries(mpi_failing_program PRIVATE hyperparallel::mpi hyperparallel_warnings)
+add_dependencies(mpi_tests mpi_failing_program)
+function(hyperparallel_add_mpi_failure mode survivors expected)
+  hyperparallel_mpi_launcher(launcher 4 --survivors)
+  add_test(NAME mpi.failure.${mode}
+           COMMAND "${CMAKE_COMMAND}" "-DCOMMAND=${launcher};$<TARGET_FILE:mpi_failing_program>;${mode}"
+                   "-DSURVIVORS=${survivors}" "-DEXPECT=${expected}" -DSECONDS=20
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/mpi/failure_test.cmake")
+  set_tests_properties(mpi.failure.${mode} PROPERTIES LABELS mpi TIMEOUT 60 PROCESSORS 2)
+endfunction()
+hyperparallel_add_mpi_failure(mismatch "0;1;2;3" "rank 3 has \"shape 8x12\" where rank 0 has \"shape 8x8\"")
+hyperparallel_add_mpi_failure(other_order "0;1;2;3"
+                              "process 2 has \"ranks on processes 1 0 2 3\" where process 0 has \"ranks on processes 0 1 2 3\"")
+hyperparallel_add_mpi_failure(throws "0;1;3" "rank 2 has \"release of redistribution 0\" where rank 0 has \"redistribution 0, run 2\"")
+# MPICH's launcher ends the job itself when a signal ends a process.
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE version ERROR_QUIET)
+if(version MATCHES "HYDRA")
+  hyperparallel_add_mpi_failure(killed "" "")
+else()
+  hyperparallel_add_mpi_failure(killed "0;1;2" "no answer from rank 3 within")
+endif()
+foreach(mode IN ITEMS absent exits stopped exits_among_windows stopped_among_windows)
+  hyperparallel_add_mpi_failure(${mode} "0;1;2" "no answer from rank 3 within")
+endforeach()
+hyperparallel_add_mpi_failure(first_is_absent "1;2;3" "no answer from rank 0 within")
