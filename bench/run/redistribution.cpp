@@ -156,10 +156,14 @@ layout_pair pair;
 
 void copy_blocks(hp::arena_redistribution& move, int rank) {
   std::byte* const to = std::as_writable_bytes(move.target<float>(rank)).data();
-  hp::for_each_copy(pair.source, pair.target, pair.shape, move.plan().replicas, 4, rank,
-                    [&](int sender, const hp::strided_copy& copy) {
-                      hp::copy_strided(copy, std::as_writable_bytes(move.source<float>(sender)).data(), to);
-                    });
+  const hp::move_step& step = move.plan().step[0];
+  const hp::box wanted = hp::target_frame(step, pair.shape, rank);
+  const hp::step_receiver r = hp::receiver_of(step, pair.shape, rank);
+  for (hp::extent_t k = 0; k < r.transfers; ++k) {
+    const hp::transfer t = hp::transfer_at(step, r, k);
+    hp::copy_box(hp::copy_between(hp::source_frame(step, pair.shape, t.sender), wanted, t.part, sizeof(float)),
+                 std::as_writable_bytes(move.source<float>(t.sender)).data(), to);
+  }
 }
 
 /// The elements of a block, told by their number in the whole tensor.
