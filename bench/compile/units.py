@@ -334,7 +334,8 @@ struct moe_tiles {
 
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    for (int i = 0; i < tiles; ++i) hp::stamp(f, tile, i, i * 7919 % 13 * 1000);
+    const auto placed = hp::place(f, tile);
+    for (int i = 0; i < tiles; ++i) hp::stamp(f, placed, i, i * 7919 % 13 * 1000);
   }
 };
 

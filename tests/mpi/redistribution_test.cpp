@@ -4,6 +4,8 @@
 // against what the slices say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <hyperparallel/runtime/redistribute.hpp>
 
 #include "mpi/worlds.hpp"
@@ -120,6 +122,56 @@ TEST(mpi_redistribution, agrees_with_the_arena_bit_for_bit) {
         }
       }
     }
+}
+
+/// As between pipeline stages: other ranks, in an order of their own, another mesh, and sums that meet on their way.
+TEST(mpi_redistribution, hands_over_between_meshes_and_rank_lists) {
+  const hp::shape s{8, 12};
+  const hp::mesh_shape line{1, {4}}, square{2, {2, 2}};
+  static constexpr int listed[] = {7, 2, 4, 6};  // rank 2 is on both sides
+  const hp::rank_list from_ranks{4, 0}, to_ranks{4, listed};
+  std::vector<hp::layout_value> sources = worlds::all_layouts(line, 2);
+  sources.push_back(hp::replicated(line, 2));
+  sources.back().partial[0] = hp::reduce_op::sum;
+  std::vector<layout_pair> pairs;
+  std::vector<hp::planned_tensor> tensors;
+  for (const hp::layout_value& from : sources)
+    for (const hp::layout_value& to : worlds::all_layouts(square, 2)) {
+      const hp::relocation r = hp::plan_relocation({from, s, from_ranks}, {to, s, to_ranks});
+      ASSERT_EQ(r.code, hp::relocation_code::ok);
+      pairs.push_back({from, to});
+      tensors.emplace_back(r.plan, hp::i64);
+    }
+  // What position p of a side holds: the numbers of its elements, as terms p + 1 times.
+  const auto held = [&](const hp::layout_value& l, int p, int times) {
+    std::vector<std::int64_t> list;
+    const hp::box b = slice(l, s, p);
+    for (hp::extent_t i = b.dim[0].begin; i < b.dim[0].end; ++i)
+      for (hp::extent_t j = b.dim[1].begin; j < b.dim[1].end; ++j) list.push_back((i * s.extent[1] + j) * times);
+    return list;
+  };
+  for (const way& w : ways()) {
+    const hp::mpi_world world = eight_ranks(w.processes_per_host);
+    hp::mpi_redistribution move(world, tensors, w.transport);
+    for (const int rank : world.hosted())
+      for (int t = 0; t < move.tensors(); ++t) {
+        const hp::layout_value& from = pairs[static_cast<std::size_t>(t)].from;
+        const int p = hp::position_in(from_ranks, rank);
+        if (p >= 0)
+          std::ranges::copy(held(from, p, hp::is_partial(from) ? p + 1 : 1),
+                            move.source<std::int64_t>(rank, t).begin());
+      }
+    move.run();
+    for (const int rank : world.hosted())
+      for (int t = 0; t < move.tensors(); ++t) {
+        const auto& [from, to] = pairs[static_cast<std::size_t>(t)];
+        const int p = hp::position_in(to_ranks, rank);
+        if (p < 0) continue;
+        const std::span<std::int64_t> got = move.target<std::int64_t>(rank, t);
+        ASSERT_EQ(std::vector<std::int64_t>(got.begin(), got.end()), held(to, p, hp::is_partial(from) ? 10 : 1))
+            << name_of(w.transport) << ", pair " << t;
+      }
+  }
 }
 
 /// The text of the error that `action` throws on this process.

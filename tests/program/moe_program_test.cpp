@@ -51,7 +51,7 @@ TEST(moe_program, the_run_time_plan_is_the_compile_time_plan_field_by_field) {
     EXPECT_EQ(p.flow().task[t].operation, f.task[t].operation);
     EXPECT_EQ(p.flow().task[t].item, f.task[t].item);
     EXPECT_EQ(p.schedule().queue[t], program::stages::schedule.queue[t]);
-    EXPECT_EQ(p.schedule().start[t], program::stages::schedule.start[t]);
+    EXPECT_EQ(p.schedule().order[t], program::stages::schedule.order[t]);
     EXPECT_EQ(p.schedule().queue_task[t], program::stages::schedule.queue_task[t]);
   }
   for (int w = 0; w < f.size.waits; ++w) {

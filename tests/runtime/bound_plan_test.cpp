@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/taskflow/pattern.hpp>
+
 #include "random_plan.hpp"
 
 namespace {
@@ -63,6 +65,51 @@ TEST(BoundPlan, WhatIsLeftOutIsImpliedByQueueOrder) {
       EXPECT_EQ(static_cast<int>(p.event_total[static_cast<std::size_t>(e)]),
                 awaited.count(e) != 0 ? f.event[e].signals : 0);
   }
+}
+
+/// Two vector tasks fill a slot, a matrix task reads it; `copy` moves events and slots on.
+struct filled_slot {
+  int copy = 0;
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    const int e = hp::add_event(f, 0), s = hp::add_slot(f, 0, 0, 64 * copy, 64);
+    for (int half = 0; half < 2; ++half) {
+      hp::add_task(f, hp::resource::aiv, 0, 1, 0, 2 * copy + half);
+      hp::add_signal(f, e);
+      hp::add_access(f, s, 32 * half, 32 * half + 32, hp::access_mode::write);
+    }
+    hp::add_task(f, hp::resource::aic, 0, 1, 1, copy);
+    hp::add_wait(f, e);
+    hp::add_access(f, s, 0, 64, hp::access_mode::read);
+  }
+};
+constexpr auto filled_pattern = hp::build_pattern<hp::measure(filled_slot{})>(filled_slot{});
+
+TEST(BoundPlan, CopiesOfAPatternBindLikeTasksWrittenOneByOne) {
+  constexpr int copies = 5;
+  owned_plan stamped, written;
+  stamped.build([](auto& f) {
+    const auto placed = hp::place(f, filled_pattern);
+    for (int c = 0; c < copies; ++c) hp::stamp(f, placed, c);
+  });
+  written.build([](auto& f) {
+    for (int c = 0; c < copies; ++c) filled_slot{c}(f);
+  });
+  std::vector<int> queue_of;
+  for (int c = 0; c < copies; ++c) queue_of.insert(queue_of.end(), {1, 2, 0});
+  stamped.enqueue({1, {1, 2, 0, 0, 0}}, queue_of);
+  written.enqueue({1, {1, 2, 0, 0, 0}}, queue_of);
+  const hp::bound_plan a = hp::bind_plan(stamped.flow, stamped.schedule, 3);
+  const hp::bound_plan b = hp::bind_plan(written.flow, written.schedule, 3);
+  ASSERT_EQ(a.wait.size(), 5u);
+  ASSERT_EQ(a.wait.size(), b.wait.size());
+  for (std::size_t i = 0; i < a.wait.size(); ++i)
+    EXPECT_TRUE(a.wait[i].event == b.wait[i].event && a.wait[i].threshold == b.wait[i].threshold) << i;
+  ASSERT_EQ(a.signal.size(), b.signal.size());
+  for (std::size_t i = 0; i < a.signal.size(); ++i)
+    EXPECT_TRUE(a.signal[i].event == b.signal[i].event && a.signal[i].listeners == b.signal[i].listeners) << i;
+  for (std::size_t e = 0; e < copies; ++e) EXPECT_EQ(a.event_total[e], b.event_total[e]) << e;
+  EXPECT_EQ(a.written_slot, b.written_slot);
 }
 
 TEST(BoundPlan, QueuesAreCutIntoRunsWithTheLeastLargestLoad) {

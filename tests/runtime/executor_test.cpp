@@ -385,8 +385,7 @@ constexpr auto two_steps = [](auto& f) {
 };
 constexpr hp::taskflow_size two_steps_size = hp::measure(two_steps);
 constexpr auto two_steps_flow = hp::build_fixed<two_steps_size>(two_steps);
-constexpr hp::fixed_schedule<2, 2> two_steps_schedule{
-    {1, {1, 1, 0, 0, 0}}, 2, 2, {0, 1}, {0, 1}, {0, 1}, {0, 1, 2}, {0, 1}};
+constexpr hp::fixed_schedule<2, 2> two_steps_schedule{{1, {1, 1, 0, 0, 0}}, 2, 2, {0, 1}, {0, 1}, {0, 1, 2}, {0, 1}};
 
 TEST(Executor, RunsAConstantPlan) {
   std::vector<int> items;

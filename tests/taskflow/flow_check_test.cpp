@@ -41,6 +41,14 @@ static_assert(after([](auto& f) {
               }).code == code::access_outside_its_slot);
 static_assert(after([](auto& f) { ++f.size.signal_uses; }) == hp::flow_status{code::use_total_differs});
 static_assert(after([](auto& f) { --f.size.access_uses; }) == hp::flow_status{code::use_total_differs});
+static_assert(after([](auto& f) { f.task[3].first_event = -1; }).code == code::event_outside_the_flow);
+static_assert(after([](auto& f) { f.task[3].first_event = size.events; }).code == code::event_outside_the_flow);
+static_assert(after([](auto& f) { f.task[3].first_slot = size.slots - 1; }).code == code::slot_outside_the_flow);
+static_assert(after([](auto& f) { f.wait[4].threshold = 2; }) == hp::flow_status{code::use_total_differs});
+static_assert(after([](auto& f) {
+                f.wait[4].threshold = 2;
+                f.thresholds = 1;
+              }) == hp::flow_status{});
 static_assert(after([](auto& f) { ++f.event[14].signals; }) == hp::flow_status{code::signal_total_differs, -1, 14});
 static_assert(after([](auto& f) { f.wait[0].threshold = 0; }).code == code::threshold_is_out_of_range);
 static_assert(after([](auto& f) { f.wait[0].threshold = 2; }).code == code::threshold_is_out_of_range);

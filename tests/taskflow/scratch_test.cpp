@@ -105,7 +105,7 @@ TEST(Scratch, NoAlgorithmReadsWhatItHasNotWritten) {
     for (int t = 0; t < size.tasks; ++t) {
       EXPECT_EQ(dirty.order[t], clean.order[t]);
       EXPECT_EQ(dirty.queue[t], clean.queue[t]);
-      EXPECT_EQ(dirty.start[t], clean.start[t]);
+      EXPECT_EQ(dirty.queue_task[t], clean.queue_task[t]);
     }
   }
   scratch fresh;

@@ -12,8 +12,8 @@ namespace {
 using namespace taskflow_test;
 
 constexpr auto fields(const hp::task& k) {
-  return std::tuple{k.kind,     k.rank,         k.duration,   k.operation,    k.item,       k.wait_begin,
-                    k.wait_end, k.signal_begin, k.signal_end, k.access_begin, k.access_end, k.part};
+  return std::tuple{k.kind,         k.rank,       k.duration,     k.operation,  k.item, k.wait_begin,  k.wait_end,
+                    k.signal_begin, k.signal_end, k.access_begin, k.access_end, k.part, k.first_event, k.first_slot};
 }
 constexpr auto fields(const hp::wait& w) { return std::tuple{w.event, w.threshold}; }
 constexpr auto fields(int event) { return std::tuple{event}; }

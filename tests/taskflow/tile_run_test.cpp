@@ -38,7 +38,7 @@ constexpr int runs_of(stages build) {
 static_assert(runs_of({1}) == 3 && runs_of({2}) == 3 && runs_of({20}) == 3);
 
 TEST(TileRun, AnyDifferenceEndsARun) {
-  for (int changed = 0; changed < 11; ++changed) {
+  for (int changed = 0; changed < 13; ++changed) {
     const stages build{6};
     hp::owned_taskflow f(hp::measure(build));
     build(f);
@@ -46,13 +46,14 @@ TEST(TileRun, AnyDifferenceEndsARun) {
     EXPECT_EQ(hp::end_of_run(f, 8), 12) << "also from within";
     for (int stage = 0; stage <= 3; ++stage) EXPECT_EQ(f.run[stage], 6 * stage) << "as the builder noted";
     hp::task& k = f.task[9];
-    int* const field[] = {&k.wait_begin,   &k.wait_end,   &k.signal_begin, &k.signal_end,
-                          &k.access_begin, &k.access_end, &k.rank,         &k.part};
-    if (changed < 8) ++*field[changed];
-    if (changed == 8) k.kind = hp::resource::copy;
-    if (changed == 9) ++k.duration;
-    if (changed == 10) k.part = 0;
+    int* const field[] = {&k.wait_begin, &k.wait_end, &k.signal_begin, &k.signal_end,  &k.access_begin,
+                          &k.access_end, &k.rank,     &k.part,         &k.first_event, &k.first_slot};
+    if (changed < 10) ++*field[changed];
+    if (changed == 10) k.kind = hp::resource::copy;
+    if (changed == 11) ++k.duration;
+    if (changed == 12) k.part = 0;
     EXPECT_EQ(hp::end_of_run(f, 6), 9) << changed;
+    EXPECT_EQ(hp::end_of_run(f, 6, 8), 8) << "no further than it is asked";
   }
 }
 

@@ -113,8 +113,10 @@ loose_plan expand(const hp::dynamic_taskflow& f, const hp::machine_shape& machin
                       {f.wait + k.wait_begin, f.wait + k.wait_end},
                       {f.signal + k.signal_begin, f.signal + k.signal_end},
                       {f.access + k.access_begin, f.access + k.access_end}});
+    for (hp::wait& w : p.task.back().waits) w.event += k.first_event;
+    for (int& e : p.task.back().signals) e += k.first_event;
     for (hp::access& a : p.task.back().accesses)
-      a = {a.slot, a.begin + k.part * a.step, a.end + k.part * a.step, a.mode, 0};
+      a = {a.slot + k.first_slot, a.begin + k.part * a.step, a.end + k.part * a.step, a.mode, 0};
   }
   return p;
 }
@@ -320,7 +322,7 @@ struct random_runs {
   }
 };
 
-constexpr int run_mutations = 12;
+constexpr int run_mutations = 14;
 
 /// Changes what tiles share, or one tile of a run. False where chance picked nothing that it applies to.
 bool mutate_runs(hp::dynamic_taskflow& f, int which, std::mt19937& random) {
@@ -365,6 +367,19 @@ bool mutate_runs(hp::dynamic_taskflow& f, int which, std::mt19937& random) {
     case 10:  // one tile of another class
       k.kind = static_cast<hp::resource>(pick(3));
       return true;
+    case 11: {  // one tile with other events
+      k.first_event = 1 - 2 * pick(2);
+      for (int w = k.wait_begin; w < k.wait_end; ++w)
+        if (f.wait[w].event + k.first_event < 0 || f.wait[w].event + k.first_event >= f.size.events) k.first_event = 0;
+      for (int g = k.signal_begin; g < k.signal_end; ++g)
+        if (f.signal[g] + k.first_event < 0 || f.signal[g] + k.first_event >= f.size.events) k.first_event = 0;
+      return k.first_event != 0;
+    }
+    case 12:  // one tile with other slots
+      k.first_slot = 1 - 2 * pick(2);
+      for (int a = k.access_begin; a < k.access_end; ++a)
+        if (f.access[a].slot + k.first_slot < 0 || f.access[a].slot + k.first_slot >= f.size.slots) k.first_slot = 0;
+      return k.first_slot != 0;
     default:  // longer intervals
       if (f.size.accesses == 0) return false;
       ++f.access[pick(f.size.accesses)].end;

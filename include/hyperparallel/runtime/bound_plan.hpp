@@ -118,12 +118,19 @@ void check_plan(const Flow& f, const Schedule& s) {
   }
   for (int t = 0; t < f.size.tasks; ++t)
     if (seen[at(t)] == 0) throw bind_error("task " + std::to_string(t) + " is in no queue");
-  for (int w = 0; w < f.size.waits; ++w)
-    if (f.wait[w].event < 0 || f.wait[w].event >= f.size.events)
-      throw bind_error("wait " + std::to_string(w) + " names event " + std::to_string(f.wait[w].event));
-  for (int i = 0; i < f.size.signals; ++i)
-    if (f.signal[i] < 0 || f.signal[i] >= f.size.events)
-      throw bind_error("signal " + std::to_string(i) + " names event " + std::to_string(f.signal[i]));
+  for (int t = 0; t < f.size.tasks; ++t) {
+    const auto& k = f.task[t];
+    for (int w = k.wait_begin; w < k.wait_end; ++w) {
+      const std::int64_t e = std::int64_t{f.wait[w].event} + k.first_event;
+      if (e < 0 || e >= f.size.events)
+        throw bind_error("wait " + std::to_string(w) + " names event " + std::to_string(e));
+    }
+    for (int i = k.signal_begin; i < k.signal_end; ++i) {
+      const std::int64_t e = std::int64_t{f.signal[i]} + k.first_event;
+      if (e < 0 || e >= f.size.events)
+        throw bind_error("signal " + std::to_string(i) + " names event " + std::to_string(e));
+    }
+  }
 }
 
 /// Fills queues, records and the waits that queue order does not imply.
@@ -147,7 +154,7 @@ void bind_waits(const Flow& f, const Schedule& s, bound_plan& p) {
       bound_task to{nullptr, {from.rank, t, from.operation, from.item, nullptr}, static_cast<int>(p.wait.size()), 0, 0,
                     0};
       for (int w = from.wait_begin; w < from.wait_end; ++w) {
-        const int e = f.wait[w].event;
+        const int e = f.wait[w].event + from.first_event;
         const int n = f.wait[w].threshold;
         touch(e, q);
         if (n <= own[at(e)] || n <= waited[at(e)]) continue;
@@ -156,8 +163,9 @@ void bind_waits(const Flow& f, const Schedule& s, bound_plan& p) {
       }
       to.wait_end = static_cast<int>(p.wait.size());
       for (int k = from.signal_begin; k < from.signal_end; ++k) {
-        touch(f.signal[k], q);
-        own[at(f.signal[k])]++;
+        const int e = f.signal[k] + from.first_event;
+        touch(e, q);
+        own[at(e)]++;
       }
       p.record.push_back(to);
     }
@@ -175,7 +183,8 @@ void bind_signals(const Flow& f, bound_plan& p) {
       const bound_task& record = p.record[at(r)];
       const auto& from = f.task[record.call.task];
       for (int w = record.wait_begin; w < record.wait_end; ++w) waiters[at(p.wait[at(w)].event)] |= 1ULL << q.worker;
-      for (int k = from.signal_begin; k < from.signal_end; ++k) writers[at(f.signal[k])] |= 1ULL << q.worker;
+      for (int k = from.signal_begin; k < from.signal_end; ++k)
+        writers[at(f.signal[k] + from.first_event)] |= 1ULL << q.worker;
     }
   for (const bound_queue& q : p.queue)
     for (int r = q.begin; r < q.end; ++r) {
@@ -183,7 +192,7 @@ void bind_signals(const Flow& f, bound_plan& p) {
       const auto& from = f.task[record.call.task];
       record.signal_begin = static_cast<int>(p.signal.size());
       for (int k = from.signal_begin; k < from.signal_end; ++k) {
-        const int e = f.signal[k];
+        const int e = f.signal[k] + from.first_event;
         if (waiters[at(e)] == 0) continue;
         const std::uint64_t self = 1ULL << q.worker;
         p.signal.push_back({waiters[at(e)] & ~self, e, waiters[at(e)] == self && writers[at(e)] == self});
@@ -226,7 +235,8 @@ bound_plan bind_plan(const Flow& f, const Schedule& s, int workers) {
   p.written_slot.assign(detail::at(f.size.tasks), -1);
   for (int t = 0; t < f.size.tasks; ++t)
     for (int a = f.task[t].access_end - 1; a >= f.task[t].access_begin; --a)
-      if (f.access[a].mode == access_mode::write) p.written_slot[detail::at(t)] = f.access[a].slot;
+      if (f.access[a].mode == access_mode::write)
+        p.written_slot[detail::at(t)] = f.access[a].slot + f.task[t].first_slot;
   return p;
 }
 

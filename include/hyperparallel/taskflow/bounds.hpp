@@ -46,7 +46,7 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
   makespan_bound b;
   b.critical_path = upward_ranks(f, synchronisation, x);
   const bool partial = detail::waits_in_part(f);
-  detail::clear_events(f, partial, x);
+  detail::clear_events(f, partial, x.event_time, x);
   const int per_rank = queues_per_rank(machine), queues = queue_count(machine);
   int class_begin[resource_count] = {};
   for (int r = 0; r < resource_count; ++r) class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
@@ -55,24 +55,25 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     x.pool_head[q] = x.pool_tail[q] = b.critical_path;
   }
   for (int t = 0; t < f.size.tasks; ++t) {
+    const task k = f.task[t];
     std::int64_t head = 0;
-    for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
-      const int e = f.wait[w].event;
+    for (int w = k.wait_begin; w < k.wait_end; ++w) {
+      const int e = f.wait[w].event + k.first_event;
       const std::int64_t ready = synchronisation + (!partial || x.prefix_begin[e] < 0
                                                         ? x.event_time[e]
                                                         : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (head < ready) head = ready;
     }
-    const std::int64_t end = head + f.task[t].duration;
-    for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
-      const int e = f.signal[g];
+    const std::int64_t end = head + k.duration;
+    for (int g = k.signal_begin; g < k.signal_end; ++g) {
+      const int e = f.signal[g] + k.first_event;
       if (x.event_time[e] < end) x.event_time[e] = end;
       if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
     }
-    if (f.task[t].duration == 0) continue;
-    const int pool = f.task[t].rank * per_rank + class_begin[static_cast<int>(f.task[t].kind)];
-    const std::int64_t tail = x.rank[t] - f.task[t].duration;
-    x.queue_free[pool] += f.task[t].duration;
+    if (k.duration == 0) continue;
+    const int pool = k.rank * per_rank + class_begin[static_cast<int>(k.kind)];
+    const std::int64_t tail = x.rank[t] - k.duration;
+    x.queue_free[pool] += k.duration;
     if (x.pool_head[pool] > head) x.pool_head[pool] = head;
     if (x.pool_tail[pool] > tail) x.pool_tail[pool] = tail;
   }

@@ -52,6 +52,7 @@ constexpr void add_wait(Flow& f, int event, int threshold = all_signals) {
   const int w = f.size.waits++;
   if constexpr (Flow::stores) {
     f.wait[w] = {event, threshold};
+    if (threshold != all_signals) ++f.thresholds;
     f.task[f.size.tasks - 1].wait_end = w + 1;
   }
 }
@@ -81,7 +82,8 @@ constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mod
 
 /// What the tasks of one stage have in common, filled once and changed by plain assignments between calls of `append`:
 /// a copy of a whole draft costs a constant evaluation less than a call per wait, signal and access. Of `task` only
-/// kind, rank, duration, operation, item and part count; the ranges are set by `append`.
+/// kind, rank, duration, operation, item and part count; the ranges are set by `append`, events and slots are the
+/// flow's.
 struct task_draft {
   hyperparallel::task task{};
   int waits = 0, signals = 0, accesses = 0;
@@ -112,7 +114,11 @@ constexpr int append(Flow& f, const task_draft& d, int tiles = 1) {
       t.part += 1;
       f.task[i] = t;
     }
-    for (int w = 0; w < waits; ++w) f.wait[t.wait_begin + w] = d.wait[w];
+    for (int w = 0; w < waits; ++w) {
+      const hyperparallel::wait u = d.wait[w];
+      f.wait[t.wait_begin + w] = u;
+      if (u.threshold != all_signals) f.thresholds += 1;
+    }
     for (int s = 0; s < signals; ++s) {
       const int e = d.signal[s];
       f.signal[t.signal_begin + s] = e;

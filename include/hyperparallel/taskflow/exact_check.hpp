@@ -86,9 +86,10 @@ constexpr int run_greedily(const Flow& f, const Schedule& s, int withheld, Scrat
     const int q = x.ready[--waiting];
     while (x.next[q] < s.queue_begin[q + 1]) {
       const int t = s.queue_task[x.next[q]];
+      const int first_event = f.task[t].first_event;
       int missing = -1;
       for (int w = f.task[t].wait_begin; w < f.task[t].wait_end && missing < 0; ++w)
-        if (x.count[f.wait[w].event] < f.wait[w].threshold) missing = f.wait[w].event;
+        if (x.count[f.wait[w].event + first_event] < f.wait[w].threshold) missing = f.wait[w].event + first_event;
       if (missing >= 0) {
         x.blocked_after[q] = x.blocked[missing];
         x.blocked[missing] = q;
@@ -100,7 +101,7 @@ constexpr int run_greedily(const Flow& f, const Schedule& s, int withheld, Scrat
       ++ran;
       run(t);
       for (int g = f.task[t].signal_begin; g < f.task[t].signal_end; ++g) {
-        const int e = f.signal[g];
+        const int e = f.signal[g] + first_event;
         ++x.count[e];
         for (int b = x.blocked[e]; b >= 0; b = x.blocked_after[b]) x.ready[waiting++] = b;
         x.blocked[e] = -1;
@@ -143,7 +144,8 @@ template <class Flow, class Scratch>
 constexpr void group_accesses(const Flow& f, Scratch& x) {
   for (int i = 0; i < f.size.slots; ++i) x.slot_end[i] = 0;
   for (int t = 0; t < f.size.tasks; ++t)
-    for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) ++x.slot_end[f.access[a].slot];
+    for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a)
+      ++x.slot_end[f.access[a].slot + f.task[t].first_slot];
   int begin = 0;
   for (int i = 0; i < f.size.slots; ++i) {
     const int members = x.slot_end[i];
@@ -152,7 +154,7 @@ constexpr void group_accesses(const Flow& f, Scratch& x) {
   }
   for (int t = 0; t < f.size.tasks; ++t)
     for (int a = f.task[t].access_begin; a < f.task[t].access_end; ++a) {
-      const int use = x.slot_end[f.access[a].slot]++;
+      const int use = x.slot_end[f.access[a].slot + f.task[t].first_slot]++;
       x.user[use] = t;
       x.access[use] = a;
     }
@@ -180,16 +182,17 @@ constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& 
     for (int q = 0; q < queues; ++q) {
       if (x.next[q] == s.queue_begin[q + 1]) continue;
       const int t = s.queue_task[x.next[q]];
-      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w)
-        if (x.count[f.wait[w].event] < f.wait[w].threshold)
-          return {exact_code::never_completes, t, -1, f.wait[w].event};
+      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
+        const int e = f.wait[w].event + f.task[t].first_event;
+        if (x.count[e] < f.wait[w].threshold) return {exact_code::never_completes, t, -1, e};
+      }
     }
   }
   detail::group_accesses(f, x);
   for (int a = 0; a < f.size.tasks; ++a) {
     bool withheld = false;
     for (int i = f.task[a].access_begin; i < f.task[a].access_end; ++i) {
-      const int slot = f.access[i].slot;
+      const int slot = f.access[i].slot + f.task[a].first_slot;
       for (int use = x.slot_end[slot] - 1; use >= x.slot_begin[slot] && x.user[use] > a; --use) {
         const int b = x.user[use];
         if (!detail::conflict(f.task[a], f.access[i], f.task[b], f.access[x.access[use]])) continue;

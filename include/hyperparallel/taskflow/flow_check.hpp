@@ -3,10 +3,10 @@
 // The structural check of a built flow, before anything else reads it: what the other algorithms take for granted.
 //
 // Laws checked: every index is inside its array; an event's `signals` is the number of signals to it, and the size's
-// uses are those of all tasks; runs partition the tasks, and those of one differ in item and consecutive part alone;
-// thresholds are in 1 .. total; the reference order can be executed (each wait is satisfied by tasks of lower index);
-// accesses stay inside their slot's units as far as they are not negative; slots of one (rank,
-// tier) are disjoint and end within the tier's capacity.
+// uses are those of all tasks, and the flow counts thresholds where there are any; runs partition the tasks, and those
+// of one differ in item and consecutive part alone; thresholds are in 1 .. total; the reference order can be executed
+// (each wait is satisfied by tasks of lower index); accesses stay inside their slot's units as far as they are not
+// negative; slots of one (rank, tier) are disjoint and end within the tier's capacity.
 
 #include <cstdint>
 
@@ -55,7 +55,7 @@ constexpr const char* to_text(flow_code c) {
     case flow_code::signal_total_differs:
       return "an event's total is not the number of its signals";
     case flow_code::use_total_differs:
-      return "the flow's size counts another number of signals or accesses of its tasks";
+      return "the flow counts another number of signals, accesses or thresholds of its tasks";
     case flow_code::runs_are_wrong:
       return "the flow's runs do not partition its tasks, or differ in more than item and part";
     case flow_code::threshold_is_out_of_range:
@@ -110,6 +110,11 @@ constexpr void sort_slots(const Flow& f, Scratch& x) {
   }
 }
 
+/// `first + number`, or -1 where `first` is outside 0 .. `size`, so that no sum overflows.
+constexpr int counted_from(int first, int number, int size) {
+  return first < 0 || first > size || number < 0 || number >= size ? -1 : first + number;
+}
+
 constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && begin <= end && end <= size; }
 
 }  // namespace detail
@@ -120,6 +125,7 @@ constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && beg
 template <class Flow, class Scratch>
 constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
   std::int64_t signal_uses = 0, access_uses = 0;
+  bool partial = false;
   for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
   for (int t = 0; t < f.size.tasks; ++t) {
     const task& k = f.task[t];
@@ -131,18 +137,20 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
     signal_uses += k.signal_end - k.signal_begin;
     access_uses += k.access_end - k.access_begin;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = f.wait[w].event;
+      const int e = detail::counted_from(k.first_event, f.wait[w].event, f.size.events);
       if (e < 0 || e >= f.size.events) return {flow_code::event_outside_the_flow, t, e};
       if (f.wait[w].threshold < 1 || f.wait[w].threshold > f.event[e].signals)
         return {flow_code::threshold_is_out_of_range, t, e};
+      partial = partial || f.wait[w].threshold != f.event[e].signals;
       if (x.count[e] < f.wait[w].threshold) return {flow_code::reference_order_is_not_executable, t, e};
     }
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
-      if (f.signal[g] < 0 || f.signal[g] >= f.size.events) return {flow_code::event_outside_the_flow, t, f.signal[g]};
-      ++x.count[f.signal[g]];
+      const int e = detail::counted_from(k.first_event, f.signal[g], f.size.events);
+      if (e < 0 || e >= f.size.events) return {flow_code::event_outside_the_flow, t, e};
+      ++x.count[e];
     }
     for (int a = k.access_begin; a < k.access_end; ++a) {
-      const int s = f.access[a].slot;
+      const int s = detail::counted_from(k.first_slot, f.access[a].slot, f.size.slots);
       if (s < 0 || s >= f.size.slots) return {flow_code::slot_outside_the_flow, t, -1, s};
       const std::int64_t moved = std::int64_t{k.part} * f.access[a].step;
       if (f.access[a].begin + moved < 0 || f.access[a].begin >= f.access[a].end ||
@@ -160,7 +168,8 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
     first = past;
   }
   if (first != f.size.tasks) return {flow_code::runs_are_wrong, first};
-  if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses) return {flow_code::use_total_differs};
+  if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses || (partial && f.thresholds == 0))
+    return {flow_code::use_total_differs};
 
   for (int i = 0; i < f.size.slots; ++i) {
     const slot& s = f.slot[i];

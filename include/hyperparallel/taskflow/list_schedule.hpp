@@ -83,17 +83,114 @@ constexpr void order_by_rank(int runs, std::int64_t longest, const Ranks& rank, 
   }
 }
 
-/// queue_begin and queue_task from the chains of each queue's positions in `order`, last ones first.
-template <class Schedule, class Scratch>
-constexpr void fill_queues(int queues, Schedule& s, Scratch& x) {
-  int place = s.task_count;
-  for (int q = queues - 1; q >= 0; --q) {
-    s.queue_begin[q + 1] = place;
-    for (int p = x.queue_last[q]; p >= 0; p = x.next[p]) {
-      place = place - 1;
+/// queue_begin and queue_task from the chains of each queue's positions in `order`, which begin at queue_begin.
+template <class Schedule, class Positions>
+constexpr void fill_queues(int queues, Schedule& s, const Positions& next) {
+  int place = 0, p = 0;
+  for (int q = 0; q < queues; ++q) {
+    p = s.queue_begin[q];
+    s.queue_begin[q] = place;
+    for (; p >= 0; p = next[p]) {
       s.queue_task[place] = s.order[p];
+      place = place + 1;
     }
   }
+  s.queue_begin[queues] = place;
+}
+
+/// `list_schedule` with the arrays of the scratch that it writes most as arguments of their own: an element of an array
+/// that is no member costs a constant evaluation half.
+template <class Flow, class Schedule, class Scratch, class EventTimes, class Ranks, class Next, class Sorted,
+          class Free, class Ring, class Front, class Last>
+constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& machine, schedule_options options,
+                                         Schedule& s, Scratch& x, EventTimes& event_time, Ranks& run_rank, Next& next,
+                                         Sorted& sorted, Free& queue_free, Ring& ring, Front& ring_front,
+                                         Last& queue_last) {
+  const int tasks = f.size.tasks, per_rank = queues_per_rank(machine), queues = queue_count(machine);
+  const std::int64_t synchronisation = options.synchronisation;
+  s.machine = machine;
+  s.task_count = tasks;
+  int class_begin[resource_count] = {}, pool_queues[resource_count] = {};
+  for (int r = 0; r < resource_count; ++r) {
+    class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
+    pool_queues[r] = machine.queues[r];
+  }
+  const bool partial = waits_in_part(f), ranked = options.policy == priority::upward_rank;
+  const int runs = partial ? tasks : f.size.runs;
+  clear_events(f, partial, event_time, x);
+  if (ranked) {
+    order_by_rank(runs, sweep_ranks(f, synchronisation, partial, event_time, run_rank, x), run_rank, next, sorted);
+    clear_events(f, partial, event_time, x);
+  }
+  for (int q = 0; q < queues; ++q) {
+    queue_free[q] = 0;
+    ring[q] = q;
+    ring_front[q] = 0;
+    queue_last[q] = s.queue_begin[q] = -1;
+  }
+  for (int t = 0; t < tasks; ++t) s.queue[t] = 0;  // written in another order next
+  std::int64_t makespan = 0;
+  // Declared once: clang pays for a declaration as much as for three statements.
+  std::int64_t start = 0, end = 0;
+  int q = 0, front = 0, hole = 0, before = 0, other = 0;
+  for (int i = 0, p = 0; i < runs; ++i) {
+    const int r = ranked ? sorted[i] : i, first = partial ? r : f.run[r], past = partial ? r + 1 : f.run[r + 1];
+    const task k = f.task[first];
+    const int kind = static_cast<int>(k.kind), pool = pool_queues[kind], root = k.rank * per_rank + class_begin[kind];
+    if (k.rank < 0 || k.rank >= machine.ranks) return {schedule_code::rank_outside_the_machine, first};
+    if (pool <= 0) return {schedule_code::no_queue_of_the_class, first};
+
+    // What a run waits for has happened before its first tile starts, so one look serves all tiles.
+    std::int64_t ready = 0, last_end = 0;
+    for (int w = k.wait_begin; w < k.wait_end; ++w) {
+      const int e = f.wait[w].event + k.first_event;
+      const std::int64_t due =
+          synchronisation +
+          (!partial || x.prefix_begin[e] < 0 ? event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      if (ready < due) ready = due;
+    }
+    front = ring_front[root];
+    for (int t = first; t < past; ++t) {
+      q = ring[root + front];
+      start = queue_free[q];
+      if (start < ready) start = ready;
+      end = start + k.duration;
+      s.order[p] = t;
+      s.queue[t] = q;
+      next[p] = -1;
+      before = queue_last[q];
+      if (before < 0) {
+        s.queue_begin[q] = p;
+      } else {
+        next[before] = p;
+      }
+      queue_last[q] = p;
+      p = p + 1;
+      queue_free[q] = end;
+      if (last_end < end) last_end = end;
+
+      // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
+      for (hole = front;; hole = before) {
+        before = hole > 0 ? hole - 1 : pool - 1;
+        if (before == front) break;
+        other = ring[root + before];
+        if (queue_free[other] < end || (queue_free[other] == end && other < q)) break;
+        ring[root + hole] = other;
+      }
+      if (hole != front) ring[root + hole] = q;
+      front = front + 1 < pool ? front + 1 : 0;
+    }
+    ring_front[root] = front;
+    if (makespan < last_end) makespan = last_end;
+    for (int g = k.signal_begin; g < k.signal_end; ++g) {
+      const int e = f.signal[g] + k.first_event;
+      if (event_time[e] < last_end) event_time[e] = last_end;
+      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = event_time[e];
+    }
+  }
+  s.makespan = makespan;
+  fill_queues(queues, s, next);
+  return {};
 }
 
 }  // namespace detail
@@ -105,87 +202,8 @@ constexpr void fill_queues(int queues, Schedule& s, Scratch& x) {
 template <class Flow, class Schedule, class Scratch>
 constexpr schedule_status list_schedule(const Flow& f, const machine_shape& machine, schedule_options options,
                                         Schedule& s, Scratch& x) {
-  const int tasks = f.size.tasks, per_rank = queues_per_rank(machine), queues = queue_count(machine);
-  const std::int64_t synchronisation = options.synchronisation;
-  s.machine = machine;
-  s.task_count = tasks;
-  int class_begin[resource_count] = {}, pool_queues[resource_count] = {};
-  for (int r = 0; r < resource_count; ++r) {
-    class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));
-    pool_queues[r] = machine.queues[r];
-  }
-  const bool partial = detail::waits_in_part(f), ranked = options.policy == priority::upward_rank;
-  const int runs = partial ? tasks : f.size.runs;
-  detail::clear_events(f, partial, x);
-  if (ranked) {
-    detail::order_by_rank(runs, detail::sweep_ranks(f, synchronisation, partial, x), x.run_rank, x.next, x.sorted);
-    detail::clear_events(f, partial, x);
-  }
-  for (int q = 0; q < queues; ++q) {
-    x.queue_free[q] = 0;
-    x.ring[q] = q;
-    x.ring_front[q] = s.queue_begin[q] = 0;
-    x.queue_last[q] = -1;
-  }
-  s.queue_begin[queues] = 0;
-  for (int t = 0; t < tasks; ++t) s.start[t] = s.queue[t] = s.queue_task[t] = 0;
-  std::int64_t makespan = 0;
-  // Declared once: clang pays for a declaration as much as for three statements.
-  std::int64_t start = 0, end = 0;
-  int q = 0, front = 0, hole = 0, before = 0, other = 0;
-  for (int i = 0, p = 0; i < runs; ++i) {
-    const int r = ranked ? x.sorted[i] : i, first = partial ? r : f.run[r], past = partial ? r + 1 : f.run[r + 1];
-    const task k = f.task[first];
-    const int kind = static_cast<int>(k.kind), pool = pool_queues[kind], root = k.rank * per_rank + class_begin[kind];
-    if (k.rank < 0 || k.rank >= machine.ranks) return {schedule_code::rank_outside_the_machine, first};
-    if (pool <= 0) return {schedule_code::no_queue_of_the_class, first};
-
-    // What a run waits for has happened before its first tile starts, so one look serves all tiles.
-    std::int64_t ready = 0, last_end = 0;
-    for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = f.wait[w].event;
-      const std::int64_t due = synchronisation + (!partial || x.prefix_begin[e] < 0
-                                                      ? x.event_time[e]
-                                                      : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
-      if (ready < due) ready = due;
-    }
-    front = x.ring_front[root];
-    for (int t = first; t < past; ++t) {
-      q = x.ring[root + front];
-      start = x.queue_free[q];
-      if (start < ready) start = ready;
-      end = start + k.duration;
-      s.order[p] = t;
-      s.queue[t] = q;
-      s.start[t] = start;
-      x.next[p] = x.queue_last[q];
-      x.queue_last[q] = p;
-      p = p + 1;
-      x.queue_free[q] = end;
-      if (last_end < end) last_end = end;
-
-      // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
-      for (hole = front;; hole = before) {
-        before = hole > 0 ? hole - 1 : pool - 1;
-        if (before == front) break;
-        other = x.ring[root + before];
-        if (x.queue_free[other] < end || (x.queue_free[other] == end && other < q)) break;
-        x.ring[root + hole] = other;
-      }
-      if (hole != front) x.ring[root + hole] = q;
-      front = front + 1 < pool ? front + 1 : 0;
-    }
-    x.ring_front[root] = front;
-    if (makespan < last_end) makespan = last_end;
-    for (int g = k.signal_begin; g < k.signal_end; ++g) {
-      const int e = f.signal[g];
-      if (x.event_time[e] < last_end) x.event_time[e] = last_end;
-      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
-    }
-  }
-  s.makespan = makespan;
-  detail::fill_queues(queues, s, x);
-  return {};
+  return detail::schedule_tasks(f, machine, options, s, x, x.event_time, x.run_rank, x.next, x.sorted, x.queue_free,
+                                x.ring, x.ring_front, x.queue_last);
 }
 
 /// The whole of it for constant evaluation: `constexpr auto s = schedule_fixed<queues>(flow, machine)`; a machine that
@@ -195,7 +213,13 @@ constexpr fixed_schedule<Size.tasks, Queues> schedule_fixed(const fixed_taskflow
                                                             schedule_options options = {}) {
   fixed_schedule<Size.tasks, Queues> s;
   fixed_schedule_scratch<Size, Queues> x;
-  if (list_schedule(f, machine, options, s, x).code != schedule_code::ok) s.task_count = 0;
+  std::int64_t event_time[Size.events + 1] = {}, run_rank[Size.tasks + 1] = {}, queue_free[Queues + 1] = {};
+  int next[Size.tasks + 1] = {}, sorted[Size.tasks + 1] = {};
+  int ring[Queues + 1] = {}, ring_front[Queues + 1] = {}, queue_last[Queues + 1] = {};
+  if (detail::schedule_tasks(f, machine, options, s, x, event_time, run_rank, next, sorted, queue_free, ring,
+                             ring_front, queue_last)
+          .code != schedule_code::ok)
+    s.task_count = 0;
   return s;
 }
 

@@ -38,7 +38,6 @@ struct owned_schedule : dynamic_schedule {
   owned_schedule(int tasks, int queues) {
     detail::own(memory, order, tasks);
     detail::own(memory, queue, tasks);
-    detail::own(memory, start, tasks);
     detail::own(memory, queue_begin, queues);
     detail::own(memory, queue_task, tasks);
   }

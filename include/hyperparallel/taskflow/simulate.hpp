@@ -96,7 +96,7 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
   };
   if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
   const bool partial = detail::waits_in_part(f);
-  detail::clear_events(f, partial, x);
+  detail::clear_events(f, partial, x.event_time, x);
   for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
   for (int q = 0; q < queues; ++q) {
     x.queue_free[q] = 0;
@@ -110,9 +110,9 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
       return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
     ++x.queue_next[q];
     std::int64_t start = x.queue_free[q];
-    const int wait_end = f.task[t].wait_end;
-    for (int w = f.task[t].wait_begin; w < wait_end; ++w) {
-      const int e = f.wait[w].event;
+    const task k = f.task[t];
+    for (int w = k.wait_begin; w < k.wait_end; ++w) {
+      const int e = f.wait[w].event + k.first_event;
       if (x.count[e] < f.wait[w].threshold) return fail(simulation_code::deadlock, t, e);
       const std::int64_t ready =
           options.synchronisation + (!partial || x.prefix_begin[e] < 0
@@ -120,17 +120,15 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
                                          : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (start < ready) start = ready;
     }
-    const resource kind = f.task[t].kind;
-    const std::int64_t duration = options.free_communication && kind == resource::link ? 0 : f.task[t].duration;
+    const std::int64_t duration = options.free_communication && k.kind == resource::link ? 0 : k.duration;
     const std::int64_t end = start + duration;
     line.start[t] = start;
     line.end[t] = end;
     x.queue_free[q] = end;
-    result.busy[static_cast<int>(kind)] += duration;
+    result.busy[static_cast<int>(k.kind)] += duration;
     if (result.makespan < end) result.makespan = end;
-    const int signal_end = f.task[t].signal_end;
-    for (int g = f.task[t].signal_begin; g < signal_end; ++g) {
-      const int e = f.signal[g];
+    for (int g = k.signal_begin; g < k.signal_end; ++g) {
+      const int e = f.signal[g] + k.first_event;
       ++x.count[e];
       if (x.event_time[e] < end) x.event_time[e] = end;
       if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];

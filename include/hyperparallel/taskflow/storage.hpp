@@ -13,8 +13,8 @@
 
 namespace hyperparallel {
 
-/// Element counts of every array of a taskflow. Tiles of a run share their signals and accesses: `signal_uses` and
-/// `access_uses` count them once for each task.
+/// Element counts of every array of a taskflow. Tiles of a run and copies of a pattern share their signals and
+/// accesses: `signal_uses` and `access_uses` count them once for each task.
 struct taskflow_size {
   int tasks = 0, waits = 0, signals = 0, accesses = 0, events = 0, slots = 0;
   int signal_uses = 0, access_uses = 0;
@@ -22,7 +22,7 @@ struct taskflow_size {
   friend constexpr bool operator==(const taskflow_size&, const taskflow_size&) = default;
 };
 
-/// Room for uses. A size written by hand for a flow without runs need not count them: each is stored once.
+/// Room for uses. A size written by hand for a flow that shares nothing need not count them: each is stored once.
 constexpr int signal_room(const taskflow_size& n) { return n.signals < n.signal_uses ? n.signal_uses : n.signals; }
 constexpr int access_room(const taskflow_size& n) { return n.accesses < n.access_uses ? n.access_uses : n.accesses; }
 
@@ -42,6 +42,7 @@ struct fixed_taskflow {
   hyperparallel::event event[Size.events + 1] = {};
   hyperparallel::slot slot[Size.slots + 1] = {};
   int run[run_room(Size) + 1] = {};  ///< run of tiles -> its first task; past the last run: the number of tasks
+  int thresholds = 0;  ///< waits that the builder gave a threshold of their own, in place of `all_signals`
 };
 
 /// Views of arrays that somebody else owns and sized; `size` counts what the builder has filled.
@@ -55,6 +56,7 @@ struct dynamic_taskflow {
   hyperparallel::event* event = nullptr;
   hyperparallel::slot* slot = nullptr;
   int* run = nullptr;
+  int thresholds = 0;
 };
 
 struct counting_taskflow {
@@ -68,10 +70,9 @@ template <int Tasks, int Queues>
 struct fixed_schedule {
   machine_shape machine{};
   int task_count = 0;
-  std::int64_t makespan = 0;           ///< picoseconds, as the scheduler estimated it
-  int order[Tasks + 1] = {};           ///< position -> task
-  int queue[Tasks + 1] = {};           ///< task -> queue
-  std::int64_t start[Tasks + 1] = {};  ///< task -> estimated start, picoseconds
+  std::int64_t makespan = 0;  ///< picoseconds, as the scheduler estimated it
+  int order[Tasks + 1] = {};  ///< position -> task
+  int queue[Tasks + 1] = {};  ///< task -> queue
   int queue_begin[Queues + 1] = {};
   int queue_task[Tasks + 1] = {};
 };
@@ -82,7 +83,6 @@ struct dynamic_schedule {
   std::int64_t makespan = 0;
   int* order = nullptr;
   int* queue = nullptr;
-  std::int64_t* start = nullptr;
   int* queue_begin = nullptr;
   int* queue_task = nullptr;
 };

@@ -52,8 +52,9 @@ struct slot {
 };
 
 /// The half-open ranges [x_begin, x_end) index the flow's arrays of waits, signals and accesses. Tasks may share
-/// ranges: equal ranges mean the same waits, signals and accesses, and the tiles of a run differ in `item` and `part`
-/// alone.
+/// ranges: the tiles of a run share all and differ in `item` and `part` alone, and a copy of a pattern has the ranges
+/// of the first one with events and slots of its own, counted from `first_event` and `first_slot`. So the event of wait
+/// `w` of task `k` is `wait[w].event + k.first_event`; likewise its signals, and the slots of its accesses.
 struct task {
   resource kind;
   int rank;
@@ -63,7 +64,9 @@ struct task {
   int wait_begin, wait_end;
   int signal_begin, signal_end;
   int access_begin, access_end;
-  int part = 0;  ///< which tile of its run; moves the intervals of accesses that have a step
+  int part = 0;         ///< which tile of its run; moves the intervals of accesses that have a step
+  int first_event = 0;  ///< added to the event of each of its waits and signals
+  int first_slot = 0;   ///< added to the slot of each of its accesses
 };
 
 struct slot_interval {

@@ -45,37 +45,42 @@ namespace detail {
 /// Whether some wait needs its event only in part.
 template <class Flow>
 constexpr bool waits_in_part(const Flow& f) {
-  for (int w = 0, waits = f.size.waits; w < waits; ++w) {
-    const wait k = f.wait[w];
-    if (k.threshold != f.event[k.event].signals) return true;
+  if (f.thresholds == 0) return false;
+  for (int r = 0, runs = f.size.runs; r < runs; ++r) {
+    const task k = f.task[f.run[r]];
+    for (int w = k.wait_begin; w < k.wait_end; ++w)
+      if (f.wait[w].threshold != f.event[f.wait[w].event + k.first_event].signals) return true;
   }
   return false;
 }
 
-/// Clears event_time and, where some wait needs its event only in part (`partial`), gives each such event a range of
+/// Clears `event_time` and, where some wait needs its event only in part (`partial`), gives each such event a range of
 /// `history`. Without such waits prefix_begin has no meaning.
-template <class Flow, class Scratch>
-constexpr void clear_events(const Flow& f, bool partial, Scratch& x) {
-  for (int e = 0, events = f.size.events; e < events; ++e) x.event_time[e] = 0;
+template <class Flow, class EventTimes, class Scratch>
+constexpr void clear_events(const Flow& f, bool partial, EventTimes& event_time, Scratch& x) {
+  for (int e = 0, events = f.size.events; e < events; ++e) event_time[e] = 0;
   if (!partial) return;
   for (int e = 0, events = f.size.events; e < events; ++e) x.prefix_begin[e] = -1;
   int used = 0;
-  for (int w = 0, waits = f.size.waits; w < waits; ++w) {
-    const wait k = f.wait[w];
-    const int signals = f.event[k.event].signals;
-    if (k.threshold == signals || x.prefix_begin[k.event] >= 0) continue;
-    x.prefix_begin[k.event] = used;
-    x.prefix_count[k.event] = 0;
-    for (int i = 0; i < signals; ++i) x.history[used++] = 0;
+  for (int r = 0, runs = f.size.runs; r < runs; ++r) {
+    const task k = f.task[f.run[r]];
+    for (int w = k.wait_begin; w < k.wait_end; ++w) {
+      const int e = f.wait[w].event + k.first_event, signals = f.event[e].signals;
+      if (f.wait[w].threshold == signals || x.prefix_begin[e] >= 0) continue;
+      x.prefix_begin[e] = used;
+      x.prefix_count[e] = 0;
+      for (int i = 0; i < signals; ++i) x.history[used++] = 0;
+    }
   }
 }
 
-/// Fills `x.run_rank` and returns the greatest rank, after `clear_events`. Tiles of a run have one rank; where waits
+/// Fills `run_rank` and returns the greatest rank, after `clear_events`. Tiles of a run have one rank; where waits
 /// for part of an event are about (`partial`), tiles differ in which of them they release, and each is a run. Arrays
 /// are written in their own order, for a constant evaluation keeps an array's elements sorted and moves half of them
 /// for one in between: so ranks stand as the sweep finds them, the last run's first.
-template <class Flow, class Scratch>
-constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, bool partial, Scratch& x) {
+template <class Flow, class EventTimes, class Ranks, class Scratch>
+constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, bool partial, EventTimes& event_time,
+                                   Ranks& run_rank, Scratch& x) {
   const int runs = partial ? f.size.tasks : f.size.runs;
   std::int64_t longest = 0;
   for (int i = 0; i < runs; ++i) {
@@ -83,25 +88,27 @@ constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, 
     std::int64_t tail = 0;
     bool chained = false;
     for (int s = k.signal_begin; s < k.signal_end; ++s) {
-      const int e = f.signal[s];
+      const int e = f.signal[s] + k.first_event;
       if (partial && x.prefix_begin[e] >= 0) {
         // Signallers come last first: this one serves every wait for its own ordinal or a later one.
         chained = true;
         const std::int64_t due = x.history[x.prefix_begin[e] + f.event[e].signals - ++x.prefix_count[e]];
-        if (x.event_time[e] < due) x.event_time[e] = due;
+        if (event_time[e] < due) event_time[e] = due;
       }
-      if (tail < x.event_time[e]) tail = x.event_time[e];
+      if (tail < event_time[e]) tail = event_time[e];
     }
     const std::int64_t rank = k.duration + tail, due = rank + synchronisation;
-    x.run_rank[i] = rank;
+    run_rank[i] = rank;
     if (longest < rank) longest = rank;
     if (chained)
-      for (int s = k.signal_begin; s < k.signal_end; ++s)
-        if (x.prefix_begin[f.signal[s]] >= 0 && x.event_time[f.signal[s]] < rank) x.event_time[f.signal[s]] = rank;
+      for (int s = k.signal_begin; s < k.signal_end; ++s) {
+        const int e = f.signal[s] + k.first_event;
+        if (x.prefix_begin[e] >= 0 && event_time[e] < rank) event_time[e] = rank;
+      }
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = f.wait[w].event;
+      const int e = f.wait[w].event + k.first_event;
       if (!partial || f.wait[w].threshold == f.event[e].signals) {
-        if (x.event_time[e] < due) x.event_time[e] = due;
+        if (event_time[e] < due) event_time[e] = due;
       } else {
         const int place = x.prefix_begin[e] + f.wait[w].threshold - 1;
         if (x.history[place] < due) x.history[place] = due;
@@ -119,8 +126,8 @@ constexpr std::int64_t sweep_ranks(const Flow& f, std::int64_t synchronisation, 
 template <class Flow, class Scratch>
 constexpr std::int64_t upward_ranks(const Flow& f, std::int64_t synchronisation, Scratch& x) {
   const bool partial = detail::waits_in_part(f);
-  detail::clear_events(f, partial, x);
-  const std::int64_t longest = detail::sweep_ranks(f, synchronisation, partial, x);
+  detail::clear_events(f, partial, x.event_time, x);
+  const std::int64_t longest = detail::sweep_ranks(f, synchronisation, partial, x.event_time, x.run_rank, x);
   const int runs = partial ? f.size.tasks : f.size.runs;
   for (int r = 0, t = 0; r < runs; ++r)
     for (const int past = partial ? r + 1 : f.run[r + 1]; t < past; ++t) x.rank[t] = x.run_rank[runs - 1 - r];

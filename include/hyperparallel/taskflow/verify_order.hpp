@@ -106,44 +106,36 @@ namespace detail {
 
 /// Ordinals of all signals and the queues of the signallers, for flows with a wait below an event's total. Names such a
 /// wait if the event's signallers sit in several queues.
-template <class Flow, class Schedule, class Scratch>
-constexpr verify_status verify_partial_waits(const Flow& f, const Schedule& s, Scratch& x) {
+template <class Flow, class Schedule, class Scratch, class Counts>
+constexpr verify_status verify_partial_waits(const Flow& f, const Schedule& s, Scratch& x, Counts& count) {
   int used = 0;
-  for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
+  for (int e = 0; e < f.size.events; ++e) count[e] = 0;
   for (int p = 0; p < f.size.tasks; ++p) {
-    const int t = s.order[p], q = s.queue[t], signal_end = f.task[t].signal_end;
+    const int t = s.order[p], q = s.queue[t], signal_end = f.task[t].signal_end, first_event = f.task[t].first_event;
     x.signal_use[t] = used;
     for (int g = f.task[t].signal_begin; g < signal_end; ++g) {
       if (used >= f.size.signal_uses) return {verify_code::use_total_differs, t};
-      const int e = f.signal[g], ordinal = x.count[e] + 1;
-      x.ordinal[used++] = x.count[e] = ordinal;
+      const int e = f.signal[g] + first_event, ordinal = count[e] + 1;
+      x.ordinal[used++] = count[e] = ordinal;
       if (ordinal == 1) x.signal_queue[e] = q;
       if (x.signal_queue[e] != q) x.signal_queue[e] = -1;
     }
   }
   for (int t = 0; t < f.size.tasks; ++t)
-    for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w)
-      if (f.wait[w].threshold < x.count[f.wait[w].event] && x.signal_queue[f.wait[w].event] < 0)
-        return {verify_code::partial_threshold_over_several_queues, t, -1, f.wait[w].event};
+    for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
+      const int e = f.wait[w].event + f.task[t].first_event;
+      if (f.wait[w].threshold < count[e] && x.signal_queue[e] < 0)
+        return {verify_code::partial_threshold_over_several_queues, t, -1, e};
+    }
   return {};
-}
-
-/// Whether the tasks [first, past), a run by the flow's account, are one: what is judged once for all has to be so.
-template <class Flow>
-constexpr bool tiles_are_alike(const Flow& f, int first, int past) {
-  const task a = f.task[first];
-  for (int t = first + 1; t < past; ++t) {
-    const task b = f.task[t];
-    if (!continues_run(a, b, t - first)) return false;
-  }
-  return true;
 }
 
 /// Fills everything of the scratch up to `ordinal`. What tasks share is judged once for tiles of a run that follow each
 /// other in `order`: counters only rise. A task is copied: reading a copy's fields costs a constant evaluation a tenth
 /// of reading the flow's.
-template <class Flow, class Schedule, class Scratch>
-constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& x) {
+template <class Flow, class Schedule, class Scratch, class Runs, class Queues, class Counts>
+constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& x, Runs& run_end, Queues& queue_next,
+                                     Counts& count) {
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
   if (s.task_count != tasks) return {verify_code::task_count_differs};
   if (s.queue_begin[0] != 0 || s.queue_begin[queues] != tasks) return {verify_code::queue_bounds_are_wrong};
@@ -151,21 +143,21 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& 
     for (int kind = 0; kind < resource_count; ++kind)
       for (int unit = 0; unit < s.machine.queues[kind]; ++unit, ++base) {
         if (s.queue_begin[base] > s.queue_begin[base + 1]) return {verify_code::queue_bounds_are_wrong};
-        x.queue_next[base] = s.queue_begin[base];
+        queue_next[base] = s.queue_begin[base];
         x.queue_pool[base] = rank * resource_count + kind;
       }
-  for (int e = 0, events = f.size.events; e < events; ++e) x.count[e] = 0;
+  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
   int t = 0, q = 0, place = 0, past = 0;
   for (int r = 0, runs = f.size.runs; r < runs; ++r) {
     past = f.run[r + 1];
     if (past <= t || past > tasks) return {verify_code::runs_are_wrong, t};
     if (past == t + 1) {
-      x.run_end[t] = past;
+      run_end[t] = past;
       t = past;
       continue;
     }
-    const bool alike = tiles_are_alike(f, t, past);
-    for (; t < past; t = t + 1) x.run_end[t] = alike ? past : t + 1;
+    const bool alike = end_of_run(f, t, past) == past;  // what is judged once for all has to be so
+    for (; t < past; t = t + 1) run_end[t] = alike ? past : t + 1;
   }
   if (t != tasks) return {verify_code::runs_are_wrong, t};
 
@@ -173,30 +165,31 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& 
     t = s.order[p];
     if (t < 0 || t >= tasks) return {verify_code::task_outside_the_flow, t};
     const task k = f.task[t];
-    const int first = t, run_end = x.run_end[t], pool = k.rank * resource_count + static_cast<int>(k.kind);
+    const int first = t, end = run_end[t], pool = k.rank * resource_count + static_cast<int>(k.kind);
     do {
-      if (x.run_end[t] < 0) return {verify_code::task_appears_twice, t};
-      x.run_end[t] = -run_end;
+      if (run_end[t] < 0) return {verify_code::task_appears_twice, t};
+      run_end[t] = -end;
       p = p + 1;
       q = s.queue[t];
       if (q < 0 || q >= queues || x.queue_pool[q] != pool) return {verify_code::queue_of_another_class_or_rank, t};
-      place = x.queue_next[q];
-      if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t)
-        return {verify_code::queue_disagrees_with_order, t};
-      x.queue_next[q] = place + 1;
+      place = queue_next[q];
+      if (place >= tasks || s.queue_task[place] != t) return {verify_code::queue_disagrees_with_order, t};
+      queue_next[q] = place + 1;
       t = t + 1;
-    } while (t < run_end && p < tasks && s.order[p] == t);
+    } while (t < end && p < tasks && s.order[p] == t);
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const wait u = f.wait[w];
-      if (u.threshold < 1) return {verify_code::threshold_is_out_of_range, first, -1, u.event};
-      if (x.count[u.event] < u.threshold) return {verify_code::wait_is_never_satisfied, first, -1, u.event};
+      if (u.threshold < 1) return {verify_code::threshold_is_out_of_range, first, -1, u.event + k.first_event};
+      if (count[u.event + k.first_event] < u.threshold)
+        return {verify_code::wait_is_never_satisfied, first, -1, u.event + k.first_event};
     }
-    for (int g = k.signal_begin; g < k.signal_end; ++g) x.count[f.signal[g]] += t - first;
+    for (int g = k.signal_begin; g < k.signal_end; ++g) count[f.signal[g] + k.first_event] += t - first;
   }
-  for (int w = 0, waits = f.size.waits; w < waits; ++w) {
-    const wait u = f.wait[w];
-    if (u.threshold < x.count[u.event]) return verify_partial_waits(f, s, x);
-  }
+  // A queue that took a task of the next one has gone past its end; as all tasks are placed, no other has stopped
+  // short.
+  for (q = 0; q < queues; ++q)
+    if (queue_next[q] > s.queue_begin[q + 1])
+      return {verify_code::queue_disagrees_with_order, s.queue_task[s.queue_begin[q + 1]]};
   return {};
 }
 
