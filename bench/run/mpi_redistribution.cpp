@@ -6,7 +6,7 @@
 // A float matrix of 4096 columns goes from layout to layout. All variants run in turn in every round; a time is the
 // latest end minus the earliest start over all processes, because with more processes than cores one process's own
 // clock misses what was done before it was scheduled. Printed are medians, and ratios to the competitors of the same
-// run.
+// run, which get the same huge pages; the last row is what MPI_Alltoallw does on the pages that a program gets itself.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -51,12 +51,14 @@ struct variant {
   }
 };
 
-/// Memory of the competitors, on the pages that the library asks for.
+/// Pages of a competitor's memory: those that the library asks for, or those that an MPI program gets from malloc.
+enum class pages { huge, plain };
+
 struct floats {
   hp::arena memory;
   std::size_t size;
-  explicit floats(hp::extent_t n = 0) : memory(n * 4), size(static_cast<std::size_t>(n)) {
-    hp::prefer_huge_pages(memory.data(), n * 4);
+  explicit floats(hp::extent_t n = 0, pages kind = pages::huge) : memory(n * 4), size(static_cast<std::size_t>(n)) {
+    if (kind == pages::huge) hp::prefer_huge_pages(memory.data(), n * 4);
     std::memset(memory.data(), 0, size * 4);
   }
   float* data() const { return reinterpret_cast<float*>(memory.data()); }
@@ -65,11 +67,11 @@ struct floats {
 /// The move as a user of MPI would write it: a subarray of each block for each process.
 class competitor {
  public:
-  competitor(const pair_of_layouts& move, const hp::shape& s, int me) {
+  competitor(const pair_of_layouts& move, const hp::shape& s, int me, pages kind = pages::huge) {
     const hp::redistribution_plan plan = hp::plan_redistribution(move.source, move.target, s);
     const auto frame = [&](const hp::layout_value& l, int p) { return hp::slice_of(l, s, p).box; };
-    source_ = floats(volume(frame(move.source, me)));
-    target_ = floats(volume(frame(move.target, me)));
+    source_ = floats(volume(frame(move.source, me)), kind);
+    target_ = floats(volume(frame(move.target, me)), kind);
     wire_ = floats(volume(frame(move.source, me)));
     arrived_ = floats(volume(frame(move.target, me)));
     for (auto* types : {&send_type_, &receive_type_}) types->assign(processes, MPI_FLOAT);
@@ -172,18 +174,21 @@ void measure(const hp::mpi_world& world, const pair_of_layouts& pair, std::int64
       for (hp::extent_t c = b.dim[1].begin; c < b.dim[1].end; ++c) *to++ = number(r, c);
   };
 
-  competitor other(pair, s, me);
-  fill(other.source().data(), mine);
+  competitor other(pair, s, me), plain(pair, s, me, pages::plain);
+  for (const competitor* c : {&other, &plain}) fill(c->source().data(), mine);
   std::vector<hp::mpi_redistribution> moves;
   for (const hp::mpi_transport t :
        {hp::mpi_transport::shared_window, hp::mpi_transport::derived_types, hp::mpi_transport::packed}) {
     moves.emplace_back(world, hp::planned_tensor{pair.source, pair.target, s, hp::f32}, t);
     fill(moves.back().source<float>(me).data(), mine);
   }
-  std::unique_ptr<hp::arena_redistribution> alone;
+  // In one process: our move, and its limit, which leaves every block as it is.
+  std::unique_ptr<hp::arena_redistribution> alone, flat;
   if (me == 0) {
     alone = std::make_unique<hp::arena_redistribution>(pair.source, pair.target, s, sizeof(float));
-    for (int r = 0; r < processes; ++r) fill(alone->source<float>(r).data(), hp::slice_of(pair.source, s, r).box);
+    flat = std::make_unique<hp::arena_redistribution>(pair.source, pair.source, s, sizeof(float));
+    for (hp::arena_redistribution* move : {alone.get(), flat.get()})
+      for (int r = 0; r < processes; ++r) fill(move->source<float>(r).data(), hp::slice_of(pair.source, s, r).box);
   }
   const floats copied(static_cast<hp::extent_t>(other.source().size));
 
@@ -195,10 +200,13 @@ void measure(const hp::mpi_world& world, const pair_of_layouts& pair, std::int64
     MPI_Abort(MPI_COMM_WORLD, 1);
   };
 
-  enum { own_copy, in_one_process, shared, derived, packed, mpi_types, mpi_packed, count };
+  enum { own_copy, flat_copy, in_one_process, shared, derived, packed, mpi_types, mpi_packed, plain_types, count };
   std::vector<variant> variants(count);
   variants[own_copy] = {"memcpy of own shards",
                         [&] { std::memcpy(copied.data(), other.source().data(), copied.size * sizeof(float)); }};
+  variants[flat_copy] = {"flat copy, one process: the limit", [&] {
+                           if (flat != nullptr) flat->run();
+                         }};
   variants[in_one_process] = {"arena_redistribution, one process", [&] {
                                 if (alone != nullptr) alone->run();
                               }};
@@ -207,10 +215,11 @@ void measure(const hp::mpi_world& world, const pair_of_layouts& pair, std::int64
   variants[packed] = {"mpi_redistribution, packed", [&] { moves[2].run(); }};
   variants[mpi_types] = {"MPI_Alltoallw, subarrays", [&] { other.alltoallw(); }};
   variants[mpi_packed] = {"pack, MPI_Alltoallv, unpack", [&] { other.packed_alltoallv(); }};
+  variants[plain_types] = {"MPI_Alltoallw, pages of malloc", [&] { plain.alltoallw(); }};
 
   for (int round = -1; round < rounds; ++round)
     for (variant& v : variants) {
-      const bool one_process = &v == &variants[in_one_process];
+      const bool one_process = &v == &variants[in_one_process] || &v == &variants[flat_copy];
       sleep_until_all_are_here();
       MPI_Barrier(MPI_COMM_WORLD);
       double interval[2] = {-now(), 0}, all[2] = {};
@@ -224,10 +233,11 @@ void measure(const hp::mpi_world& world, const pair_of_layouts& pair, std::int64
       if (&v >= &variants[shared] && &v <= &variants[packed])
         check(v.name.c_str(), moves[static_cast<std::size_t>(&v - &variants[shared])].target<float>(me).data());
       if (&v >= &variants[mpi_types]) {
-        check(v.name.c_str(), other.target().data());
-        std::memset(other.target().data(), 0xff, other.target().size * sizeof(float));
+        const floats& target = &v == &variants[plain_types] ? plain.target() : other.target();
+        check(v.name.c_str(), target.data());
+        std::memset(target.data(), 0xff, target.size * sizeof(float));
       }
-      if (one_process && me == 0) check(v.name.c_str(), alone->target<float>(0).data());
+      if (&v == &variants[in_one_process] && me == 0) check(v.name.c_str(), alone->target<float>(0).data());
     }
   if (me != 0) return;
 
