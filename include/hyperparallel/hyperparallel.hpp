@@ -10,6 +10,7 @@
 #include <hyperparallel/mpmd.hpp>
 #include <hyperparallel/offload.hpp>
 #include <hyperparallel/program.hpp>
+#include <hyperparallel/redistribution.hpp>
 #include <hyperparallel/report.hpp>
 #include <hyperparallel/runtime.hpp>
 #include <hyperparallel/shard.hpp>
