@@ -26,7 +26,7 @@
 namespace hyperparallel {
 
 enum class mpi_transport : unsigned char {
-  automatic,      ///< shared windows within a host; across, derived types, or packed where blocks are large
+  automatic,      ///< shared windows within a host, derived types across
   shared_window,  ///< windows alone: an error where the ranks are on several hosts
   derived_types,  ///< messages alone, here and below
   packed,
