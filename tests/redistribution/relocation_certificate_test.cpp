@@ -29,7 +29,7 @@ const hp::rank_list here(4, 0), there(4, 4);
 TEST(relocation_certificate, between_stages) {
   const hp::layout_value l = cut(square, 2, 0, 1);
   const hp::relocation_certificate c = certificate({l, {8, 4}, here}, {l, {8, 4}, there});
-  EXPECT_TRUE((c == hp::relocation_certificate{16, 64, 16, 64, 16, 1, 16, 1})) << "half of 32 for each of four";
+  EXPECT_TRUE((c == hp::relocation_certificate{{16, 64, 64, 16, 1, 16, 1}, 16})) << "half of 32 for each of four";
 }
 
 TEST(relocation_certificate, a_sum_on_one_stage_that_the_next_has_whole) {
@@ -61,13 +61,13 @@ TEST(relocation_certificate, a_reshape_without_common_shape) {
   const hp::rank_list both(2, 0);
   const hp::relocation_certificate c =
       certificate({cut(pair, 2, 0, 0), {6, 4}, both}, {cut(pair, 2, 1, 0), {4, 6}, both});
-  EXPECT_TRUE((c == hp::relocation_certificate{6, 12, 6, 12, 6, 2, 24, 1})) << "half of each half is elsewhere";
+  EXPECT_TRUE((c == hp::relocation_certificate{{6, 12, 12, 6, 2, 24, 1}, 6})) << "half of each half is elsewhere";
 }
 
 TEST(relocation_certificate, on_one_mesh_it_is_that_of_the_move) {
   const hp::layout_value from = cut(square, 2, 0, 0), to = cut(square, 2, 1, 0);
   const hp::relocation_certificate c = certificate({from, {8, 8}, there}, {to, {8, 8}, there});
-  EXPECT_TRUE((c == hp::relocation_certificate{16, 64, 16, 64, 16, 1, 64, 1}));
+  EXPECT_TRUE((c == hp::relocation_certificate{{16, 64, 64, 16, 1, 64, 1}, 16}));
 }
 
 }  // namespace

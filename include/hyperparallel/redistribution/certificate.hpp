@@ -96,6 +96,17 @@ constexpr bool tally_step(const move_step& step, const shape& s, extent_t* recei
   return any;
 }
 
+/// Enters what `count` tallies of received and sent elements and of messages amount to.
+constexpr void add_up(const extent_t* received, const extent_t* sent, const extent_t* messages, int count,
+                      move_certificate& c) {
+  for (int i = 0; i < count; ++i) {
+    c.received_total += received[i];
+    c.received_maximum = larger(c.received_maximum, received[i]);
+    c.sent_maximum = larger(c.sent_maximum, sent[i]);
+    c.messages_maximum = larger(c.messages_maximum, messages[i]);
+  }
+}
+
 /// Certifies a move on one mesh. `tally` has three zeroed entries a position. O(positions · transfers of a receiver).
 constexpr move_certificate certify(const move_plan& p, extent_t* tally) {
   move_certificate c;
@@ -105,11 +116,8 @@ constexpr move_certificate certify(const move_plan& p, extent_t* tally) {
   extent_t *received = tally, *sent = tally + positions, *messages = sent + positions;
   for (int i = 0; i < p.step_count; ++i)
     if (tally_step(p.step[i], p.shape, received, sent, messages)) ++c.steps;
+  add_up(received, sent, messages, positions, c);
   for (int q = 0; q < positions; ++q) {
-    c.received_total += received[q];
-    c.received_maximum = larger(c.received_maximum, received[q]);
-    c.sent_maximum = larger(c.sent_maximum, sent[q]);
-    c.messages_maximum = larger(c.messages_maximum, messages[q]);
     const extent_t source = volume(source_frame(p.step[0], p.shape, q));
     extent_t before = 0;
     for (int i = 0; i < p.step_count; ++i) {

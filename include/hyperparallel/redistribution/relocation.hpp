@@ -202,15 +202,6 @@ constexpr relocation plan_relocation(const tensor_side& from, const tensor_side&
   return r;
 }
 
-/// An ordinary move on one mesh, whose position p is rank_at(ranks, p), as a relocation. Domain: p.code is ok.
-constexpr relocation relocation_of(const move_plan& p, const rank_list& ranks) {
-  relocation r;
-  r.source_ranks = r.target_ranks = ranks;
-  r.source_elements = r.target_elements = element_count(p.shape).value;
-  r.plan = p;
-  return r;
-}
-
 /// Whether the receivers of a step are positions of the source's side: the devices that reduce before values cross.
 constexpr bool receives_at_source(const move_step& step) { return step.kind == step_kind::collect; }
 

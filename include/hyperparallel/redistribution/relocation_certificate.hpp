@@ -11,15 +11,8 @@
 
 namespace hyperparallel {
 
-struct relocation_certificate {
-  extent_t received_maximum = 0;  ///< by the rank that receives most, over all steps
-  extent_t received_total = 0;    ///< by all ranks
-  extent_t least_maximum = 0;     ///< the most that any rank must receive; 0 where terms meet or axes are filled
-  extent_t least_total = 0;       ///< what all ranks must receive
-  extent_t sent_maximum = 0;      ///< by the rank that sends most
-  extent_t messages_maximum = 0;  ///< transfers that the busiest receiver takes from others
-  extent_t peak_elements = 0;     ///< of the largest rank: its source, its target and what lies between
-  int steps = 0;                  ///< in which something is received
+struct relocation_certificate : move_certificate {
+  extent_t least_maximum = 0;  ///< the most that any rank must receive; 0 where terms meet or axes are filled
   friend constexpr bool operator==(const relocation_certificate&, const relocation_certificate&) = default;
 };
 
@@ -134,9 +127,7 @@ constexpr relocation_certificate certify(const relocation& r, extent_t* tally) {
   relocation_certificate c;
   if (r.plan.step_count == 0) return c;
   if (r.form == relocation_form::one_mesh) {
-    const move_certificate m = certify(r.plan, tally);
-    c = {m.received_maximum, m.received_total, 0,      m.least_total, m.sent_maximum,
-         m.messages_maximum, m.peak_elements,  m.steps};
+    static_cast<move_certificate&>(c) = certify(r.plan, tally);
     const move_step &first = r.plan.step[0], &last = r.plan.step[r.plan.step_count - 1];
     for (int p = 0; p < r.source_ranks.count && r.plan.reduced == 0 && r.plan.filled == 0; ++p)
       c.least_maximum = larger(c.least_maximum, least_received(first.source, last.target, r.plan.shape,
@@ -160,12 +151,7 @@ constexpr relocation_certificate certify(const relocation& r, extent_t* tally) {
     }
     if (any) ++c.steps;
   }
-  for (int i = 0; i < slots; ++i) {
-    c.received_total += received[i];
-    c.received_maximum = larger(c.received_maximum, received[i]);
-    c.sent_maximum = larger(c.sent_maximum, sent[i]);
-    c.messages_maximum = larger(c.messages_maximum, messages[i]);
-  }
+  add_up(received, sent, messages, slots, c);
   const detail::least_received_by least = detail::least_between_meshes(r);
   c.least_maximum = least.maximum;
   c.least_total = least.total;

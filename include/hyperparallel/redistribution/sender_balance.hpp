@@ -41,7 +41,7 @@ constexpr step_loads count_loads(const move_step& step, const shape& s, extent_t
     extent_t received = 0;
     for (extent_t k = 0; k < r.transfers; ++k) {
       const transfer t = transfer_at(step, r, k);
-      if (t.sender == r.position) continue;
+      if (detail::is_own(r, t)) continue;
       const extent_t n = volume(t.part);
       received += n;
       sent[index_in_group(m, along, t.sender)] += n;
