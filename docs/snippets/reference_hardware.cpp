@@ -21,4 +21,20 @@ static_assert(hp::cheapest_algorithm(gather, supernode.level[1], /*mesh=*/false)
 static_assert(hp::collective_time(gather, supernode.level[1]).picoseconds >=
               hp::bandwidth_bound(gather.kind, 16, gather.bytes, supernode.level[1].bandwidth).picoseconds);
 
+// How far apart in a sequence of touches the same bytes are used decides whether L2 still holds them.
+constexpr hp::l2_cache cache = hp::l2_of(die);  // 192 MiB
+static_assert(hp::missed_bytes(cache, hp::MiB, /*distance=*/192 * hp::MiB) == 0);
+static_assert(hp::missed_bytes(cache, hp::MiB, /*distance=*/193 * hp::MiB) == hp::MiB);
+
+// AIVs that send and AIVs that compute: 24 of 48 saturate the fabric, so no more are given to it.
+constexpr hp::vector_load load{.sent = 411 * hp::megabyte, .moved = 403 * hp::megabyte};
+static_assert(hp::choose_vector_split(die, 196 * hp::gigabyte, hp::matrix384::saturation, load).communication == 24);
+
+// The order in which 32 ranks serve their peers: links the slower side, far peers first; work the slower side, near.
+static_assert(hp::choose_rotation(supernode, 32, {.bytes = 15 * hp::megabyte}).kind ==
+              hp::rotation_kind::farthest_first);
+static_assert(hp::choose_rotation(supernode, 32, {.bytes = 15 * hp::megabyte, .work = hp::millisecond}).kind ==
+              hp::rotation_kind::nearest_first);
+static_assert(hp::rotation_peer(hp::rotation_kind::nearest_first, 32, /*rank=*/5, /*step=*/1) == 4);
+
 int main() {}

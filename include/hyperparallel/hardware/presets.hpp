@@ -11,6 +11,7 @@
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
 #include <hyperparallel/hardware/topology.hpp>
 #include <hyperparallel/hardware/units.hpp>
+#include <hyperparallel/hardware/vector_split.hpp>
 
 #include <cstdint>
 
@@ -116,6 +117,8 @@ struct ascend_910c_die {
   static constexpr topology_value topology = detail::make_die_pair();
   /// Fitted; see expert_all_to_all.hpp.
   static constexpr expert_all_to_all_fit expert_all_to_all{};
+  /// Fabric: 24 of 48 AIVs reach what 48 do, UBEP notes (arXiv 2607.06202). Memory: assumed, the same.
+  static constexpr vector_saturation saturation{24, 24};
   /// Bytes per second of one die's DRAM tier while all 16 dies of its host copy: the range of the hyper-parallel MoE
   /// host swap document. `with_bandwidth` puts one of them into the tier.
   static constexpr std::int64_t contended_dram_lowest = 9 * gigabyte;
@@ -132,6 +135,7 @@ struct generic_host {
   static constexpr device_value device = detail::make_generic_host();
   static constexpr topology_value topology = detail::make_shared_memory();
   static constexpr expert_all_to_all_fit expert_all_to_all{10 * gigabyte, 1 * microsecond};
+  static constexpr vector_saturation saturation{2, 2};
 };
 
 /// The device with another bandwidth of one tier, for example a contended one. A tier that it lacks changes nothing.
