@@ -14,7 +14,7 @@ double milliseconds(const hp::moe_options& o, bool serialized = false) {
   constexpr hp::moe_layer full{.hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
   const hp::moe_plan plan =
       hp::make_moe_plan(full, 8, 1, hp::matrix384::device, hp::matrix384::expert_all_to_all, o, serialized).plan;
-  hp::planned_flow flow(hp::moe_forward_builder{plan}, hp::moe_machine(o, 1), {o.policy, o.synchronisation});
+  hp::planned_flow flow(hp::moe_builder{plan}, hp::moe_machine(o, 1), {o.policy, o.synchronisation});
   assert(flow.verify().code == hp::verify_code::ok);
   return static_cast<double>(flow.simulate().result.makespan) / 1e9;
 }

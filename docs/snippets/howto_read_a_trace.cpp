@@ -16,7 +16,7 @@ int main() {
   const hp::moe_options choices;
   const hp::moe_plan plan =
       hp::make_moe_plan(full, 8, 1, hp::matrix384::device, hp::matrix384::expert_all_to_all, choices).plan;
-  hp::planned_flow planned(hp::moe_forward_builder{plan}, hp::moe_machine(choices, 1),
+  hp::planned_flow planned(hp::moe_builder{plan}, hp::moe_machine(choices, 1),
                            {choices.policy, choices.synchronisation});
   const hp::simulated_figures figures = planned.simulate();
 

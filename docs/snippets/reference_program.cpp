@@ -16,7 +16,7 @@ int main() {
                                                      hp::matrix384::expert_all_to_all, choices);
   assert(made.layer.code == hp::moe_code::ok && made.window.code == hp::window_code::ok);
 
-  hp::planned_flow flow(hp::moe_forward_builder{made.plan}, hp::moe_machine(choices, 1),
+  hp::planned_flow flow(hp::moe_builder{made.plan}, hp::moe_machine(choices, 1),
                         {choices.policy, choices.synchronisation});
   assert(flow.verify().code == hp::verify_code::ok);
   const hp::makespan_certificate certificate{flow.simulate().result.makespan, flow.bound().value};

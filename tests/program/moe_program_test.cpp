@@ -38,11 +38,11 @@ hp::moe_plan_result full(int devices, const hp::moe_options& o, bool serialized)
 }
 
 hp::planned_flow plan(const hp::moe_plan_result& r, const hp::moe_options& o) {
-  return hp::planned_flow(hp::moe_forward_builder{r.plan}, hp::moe_machine(o, 1), {o.policy, o.synchronisation});
+  return hp::planned_flow(hp::moe_builder{r.plan}, hp::moe_machine(o, 1), {o.policy, o.synchronisation});
 }
 
 TEST(moe_program, the_run_time_plan_is_the_compile_time_plan_field_by_field) {
-  hp::planned_flow p(hp::moe_forward_builder{program::plan}, hp::moe_machine(options, 1),
+  hp::planned_flow p(hp::moe_builder{program::plan}, hp::moe_machine(options, 1),
                      {options.policy, options.synchronisation});
   const auto& f = program::stages::flow;
   ASSERT_EQ(p.flow().size, f.size);

@@ -58,10 +58,10 @@ struct choice {
 class small_world {
  public:
   explicit small_world(bool windowed = false)
-      : context_(std::make_unique<hp::moe_context>()),
-        flow_(hp::measure(hp::moe_forward_builder{small_plan(windowed)})) {
+      : context_(std::make_unique<hp::moe_context>()), flow_(hp::measure(hp::moe_builder{small_plan(windowed)})) {
     context_->plan = small_plan(windowed);
-    hp::lower_moe_forward(context_->plan, flow_, context_->at);
+    context_->layout = hp::describe_moe(context_->plan);
+    context_->places = hp::lower_chain(context_->layout.chain, flow_);
     hp::seal(flow_);
     std::int64_t bytes[2] = {};
     for (int s = 0; s < flow_.size.slots; ++s) {
@@ -75,7 +75,17 @@ class small_world {
   }
 
   const hp::moe_plan& plan() const { return context_->plan; }
-  const hp::moe_rank_layout& at(int rank) const { return context_->at[rank]; }
+  /// The first slot of each tensor on `rank`.
+  hp::moe_tensors at(int rank) const {
+    using t = hp::moe_tensors;
+    t slots = context_->layout.tensor;
+    for (int t::* const tensor :
+         {&t::tokens, &t::scores, &t::routes, &t::received, &t::gate_up, &t::act, &t::result, &t::returns, &t::output,
+          &t::router_weight, &t::gate_up_weight, &t::down_weight, &t::gate_up_source, &t::down_source})
+      if (slots.*tensor >= 0)
+        slots.*tensor = context_->places.slot[slots.*tensor] + rank * context_->places.slots_per_rank;
+    return slots;
+  }
   void set_valid_tokens(int count) { context_->valid_tokens = count; }
   /// Less room for the rows of a (source, expert) pair than the slots have.
   void set_room(int rows) { context_->plan.rows_per_pair = rows; }
@@ -181,7 +191,7 @@ TEST(moe_kernels, the_table_is_in_the_order_of_the_operations) {
                                                      {operation::down, hp::run_down},
                                                      {operation::combine, hp::run_combine},
                                                      {operation::merge, hp::run_merge}};
-  ASSERT_EQ(std::size(listed), static_cast<std::size_t>(hp::moe_operation_count));
+  ASSERT_EQ(std::size(listed), static_cast<std::size_t>(hp::moe_forward_operation_count));
   for (const auto& [o, kernel] : listed) EXPECT_EQ(hp::moe_kernels[static_cast<int>(o)], kernel);
 }
 
@@ -340,7 +350,7 @@ TEST(moe_kernels, the_experts_matmuls_and_activation_compute_the_rows_that_arriv
   std::mt19937 random(5);
   const int blocks = hp::blocks_per_rank(w.plan());
   for (int rank = 0; rank < ranks; ++rank) {
-    const hp::moe_rank_layout& a = w.at(rank);
+    const hp::moe_tensors a = w.at(rank);
     for (int e = 0; e < experts / ranks; ++e) {
       fill_integers(w.data(a.gate_up_weight + e), random);
       fill_integers(w.data(a.down_weight + e), random);
@@ -422,7 +432,7 @@ TEST(moe_kernels, a_task_writes_only_the_slots_and_the_part_that_its_accesses_de
   std::mt19937 random(8);
   const int blocks = hp::blocks_per_rank(w.plan());
   for (int rank = 0; rank < ranks; ++rank) {
-    const hp::moe_rank_layout& a = w.at(rank);
+    const hp::moe_tensors a = w.at(rank);
     const auto fill = [&](int first, int count) {
       for (int i = 0; i < count; ++i) fill_integers(w.data(first + i), random);
     };

@@ -3,13 +3,14 @@
 // What a MoE layer's taskflow is made of: tile sizes, operations, blocks, durations.
 //
 // A *block* is `row_block` rows that one source device sends to one expert. Blocks of a device are numbered by expert,
-// chunk and rotation k: the source is k devices before the receiver, so in step k of an expert every device sends to
-// another receiver; its own rows (k = 0) come last, for they need no link. Law: rotation makes all devices alike, so
-// the plan of one device is the plan of all. Capacity is static: a block that gets fewer rows at run time, or none,
-// still runs its tasks and signals.
+// chunk and step k of the rotation (hardware/rank_rotation.hpp): in step k of an expert every device sends to another
+// receiver, near ones first; its own rows (k = 0) come last, for they need no link. Law: rotation makes all devices
+// alike, so the plan of one device is the plan of all. Capacity is static: a block that gets fewer rows at run time, or
+// none, still runs its tasks and signals.
 
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
+#include <hyperparallel/hardware/rank_rotation.hpp>
 #include <hyperparallel/model/moe_layer.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
@@ -17,23 +18,35 @@ namespace hyperparallel {
 
 /// Operations in the order in which one device would run them. The item of a task counts its tiles.
 enum class moe_operation : int {
-  prefetch_gate_up,  ///< item: local expert; copies W1 from the slow tier into its buffer
-  prefetch_down,     ///< item: local expert; likewise W2
-  route_logits,      ///< item: token tile; h · Wr
-  route_top_k,       ///< item: token tile; scores, choice, weights
-  arrange,           ///< item: 0; rows grouped by expert
-  dispatch,          ///< item: block of the receiver · pieces + row piece; put-with-signal of its rows
-  gate_up,           ///< item: block · tiles + column tile; grouped matmul with W1
-  swiglu,            ///< item: block · pieces + row piece
-  down,              ///< item: block · tiles + column tile; grouped matmul with W2
-  combine,           ///< item: block of the sender · pieces + row piece; put-with-signal of its results, to the source
-  merge,             ///< item: expert · pieces + column piece; weighted sum in rising expert number
+  prefetch_gate_up,   ///< item: local expert; copies W1 from the slow tier into its buffer
+  prefetch_down,      ///< item: local expert; likewise W2
+  route_logits,       ///< item: token tile; h · Wr
+  route_top_k,        ///< item: token tile; scores, choice, weights
+  arrange,            ///< item: 0; rows grouped by expert
+  dispatch,           ///< item: block of the receiver · pieces + row piece; put-with-signal of its rows
+  gate_up,            ///< item: block · tiles + column tile; grouped matmul with W1
+  swiglu,             ///< item: block · pieces + row piece
+  down,               ///< item: block · tiles + column tile; grouped matmul with W2
+  combine,            ///< item: block of the sender · pieces + row piece; put-with-signal of its results, to the source
+  merge,              ///< item: expert · pieces + column piece; weighted sum in rising expert number
+  loss,               ///< item: token tile; dY from the output, the caller's own function
+  dispatch_gradient,  ///< item: as dispatch; put-with-signal of p · dY
+  act_gradient,       ///< item: block · tiles + column tile of I; dY · W2ᵀ
+  swiglu_gradient,    ///< item: block · pieces + row piece
+  input_gradient,     ///< item: block · tiles + column tile of H; dGU · W1ᵀ, the gate gradient of the literature
+  down_weight_gradient,  ///< item: expert · tiles + tile; dW2 = actᵀ · dY over all rows of the expert, in token order
+  gate_up_weight_gradient,  ///< item: expert · tiles + tile; dW1 = xᵀ · dGU, likewise
+  combine_gradient,         ///< item: as combine; dX of the rows back to their source
+  router_gradient,          ///< item: expert · pieces + piece; ⟨dY, y⟩ of the rows that came back, on their source
+  merge_gradient,           ///< item: as merge; dX summed in rising expert number
 };
-inline constexpr int moe_operation_count = 11;
+inline constexpr int moe_operation_count = 21;
+inline constexpr int moe_forward_operation_count = 11;  ///< the first ones
 
 inline constexpr const char* moe_operation_names[moe_operation_count] = {
-    "prefetch W1", "prefetch W2", "route logits", "route top-k", "arrange", "dispatch",
-    "GMM1",        "SwiGLU",      "GMM2",         "combine",     "merge"};
+    "prefetch W1", "prefetch W2", "route logits", "route top-k", "arrange",    "dispatch",    "GMM1",
+    "SwiGLU",      "GMM2",        "combine",      "merge",       "loss",       "dispatch dY", "act grad",
+    "SwiGLU grad", "input grad",  "W2 grad",      "W1 grad",     "combine dX", "router grad", "merge dX"};
 
 /// Tile sizes; extents that they do not divide end in smaller tiles.
 struct moe_tiling {
@@ -45,6 +58,8 @@ struct moe_tiling {
   int route_rows = 128;       ///< tokens of a router tile
   int merge_pieces = 24;      ///< column pieces of a merge
   int lag = 32;               ///< GMM2 of a block follows GMM1 of the block `lag` later, so that SwiGLU is done by then
+  int weight_rows = 1024;     ///< rows of a tile of a weight gradient
+  int weight_columns = 512;   ///< and its columns
   friend constexpr bool operator==(const moe_tiling&, const moe_tiling&) = default;
 };
 
@@ -65,15 +80,31 @@ struct moe_durations {
   std::int64_t merge_all = 0;   ///< column piece of a merge of all experts in one pass
 };
 
+/// What of the layer is lowered: the router, the experts and the merge, or only what lies between dispatch and combine,
+/// as the published module times have it.
+enum class moe_scope : unsigned char { layer, experts };
+
+/// Forward, backward with the forward's results in their slots, or both with the loss between.
+enum class moe_pass : unsigned char { forward, backward, training };
+
+/// Where the weight gradients run: right behind the product that reads the same rows, while those are in L2, or as
+/// fillers behind everything that somebody waits for.
+enum class weight_gradient_order : unsigned char { interleaved, last };
+
 /// Everything the lowering reads.
 struct moe_plan {
   moe_layer layer{};
   moe_tiling tiling{};
-  int devices = 1;        ///< expert parallelism
-  int ranks = 1;          ///< ranks that are lowered: 1 (the plan of one device among equals) or `devices` (a run)
+  int devices = 1;  ///< expert parallelism
+  int ranks = 1;    ///< ranks that are lowered: 1 (the plan of one device among equals) or `devices` (a run)
+  rotation_kind rotation = rotation_kind::nearest_first;
   int rows_per_pair = 0;  ///< capacity: rows that one source may send to one expert
   int element_bytes = 2;
   bool serialized = false;  ///< operator after operator with a barrier between: the baseline
+  moe_scope scope = moe_scope::layer;
+  moe_pass pass = moe_pass::forward;
+  weight_gradient_order weight_gradients = weight_gradient_order::last;
+  bool even_exchange = false;  ///< every block is an equal share of the all-to-all, own rows too: the paper's model
   moe_weights weights{};
   moe_durations time{};
 };
@@ -87,6 +118,14 @@ constexpr int blocks_per_expert(const moe_plan& p) { return chunks_per_pair(p) *
 constexpr int blocks_per_rank(const moe_plan& p) { return local_experts(p) * blocks_per_expert(p); }
 constexpr int gate_up_tiles(const moe_plan& p) { return tiles_of(2 * p.layer.intermediate, p.tiling.gate_up_columns); }
 constexpr int down_tiles(const moe_plan& p) { return tiles_of(p.layer.hidden, p.tiling.down_columns); }
+constexpr int act_gradient_tiles(const moe_plan& p) { return tiles_of(p.layer.intermediate, p.tiling.down_columns); }
+constexpr int input_gradient_tiles(const moe_plan& p) { return down_tiles(p); }
+constexpr int down_weight_tiles(const moe_plan& p) {
+  return tiles_of(p.layer.intermediate, p.tiling.weight_rows) * tiles_of(p.layer.hidden, p.tiling.weight_columns);
+}
+constexpr int gate_up_weight_tiles(const moe_plan& p) {
+  return tiles_of(p.layer.hidden, p.tiling.weight_rows) * tiles_of(2 * p.layer.intermediate, p.tiling.weight_columns);
+}
 constexpr int swiglu_pieces(const moe_plan& p) { return tiles_of(p.tiling.row_block, p.tiling.vector_rows); }
 constexpr int copy_pieces(const moe_plan& p) { return tiles_of(p.tiling.row_block, p.tiling.copy_rows); }
 constexpr int route_tiles(const moe_plan& p) { return tiles_of(local_tokens(p), p.tiling.route_rows); }
@@ -102,9 +141,16 @@ constexpr moe_block block_at(const moe_plan& p, int number) {
 }
 
 /// Rank that receives what `rank` sends in step `rotation`, and the other way round.
-constexpr int receiver_of(const moe_plan& p, int rank, int rotation) { return (rank + rotation) % p.devices % p.ranks; }
+constexpr int receiver_of(const moe_plan& p, int rank, int rotation) {
+  return p.ranks == 1 ? 0 : rotation_peer(p.rotation, p.devices, rank, rotation);
+}
 constexpr int source_of(const moe_plan& p, int rank, int rotation) {
-  return (rank - rotation + p.devices) % p.devices % p.ranks;
+  return p.ranks == 1 ? 0 : rotation_source(p.rotation, p.devices, rank, rotation);
+}
+/// The receiver's block of chunk `chunk` that holds the rows of rank `source` for local expert `expert` of `rank`.
+constexpr int block_of(const moe_plan& p, int rank, int expert, int chunk, int source) {
+  const int step = rotation_step(p.rotation, p.devices, source, rank);
+  return (expert * chunks_per_pair(p) + chunk) * p.devices + (step + p.devices - 1) % p.devices;
 }
 
 /// Prices every operation on `device` with `vector_queues` AIVs sharing the memory bandwidth; grouped matmuls reach
@@ -133,15 +179,25 @@ constexpr moe_durations price_moe(const moe_plan& p, const device_value& device,
   set(moe_operation::swiglu, vector(extent_t{p.tiling.vector_rows} * 3 * i * bytes));
   set(moe_operation::down, matrix(rows, p.tiling.down_columns, i));
   const extent_t expert_rows = extent_t{blocks_per_expert(p)} * rows;
+  set(moe_operation::act_gradient, matrix(rows, p.tiling.down_columns, h));
+  set(moe_operation::swiglu_gradient, vector(extent_t{p.tiling.vector_rows} * 5 * i * bytes));
+  set(moe_operation::input_gradient, matrix(rows, p.tiling.down_columns, 2 * i));
+  set(moe_operation::down_weight_gradient, matrix(p.tiling.weight_rows, p.tiling.weight_columns, expert_rows));
+  set(moe_operation::gate_up_weight_gradient, matrix(p.tiling.weight_rows, p.tiling.weight_columns, expert_rows));
+  set(moe_operation::loss, vector(extent_t{p.tiling.route_rows} * h * (bytes + 4)));
+  set(moe_operation::router_gradient, vector(expert_rows * 2 * h * bytes / p.tiling.merge_pieces));
   set(moe_operation::merge, vector(expert_rows * ceil_divide(h, p.tiling.merge_pieces) * (bytes + 8)));
   const extent_t all_rows = expert_rows * local_experts(p);
   t.merge_all = vector((all_rows * bytes + extent_t{local_tokens(p)} * 4) * ceil_divide(h, p.tiling.merge_pieces));
+  set(moe_operation::merge_gradient, t.of[static_cast<int>(moe_operation::merge)]);
   if (p.devices > 1) {
     const extent_t payload = extent_t{blocks_per_rank(p)} * rows * h * bytes;
     const std::int64_t whole = expert_all_to_all_time(payload, p.devices, fit).picoseconds;
-    const std::int64_t block = whole / (blocks_per_rank(p) / p.devices * (p.devices - 1));
-    set(moe_operation::dispatch, block);
-    set(moe_operation::combine, block);
+    const int sent = p.even_exchange ? blocks_per_rank(p) : blocks_per_rank(p) / p.devices * (p.devices - 1);
+    set(moe_operation::dispatch, whole / sent);
+    set(moe_operation::combine, whole / sent);
+    set(moe_operation::dispatch_gradient, whole / sent);
+    set(moe_operation::combine_gradient, whole / sent);
   }
   t.local_copy = vector(2 * extent_t{p.tiling.copy_rows} * h * bytes);
   return t;

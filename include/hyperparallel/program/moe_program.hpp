@@ -10,7 +10,7 @@
 // `planned_flow`, for other sizes, windows or meshes.
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/mpmd/moe_forward.hpp>
+#include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/taskflow/bounds.hpp>
@@ -29,6 +29,11 @@ struct moe_options {
   int rows_per_pair = 0;   ///< capacity of one (source, expert) pair; 0: the balanced count
   int weight_buffers = 0;  ///< buffers of each weight in fast memory; 0: all weights are resident
   bool cold = false;       ///< price grouped matmuls of the taskflow as if each were launched by itself
+  rotation_kind rotation = rotation_kind::nearest_first;  ///< `choose_rotation` prices it on a topology
+  moe_scope scope = moe_scope::layer;
+  moe_pass pass = moe_pass::forward;
+  weight_gradient_order weight_gradients = weight_gradient_order::last;
+  bool even_exchange = false;                      ///< every block an equal share of the all-to-all, own rows too
   priority policy = priority::reference_order;     ///< the lowering's own order, or upward ranks
   std::int64_t synchronisation = 2 * microsecond;  ///< picoseconds from a signal to the wait that it releases
   friend constexpr bool operator==(const moe_options&, const moe_options&) = default;
@@ -67,6 +72,11 @@ constexpr moe_plan_result make_moe_plan(const moe_layer& layer, int devices, int
   p.ranks = ranks;
   p.element_bytes = options.element_bytes;
   p.serialized = serialized;
+  p.rotation = options.rotation;
+  p.scope = options.scope;
+  p.pass = options.pass;
+  p.weight_gradients = options.weight_gradients;
+  p.even_exchange = options.even_exchange;
   p.rows_per_pair = options.rows_per_pair > 0
                         ? options.rows_per_pair
                         : static_cast<int>(ceil_divide(routed_rows(layer), extent_t{layer.experts} * devices));
@@ -95,8 +105,8 @@ template <class Plan, moe_options Options>
 struct moe_stages {
   static constexpr machine_shape machine = moe_machine(Options, 1);
   static constexpr int queues = queue_count(machine);
-  static constexpr taskflow_size size = measure(moe_forward_builder{Plan::value});
-  static constexpr fixed_taskflow<size> flow = build_fixed<size>(moe_forward_builder{Plan::value});
+  static constexpr taskflow_size size = measure(moe_builder{Plan::value});
+  static constexpr fixed_taskflow<size> flow = build_fixed<size>(moe_builder{Plan::value});
   static constexpr auto schedule = schedule_fixed<queues>(flow, machine, {Options.policy, Options.synchronisation});
   static constexpr verify_status safety = verify(flow, schedule);
   static constexpr auto timeline = simulate_fixed(flow, schedule, {Options.synchronisation, false});

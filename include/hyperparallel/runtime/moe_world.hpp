@@ -46,13 +46,14 @@ class moe_world {
     if (made.layer.code != moe_code::ok) throw plan_error(to_text(made.layer.code));
     if (made.window.code != window_code::ok) throw plan_error(to_text(made.window.code));
     context_->plan = made.plan;
-    planned_ = std::make_unique<planned_flow>(moe_forward_builder{made.plan}, moe_machine(options, devices),
+    planned_ = std::make_unique<planned_flow>(moe_builder{made.plan}, moe_machine(options, devices),
                                               schedule_options{options.policy, options.synchronisation});
     if (planned_->scheduled().code != schedule_code::ok) throw plan_error(to_text(planned_->scheduled().code));
     const verify_status safe = planned_->verify();
     if (safe.code != verify_code::ok) throw plan_error("task " + std::to_string(safe.task) + ": " + to_text(safe.code));
     counting_taskflow sized;
-    lower_moe_forward(made.plan, sized, context_->at);
+    context_->layout = describe_moe(made.plan);
+    context_->places = lower_chain(context_->layout.chain, sized);
     name_slots();
     world_options where;
     where.execution = execution;
@@ -61,7 +62,7 @@ class moe_world {
     world_ = std::make_unique<basic_world<Profile>>(planned_->flow(), planned_->schedule(), where);
     context_->slots = planned_->flow().slot;
     context_->arenas = &world_->arenas();
-    for (int o = 0; o < moe_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());
+    for (int o = 0; o < moe_forward_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());
   }
 
   const moe_plan& plan() const { return context_->plan; }
@@ -73,7 +74,7 @@ class moe_world {
   void set_router(std::span<const float> weight) {
     const moe_layer& l = plan().layer;
     require(weight.size(), extent_t{l.hidden} * l.experts, "the router's weight");
-    for (int r = 0; r < plan().ranks; ++r) fill(context_->at[r].router_weight, weight);
+    for (int r = 0; r < plan().ranks; ++r) fill(slot_number(r, tensors().router_weight), weight);
   }
 
   /// gate|up: hidden × 2 intermediate, down: intermediate × hidden, row-major; into the slow tier of the owner where
@@ -84,10 +85,10 @@ class moe_world {
       throw std::out_of_range("expert " + std::to_string(expert) + " of " + std::to_string(p.layer.experts));
     require(gate_up.size(), gate_up_elements(p.layer), "a gate-up weight");
     require(down.size(), down_elements(p.layer), "a down weight");
-    const moe_rank_layout& a = context_->at[expert % p.devices];
-    const int local = expert / p.devices;
-    fill((p.weights.windowed ? a.gate_up_source : a.gate_up_weight) + local, gate_up);
-    fill((p.weights.windowed ? a.down_source : a.down_weight) + local, down);
+    const moe_tensors& t = tensors();
+    const int owner = expert % p.devices, local = expert / p.devices;
+    fill(slot_number(owner, p.weights.windowed ? t.gate_up_source : t.gate_up_weight, local), gate_up);
+    fill(slot_number(owner, p.weights.windowed ? t.down_source : t.down_weight, local), down);
   }
 
   /// One forward step over the first rows of `tokens` (at most layer.tokens, hidden each); `output` gets as many rows.
@@ -101,11 +102,11 @@ class moe_world {
     require(output.size(), static_cast<extent_t>(tokens.size()), "the output");
     context_->valid_tokens = static_cast<int>(tokens.size() / h);
     const std::size_t share = h * static_cast<std::size_t>(local_tokens(p));
-    for (int r = 0; r < p.ranks; ++r) fill(context_->at[r].tokens, part(tokens, share, r));
+    for (int r = 0; r < p.ranks; ++r) fill(slot_number(r, tensors().tokens), part(tokens, share, r));
     const run_result result = world_->run(watch);
     for (int r = 0; r < p.ranks && result == run_result::complete; ++r) {
       const std::span<float> to = part(output, share, r);
-      std::copy_n(world_->template data<float>(context_->at[r].output).data(), to.size(), to.data());
+      std::copy_n(world_->template data<float>(slot_number(r, tensors().output)).data(), to.size(), to.data());
     }
     return result;
   }
@@ -114,7 +115,7 @@ class moe_world {
   int received_rows(int rank) const {
     int rows = 0;
     for (int b = 0; b < blocks_per_rank(plan()); ++b)
-      rows += *world_->template data<int>(context_->at[rank].received + b).data();
+      rows += *world_->template data<int>(slot_number(rank, tensors().received, b)).data();
     return rows;
   }
 
@@ -143,34 +144,38 @@ class moe_world {
     return whole.subspan(begin, std::min(share, whole.size() - begin));
   }
 
+  const moe_tensors& tensors() const { return context_->layout.tensor; }
+  int slot_number(int rank, int tensor, int unit = 0) const {
+    return slot_of(context_->layout.chain, context_->places, rank, tensor, unit);
+  }
+
   void name_slots() {
-    const moe_plan& p = plan();
+    const moe_tensors& t = tensors();
+    const tile_chain& c = context_->layout.chain;
     names_.assign(static_cast<std::size_t>(planned_->flow().size.slots), {});
-    for (int r = 0; r < p.ranks; ++r) {
-      const moe_rank_layout& a = context_->at[r];
-      const auto name = [&](int first, int count, const char* text, bool numbered) {
+    const auto name = [&](int tensor, const char* text) {
+      if (tensor < 0) return;
+      const chain_tensor& x = c.tensor[tensor];
+      const int count = x.windowed ? c.window.buffers : units_of(c.space[x.space], x.held);
+      for (int r = 0; r < c.ranks; ++r)
         for (int i = 0; i < count; ++i)
-          names_[static_cast<std::size_t>(first + i)] =
-              numbered ? std::string(text) + "[" + std::to_string(i) + "]" : text;
-      };
-      const int blocks = blocks_per_rank(p), experts = local_experts(p);
-      const int held = p.weights.windowed ? p.weights.buffers : experts;
-      name(a.tokens, 1, "tokens", false);
-      name(a.scores, 1, "scores", false);
-      name(a.routes, 1, "routes", false);
-      name(a.received, blocks, "received", true);
-      name(a.gate_up, blocks, "gate_up", true);
-      name(a.act, blocks, "act", true);
-      name(a.result, blocks, "result", true);
-      name(a.returns, experts, "returns", true);
-      name(a.output, 1, "output", false);
-      name(a.router_weight, 1, "router weight", false);
-      name(a.gate_up_weight, held, "W1 in HBM", true);
-      name(a.down_weight, held, "W2 in HBM", true);
-      if (!p.weights.windowed) continue;
-      name(a.gate_up_source, experts, "W1 in DRAM", true);
-      name(a.down_source, experts, "W2 in DRAM", true);
-    }
+          names_[static_cast<std::size_t>(context_->places.slot[tensor] + r * context_->places.slots_per_rank + i)] =
+              x.held == grain::whole ? text : std::string(text) + "[" + std::to_string(i) + "]";
+    };
+    name(t.tokens, "tokens");
+    name(t.scores, "scores");
+    name(t.routes, "routes");
+    name(t.received, "received");
+    name(t.gate_up, "gate_up");
+    name(t.act, "act");
+    name(t.result, "result");
+    name(t.returns, "returns");
+    name(t.output, "output");
+    name(t.router_weight, "router weight");
+    name(t.gate_up_weight, "W1 in HBM");
+    name(t.down_weight, "W2 in HBM");
+    name(t.gate_up_source, "W1 in DRAM");
+    name(t.down_source, "W2 in DRAM");
     for (const std::string& n : names_) slot_names_.push_back(n.c_str());
   }
 

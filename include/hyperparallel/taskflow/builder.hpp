@@ -80,6 +80,9 @@ constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mod
   }
 }
 
+inline constexpr int max_draft_waits = 72;
+inline constexpr int max_draft_accesses = 72;
+
 /// What the tasks of one stage have in common, filled once and changed by plain assignments between calls of `append`:
 /// a copy of a whole draft costs a constant evaluation less than a call per wait, signal and access. Of `task` only
 /// kind, rank, duration, operation, item and part count; the ranges are set by `append`, events and slots are the
@@ -87,9 +90,9 @@ constexpr void add_access(Flow& f, int slot, int begin, int end, access_mode mod
 struct task_draft {
   hyperparallel::task task{};
   int waits = 0, signals = 0, accesses = 0;
-  hyperparallel::wait wait[4] = {};
-  int signal[4] = {};
-  hyperparallel::access access[6] = {};
+  hyperparallel::wait wait[max_draft_waits] = {};
+  int signal[8] = {};
+  hyperparallel::access access[max_draft_accesses] = {};
 };
 
 /// Adds a run: `tiles` tasks that wait, signal and access as `d` says; returns the first one's number. From tile to
