@@ -11,23 +11,9 @@ namespace {
 
 namespace hp = hyperparallel;
 
-/// Every layout of a mesh, unused axes partial by `op` or not.
-std::vector<hp::layout_value> layouts(const hp::mesh_shape& m, int rank, hp::reduce_op op) {
-  std::vector<hp::layout_value> all;
-  for (const hp::layout_value& l : worlds::all_layouts(m, rank))
-    for (unsigned mask = 0; mask < 1u << m.axis_count; ++mask) {
-      if ((mask & hp::detail::cut_axes(l)) != 0) continue;
-      all.push_back(l);
-      for (int a = 0; a < m.axis_count; ++a)
-        if ((mask >> a & 1u) != 0) all.back().partial[a] = op;
-    }
-  return all;
-}
-
 void expect_counted(const hp::mesh_shape& m, const hp::shape& s, hp::reduce_op op, unsigned padded = 0,
                     std::size_t stride = 1) {
-  std::vector<hp::layout_value> all = layouts(m, s.rank, op);
-  for (hp::layout_value& l : all) l.padded = padded;
+  const std::vector<hp::layout_value> all = worlds::partial_layouts(m, s.rank, {op}, padded);
   std::vector<hp::extent_t> tally(static_cast<std::size_t>(3 * hp::position_count(m)));
   for (std::size_t k = 0; k < all.size() * all.size(); k += stride) {
     const hp::move_plan p = hp::plan_move(all[k / all.size()], all[k % all.size()], s);

@@ -12,12 +12,6 @@ namespace {
 
 namespace hp = hyperparallel;
 
-std::vector<hp::extent_t> elements(const hp::box& b, const hp::shape& s) {
-  std::vector<hp::extent_t> found;
-  replay::detail::elements_of(b, b, s, [&](hp::extent_t flat, hp::extent_t) { found.push_back(flat); });
-  return found;
-}
-
 TEST(flat_move, stretches_come_in_flat_order_and_fill_the_block_once) {
   const hp::mesh_shape m{2, {2, 2}};
   const hp::shape from{6, 4}, to{4, 6};
@@ -32,8 +26,10 @@ TEST(flat_move, stretches_come_in_flat_order_and_fill_the_block_once) {
         for (hp::flat_transfer t; hp::next_transfer(f, r, t); next += t.length) {
           ASSERT_EQ(t.target_offset, next);
           ASSERT_GT(t.length, 0);
-          const std::vector<hp::extent_t> held = elements(hp::slice_at(a, from, hp::coordinates_of(m, t.sender)), from);
-          const std::vector<hp::extent_t> own = elements(hp::slice_at(b, to, hp::coordinates_of(m, q)), to);
+          const std::vector<hp::extent_t> held =
+              replay::detail::elements_in(hp::slice_at(a, from, hp::coordinates_of(m, t.sender)), from);
+          const std::vector<hp::extent_t> own =
+              replay::detail::elements_in(hp::slice_at(b, to, hp::coordinates_of(m, q)), to);
           for (hp::extent_t i = 0; i < t.length; ++i)
             ASSERT_EQ(held.at(static_cast<std::size_t>(t.source_offset + i)),
                       own.at(static_cast<std::size_t>(next + i)));

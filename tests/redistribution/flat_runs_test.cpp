@@ -13,12 +13,6 @@ namespace {
 
 namespace hp = hyperparallel;
 
-std::vector<hp::extent_t> elements(const hp::box& b, const hp::shape& s) {
-  std::vector<hp::extent_t> found;
-  replay::detail::elements_of(b, b, s, [&](hp::extent_t flat, hp::extent_t) { found.push_back(flat); });
-  return found;
-}
-
 TEST(flat_runs, runs_are_a_block_in_the_order_of_its_memory) {
   const hp::shape s{4, 3, 5};
   for (hp::extent_t a = 0; a <= 4; ++a)
@@ -31,7 +25,7 @@ TEST(flat_runs, runs_are_a_block_in_the_order_of_its_memory) {
             std::vector<hp::extent_t> found;
             for (hp::extent_t i = 0; i < f.runs; ++i)
               for (hp::extent_t k = 0; k < f.length; ++k) found.push_back(hp::run_begin(f, i) + k);
-            ASSERT_EQ(found, elements(block, s));
+            ASSERT_EQ(found, replay::detail::elements_in(block, s));
             for (hp::extent_t flat = 0; flat < 60; ++flat) {
               const hp::flat_place p = hp::place_of(f, flat);
               const auto at = std::find(found.begin(), found.end(), flat);

@@ -22,7 +22,7 @@ void expect_balance(const sweep& r) {
 }
 
 sweep plain(const hp::mesh_shape& m, int rank, std::size_t stride = 1) {
-  return sweeps::run(sweeps::all_states(m, rank, {}), worlds::divisible_shape(m, rank), stride);
+  return sweeps::run(worlds::partial_layouts(m, rank, {}), worlds::divisible_shape(m, rank), stride);
 }
 
 TEST(move_plan, layouts_without_partial_states_of_two_axes) {
@@ -64,7 +64,7 @@ TEST(move_plan, every_operation_on_2x2) {
   const hp::mesh_shape m{2, {2, 2}};
   for (const reduce_op op : {reduce_op::sum, reduce_op::max, reduce_op::min, reduce_op::avg, reduce_op::prod,
                              reduce_op::all, reduce_op::any}) {
-    const sweep r = sweeps::run(sweeps::all_states(m, 2, {op}), {4, 4});
+    const sweep r = sweeps::run(worlds::partial_layouts(m, 2, {op}), {4, 4});
     EXPECT_EQ(r.pairs, 306);
     EXPECT_EQ(r.heavy, 0);
   }
@@ -72,9 +72,9 @@ TEST(move_plan, every_operation_on_2x2) {
 
 TEST(move_plan, operations_beside_each_other_on_2x2) {
   const hp::mesh_shape m{2, {2, 2}};
-  const sweep linear = sweeps::run(sweeps::all_states(m, 2, {reduce_op::sum, reduce_op::avg}), {4, 4});
+  const sweep linear = sweeps::run(worlds::partial_layouts(m, 2, {reduce_op::sum, reduce_op::avg}), {4, 4});
   EXPECT_EQ(linear.refused, 0);
-  const sweep mixed = sweeps::run(sweeps::all_states(m, 2, {reduce_op::sum, reduce_op::max}), {4, 4});
+  const sweep mixed = sweeps::run(worlds::partial_layouts(m, 2, {reduce_op::sum, reduce_op::max}), {4, 4});
   EXPECT_GT(mixed.refused, 0);
   EXPECT_EQ(linear.heavy + mixed.heavy, 0);
 }
@@ -83,7 +83,7 @@ TEST(move_plan, sums_and_maxima_of_two_axes) {
   for (const hp::mesh_shape& m :
        {hp::mesh_shape{2, {2, 4}}, hp::mesh_shape{2, {4, 2}}, hp::mesh_shape{2, {2, 3}}, hp::mesh_shape{2, {3, 4}}})
     for (const reduce_op op : {reduce_op::sum, reduce_op::max}) {
-      const sweep r = sweeps::run(sweeps::all_states(m, 2, {op}), worlds::divisible_shape(m, 2));
+      const sweep r = sweeps::run(worlds::partial_layouts(m, 2, {op}), worlds::divisible_shape(m, 2));
       EXPECT_EQ(r.pairs, 306);
       expect_balance(r);
     }
@@ -91,9 +91,9 @@ TEST(move_plan, sums_and_maxima_of_two_axes) {
 
 TEST(move_plan, sums_and_maxima_of_three_axes) {
   for (const reduce_op op : {reduce_op::sum, reduce_op::max}) {
-    expect_balance(sweeps::run(sweeps::all_states({3, {2, 2, 2}}, 2, {op}), {8, 8}, 5));
-    expect_balance(sweeps::run(sweeps::all_states({3, {2, 2, 2}}, 3, {op}), {8, 8, 8}, 211));
-    expect_balance(sweeps::run(sweeps::all_states({3, {2, 4, 4}}, 2, {op}), {32, 32}, 211));
+    expect_balance(sweeps::run(worlds::partial_layouts({3, {2, 2, 2}}, 2, {op}), {8, 8}, 5));
+    expect_balance(sweeps::run(worlds::partial_layouts({3, {2, 2, 2}}, 3, {op}), {8, 8, 8}, 211));
+    expect_balance(sweeps::run(worlds::partial_layouts({3, {2, 4, 4}}, 2, {op}), {32, 32}, 211));
   }
 }
 
@@ -102,12 +102,12 @@ TEST(move_plan, uneven_extents) {
        {hp::shape{10, 5}, hp::shape{9, 5}, hp::shape{3, 5}, hp::shape{1, 3}, hp::shape{7, 11}, hp::shape{36, 36}}) {
     const std::size_t thin = s.extent[0] == 36 ? 8 : 1;
     for (const hp::mesh_shape& m : {hp::mesh_shape{1, {4}}, hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{2, {2, 3}}}) {
-      EXPECT_EQ(sweeps::run(sweeps::all_states(m, 2, {}, 3), s, thin).passed_over, 0);
-      EXPECT_EQ(sweeps::run(sweeps::all_states(m, 2, {reduce_op::sum}, 3), s, thin).passed_over, 0);
+      EXPECT_EQ(sweeps::run(worlds::partial_layouts(m, 2, {}, 3), s, thin).passed_over, 0);
+      EXPECT_EQ(sweeps::run(worlds::partial_layouts(m, 2, {reduce_op::sum}, 3), s, thin).passed_over, 0);
     }
     const hp::mesh_shape cube{3, {2, 2, 2}};
-    EXPECT_EQ(sweeps::run(sweeps::all_states(cube, 2, {}, 3), s, 3 * thin).passed_over, 0);
-    EXPECT_EQ(sweeps::run(sweeps::all_states(cube, 2, {reduce_op::sum}, 3), s, 13 * thin).passed_over, 0);
+    EXPECT_EQ(sweeps::run(worlds::partial_layouts(cube, 2, {}, 3), s, 3 * thin).passed_over, 0);
+    EXPECT_EQ(sweeps::run(worlds::partial_layouts(cube, 2, {reduce_op::sum}, 3), s, 13 * thin).passed_over, 0);
   }
 }
 
@@ -131,8 +131,8 @@ TEST(move_plan, idle_replicas_share_an_all_reduce) {
 TEST(move_plan, a_move_there_and_back_is_the_identity) {
   // Replay proves that each way ends with its target's meaning of the same values; fills come back by reductions.
   const hp::mesh_shape m{2, {2, 2}};
-  for (const hp::layout_value& a : sweeps::all_states(m, 2, {}))
-    for (const hp::layout_value& b : sweeps::all_states(m, 2, {reduce_op::sum, reduce_op::max})) {
+  for (const hp::layout_value& a : worlds::partial_layouts(m, 2, {}))
+    for (const hp::layout_value& b : worlds::partial_layouts(m, 2, {reduce_op::sum, reduce_op::max})) {
       const hp::move_plan there = hp::plan_move(a, b, {4, 4});
       if (there.code != hp::move_code::ok) continue;
       ASSERT_EQ(replay::replay_move(a, b, there).trouble, "");
@@ -143,7 +143,7 @@ TEST(move_plan, a_move_there_and_back_is_the_identity) {
 /// Terms that wait make a detour cheaper than the direct way never: each leg receives at least its own least.
 TEST(move_plan, a_detour_never_receives_less_in_all) {
   const hp::mesh_shape m{2, {2, 2}};
-  const std::vector<hp::layout_value> states = sweeps::all_states(m, 2, {reduce_op::sum});
+  const std::vector<hp::layout_value> states = worlds::partial_layouts(m, 2, {reduce_op::sum});
   const auto total = [](const hp::layout_value& a, const hp::layout_value& b) {
     return hp::least_received_total(hp::plan_move(a, b, {4, 4}));
   };

@@ -34,24 +34,6 @@ inline std::size_t thinned(std::size_t stride) {
 #endif
 }
 
-/// Every ordered layout with every choice of `ops`, or none, on the axes that it does not use.
-inline std::vector<hp::layout_value> all_states(const hp::mesh_shape& m, int rank,
-                                                std::initializer_list<hp::reduce_op> ops, unsigned padded = 0) {
-  std::vector<hp::layout_value> states = worlds::all_layouts(m, rank);
-  for (hp::layout_value& l : states) l.padded = padded;
-  for (int a = 0; a < m.axis_count; ++a) {
-    std::vector<hp::layout_value> more;
-    for (const hp::layout_value& l : states)
-      if ((hp::detail::cut_axes(l) >> a & 1u) == 0)
-        for (const hp::reduce_op op : ops) {
-          more.push_back(l);
-          more.back().partial[a] = op;
-        }
-    states.insert(states.end(), more.begin(), more.end());
-  }
-  return states;
-}
-
 inline std::string text_of(const hp::layout_value& l) {
   std::string text;
   for (int d = 0; d < l.rank; ++d) {

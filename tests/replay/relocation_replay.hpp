@@ -29,12 +29,15 @@ struct relocation_report {
 
 namespace detail {
 
-/// The flat indices that a position of a side has, ascending.
-inline std::vector<hp::extent_t> elements_at(const hp::tensor_side& side, int position) {
+/// Flat indices of a block's elements, ascending.
+inline std::vector<hp::extent_t> elements_in(const hp::box& b, const hp::shape& s) {
   std::vector<hp::extent_t> found;
-  const hp::box b = hp::slice_at(side.layout, side.shape, hp::coordinates_of(side.layout.mesh, position));
-  elements_of(b, b, side.shape, [&](hp::extent_t flat, hp::extent_t) { found.push_back(flat); });
+  elements_of(b, b, s, [&](hp::extent_t flat, hp::extent_t) { found.push_back(flat); });
   return found;
+}
+
+inline std::vector<hp::extent_t> elements_at(const hp::tensor_side& side, int position) {
+  return elements_in(hp::slice_at(side.layout, side.shape, hp::coordinates_of(side.layout.mesh, position)), side.shape);
 }
 
 inline std::vector<std::vector<hp::extent_t>> elements_of_side(const hp::tensor_side& side) {

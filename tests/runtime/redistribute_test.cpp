@@ -11,35 +11,11 @@
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 
+#include "support/all_layouts.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
-
-/// Every layout of `rank` dims over the mesh: each axis is unused or put at any place of any dim's list.
-void add_layouts(const hp::mesh_shape& m, int rank, int axis, std::vector<std::vector<int>>& dims,
-                 std::vector<hp::layout_value>& all) {
-  if (axis == m.axis_count) {
-    hp::layout_value l = hp::replicated(m, rank);
-    for (int d = 0; d < rank; ++d)
-      for (const int a : dims[static_cast<std::size_t>(d)]) hp::append_cut(l, {d, a, 1, m.size[a]});
-    all.push_back(l);
-    return;
-  }
-  add_layouts(m, rank, axis + 1, dims, all);
-  for (std::vector<int>& list : dims)
-    for (std::size_t place = 0; place <= list.size(); ++place) {
-      list.insert(list.begin() + static_cast<std::ptrdiff_t>(place), axis);
-      add_layouts(m, rank, axis + 1, dims, all);
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(place));
-    }
-}
-
-std::vector<hp::layout_value> layouts(const hp::mesh_shape& m, int rank) {
-  std::vector<std::vector<int>> dims(static_cast<std::size_t>(rank));
-  std::vector<hp::layout_value> all;
-  add_layouts(m, rank, 0, dims, all);
-  return all;
-}
 
 /// Number of each element of the box in the whole tensor, in row-major order of the box.
 std::vector<std::uint16_t> elements(const hp::box& b, const hp::shape& s) {
@@ -66,14 +42,14 @@ void expect_moved(const hp::layout_value& from, const hp::layout_value& to, cons
 }
 
 TEST(arena_redistribution, moves_every_pair_of_a_2x2_mesh_at_its_bound) {
-  const std::vector<hp::layout_value> all = layouts({2, {2, 2}}, 2);
+  const std::vector<hp::layout_value> all = worlds::all_layouts({2, {2, 2}}, 2);
   ASSERT_EQ(all.size(), 11U);
   for (const hp::layout_value& from : all)
     for (const hp::layout_value& to : all) expect_moved(from, to, {8, 12});
 }
 
 TEST(arena_redistribution, moves_pairs_whose_cuts_do_not_refine) {
-  const std::vector<hp::layout_value> all = layouts({2, {2, 3}}, 2);
+  const std::vector<hp::layout_value> all = worlds::all_layouts({2, {2, 3}}, 2);
   for (const hp::layout_value& from : all)
     for (const hp::layout_value& to : all) expect_moved(from, to, {12, 12});
 }
@@ -89,7 +65,7 @@ TEST(arena_redistribution, moves_padded_dims) {
 }
 
 TEST(arena_redistribution, runs_again_on_new_values) {
-  const std::vector<hp::layout_value> all = layouts({2, {2, 2}}, 2);
+  const std::vector<hp::layout_value> all = worlds::all_layouts({2, {2, 2}}, 2);
   hp::arena_redistribution move(all.front(), all.back(), {4, 4}, sizeof(float));
   for (int round = 0; round < 3; ++round) {
     for (int r = 0; r < move.ranks(); ++r)
@@ -107,7 +83,7 @@ struct triple {
 };
 
 TEST(arena_redistribution, moves_any_trivially_copyable_element_on_any_number_of_threads_with_any_stores) {
-  const std::vector<hp::layout_value> all = layouts({2, {2, 2}}, 2);
+  const std::vector<hp::layout_value> all = worlds::all_layouts({2, {2, 2}}, 2);
   const hp::shape s(24, 20);
   for (const int threads : {1, 2, 5})
     for (const std::int64_t streaming_from : {std::int64_t{0}, INT64_MAX})
@@ -173,19 +149,6 @@ TEST(arena_redistribution, in_place_the_target_is_a_part_of_the_source) {
   EXPECT_THROW(in_place(rows, columns), std::invalid_argument);
 }
 
-/// The layouts of a mesh, also with unused axes partial by `op`.
-std::vector<hp::layout_value> partial_layouts(const hp::mesh_shape& m, hp::reduce_op op) {
-  std::vector<hp::layout_value> all;
-  for (const hp::layout_value& l : layouts(m, 2))
-    for (unsigned mask = 0; mask < 1u << m.axis_count; ++mask) {
-      if ((mask & hp::detail::cut_axes(l)) != 0) continue;
-      all.push_back(l);
-      for (int a = 0; a < m.axis_count; ++a)
-        if ((mask >> a & 1u) != 0) all.back().partial[a] = op;
-    }
-  return all;
-}
-
 /// `blocks(position)` combined over the axes that `l` is partial along, element by element of a position's slice.
 template <class Blocks>
 std::vector<std::int64_t> combined(const hp::layout_value& l, int position, const Blocks& blocks) {
@@ -214,7 +177,7 @@ TEST(arena_redistribution, folds_and_fills_every_pair_with_partial_states) {
   const hp::shape s(4, 6);
   for (const hp::mesh_shape& m : {hp::mesh_shape{2, {2, 2}}, hp::mesh_shape{2, {2, 3}}})
     for (const hp::reduce_op op : {hp::reduce_op::sum, hp::reduce_op::prod, hp::reduce_op::max}) {
-      const std::vector<hp::layout_value> all = partial_layouts(m, op);
+      const std::vector<hp::layout_value> all = worlds::partial_layouts(m, 2, {op});
       for (const hp::layout_value& from : all)
         for (const hp::layout_value& to : all) {
           if (hp::check_shape(from, s).code != hp::layout_code::ok ||
@@ -260,7 +223,8 @@ TEST(arena_redistribution, folds_and_fills_every_pair_with_partial_states) {
 TEST(arena_redistribution, moves_between_meshes_and_rank_lists) {
   const hp::shape s(8, 12);
   const hp::mesh_shape line{1, {4}}, square{2, {2, 2}};
-  const std::vector<hp::layout_value> sources = partial_layouts(line, hp::reduce_op::sum), targets = layouts(square, 2);
+  const std::vector<hp::layout_value> sources = worlds::partial_layouts(line, 2, {hp::reduce_op::sum}),
+                                      targets = worlds::all_layouts(square, 2);
   for (const int first : {2, 4})  // overlapping and disjoint ranks
     for (const hp::layout_value& from : sources)
       for (const hp::layout_value& to : targets) {

@@ -40,6 +40,24 @@ inline std::vector<hp::layout_value> all_layouts(const hp::mesh_shape& m, int ra
   return found;
 }
 
+/// Every layout, with each axis that shards nothing replicated or partial by one of `ops`.
+inline std::vector<hp::layout_value> partial_layouts(const hp::mesh_shape& m, int rank,
+                                                     const std::vector<hp::reduce_op>& ops, unsigned padded = 0) {
+  std::vector<hp::layout_value> found = all_layouts(m, rank);
+  for (hp::layout_value& l : found) l.padded = padded;
+  for (int a = 0; a < m.axis_count; ++a) {
+    std::vector<hp::layout_value> more;
+    for (const hp::layout_value& l : found)
+      if ((hp::detail::cut_axes(l) >> a & 1u) == 0)
+        for (const hp::reduce_op op : ops) {
+          more.push_back(l);
+          more.back().partial[a] = op;
+        }
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
+}
+
 /// A shape every extent of which divides by all devices together.
 inline hp::shape divisible_shape(const hp::mesh_shape& m, int rank, hp::extent_t times = 1) {
   hp::shape s;

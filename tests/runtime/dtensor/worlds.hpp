@@ -116,26 +116,4 @@ sample<T> sampled(const hp::rank_group& group, const hp::shape& s, const hp::lay
   return {std::move(tensor), std::move(value)};
 }
 
-/// Every layout, with each axis that shards nothing replicated or partial by one of `ops`.
-inline std::vector<hp::layout_value> partial_layouts(const hp::mesh_shape& m, int rank,
-                                                     const std::vector<hp::reduce_op>& ops) {
-  std::vector<hp::layout_value> found;
-  for (const hp::layout_value& l : all_layouts(m, rank)) {
-    unsigned used = 0;
-    for (int i = 0; i < l.cut_count; ++i) used |= 1u << l.cut[i].axis;
-    std::vector<hp::layout_value> grown{l};
-    for (int a = 0; a < m.axis_count; ++a) {
-      if ((used >> a & 1u) != 0) continue;
-      const std::size_t before = grown.size();
-      for (const hp::reduce_op op : ops)
-        for (std::size_t i = 0; i < before; ++i) {
-          grown.push_back(grown[i]);
-          grown.back().partial[a] = op;
-        }
-    }
-    found.insert(found.end(), grown.begin(), grown.end());
-  }
-  return found;
-}
-
 }  // namespace worlds
