@@ -30,4 +30,8 @@ constexpr hp::verify_status proof(bool waits) {
 static_assert(proof(true).code == hp::verify_code::ok);
 static_assert(proof(false) == hp::verify_status{hp::verify_code::conflict_is_not_ordered, 1, 0, -1, 0});
 
+using plan = hp::static_taskflow<hp::builder_of<write_then_read{true}>, one_rank>;
+static_assert(plan::makespan == 20 && plan::certificate.ratio() == 10000);
+static_assert(!hp::safe_taskflow<hp::builder_of<write_then_read{false}>, one_rank>);
+
 int main() {}

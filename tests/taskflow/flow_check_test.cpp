@@ -20,7 +20,8 @@ constexpr hp::flow_status after(const Change& change) {
   auto f = good;
   change(f);
   hp::fixed_flow_scratch<size> x;
-  return hp::check_flow(f, 1, capacity, 1, x);
+  const hp::flow_status found = hp::check_flow(f, 1, capacity, 1, x);
+  return found == hp::check_flow(f, 1, capacity, 1) ? found : hp::flow_status{static_cast<code>(99)};
 }
 
 static_assert(after([](auto&) {}) == hp::flow_status{});
@@ -28,13 +29,19 @@ static_assert(after([](auto& f) { f.task[3].wait_end = size.waits + 1; }).code =
 static_assert(after([](auto& f) { ++f.run[1]; }).code == code::runs_are_wrong);
 static_assert(after([](auto& f) { --f.size.runs; }).code == code::runs_are_wrong);
 static_assert(after([](auto& f) { f.run[0] = 1; }).code == code::runs_are_wrong);
-static_assert(after([](auto& f) { f.task[3].rank = 1; }).code == code::range_outside_the_flow);
+static_assert(after([](auto& f) { f.task[3].rank = 1; }) == hp::flow_status{code::rank_outside_the_machine, 3});
 static_assert(after([](auto& f) { f.task[3].duration = -1; }) == hp::flow_status{code::negative_duration, 3});
 static_assert(after([](auto& f) { f.wait[0].event = size.events; }).code == code::event_outside_the_flow);
 static_assert(after([](auto& f) { f.signal[0] = -1; }).code == code::event_outside_the_flow);
 static_assert(after([](auto& f) { f.access[0].slot = size.slots; }).code == code::slot_outside_the_flow);
 static_assert(after([](auto& f) { f.access[0].end = 8193; }).code == code::access_outside_its_slot);
 static_assert(after([](auto& f) { f.access[0].end = f.access[0].begin; }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) { f.access[0].end = hp::whole_slot; }) == hp::flow_status{});
+static_assert(after([](auto& f) {
+                f.slot[11].bytes = std::int64_t{1} << 40;
+                f.access[f.task[29].access_begin].begin = 1 << 30;
+                f.access[f.task[29].access_begin].end = (1 << 30) + 1;
+              }) == hp::flow_status{code::access_outside_its_slot, 29, -1, 11});
 static_assert(after([](auto& f) {
                 f.task[0].part = 1;
                 f.access[0].step = 8190;
@@ -57,7 +64,7 @@ static_assert(after([](auto& f) { f.wait[0].event = 5; }) ==
 static_assert(after([](auto& f) { f.slot[11].offset += 1; }) ==
               hp::flow_status{code::slot_outside_its_tier, -1, -1, 11});
 static_assert(after([](auto& f) { f.slot[2].tier = 1; }).code == code::slot_outside_its_tier);
-static_assert(after([](auto& f) { f.slot[2].offset -= 1; }) == hp::flow_status{code::slots_overlap, -1, -1, 2});
+static_assert(after([](auto& f) { f.slot[2].offset -= 1; }) == hp::flow_status{code::slots_overlap, -1, -1, 2, 1});
 
 TEST(FlowCheck, FindsOverlapInAnySlotOrder) {
   std::mt19937 random(2);

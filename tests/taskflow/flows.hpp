@@ -2,7 +2,9 @@
 #pragma once
 // Flows that the taskflow tests share: the tile flow of one MoE layer, and loose plans that a test can change at will.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <vector>
@@ -67,6 +69,9 @@ struct moe_tiles {
   }
 };
 
+/// Whether every count is asked for in full.
+inline bool exhaustive() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr; }
+
 struct loose_task {
   hp::resource kind = hp::resource::aic;
   int rank = 0;
@@ -74,19 +79,33 @@ struct loose_task {
   std::vector<hp::wait> waits;
   std::vector<int> signals;
   std::vector<hp::access> accesses;
+  int pair = -1;  ///< the message that it sends or receives, of plans with rendezvous
 };
 
-/// A flow as lists, with optional frozen queues.
+/// A flow as lists, with optional frozen queues. The units of all slots are bytes.
 struct loose_plan {
   hp::machine_shape machine{};
   int events = 0, slots = 0;
   std::vector<loose_task> task;
   std::vector<std::vector<int>> queue;
+  std::vector<hp::slot> place;         ///< where slots lie; those past its end: 64 bytes each on rank 0
+  std::vector<std::int64_t> capacity;  ///< of each tier; empty: one tier that holds all slots
+
+  hp::slot place_of(int s) const {
+    const auto i = static_cast<std::size_t>(s);
+    return i < place.size() ? place[i] : hp::slot{0, 0, std::int64_t{s} * 64, 64};
+  }
+  std::vector<std::int64_t> capacities() const {
+    return capacity.empty() ? std::vector<std::int64_t>{std::int64_t{1} << 40} : capacity;
+  }
 
   template <class Flow>
   void operator()(Flow& f) const {
     for (int e = 0; e < events; ++e) hp::add_event(f, 0);
-    for (int s = 0; s < slots; ++s) hp::add_slot(f, 0, 0, s * 64, 64);
+    for (int s = 0; s < slots; ++s) {
+      const hp::slot at = place_of(s);
+      hp::add_slot(f, at.rank, at.tier, at.offset, at.bytes);
+    }
     int item = 0;
     for (const loose_task& k : task) {
       hp::add_task(f, k.kind, k.rank, k.duration, 0, item++);
@@ -97,6 +116,36 @@ struct loose_plan {
   }
 };
 
+/// Puts the plan's queues into `s`, with the order of a run of them, and tells whether there is one. Else the order
+/// respects the queues and no wait: what a plan that cannot run would claim.
+inline bool freeze_queues(const hp::dynamic_taskflow& f, const loose_plan& p, hp::dynamic_schedule& s,
+                          hp::dynamic_exact_scratch& x) {
+  s.machine = p.machine;
+  s.task_count = 0;
+  bool once = true;
+  std::vector<bool> seen(p.task.size());
+  for (std::size_t q = 0; q < p.queue.size(); ++q) {
+    s.queue_begin[q] = s.task_count;
+    for (const int t : p.queue[q]) {
+      s.queue_task[s.task_count++] = t;
+      s.queue[t] = static_cast<int>(q);
+      once = once && !seen[static_cast<std::size_t>(t)];
+      seen[static_cast<std::size_t>(t)] = true;
+    }
+  }
+  s.queue_begin[p.queue.size()] = s.task_count;
+  if (once && hp::derive_order(f, s, x)) return true;
+  std::vector<std::size_t> next(p.queue.size());
+  for (int position = 0; position < s.task_count; ++position) {
+    std::size_t least = p.queue.size();
+    for (std::size_t q = 0; q < p.queue.size(); ++q)
+      if (next[q] < p.queue[q].size() && (least == p.queue.size() || p.queue[q][next[q]] < p.queue[least][next[least]]))
+        least = q;
+    s.order[position] = p.queue[least][next[least]++];
+  }
+  return false;
+}
+
 /// Flow and schedule of a plan with frozen queues; `complete` tells whether its queues can all run.
 struct realised {
   explicit realised(const loose_plan& p)
@@ -105,21 +154,7 @@ struct realised {
         exact(flow_size(p), static_cast<int>(p.queue.size())) {
     p(flow);
     hp::seal(flow);
-    schedule.machine = p.machine;
-    schedule.task_count = 0;
-    bool once = true;
-    std::vector<bool> seen(p.task.size());
-    for (std::size_t q = 0; q < p.queue.size(); ++q) {
-      schedule.queue_begin[q] = schedule.task_count;
-      for (const int t : p.queue[q]) {
-        schedule.queue_task[schedule.task_count++] = t;
-        schedule.queue[t] = static_cast<int>(q);
-        once = once && !seen[static_cast<std::size_t>(t)];
-        seen[static_cast<std::size_t>(t)] = true;
-      }
-    }
-    schedule.queue_begin[p.queue.size()] = schedule.task_count;
-    complete = once && hp::derive_order(flow, schedule, exact);
+    complete = freeze_queues(flow, p, schedule, exact);
   }
   static int total(const loose_plan& p) {
     std::size_t n = p.task.size();
@@ -147,6 +182,57 @@ inline void schedule_queues(loose_plan& p, hp::priority policy = hp::priority::u
   p.queue.assign(static_cast<std::size_t>(queues), {});
   for (int q = 0; q < queues; ++q)
     p.queue[static_cast<std::size_t>(q)].assign(s.queue_task + s.queue_begin[q], s.queue_task + s.queue_begin[q + 1]);
+}
+
+/// Every task with waits, signals and intervals of its own; no queues.
+inline loose_plan expand(const hp::dynamic_taskflow& f, const hp::machine_shape& machine) {
+  loose_plan p;
+  p.machine = machine;
+  p.events = f.size.events;
+  p.slots = f.size.slots;
+  p.place.assign(f.slot, f.slot + f.size.slots);
+  for (const hp::slot& s : p.place) {
+    const auto tier = static_cast<std::size_t>(s.tier);
+    if (p.capacity.size() <= tier) p.capacity.resize(tier + 1);
+    p.capacity[tier] = std::max(p.capacity[tier], s.offset + s.bytes);
+  }
+  for (int t = 0; t < f.size.tasks; ++t) {
+    const hp::task& k = f.task[t];
+    p.task.push_back({k.kind,
+                      k.rank,
+                      k.duration,
+                      {f.wait + k.wait_begin, f.wait + k.wait_end},
+                      {f.signal + k.signal_begin, f.signal + k.signal_end},
+                      {f.access + k.access_begin, f.access + k.access_end}});
+    for (hp::wait& w : p.task.back().waits) w.event += k.first_event;
+    for (int& e : p.task.back().signals) e += k.first_event;
+    for (hp::access& a : p.task.back().accesses)
+      a = {a.slot + k.first_slot, a.begin + k.part * a.step, a.end + k.part * a.step, a.mode, 0};
+  }
+  return p;
+}
+
+/// What a builder writes, in the queues of the list scheduler.
+template <class Build>
+loose_plan loosen(const Build& build, const hp::machine_shape& machine,
+                  hp::priority policy = hp::priority::upward_rank) {
+  hp::owned_taskflow f(hp::measure(build));
+  build(f);
+  hp::seal(f);
+  loose_plan p = expand(f, machine);
+  schedule_queues(p, policy);
+  return p;
+}
+
+/// What `seal` would write, so that a mutant's later signals do not move its thresholds.
+inline void freeze_thresholds(loose_plan& p) {
+  for (auto& k : p.task)
+    for (auto& w : k.waits)
+      if (w.threshold == hp::all_signals) {
+        w.threshold = 0;
+        for (const auto& o : p.task)
+          w.threshold += static_cast<int>(std::count(o.signals.begin(), o.signals.end(), w.event));
+      }
 }
 
 inline int below(std::mt19937& random, int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }

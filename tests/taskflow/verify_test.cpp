@@ -4,255 +4,118 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <unordered_set>
+#include <cstdio>
 
-#include "flows.hpp"
+#include "mutants.hpp"
+#include "plans.hpp"
 
 namespace {
 
 using namespace taskflow_test;
 
-/// Ground truth by exhaustion: a state is, per queue, 2 * ended + running in six bits. Unsafe: a state in which not all
-/// has ended and nothing can move, or a begin while an earlier conflicting task has not ended. Written without the
-/// library's algorithms.
-bool safe_in_every_interleaving(const loose_plan& p) {
-  const std::size_t queues = p.queue.size(), tasks = p.task.size();
-  std::vector<int> queue_of(tasks, -1), place(tasks, -1);
-  for (std::size_t q = 0; q < queues; ++q)
-    for (std::size_t i = 0; i < p.queue[q].size(); ++i) {
-      const auto t = static_cast<std::size_t>(p.queue[q][i]);
-      if (queue_of[t] >= 0) return false;
-      queue_of[t] = static_cast<int>(q);
-      place[t] = static_cast<int>(i);
-      const int first = hp::first_queue(p.machine, p.task[t].rank, p.task[t].kind);
-      if (static_cast<int>(q) < first ||
-          static_cast<int>(q) >= first + p.machine.queues[static_cast<int>(p.task[t].kind)])
-        return false;
-    }
-  for (std::size_t t = 0; t < tasks; ++t)
-    if (queue_of[t] < 0) return false;
-  std::vector<std::vector<std::size_t>> must_end(tasks);
-  for (std::size_t b = 0; b < tasks; ++b)
-    for (std::size_t a = 0; a < b; ++a)
-      for (const auto& u : p.task[a].accesses)
-        for (const auto& v : p.task[b].accesses)
-          if (u.slot == v.slot && std::max(u.begin, v.begin) < std::min(u.end, v.end) &&
-              (u.mode == hp::access_mode::write || v.mode == hp::access_mode::write))
-            must_end[b].push_back(a);
-  std::vector<int> total(static_cast<std::size_t>(p.events));
-  for (const auto& k : p.task)
-    for (const int e : k.signals) ++total[static_cast<std::size_t>(e)];
-
-  std::unordered_set<std::uint64_t> seen{0};
-  std::vector<std::uint64_t> open{0};
-  while (!open.empty()) {
-    const std::uint64_t state = open.back();
-    open.pop_back();
-    std::vector<int> count(static_cast<std::size_t>(p.events));
-    std::vector<std::size_t> at(queues);
-    bool all_ended = true, moved = false;
-    for (std::size_t q = 0; q < queues; ++q) {
-      at[q] = (state >> (6 * q)) & 63;
-      all_ended = all_ended && at[q] == 2 * p.queue[q].size();
-      for (std::size_t i = 0; i < at[q] / 2; ++i)
-        for (const int e : p.task[static_cast<std::size_t>(p.queue[q][i])].signals)
-          ++count[static_cast<std::size_t>(e)];
-    }
-    for (std::size_t q = 0; q < queues; ++q) {
-      if (at[q] == 2 * p.queue[q].size()) continue;
-      const auto t = static_cast<std::size_t>(p.queue[q][at[q] / 2]);
-      if (at[q] % 2 == 0) {
-        bool held = false;
-        for (const auto& w : p.task[t].waits) {
-          const auto e = static_cast<std::size_t>(w.event);
-          held = held || count[e] < (w.threshold == hp::all_signals ? total[e] : w.threshold);
-        }
-        if (held) continue;
-        for (const std::size_t a : must_end[t])
-          if (static_cast<int>(at[static_cast<std::size_t>(queue_of[a])] / 2) <= place[a]) return false;
-      }
-      moved = true;
-      const std::uint64_t next = state + (std::uint64_t{1} << (6 * q));
-      if (seen.insert(next).second) open.push_back(next);
-    }
-    if (!moved && !all_ended) return false;
-  }
-  return true;
-}
-
 struct tally {
-  int plans = 0, safe = 0, proved = 0;
+  long plans = 0, safe = 0, accepted_unsafe = 0, refused_safe = 0, undecided = 0;
 };
 
-/// Both checkers against the truth.
-void judge(const loose_plan& p, tally& n) {
+/// The structural check of a plan's flow.
+bool well_formed(const loose_plan& p, const realised& r) {
+  hp::owned_flow_scratch x(r.flow.size);
+  const std::vector<std::int64_t> capacity = p.capacities();
+  return hp::check_flow(r.flow, p.machine.ranks, capacity.data(), static_cast<int>(capacity.size()), x).code ==
+         hp::flow_code::ok;
+}
+
+/// All checkers against the truth. The structure of the flow counts for the proof where `structural`: what the mistake
+/// breaks is not the order of the tasks.
+bool judge(const loose_plan& p, tally& n, bool structural = false) {
   realised r(p);
-  const bool truth = safe_in_every_interleaving(p);
+  const int queues = static_cast<int>(p.queue.size());
+  const bool truth = safe_in_every_interleaving(p), formed = !structural || well_formed(p, r);
   const hp::exact_status exact = hp::check_exactly(r.flow, r.schedule, r.exact);
-  ASSERT_EQ(exact.code == hp::exact_code::safe, truth) << to_text(exact.code) << " task " << exact.task;
+  hp::owned_clock_scratch clocks(r.flow.size, queues);
+  const hp::clock_status clocked = hp::check_by_clocks(r.flow, r.schedule, clocks);
+  hp::owned_verify_scratch x(r.flow.size, queues);
+  const bool proved = hp::verify(r.flow, r.schedule, x).code == hp::verify_code::ok && formed;
   ++n.plans;
   n.safe += truth;
-  hp::owned_verify_scratch x(r.flow.size, static_cast<int>(p.queue.size()));
-  const bool proved = hp::verify(r.flow, r.schedule, x).code == hp::verify_code::ok;
-  n.proved += proved;
-  ASSERT_TRUE(truth || !proved) << "the local rule accepted an unsafe plan";
-}
-
-/// Every task with waits, signals and intervals of its own; no queues.
-loose_plan expand(const hp::dynamic_taskflow& f, const hp::machine_shape& machine) {
-  loose_plan p;
-  p.machine = machine;
-  p.events = f.size.events;
-  p.slots = f.size.slots;
-  for (int t = 0; t < f.size.tasks; ++t) {
-    const hp::task& k = f.task[t];
-    p.task.push_back({k.kind,
-                      k.rank,
-                      k.duration,
-                      {f.wait + k.wait_begin, f.wait + k.wait_end},
-                      {f.signal + k.signal_begin, f.signal + k.signal_end},
-                      {f.access + k.access_begin, f.access + k.access_end}});
-    for (hp::wait& w : p.task.back().waits) w.event += k.first_event;
-    for (int& e : p.task.back().signals) e += k.first_event;
-    for (hp::access& a : p.task.back().accesses)
-      a = {a.slot + k.first_slot, a.begin + k.part * a.step, a.end + k.part * a.step, a.mode, 0};
+  n.accepted_unsafe += proved && !truth;
+  n.refused_safe += truth && !proved;
+  n.undecided += !clocked.decided;
+  EXPECT_FALSE(proved && !truth) << "the local rule accepted an unsafe plan";
+  // What shares addresses against the rules is safe where the order allows it, and refused all the same.
+  EXPECT_EQ(exact.code == hp::exact_code::safe && (truth || formed), truth)
+      << to_text(exact.code) << " task " << exact.task;
+  if (clocked.decided) {
+    EXPECT_EQ(clocked.verdict.code == hp::exact_code::safe, exact.code == hp::exact_code::safe);
   }
-  return p;
+  return !testing::Test::HasFailure();
 }
 
-loose_plan loosen(const moe_tiles& build, const hp::machine_shape& machine) {
-  hp::owned_taskflow f(hp::measure(build));
-  build(f);
-  hp::seal(f);
-  loose_plan p = expand(f, machine);
-  schedule_queues(p);
-  return p;
-}
-
-/// What `seal` would write, so that a mutant's later signals do not move its thresholds.
-void freeze_thresholds(loose_plan& p) {
-  for (auto& k : p.task)
-    for (auto& w : k.waits)
-      if (w.threshold == hp::all_signals) {
-        w.threshold = 0;
-        for (const auto& o : p.task)
-          w.threshold += static_cast<int>(std::count(o.signals.begin(), o.signals.end(), w.event));
-      }
-}
-
-std::vector<loose_plan> base_plans() {
+/// Hundreds of safe random plans: loose flows, and real ones of random numbers.
+std::vector<loose_plan> random_safe_plans(int count) {
   std::vector<loose_plan> plans;
-  const hp::machine_shape machine{1, {2, 1, 1, 0, 0}};
-  for (const moe_tiles& m : {moe_tiles{1, 1, 0}, moe_tiles{2, 1, 0}, moe_tiles{2, 1, 1}})
-    plans.push_back(loosen(m, machine));
   std::mt19937 random(11);
-  while (plans.size() < 200) {
-    loose_plan p = random_plan(random, 5 + below(random, 8));
-    schedule_queues(p, random() % 2 == 0 ? hp::priority::upward_rank : hp::priority::reference_order);
-    freeze_thresholds(p);
+  while (static_cast<int>(plans.size()) < count) {
+    loose_plan p = plans.size() % 2 == 0 ? random_real_plan(random) : random_plan(random, 5 + below(random, 8));
+    if (plans.size() % 2 != 0) {
+      schedule_queues(p, random() % 2 == 0 ? hp::priority::upward_rank : hp::priority::reference_order);
+      freeze_thresholds(p);
+    }
     if (safe_in_every_interleaving(p)) plans.push_back(p);
   }
   return plans;
 }
 
-constexpr int mutations = 11;
-
-/// False where the mutation does not apply to the task that chance picked.
-bool mutate(loose_plan& p, int which, std::mt19937& random) {
-  const auto pick = [&](const auto& list) {
-    return static_cast<std::size_t>(below(random, static_cast<int>(list.size())));
-  };
-  const std::size_t t = pick(p.task), q = pick(p.queue);
-  loose_task& k = p.task[t];
-  const auto remove = [&] {
-    for (auto& tasks : p.queue) tasks.erase(std::remove(tasks.begin(), tasks.end(), static_cast<int>(t)), tasks.end());
-  };
-  switch (which) {
-    case 0:  // dropped wait
-      if (k.waits.empty()) return false;
-      k.waits.erase(k.waits.begin() + static_cast<std::ptrdiff_t>(pick(k.waits)));
-      return true;
-    case 1: {  // lowered threshold
-      if (k.waits.empty()) return false;
-      auto& w = k.waits[pick(k.waits)];
-      return w.threshold-- > 1;
+TEST(Verify, RefusesEveryUnsafeMutant) {
+  const std::vector<named_plan> real = small_real_plans();
+  const std::vector<loose_plan> random_plans = random_safe_plans(400);
+  const long wanted = exhaustive() ? 3000 : 500;
+  std::mt19937 random(3);
+  std::printf("%-22s %8s %8s %10s %15s %12s %9s\n", "mutation", "mutants", "unsafe", "equivalent", "unsafe accepted",
+              "safe refused", "undecided");
+  for (int which = 0; which < mutation_count && !HasFailure(); ++which) {
+    SCOPED_TRACE(mutation_names[which]);
+    const bool structural = static_cast<mutation>(which) == mutation::capacity;
+    tally n;
+    for (long turn = 0; n.plans - n.safe < wanted && turn < 1000 * wanted; ++turn) {
+      loose_plan p = turn % 2 == 0 ? real[random() % real.size()].plan : random_plans[random() % random_plans.size()];
+      if (mutate(p, static_cast<mutation>(which), random) && !judge(p, n, structural)) break;
     }
-    case 2: {  // swapped queue neighbours
-      if (p.queue[q].size() < 2) return false;
-      const auto i = static_cast<std::size_t>(below(random, static_cast<int>(p.queue[q].size()) - 1));
-      std::swap(p.queue[q][i], p.queue[q][i + 1]);
-      return true;
-    }
-    case 3: {  // merged events, thresholds kept
-      const int a = below(random, p.events), b = below(random, p.events);
-      for (auto& o : p.task) {
-        for (auto& w : o.waits) w.event = w.event == b ? a : w.event;
-        for (auto& e : o.signals) e = e == b ? a : e;
-      }
-      return a != b;
-    }
-    case 4:  // missing signal
-      if (k.signals.empty()) return false;
-      k.signals.erase(k.signals.begin());
-      return true;
-    case 5:  // duplicated task
-      p.queue[q].insert(p.queue[q].begin(), static_cast<int>(t));
-      return true;
-    case 6:  // raised threshold
-      if (k.waits.empty()) return false;
-      ++k.waits[pick(k.waits)].threshold;
-      return true;
-    case 7: {  // two slots become one
-      const int a = below(random, p.slots), b = below(random, p.slots);
-      for (auto& o : p.task)
-        for (auto& u : o.accesses) u.slot = u.slot == b ? a : u.slot;
-      return a != b;
-    }
-    case 8:  // removed task
-      remove();
-      return true;
-    case 9:  // wait moved to another event
-      if (k.waits.empty()) return false;
-      k.waits[pick(k.waits)].event = below(random, p.events);
-      return true;
-    default:  // task moved to another queue, or another place
-      remove();
-      p.queue[q].insert(p.queue[q].begin() + below(random, static_cast<int>(p.queue[q].size()) + 1),
-                        static_cast<int>(t));
-      return true;
+    std::printf("%-22s %8ld %8ld %10ld %15ld %12ld %9ld\n", mutation_names[which], n.plans, n.plans - n.safe, n.safe,
+                n.accepted_unsafe, n.refused_safe, n.undecided);
+    EXPECT_GE(n.plans - n.safe, wanted);
+    EXPECT_EQ(n.accepted_unsafe, 0);
   }
+}
+
+TEST(Verify, ProvesEveryRealPlan) {
+  std::vector<loose_plan> plans = random_safe_plans(200);
+  for (std::size_t i = plans.size(); i-- > 0;)
+    if (i % 2 != 0) plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));  // the loose ones
+  for (const named_plan& real : small_real_plans()) plans.push_back(real.plan);
+  tally n;
+  for (const loose_plan& p : plans) {
+    realised r(p);
+    ASSERT_LE(p.task.size(), 60U);
+    ASSERT_TRUE(well_formed(p, r));
+    ASSERT_TRUE(judge(p, n));
+  }
+  EXPECT_EQ(n.safe, n.plans);
+  EXPECT_EQ(n.refused_safe, 0);
 }
 
 TEST(Verify, AgreesWithEveryInterleavingOfRandomPlans) {
   std::mt19937 random(7);
   tally n;
-  for (int i = 0; i < 30000 && !HasFatalFailure(); ++i) {
-    loose_plan p = random_plan(random, 3 + below(random, 9));
+  for (int i = 0; i < (exhaustive() ? 200000 : 30000) && !HasFailure(); ++i) {
+    // Mostly few tasks, where all that matters happens; one in 128 is large.
+    loose_plan p = random_plan(random, 3 + below(random, i % 128 != 0 ? 9 : 58));
     schedule_queues(p, i % 2 == 0 ? hp::priority::upward_rank : hp::priority::reference_order);
     judge(p, n);
   }
   EXPECT_GT(n.safe, n.plans / 4);
   EXPECT_LT(n.safe, n.plans * 49 / 50);
-  EXPECT_GT(n.proved, n.safe * 9 / 10) << n.plans << " plans, " << n.safe << " safe";
-  RecordProperty("safe", n.safe);
-  RecordProperty("proved", n.proved);
-}
-
-TEST(Verify, AgreesWithEveryInterleavingOfMutants) {
-  const std::vector<loose_plan> plans = base_plans();
-  std::mt19937 random(3);
-  for (int which = 0; which < mutations && !HasFatalFailure(); ++which) {
-    SCOPED_TRACE(which);
-    tally n;
-    for (int made = 0; made < 3000 && !HasFatalFailure();) {
-      loose_plan p = plans[random() % plans.size()];
-      if (!mutate(p, which, random)) continue;
-      ++made;
-      judge(p, n);
-    }
-    EXPECT_LT(n.safe, n.plans) << "no mutant of this class is unsafe";
-  }
+  EXPECT_LT(n.refused_safe, n.safe / 10) << n.plans << " plans, " << n.safe << " safe";
 }
 
 /// A random flow of runs on four queues, as a builder: conflicts mostly guarded by a wait for the earlier run's event,
@@ -387,18 +250,6 @@ bool mutate_runs(hp::dynamic_taskflow& f, int which, std::mt19937& random) {
   }
 }
 
-/// An order that respects the queues and no wait: what a plan that cannot run would claim.
-void merge_queues(const loose_plan& p, hp::owned_schedule& s) {
-  std::vector<std::size_t> next(p.queue.size());
-  for (int position = 0; position < s.task_count; ++position) {
-    std::size_t least = p.queue.size();
-    for (std::size_t q = 0; q < p.queue.size(); ++q)
-      if (next[q] < p.queue[q].size() && (least == p.queue.size() || p.queue[q][next[q]] < p.queue[least][next[least]]))
-        least = q;
-    s.order[position] = p.queue[least][next[least]++];
-  }
-}
-
 /// Both checkers against the truth about a flow whose queues the scheduler chose and chance has changed.
 void judge_runs(hp::dynamic_taskflow& f, std::mt19937& random, tally& n) {
   const hp::machine_shape machine{1, {2, 1, 1, 0, 0}};
@@ -425,24 +276,18 @@ void judge_runs(hp::dynamic_taskflow& f, std::mt19937& random, tally& n) {
     }
   }
   hp::owned_schedule s(f.size.tasks, queues);
-  s.machine = machine;
-  for (std::size_t q = 0; q < queues; ++q) {
-    s.queue_begin[q] = s.task_count;
-    for (const int t : p.queue[q]) {
-      s.queue_task[s.task_count++] = t;
-      s.queue[t] = static_cast<int>(q);
-    }
-  }
-  s.queue_begin[queues] = s.task_count;
   hp::owned_exact_scratch exact(f.size, queues);
-  if (!hp::derive_order(f, s, exact)) merge_queues(p, s);
+  freeze_queues(f, p, s, exact);
+  // Chance moves intervals out of their slots: slots far apart keep them from meeting.
+  for (std::size_t i = 0; i < p.place.size(); ++i) p.place[i] = {0, 0, 512 + 1024 * static_cast<std::int64_t>(i), 1024};
+  p.capacity.clear();
   const bool truth = safe_in_every_interleaving(p);
   ASSERT_EQ(hp::check_exactly(f, s, exact).code == hp::exact_code::safe, truth);
   hp::owned_verify_scratch x(f.size, queues);
   const bool proved = hp::verify(f, s, x).code == hp::verify_code::ok;
   ++n.plans;
   n.safe += truth;
-  n.proved += proved;
+  n.refused_safe += truth && !proved;
   ASSERT_TRUE(truth || !proved) << "the local rule accepted an unsafe plan of runs";
 }
 
@@ -462,7 +307,7 @@ TEST(Verify, AgreesWithEveryInterleavingOfRunsAndTheirMutants) {
     }
     EXPECT_GT(n.safe, n.plans / 20);
     EXPECT_LT(n.safe, n.plans) << "no plan of this class is unsafe";
-    EXPECT_GT(n.proved, n.safe * 8 / 10) << n.plans << " plans, " << n.safe << " safe";
+    EXPECT_LT(n.refused_safe, n.safe * 2 / 10) << n.plans << " plans, " << n.safe << " safe";
   }
 }
 

@@ -139,6 +139,22 @@ constexpr exact_status check_placement(const Flow& f, const Schedule& s, Scratch
   return {};
 }
 
+/// Every task in exactly one place, and one greedy run completes. `x.count` is left with the events' totals.
+template <class Flow, class Schedule, class Scratch>
+constexpr exact_status check_completion(const Flow& f, const Schedule& s, Scratch& x) {
+  const exact_status placed = check_placement(f, s, x);
+  if (placed.code != exact_code::safe) return placed;
+  if (run_greedily(f, s, -1, x, [](int) {}) == f.size.tasks) return {};
+  for (int q = 0;; ++q) {  // the first queue that is not done: what does not end there is at its head
+    if (x.next[q] == s.queue_begin[q + 1]) continue;
+    const int t = s.queue_task[x.next[q]];
+    for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
+      const int e = f.wait[w].event + f.task[t].first_event;
+      if (x.count[e] < f.wait[w].threshold) return {exact_code::never_completes, t, -1, e};
+    }
+  }
+}
+
 /// Uses by slot in reference order: user and access at [slot_begin .. slot_end).
 template <class Flow, class Scratch>
 constexpr void group_accesses(const Flow& f, Scratch& x) {
@@ -170,24 +186,11 @@ constexpr bool conflict(const task& a, const access& u, const task& b, const acc
 }  // namespace detail
 
 /// Domain: indices inside the arrays, slots disjoint (`check_flow`). Complexity: O((tasks + waits + signals) · tasks
-/// with conflicts
-/// + conflicting pairs).
+/// with conflicts + conflicting pairs).
 template <class Flow, class Schedule, class Scratch>
 constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& x) {
-  const exact_status placed = detail::check_placement(f, s, x);
-  if (placed.code != exact_code::safe) return placed;
-  const auto ignore = [](int) {};
-  if (run_greedily(f, s, -1, x, ignore) != f.size.tasks) {
-    const int queues = queue_count(s.machine);
-    for (int q = 0; q < queues; ++q) {
-      if (x.next[q] == s.queue_begin[q + 1]) continue;
-      const int t = s.queue_task[x.next[q]];
-      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
-        const int e = f.wait[w].event + f.task[t].first_event;
-        if (x.count[e] < f.wait[w].threshold) return {exact_code::never_completes, t, -1, e};
-      }
-    }
-  }
+  const exact_status completes = detail::check_completion(f, s, x);
+  if (completes.code != exact_code::safe) return completes;
   detail::group_accesses(f, x);
   for (int a = 0; a < f.size.tasks; ++a) {
     bool withheld = false;
@@ -196,7 +199,7 @@ constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& 
       for (int use = x.slot_end[slot] - 1; use >= x.slot_begin[slot] && x.user[use] > a; --use) {
         const int b = x.user[use];
         if (!detail::conflict(f.task[a], f.access[i], f.task[b], f.access[x.access[use]])) continue;
-        if (!withheld) run_greedily(f, s, a, x, ignore);
+        if (!withheld) run_greedily(f, s, a, x, [](int) {});
         withheld = true;
         if (x.begun[b]) return {exact_code::conflict_is_not_ordered, b, a, -1, slot};
       }

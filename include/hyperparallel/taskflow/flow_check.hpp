@@ -6,7 +6,9 @@
 // uses are those of all tasks, and the flow counts thresholds where there are any; runs partition the tasks, and those
 // of one differ in item and consecutive part alone; thresholds are in 1 .. total; the reference order can be executed
 // (each wait is satisfied by tasks of lower index); accesses stay inside their slot's units as far as they are not
-// negative; slots of one (rank, tier) are disjoint and end within the tier's capacity.
+// negative; slots of one (rank, tier) are disjoint and end within the tier's capacity. So occupancy is static: all
+// slots of a tier together fit it in every order. Buffers that take turns at one address are one slot, and tensors of
+// different sizes that do are intervals of one slot, in units of one size; `verify` then orders their tenants.
 
 #include <cstdint>
 
@@ -19,6 +21,7 @@ namespace hyperparallel {
 enum class flow_code : unsigned char {
   ok,
   range_outside_the_flow,
+  rank_outside_the_machine,
   negative_duration,
   event_outside_the_flow,
   slot_outside_the_flow,
@@ -32,9 +35,10 @@ enum class flow_code : unsigned char {
   slots_overlap,
 };
 
+/// `other` is the slot that `slot` shares addresses with; -1 where a field says nothing.
 struct flow_status {
   flow_code code = flow_code::ok;
-  int task = -1, event = -1, slot = -1;
+  int task = -1, event = -1, slot = -1, other = -1;
   friend constexpr bool operator==(const flow_status&, const flow_status&) = default;
 };
 
@@ -43,7 +47,9 @@ constexpr const char* to_text(flow_code c) {
     case flow_code::ok:
       return "ok";
     case flow_code::range_outside_the_flow:
-      return "a task's waits, signals or accesses, its class or its rank are outside the flow";
+      return "a task's waits, signals or accesses or its class are outside the flow";
+    case flow_code::rank_outside_the_machine:
+      return "a task's rank is outside the machine";
     case flow_code::negative_duration:
       return "a duration is negative";
     case flow_code::event_outside_the_flow:
@@ -83,23 +89,20 @@ using dynamic_flow_scratch = flow_scratch<run_time_count, run_time_count>;
 
 namespace detail {
 
+constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && begin <= end && end <= size; }
+
 constexpr bool before(const slot& a, const slot& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
   if (a.tier != b.tier) return a.tier < b.tier;
   return a.offset < b.offset;
 }
 
-/// Slots in address order, by merging runs of doubling length: O(slots log slots), linear where the builder wrote them
-/// in order.
+/// Slots in address order, by merging runs of doubling length: O(slots log slots).
 template <class Flow, class Scratch>
 constexpr void sort_slots(const Flow& f, Scratch& x) {
   const int n = f.size.slots;
-  bool sorted = true;
-  for (int i = 0; i < n; ++i) {
-    x.sorted[i] = i;
-    sorted = sorted && (i == 0 || !before(f.slot[i], f.slot[i - 1]));
-  }
-  for (int run = 1; run < n && !sorted; run *= 2) {
+  for (int i = 0; i < n; ++i) x.sorted[i] = i;
+  for (int run = 1; run < n; run *= 2) {
     for (int low = 0; low < n; low += 2 * run) {
       const int middle = low + run < n ? low + run : n, high = low + 2 * run < n ? low + 2 * run : n;
       for (int i = low, j = middle, k = low; k < high; ++k)
@@ -110,84 +113,120 @@ constexpr void sort_slots(const Flow& f, Scratch& x) {
   }
 }
 
-/// `first + number`, or -1 where `first` is outside 0 .. `size`, so that no sum overflows.
-constexpr int counted_from(int first, int number, int size) {
-  return first < 0 || first > size || number < 0 || number >= size ? -1 : first + number;
+/// Slots inside their tiers and disjoint; linear where the builder wrote them in address order.
+template <class Flow, class Scratch>
+constexpr flow_status check_slots(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
+  const int slots = f.size.slots;
+  bool sorted = true;
+  slot last{}, s{};
+  for (int i = 0; i < slots; ++i) {
+    s = f.slot[i];
+    if (s.rank < 0 || s.rank >= ranks || s.tier < 0 || s.tier >= tiers || s.offset < 0 || s.bytes < 0 ||
+        s.bytes > tier_capacity[s.tier] || s.offset > tier_capacity[s.tier] - s.bytes)
+      return {flow_code::slot_outside_its_tier, -1, -1, i};
+    if (s.rank < last.rank ||
+        (s.rank == last.rank && (s.tier < last.tier || (s.tier == last.tier && s.offset < last.offset))))
+      sorted = false;
+    last = s;
+  }
+  if (!sorted) sort_slots(f, x);
+  int previous = -1, own = 0;  // the last slot that is not empty
+  for (int i = 0; i < slots; ++i) {
+    own = sorted ? i : x.sorted[i];
+    s = f.slot[own];
+    if (s.bytes == 0) continue;
+    if (previous >= 0 && last.rank == s.rank && last.tier == s.tier && last.offset + last.bytes > s.offset)
+      return {flow_code::slots_overlap, -1, -1, own, previous};
+    previous = own;
+    last = s;
+  }
+  return {};
 }
 
-constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && begin <= end && end <= size; }
+/// Waits, signals and accesses of the tiles [first, past) of a run, whose ranges are inside the flow. `count` holds the
+/// signals of the tasks before them. `partial` is set where a wait is for less than an event's total.
+template <class Flow, class Counts>
+constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& count, bool& partial) {
+  const task k = f.task[first];
+  // So that no sum overflows: an event or slot is a first one that the flow has plus a number below the flow's.
+  const int events = f.size.events, slots = f.size.slots, further = past - first - 1;
+  int e = 0, total = 0;
+  for (int w = k.wait_begin; w < k.wait_end; ++w) {
+    const wait u = f.wait[w];
+    if (u.event < 0 || u.event >= events || k.first_event < 0 || u.event >= events - k.first_event)
+      return {flow_code::event_outside_the_flow, first, u.event};
+    e = u.event + k.first_event;
+    total = f.event[e].signals;
+    if (u.threshold < 1 || u.threshold > total) return {flow_code::threshold_is_out_of_range, first, e};
+    if (u.threshold != total) partial = true;
+    if (count[e] < u.threshold) return {flow_code::reference_order_is_not_executable, first, e};
+  }
+  for (int g = k.signal_begin; g < k.signal_end; ++g) {
+    e = f.signal[g];
+    if (e < 0 || e >= events || k.first_event < 0 || e >= events - k.first_event)
+      return {flow_code::event_outside_the_flow, first, e};
+    count[e + k.first_event] += further + 1;
+  }
+  for (int a = k.access_begin; a < k.access_end; ++a) {
+    const access u = f.access[a];
+    if (u.slot < 0 || u.slot >= slots || k.first_slot < 0 || u.slot >= slots - k.first_slot)
+      return {flow_code::slot_outside_the_flow, first, -1, u.slot};
+    std::int64_t begin = u.begin, end = u.end;
+    const std::int64_t room = f.slot[u.slot + k.first_slot].bytes;
+    if (u.step != 0) {  // the hull of the tiles' intervals
+      begin += (std::int64_t{k.part} + (u.step < 0 ? further : 0)) * u.step;
+      end += (std::int64_t{k.part} + (u.step > 0 ? further : 0)) * u.step;
+    } else if (end == whole_slot) {
+      continue;
+    }
+    if (u.begin >= u.end || begin < 0 || end > room || end > whole_slot)
+      return {flow_code::access_outside_its_slot, first, -1, u.slot + k.first_slot};
+  }
+  return {};
+}
 
 }  // namespace detail
 
 /// `tier_capacity[i]`: bytes of tier i on every rank. An access's units may be bytes, rows or tiles, so only its sign
-/// and, as no unit is smaller than a byte, its end against the slot's bytes can be checked. Complexity: O(tasks + waits
-/// + signals + accesses + slots log slots).
+/// and, as no unit is smaller than a byte, its end against the slot's bytes can be checked. What the tiles of a run
+/// share is checked once. Complexity: O(tasks + waits + signals + accesses + slots log slots).
 template <class Flow, class Scratch>
 constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
   std::int64_t signal_uses = 0, access_uses = 0;
   bool partial = false;
   for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
-  for (int t = 0; t < f.size.tasks; ++t) {
-    const task& k = f.task[t];
-    if (!detail::in_range(k.wait_begin, k.wait_end, f.size.waits) || k.rank < 0 || k.rank >= ranks ||
+  int first = 0, past = 0;
+  for (int r = 0, runs = f.size.runs; r < runs; ++r, first = past) {
+    past = f.run[r + 1];
+    if (f.run[r] != first || past <= first || past > f.size.tasks ||
+        (past > first + 1 && past > end_of_run(f, first, past)))
+      return {flow_code::runs_are_wrong, first};
+    const task k = f.task[first];
+    if (!detail::in_range(k.wait_begin, k.wait_end, f.size.waits) ||
         !detail::in_range(k.signal_begin, k.signal_end, f.size.signals) ||
         !detail::in_range(k.access_begin, k.access_end, f.size.accesses) || static_cast<int>(k.kind) >= resource_count)
-      return {flow_code::range_outside_the_flow, t};
-    if (k.duration < 0) return {flow_code::negative_duration, t};
-    signal_uses += k.signal_end - k.signal_begin;
-    access_uses += k.access_end - k.access_begin;
-    for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = detail::counted_from(k.first_event, f.wait[w].event, f.size.events);
-      if (e < 0 || e >= f.size.events) return {flow_code::event_outside_the_flow, t, e};
-      if (f.wait[w].threshold < 1 || f.wait[w].threshold > f.event[e].signals)
-        return {flow_code::threshold_is_out_of_range, t, e};
-      partial = partial || f.wait[w].threshold != f.event[e].signals;
-      if (x.count[e] < f.wait[w].threshold) return {flow_code::reference_order_is_not_executable, t, e};
-    }
-    for (int g = k.signal_begin; g < k.signal_end; ++g) {
-      const int e = detail::counted_from(k.first_event, f.signal[g], f.size.events);
-      if (e < 0 || e >= f.size.events) return {flow_code::event_outside_the_flow, t, e};
-      ++x.count[e];
-    }
-    for (int a = k.access_begin; a < k.access_end; ++a) {
-      const int s = detail::counted_from(k.first_slot, f.access[a].slot, f.size.slots);
-      if (s < 0 || s >= f.size.slots) return {flow_code::slot_outside_the_flow, t, -1, s};
-      const std::int64_t moved = std::int64_t{k.part} * f.access[a].step;
-      if (f.access[a].begin + moved < 0 || f.access[a].begin >= f.access[a].end ||
-          f.access[a].end + moved > f.slot[s].bytes)
-        return {flow_code::access_outside_its_slot, t, -1, s};
-    }
-  }
-  for (int e = 0; e < f.size.events; ++e)
-    if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
-  int first = 0;
-  for (int r = 0; r < f.size.runs; ++r) {
-    const int past = f.run[r + 1];
-    if (f.run[r] != first || past <= first || past > f.size.tasks || past > end_of_run(f, first))
-      return {flow_code::runs_are_wrong, first};
-    first = past;
+      return {flow_code::range_outside_the_flow, first};
+    if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
+    if (k.duration < 0) return {flow_code::negative_duration, first};
+    signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
+    access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
+    const flow_status uses = detail::check_uses(f, first, past, x.count, partial);
+    if (uses.code != flow_code::ok) return uses;
   }
   if (first != f.size.tasks) return {flow_code::runs_are_wrong, first};
+  for (int e = 0; e < f.size.events; ++e)
+    if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
   if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses || (partial && f.thresholds == 0))
     return {flow_code::use_total_differs};
+  return detail::check_slots(f, ranks, tier_capacity, tiers, x);
+}
 
-  for (int i = 0; i < f.size.slots; ++i) {
-    const slot& s = f.slot[i];
-    if (s.rank < 0 || s.rank >= ranks || s.tier < 0 || s.tier >= tiers || s.offset < 0 || s.bytes < 0 ||
-        s.bytes > tier_capacity[s.tier] || s.offset > tier_capacity[s.tier] - s.bytes)
-      return {flow_code::slot_outside_its_tier, -1, -1, i};
-  }
-  detail::sort_slots(f, x);
-  int previous = -1;  // the last slot that is not empty
-  for (int i = 0; i < f.size.slots; ++i) {
-    const slot& s = f.slot[x.sorted[i]];
-    if (s.bytes == 0) continue;
-    if (previous >= 0 && f.slot[previous].rank == s.rank && f.slot[previous].tier == s.tier &&
-        f.slot[previous].offset + f.slot[previous].bytes > s.offset)
-      return {flow_code::slots_overlap, -1, -1, x.sorted[i]};
-    previous = x.sorted[i];
-  }
-  return {};
+/// The same with its own working memory, for constant evaluation.
+template <taskflow_size Size>
+constexpr flow_status check_flow(const fixed_taskflow<Size>& f, int ranks, const std::int64_t* tier_capacity,
+                                 int tiers) {
+  fixed_flow_scratch<Size> x;
+  return check_flow(f, ranks, tier_capacity, tiers, x);
 }
 
 }  // namespace hyperparallel

@@ -7,6 +7,7 @@
 #include <hyperparallel/taskflow/flow_check.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
+#include <hyperparallel/taskflow/vector_clocks.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
 namespace hyperparallel {
@@ -89,18 +90,39 @@ struct owned_verify_scratch : dynamic_verify_scratch {
   scratch_memory memory;
 };
 
+namespace detail {
+
+inline void own(scratch_memory& m, dynamic_exact_scratch& x, const taskflow_size& n, int queues) {
+  own(m, x.next, queues);
+  own(m, x.blocked_after, queues);
+  own(m, x.ready, queues);
+  own(m, x.count, n.events);
+  own(m, x.blocked, n.events);
+  own(m, x.begun, n.tasks);
+  own(m, x.slot_begin, n.slots);
+  own(m, x.slot_end, n.slots);
+  own(m, x.user, n.access_uses);
+  own(m, x.access, n.access_uses);
+}
+
+}  // namespace detail
+
 struct owned_exact_scratch : dynamic_exact_scratch {
-  owned_exact_scratch(const taskflow_size& n, int queues) {
-    detail::own(memory, next, queues);
-    detail::own(memory, blocked_after, queues);
-    detail::own(memory, ready, queues);
-    detail::own(memory, count, n.events);
-    detail::own(memory, blocked, n.events);
-    detail::own(memory, begun, n.tasks);
-    detail::own(memory, slot_begin, n.slots);
-    detail::own(memory, slot_end, n.slots);
-    detail::own(memory, user, n.access_uses);
-    detail::own(memory, access, n.access_uses);
+  owned_exact_scratch(const taskflow_size& n, int queues) { detail::own(memory, *this, n, queues); }
+  scratch_memory memory;
+};
+
+struct owned_clock_scratch : dynamic_clock_scratch {
+  owned_clock_scratch(const taskflow_size& n, int queues) {
+    detail::own(memory, run, n, queues);
+    detail::own(memory, queue, n.tasks);
+    detail::own(memory, place, n.tasks);
+    detail::own(memory, total, n.events);
+    detail::own(memory, signal_queue, n.events);
+    detail::own(memory, signal_begin, n.events);
+    detail::own(memory, signaller, n.signal_uses);
+    detail::own(memory, clock, n.tasks * queues);
+    detail::own(memory, event_clock, n.events * queues);
   }
   scratch_memory memory;
 };

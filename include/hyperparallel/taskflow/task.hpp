@@ -28,6 +28,9 @@ inline constexpr int all_signals = 0;
 
 enum class access_mode : unsigned char { read, write };
 
+/// An end that stands for the slot's own end, whatever its units.
+inline constexpr int whole_slot = 1 << 30;
+
 /// A task's use of a half-open interval of a slot, in the slot's own units (bytes, rows, tiles): of [begin, end) moved
 /// up by `step` for each part before the task's own. Tasks of one run share their accesses, see `interval_of`.
 struct access {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A wait for one of two signals that come from different queues: nobody knows which is first.
+// expect: rejected::partial_threshold_over_several_queues<
+// expect: task<2>
+// expect: event<0>
+// expect: signals<2>
+#include <hyperparallel/taskflow.hpp>
+
+namespace hp = hyperparallel;
+
+inline constexpr hp::machine_shape machine{1, {2, 1, 0, 0, 0}};
+
+template <int Threshold>
+struct layer {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    const int written = hp::add_event(f, 0), halves = hp::add_slot(f, 0, 0, 0, 64);
+    for (int half = 0; half < 2; ++half) {
+      hp::add_task(f, hp::resource::aic, 0, 10, 0, half);
+      hp::add_signal(f, written);
+      hp::add_access(f, halves, 32 * half, 32 * half + 32, hp::access_mode::write);
+    }
+    hp::add_task(f, hp::resource::aiv, 0, 10, 1, 0);
+    hp::add_wait(f, written, Threshold);
+    hp::add_access(f, halves, 0, 32, hp::access_mode::read);
+  }
+};
+
+static_assert(hp::safe_taskflow<layer<2>, machine>);
+static_assert(!hp::safe_taskflow<layer<1>, machine>);
+static_assert(hp::static_taskflow<layer<1>, machine>::size.tasks == 3);
+
+#ifdef NEGATIVE
+using plan = hp::static_taskflow<layer<1>, machine>;
+#else
+using plan = hp::static_taskflow<layer<2>, machine>;
+#endif
+
+constexpr const auto& schedule = plan::schedule;
+constexpr std::int64_t makespan = plan::makespan;
+constexpr std::int64_t ratio = plan::certificate.ratio();
+constexpr bool proved = plan::safety.code == hp::verify_code::ok;
