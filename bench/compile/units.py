@@ -394,6 +394,61 @@ static_assert(proof.code == hp::verify_code::ok);
 """
 
 
+PERIOD = """constexpr hp::machine_shape machine{1, {24, 48, 1, 0, 0}};
+constexpr int queues = hp::queue_count(machine);
+/// 30 row blocks: dispatch, 4 gate-up tiles, 2 SwiGLU, 2 down tiles, combine; a layer starts when the one before is
+/// combined.
+struct layer {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    using enum hp::access_mode;
+    using enum hp::resource;
+    const int done = hp::add_event(f, 0);
+    hp::bank_events(f, 1);
+    hp::task_draft d;
+    const auto stage = [&](hp::resource kind, int operation, std::int64_t duration, int waits, int event, int signal,
+                           int read, int units, int write_to, int tiles) {
+      d.waits = waits;
+      d.signals = 1;
+      d.accesses = 0;
+      d.task.kind = kind;
+      d.task.operation = operation;
+      d.task.duration = duration;
+      d.wait[0] = {event, hp::all_signals};
+      d.signal[0] = signal;
+      if (read >= 0) d.access[d.accesses++] = {read, 0, units, hp::access_mode::read};
+      if (write_to >= 0) d.access[d.accesses++] = {write_to, 0, tiles == 1 ? 8 : 1, write, tiles == 1 ? 0 : 1};
+      hp::append(f, d, tiles);
+    };
+    for (int b = 0; b < 30; ++b) {
+      const int e = hp::add_event(f, 0, 4), x = hp::add_slot(f, 0, 0, b * 32768, 8192, 4, 8192);
+      const std::int64_t longer = b * 7919 % 13 * 1000;
+      d.task.item = b;
+      for (int i = 1; i < 4; ++i) d.wait[i] = {hp::carried(e + i), hp::all_signals};
+      stage(link, 0, 5000 + longer, 4, hp::carried(done), e, -1, 0, x, 1);
+      stage(aic, 1, 300000 + longer, 1, e, e + 1, x, 8, x + 1, 4);
+      stage(aiv, 2, 100000 + longer, 1, e + 1, e + 2, x + 1, 4, x + 2, 2);
+      stage(aic, 3, 250000 + longer, 1, e + 2, e + 3, x + 2, 2, x + 3, 2);
+      stage(link, 4, 5000 + longer, 1, e + 3, done, x + 3, 2, -1, 1);
+    }
+  }
+};
+"""
+
+
+def periodic_layers(copies):
+    """A layer of 300 tasks, `copies` times, as a period: planned, proved, simulated, bounded."""
+    text = include("taskflow/periodic_plan.hpp") + include("taskflow/periodic_verify.hpp")
+    text += include("taskflow/periodic_bounds.hpp") + NAMESPACE + PERIOD
+    return text + f"""inline constexpr auto period = hp::build_period<hp::measure(layer{{}})>(layer{{}});
+constexpr auto schedule = hp::schedule_period<period, queues>(machine);
+static_assert(schedule.task_count == 300);
+static_assert(hp::verify_period<period>(schedule).code == hp::periodic_code::ok);
+static_assert(hp::simulate_period(period, schedule, {copies}).total.makespan > 0);
+static_assert(hp::bound_period<period, queues>(machine, {copies}).bound.value > 0);
+"""
+
+
 def moe_program(_):
     """The example's layer at full size: layouts, moves, tile taskflow, proof, timeline, bound."""
     text = include("program/moe_program.hpp") + NAMESPACE
@@ -402,6 +457,27 @@ inline constexpr hp::moe_layer deepseek{
     .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
 using program = hp::moe_program<deepseek, supernode, hp::matrix384>;
 static_assert(program::verified && program::certificate.bound > 0);
+"""
+
+
+def moe_training(_):
+    """The experts of the layer at full size, forward and backward: planned, proved, simulated, held to their bound."""
+    text = include("program/moe_program.hpp") + NAMESPACE
+    return text + """struct supernode : hp::device_matrix<hp::axis{"ep", 8}> {};
+inline constexpr hp::moe_layer deepseek{
+    .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
+constexpr hp::moe_options options(hp::moe_pass pass) {
+  hp::moe_options o;
+  o.tiling.gate_up_columns = o.tiling.down_columns = 512;
+  o.policy = hp::priority::upward_rank;
+  o.scope = hp::moe_scope::experts;
+  o.pass = pass;
+  return o;
+}
+using forward = hp::moe_program<deepseek, supernode, hp::matrix384, options(hp::moe_pass::forward)>;
+using backward = hp::moe_program<deepseek, supernode, hp::matrix384, options(hp::moe_pass::backward)>;
+static_assert(forward::verified && forward::certificate.ratio() <= 10150);
+static_assert(backward::verified && backward::certificate.ratio() <= 10150);
 """
 
 
@@ -418,5 +494,7 @@ FAMILIES = {
     "scheduled_tasks": scheduled_tasks,
     "accessed_tasks": accessed_tasks,
     "verified_tasks": verified_tasks,
+    "periodic_layers": periodic_layers,
     "moe_program": moe_program,
+    "moe_training": moe_training,
 }
