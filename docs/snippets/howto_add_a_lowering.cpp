@@ -3,77 +3,106 @@
 #undef NDEBUG
 #include <cassert>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/mpmd.hpp>
 #include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/taskflow.hpp>
 
 namespace hp = hyperparallel;
+
+constexpr int ranks = 4;
 
 enum operation { twice, put, sum };
 constexpr const char* operation_names[] = {"twice", "put", "sum"};
 
-// Slots of one rank, in the order in which the builder adds them.
-enum slot_of_rank { own, inbox, out, slots_per_rank };
-
-/// out[r] = 2 · own[0] + 2 · own[1] on every rank r, one number each: an all-reduce of two ranks.
-struct pair_sum {
-  template <class Flow>
-  constexpr void operator()(Flow& f) const {
-    int doubled[2] = {}, arrived[2] = {}, first[2] = {};
-    for (int r = 0; r < 2; ++r) {
-      doubled[r] = hp::add_event(f, r);
-      arrived[r] = hp::add_event(f, r);
-      first[r] = hp::add_slot(f, r, 0, 0, 64);
-      hp::add_slot(f, r, 0, 64, 64);
-      hp::add_slot(f, r, 0, 128, 64);
-    }
-    for (int r = 0; r < 2; ++r) {
-      hp::add_task(f, hp::resource::aic, r, 100, twice, 0);
-      hp::add_signal(f, doubled[r]);
-      hp::add_access(f, first[r] + own, 0, 64, hp::access_mode::write);
-    }
-    for (int r = 0; r < 2; ++r) {  // the sender's link writes the peer's inbox and signals there
-      hp::add_task(f, hp::resource::link, r, 40, put, 0);
-      hp::add_wait(f, doubled[r]);
-      hp::add_signal(f, arrived[1 - r]);
-      hp::add_access(f, first[r] + own, 0, 64, hp::access_mode::read);
-      hp::add_access(f, first[1 - r] + inbox, 0, 64, hp::access_mode::write);
-    }
-    for (int r = 0; r < 2; ++r) {
-      hp::add_task(f, hp::resource::aiv, r, 10, sum, 0);
-      hp::add_wait(f, doubled[r]);
-      hp::add_wait(f, arrived[r]);
-      hp::add_access(f, first[r] + own, 0, 64, hp::access_mode::read);
-      hp::add_access(f, first[r] + inbox, 0, 64, hp::access_mode::read);
-      hp::add_access(f, first[r] + out, 0, 64, hp::access_mode::write);
-    }
-  }
+struct tensors {
+  int own, doubled, arrived, total;
 };
 
-constexpr hp::machine_shape two_ranks{2, {1, 1, 1, 0, 0}};
-constexpr auto flow = hp::build_fixed<hp::measure(pair_sum{})>(pair_sum{});
-constexpr auto schedule = hp::schedule_fixed<hp::queue_count(two_ranks)>(flow, two_ranks);
-static_assert(hp::verify(flow, schedule).code == hp::verify_code::ok);
-static_assert(hp::simulate_fixed(flow, schedule).result.makespan == 100 + 40 + 10);
+/// total = Σ 2 · own over all ranks, on every rank, one number each: an all-reduce of four ranks.
+constexpr hp::tile_chain describe(tensors& t) {
+  hp::tile_chain c;
+  c.devices = c.ranks = ranks;
+  const int space = hp::add_space(c, ranks, ranks);  // an item from each rank, all of them one group
+  t.own = hp::add_tensor(c, space, hp::grain::group, 64);
+  t.doubled = hp::add_tensor(c, space, hp::grain::group, 64);
+  t.arrived = hp::add_tensor(c, space, hp::grain::item, 64);
+  t.total = hp::add_tensor(c, space, hp::grain::group, 64);
 
-float& number(const hp::kernel_call& call, int rank, slot_of_rank which) {
-  return *static_cast<hp::world*>(call.user)->data<float>(rank * slots_per_rank + which).data();
+  hp::tile_stage& first = hp::add_stage(c, twice, space, hp::grain::group, {hp::resource::aic, 1, 100});
+  hp::add_read(first, t.own, hp::grain::group);
+  hp::add_write(first, t.doubled);
+
+  hp::tile_stage& send = hp::add_stage(c, put, space, hp::grain::item, {hp::resource::link, 1, 40});
+  send.route = hp::stage_route::to_receiver;  // item i goes to the peer of step i + 1 of the rotation
+  send.stay = {hp::resource::aiv, 1, 5};      // the last one stays
+  hp::add_read(send, t.doubled, hp::grain::group);
+  hp::add_write(send, t.arrived);
+
+  hp::tile_stage& last = hp::add_stage(c, sum, space, hp::grain::group, {hp::resource::aiv, 1, 10});
+  hp::add_read(last, t.arrived, hp::grain::group);
+  hp::add_write(last, t.total);
+  return c;
 }
-void run_twice(const hp::kernel_call& c) { number(c, c.rank, own) *= 2; }
-void run_put(const hp::kernel_call& c) { number(c, 1 - c.rank, inbox) = number(c, c.rank, own); }
-void run_sum(const hp::kernel_call& c) {  // in rank order on both ranks, so both get the same bits
-  const float mine = number(c, c.rank, own), theirs = number(c, c.rank, inbox);
-  number(c, c.rank, out) = c.rank == 0 ? mine + theirs : theirs + mine;
+
+constexpr hp::tile_chain chain() {
+  tensors t{};
+  return describe(t);
+}
+static_assert(hp::check(chain()).code == hp::chain_code::ok);
+
+struct all_sum {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    hp::lower_chain(chain(), f);
+  }
+  static constexpr const char* operation_name(int o) { return operation_names[o]; }
+};
+
+using plan = hp::static_taskflow<all_sum, hp::machine_shape{ranks, {1, 1, 1, 0, 0}}>;
+static_assert(plan::safety.code == hp::verify_code::ok);
+static_assert(plan::makespan == 100 + 3 * 40 + 10 && plan::certificate.ratio() == 10000);
+
+struct running {
+  hp::tile_chain chain;
+  tensors tensor;
+  hp::chain_places places;
+  hp::world* world;
+  float& number(int rank, int t, int unit = 0) const {
+    return world->data<float>(hp::slot_of(chain, places, rank, t, unit))[0];
+  }
+};
+const running& at(const hp::kernel_call& c) { return *static_cast<const running*>(c.user); }
+
+void run_twice(const hp::kernel_call& c) {
+  at(c).number(c.rank, at(c).tensor.doubled) = 2 * at(c).number(c.rank, at(c).tensor.own);
+}
+void run_put(const hp::kernel_call& c) {
+  const running& r = at(c);
+  const int to = hp::receiver_of(r.chain, c.rank, c.item);
+  r.number(to, r.tensor.arrived, c.item) = r.number(c.rank, r.tensor.doubled);
+}
+void run_sum(const hp::kernel_call& c) {  // in rank order on all ranks, so all get the same bits
+  const running& r = at(c);
+  float total = 0;
+  for (int source = 0; source < ranks; ++source)
+    for (int item = 0; item < ranks; ++item)
+      if (hp::source_of(r.chain, c.rank, item) == source) total += r.number(c.rank, r.tensor.arrived, item);
+  r.number(c.rank, r.tensor.total) = total;
 }
 
 int main() {
+  running r{};
+  r.chain = describe(r.tensor);
+  hp::counting_taskflow sized;
+  r.places = hp::lower_chain(r.chain, sized);  // where each tensor's slots are
   hp::world_options options;
   options.execution.names = {operation_names, 3, nullptr, 0};
-  hp::world world(flow, schedule, options);
-  world.bind(twice, &run_twice, &world);
-  world.bind(put, &run_put, &world);
-  world.bind(sum, &run_sum, &world);
-  world.data<float>(0 * slots_per_rank + own)[0] = 3;
-  world.data<float>(1 * slots_per_rank + own)[0] = 4;
+  hp::world world(plan::flow, plan::schedule, options);
+  r.world = &world;
+  world.bind(twice, &run_twice, &r);
+  world.bind(put, &run_put, &r);
+  world.bind(sum, &run_sum, &r);
+  for (int rank = 0; rank < ranks; ++rank) r.number(rank, r.tensor.own) = static_cast<float>(rank + 1);
   assert(world.run() == hp::run_result::complete);
-  assert(world.data<float>(0 * slots_per_rank + out)[0] == 14 && world.data<float>(1 * slots_per_rank + out)[0] == 14);
+  for (int rank = 0; rank < ranks; ++rank) assert(r.number(rank, r.tensor.total) == 20);
 }

@@ -2,9 +2,14 @@
 #pragma once
 // Front header of mpmd/: layers lowered to tile taskflows.
 
+#include <hyperparallel/mpmd/attention_block.hpp>
+#include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/chain_places.hpp>
 #include <hyperparallel/mpmd/chain_stages.hpp>
+#include <hyperparallel/mpmd/collective_matmul.hpp>
 #include <hyperparallel/mpmd/lower_chain.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
+#include <hyperparallel/mpmd/moe_expert_events.hpp>
 #include <hyperparallel/mpmd/moe_plan.hpp>
+#include <hyperparallel/mpmd/schedule_buckets.hpp>
 #include <hyperparallel/mpmd/tile_chain.hpp>

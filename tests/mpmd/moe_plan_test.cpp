@@ -80,6 +80,25 @@ TEST(moe_plan, one_device_sends_nothing) {
   EXPECT_GT(t.local_copy, 0);
 }
 
+TEST(moe_plan, the_chunks_of_a_pair_partition_its_rows_and_hold_alike) {
+  for (const int block : {16, 48, 24, 7, 1})
+    for (int capacity = 1; capacity <= 200; capacity += 3)
+      for (int count = 0; count <= capacity; ++count) {
+        hp::moe_plan p = full_size(2);
+        p.tiling.row_block = block;
+        p.rows_per_pair = capacity;
+        int next = 0;
+        for (int chunk = 0; chunk < hp::chunks_per_pair(p); ++chunk) {
+          const hp::row_range r = hp::rows_of_chunk(p, count, chunk);
+          ASSERT_EQ(r.begin, next);
+          ASSERT_LE(r.end - r.begin, block);
+          ASSERT_NEAR(r.end - r.begin, count / hp::chunks_per_pair(p), hp::row_step);
+          next = r.end;
+        }
+        ASSERT_EQ(next, count);
+      }
+}
+
 TEST(moe_plan, every_operation_has_a_name) {
   std::set<std::string> names;
   for (const char* name : hp::moe_operation_names) names.insert(name);

@@ -6,6 +6,10 @@
 // a slot for each unit as the tensor is held. Every rank has the same ones in the same order, so a number on rank r is
 // the number on rank 0 plus r times their count. Law: a reader of a group whose items have events of their own waits
 // for those, so that one signal of a tile serves both; a group has an event only where nobody reads its items.
+//
+// A slot's units of access are the least number that the tiles of each of its writers divide evenly. So whatever a
+// stage writes is said in full, also where the writers of a slot, or what travels and what stays, differ in their
+// tiles.
 
 #include <hyperparallel/mpmd/tile_chain.hpp>
 #include <hyperparallel/support/integer.hpp>
@@ -28,27 +32,32 @@ constexpr int slot_of(const tile_chain& c, const chain_places& p, int rank, int 
 
 namespace detail {
 
-/// The stage that writes each tensor, -1 for an input, and how many units of access each of its slots has.
+constexpr int common_multiple(int a, int b) { return a / static_cast<int>(greatest_common_divisor(a, b)) * b; }
+
+/// Who writes each tensor and when it is written, and how many units of access each of its slots has.
 struct chain_writers {
-  int stage[max_chain_tensors] = {};
-  int slot_units[max_chain_tensors] = {};
+  int stage[max_chain_tensors] = {};       ///< -1 for an input
+  grain complete[max_chain_tensors] = {};  ///< the least of it that is written for good while the rest is not
+  int slot_units[max_chain_tensors] = {};  ///< of the tensor whose slots it takes over
 
   constexpr explicit chain_writers(const tile_chain& c) {
     for (int t = 0; t < c.tensors; ++t) {
       stage[t] = -1;
+      complete[t] = grain::item;
       slot_units[t] = 1;
     }
     for (int s = 0; s < c.stages; ++s)
       for (int w = 0; w < c.stage[s].writes; ++w) {
         const tile_stage& from = c.stage[s];
         const int t = from.write[w], first = first_holder(c, t);
-        const tile_space& space = c.space[from.space];
-        const grain held = c.tensor[t].held;
+        const chain_tensor& x = c.tensor[t];
         stage[t] = s;
-        const int places = shares_place(from, held, w) ? 1
-                           : held == grain::group      ? space.per_group
-                                                       : units_of(space, from.per);
-        if (slot_units[first] < stride_of(from) * places) slot_units[first] = stride_of(from) * places;
+        complete[t] = x.space != from.space                       ? grain::whole
+                      : from.folds && w == 0 && from.per < x.held ? x.held
+                                                                  : from.per;
+        const int stays = from.route != stage_route::local && from.stay.tiles > 0 ? from.stay.tiles : 1;
+        slot_units[first] =
+            common_multiple(slot_units[first], common_multiple(from.work.tiles, stays) * places_in(c, from, w));
       }
   }
   constexpr int units(const tile_chain& c, int t) const { return slot_units[first_holder(c, t)]; }
@@ -57,21 +66,16 @@ struct chain_writers {
     while (c.tensor[t].shares >= 0) t = c.tensor[t].shares;
     return t;
   }
-  /// Whether all units of the stage write the same units of a slot: each has its own slot, or adds to what is there.
-  static constexpr bool shares_place(const tile_stage& from, grain held, int w) {
-    return held == from.per || (from.folds && w == 0);
+  /// Parts of a slot that units of the stage write each for itself: one where each has its own slot or adds to what is
+  /// there.
+  static constexpr int places_in(const tile_chain& c, const tile_stage& from, int w) {
+    const grain held = c.tensor[from.write[w]].held;
+    if (held == from.per || (from.folds && w == 0)) return 1;
+    return held == grain::group ? c.space[from.space].per_group : units_of(c.space[from.space], from.per);
   }
 };
 
-/// Two tensors' items, a window and a fold fit into a draft.
-inline constexpr int max_joined_items = (max_draft_waits - 4) / 2;
-
-/// What of `asked` a unit of `s` has to do with: never less than the unit itself, all of a tensor of another space.
-constexpr grain met_by(const tile_chain& c, const tile_stage& s, int tensor, grain asked) {
-  if (asked == grain::tile) return asked;
-  if (c.tensor[tensor].space != s.space || s.per == grain::whole) return grain::whole;
-  return asked < s.per ? s.per : asked;
-}
+inline constexpr int max_draft_signals = sizeof(task_draft::signal) / sizeof(int);
 
 /// Numbers of events and slots of a chain on rank 0.
 struct chain_numbering {
@@ -79,19 +83,46 @@ struct chain_numbering {
   chain_writers writers;
   chain_places at{};
 
+  int most_joined_items = 0;             ///< of one tensor: those of all that a stage joins fit into a draft
+  bool by_item[max_chain_tensors] = {};  ///< some stage waits for its items
+
   constexpr explicit chain_numbering(const tile_chain& chain) : c(chain), writers(chain) {
+    find_joins();
     number_events();
     number_slots();
   }
 
+  /// What of `asked` a unit of `s` has to do with: never less than the unit itself or than what its writer is done with
+  /// at a time, all of a tensor of another space.
+  constexpr grain met_by(const tile_stage& s, int t, grain asked) const {
+    if (asked == grain::tile) return asked;
+    if (c.tensor[t].space != s.space || s.per == grain::whole) return grain::whole;
+    const grain least = asked < s.per ? s.per : asked;
+    return least < writers.complete[t] ? writers.complete[t] : least;
+  }
+
+  constexpr void find_joins() {
+    int most = 1;
+    for (int s = 0; s < c.stages; ++s)
+      for (int r = 0; r < c.stage[s].reads; ++r) {
+        const chain_read& read = c.stage[s].read[r];
+        if (writers.stage[read.tensor] >= 0 && met_by(c.stage[s], read.tensor, read.waits) == grain::item)
+          by_item[read.tensor] = true;
+      }
+    for (int s = 0; s < c.stages; ++s) {
+      int joined = 0;
+      for (int r = 0; r < c.stage[s].reads; ++r) {
+        const chain_read& read = c.stage[s].read[r];
+        if (by_item[read.tensor] && met_by(c.stage[s], read.tensor, read.waits) == grain::group) ++joined;
+      }
+      if (most < joined) most = joined;
+    }
+    most_joined_items = (max_draft_waits - max_stage_reads - 2) / most;  // besides other reads, a window and a fold
+  }
+
   /// Whether a group's readers wait for the events of its items, which some other stage waits for anyway.
   constexpr bool joins_items(int t, grain g) const {
-    if (g != grain::group || c.space[c.tensor[t].space].per_group > max_joined_items) return false;
-    for (int s = 0; s < c.stages; ++s)
-      for (int r = 0; r < c.stage[s].reads; ++r)
-        if (c.stage[s].read[r].tensor == t && met_by(c, c.stage[s], t, c.stage[s].read[r].waits) == grain::item)
-          return true;
-    return false;
+    return g == grain::group && by_item[t] && c.space[c.tensor[t].space].per_group <= most_joined_items;
   }
 
   constexpr void number_events() {
@@ -100,7 +131,7 @@ struct chain_numbering {
     for (int s = 0; s < c.stages; ++s)
       for (int r = 0; r < c.stage[s].reads; ++r) {
         const int t = c.stage[s].read[r].tensor;
-        const grain g = met_by(c, c.stage[s], t, c.stage[s].read[r].waits);
+        const grain g = met_by(c.stage[s], t, c.stage[s].read[r].waits);
         int& first = at.event[t][static_cast<int>(g)];
         if (first >= 0 || writers.stage[t] < 0 || joins_items(t, g)) continue;
         const tile_stage& writer = c.stage[writers.stage[t]];

@@ -21,18 +21,20 @@ struct prepared_event {
 struct prepared_access {
   int first_slot;
   grain by;
-  int slots;  ///< consecutive slots, each used alike
-  int end;    ///< units [0, end) of a slot
-  int moved;  ///< and so many further for each place of the unit inside its slot
+  int slots;    ///< consecutive slots, each used alike
+  int end;      ///< units [0, end) of a slot; of a write, all tiles together
+  grain place;  ///< which number of the unit is its place inside the slot
+  int moved;    ///< units from place to place
   access_mode mode;
-  int step;
   bool windowed;
 };
 struct prepared_stage {
   int waits = 0, results = 0, signals = 0, reads = 0, accesses = 0;
+  int wait_total = 0, access_total = 0;  ///< events and slots, each counted
   prepared_event wait[max_stage_reads] = {};
-  prepared_event signal[max_stage_reads + max_stage_writes * grain_count] = {};  ///< results first
-  prepared_access access[max_stage_reads + max_stage_writes] = {};               ///< reads first
+  prepared_event signal[max_stage_reads + max_stage_writes * grain_count] =
+      {};  ///< results first, of which a tile's own is the last
+  prepared_access access[max_stage_reads + max_stage_writes] = {};  ///< reads first
   int result_tile = -1, before_tile = -1;  ///< first events of single tiles that it signals and waits for
   int fills = -1;                          ///< the windowed tensor that it fetches
 };
@@ -42,41 +44,53 @@ struct stage_preparation {
   const tile_chain& c;
   const chain_numbering& numbers;
   prepared_stage prepared[max_chain_stages] = {};
-  int last_reader[max_chain_tensors] = {};  ///< of windowed tensors: the stage
+  int section[max_chain_stages] = {};       ///< consecutive stages with lags over one space share a number
+  int last_reader[max_chain_tensors] = {};  ///< of windowed tensors: the stage whose use of a group is the last
 
   constexpr explicit stage_preparation(const chain_numbering& n) : c(n.c), numbers(n) {
-    for (int s = 0; s < c.stages; ++s) prepare(s);
+    for (int t = 0; t < c.tensors; ++t) last_reader[t] = -1;
+    for (int s = 0; s < c.stages; ++s) {
+      section[s] = s == 0 ? 0 : section[s - 1] + (continues_section(c, s) ? 0 : 1);
+      prepare(s);
+    }
   }
 
   constexpr void prepare_write(const tile_stage& k, prepared_stage& p, int w) {
     const int t = k.write[w];
     const chain_tensor& x = c.tensor[t];
-    const bool owns_all = k.per == grain::whole && stride_of(k) == 1;
-    p.access[p.accesses++] = {numbers.at.slot[t],
-                              x.held,
-                              1,
-                              owns_all ? numbers.writers.units(c, t) : 1,
-                              chain_writers::shares_place(k, x.held, w) ? 0 : stride_of(k),
-                              access_mode::write,
-                              1,
-                              x.windowed};
+    const int places = chain_writers::places_in(c, k, w), each = numbers.writers.units(c, t) / places;
+    p.access[p.accesses++] = {
+        numbers.at.slot[t], x.held,    1, each, x.held == grain::group ? grain::tile : k.per, places == 1 ? 0 : each,
+        access_mode::write, x.windowed};
     if (x.windowed) p.fills = t;
   }
 
   constexpr void prepare_read(const tile_stage& k, prepared_stage& p, const chain_read& read) {
     const int t = read.tensor, writer = numbers.writers.stage[t];
     const chain_tensor& x = c.tensor[t];
-    const grain takes = met_by(c, k, t, read.takes);
+    const grain takes = numbers.met_by(k, t, read.takes);
     for (int w = 0; w < k.writes; ++w)
-      if (takes == grain::tile || c.tensor[k.write[w]].shares == t) return;  // the write says it all
-    const bool part =
-        takes == grain::item && x.held != grain::item && writer >= 0 && c.stage[writer].per == grain::item;
-    const int slots =
-        takes <= x.held || x.windowed ? 1 : units_of(c.space[x.space], x.held) / units_of(c.space[x.space], takes);
-    const int each = part ? stride_of(c.stage[writer]) : numbers.writers.units(c, t);
-    p.access[p.accesses++] = {
-        numbers.at.slot[t], takes > x.held ? takes : x.held, slots, each, part ? each : 0, access_mode::read, 0,
-        x.windowed};
+      if (takes == grain::tile || (c.tensor[k.write[w]].shares == t && takes == k.per))
+        return;  // the write says it all
+    const tile_space& space = c.space[x.space];
+    const bool part = writer >= 0 && takes < x.held;
+    const int slots = takes <= x.held || x.windowed ? 1 : units_of(space, x.held) / units_of(space, takes);
+    const int places = !part ? 1 : x.held == grain::group ? space.per_group : units_of(space, takes);
+    const int each = numbers.writers.units(c, t) / places;
+    p.access[p.accesses++] = {numbers.at.slot[t],
+                              takes > x.held ? takes : x.held,
+                              slots,
+                              each,
+                              x.held == grain::group ? grain::tile : takes,
+                              part ? each : 0,
+                              access_mode::read,
+                              x.windowed};
+  }
+
+  /// Inside a section the longest lag is the last to come to an item.
+  constexpr void note_reader(int t, int s) {
+    const int other = last_reader[t];
+    if (other < 0 || section[other] != section[s] || c.stage[other].lag <= c.stage[s].lag) last_reader[t] = s;
   }
 
   constexpr void prepare(int s) {
@@ -86,11 +100,14 @@ struct stage_preparation {
       for (int g = 1; g < grain_count; ++g)
         if (numbers.at.event[k.write[w]][g] >= 0)
           p.signal[p.signals++] = {numbers.at.event[k.write[w]][g], static_cast<grain>(g)};
+    if (k.folds) {
+      p.result_tile = numbers.at.event[k.write[0]][static_cast<int>(grain::tile)];
+      p.signal[p.signals++] = {p.result_tile, grain::whole};
+    }
     p.results = p.signals;
-    if (k.folds) p.result_tile = numbers.at.event[k.write[0]][static_cast<int>(grain::tile)];
     for (int r = 0; r < k.reads; ++r) {
       const int t = k.read[r].tensor;
-      const grain waits = met_by(c, k, t, k.read[r].waits);
+      const grain waits = numbers.met_by(k, t, k.read[r].waits);
       if (waits == grain::tile)
         p.before_tile = numbers.at.event[t][static_cast<int>(waits)];
       else if (numbers.writers.stage[t] >= 0 && numbers.joins_items(t, waits))
@@ -100,12 +117,14 @@ struct stage_preparation {
         p.wait[p.waits++] = {numbers.at.event[t][static_cast<int>(waits)], waits};
       if (c.tensor[t].windowed) {
         p.signal[p.signals++] = {numbers.at.freed[t], grain::group};
-        last_reader[t] = s;
+        note_reader(t, s);
       }
       prepare_read(k, p, k.read[r]);
     }
     p.reads = p.accesses;
     for (int w = 0; w < k.writes; ++w) prepare_write(k, p, w);
+    for (int w = 0; w < p.waits; ++w) p.wait_total += p.wait[w].count;
+    for (int a = 0; a < p.accesses; ++a) p.access_total += p.access[a].slots;
   }
 };
 

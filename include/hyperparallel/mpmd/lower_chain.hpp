@@ -22,8 +22,8 @@ struct chain_emitter {
   const chain_places& at;
   task_draft draft{};
 
-  constexpr chain_emitter(const tile_chain& chain, Flow& flow)
-      : c(chain), f(flow), numbers(chain), stages(numbers), at(numbers.at) {
+  constexpr chain_emitter(const tile_chain& chain, Flow& target)
+      : c(chain), f(target), numbers(chain), stages(numbers), at(numbers.at) {
     for (int rank = 0; rank < c.ranks; ++rank) numbers.declare(f, rank);
   }
   chain_emitter(const chain_emitter&) = delete;
@@ -42,18 +42,40 @@ struct chain_emitter {
 
   /// All accesses of a unit, into the draft; where it has no room for them, they are added to the last task, as those
   /// of tile `tile`.
-  constexpr void add_accesses(const prepared_stage& p, const int* number, int u, int own, int there, int tile) {
+  constexpr void add_accesses(const prepared_stage& p, const int* number, int tiles, int own, int there, int tile) {
     for (int a = 0; a < p.accesses; ++a) {
       const prepared_access& x = p.access[a];
-      const int moved = x.moved == 0 ? 0 : (x.by == grain::group ? number[0] : u) * x.moved;
+      const int moved = number[static_cast<int>(x.place)] * x.moved;
+      const int step = a < p.reads ? 0 : x.end / tiles, end = a < p.reads ? x.end : step;
       const int first = x.first_slot + (a < p.reads ? own : there) +
                         (x.windowed ? c.window.buffer[number[2]] : number[static_cast<int>(x.by)] * x.slots);
       for (int i = 0; i < x.slots; ++i)
         if (tile >= 0)
-          add_access(f, first + i, moved + tile * x.step, moved + tile * x.step + x.end, x.mode);
+          add_access(f, first + i, moved + tile * step, moved + tile * step + end, x.mode);
         else
-          draft.access[draft.accesses++] = {first + i, moved, moved + x.end, x.mode, x.step};
+          draft.access[draft.accesses++] = {first + i, moved, moved + end, x.mode, step};
     }
+  }
+
+  /// Whether the tile `u` of a fold follows one of the unit before.
+  constexpr bool follows_a_tile(const tile_stage& k, const prepared_stage& p, int u) const {
+    const tile_space& space = c.space[k.space];
+    return p.before_tile >= 0 && u % (c.tensor[k.write[0]].held == grain::group ? space.per_group : space.items) != 0;
+  }
+
+  /// The sizing pass: what `emit` adds, without its numbers. A tenth of its steps.
+  constexpr void count(const tile_stage& k, const prepared_stage& p, int tiles, int u, int group) {
+    const int lists = k.folds || p.access_total > max_draft_accesses ? tiles : 1;
+    const bool waits_for_buffer = p.fills >= 0 && c.window.previous[group] >= 0;
+    const int waits = p.wait_total + (waits_for_buffer ? 1 : 0) + (follows_a_tile(k, p, u) ? 1 : 0);
+    taskflow_size& n = f.size;
+    n.tasks += tiles;
+    n.runs += lists;
+    n.waits += lists * waits;
+    n.signals += lists * p.signals;
+    n.accesses += lists * p.access_total;
+    n.signal_uses += tiles * p.signals;
+    n.access_uses += tiles * p.access_total;
   }
 
   /// The tasks of unit `u` of stage `s` on `rank`.
@@ -62,6 +84,10 @@ struct chain_emitter {
     const prepared_stage& p = stages.prepared[s];
     const bool routed = k.route != stage_route::local;
     const tile_work& work = routed && k.stay.tiles > 0 && rotation_of(c, u) == 0 ? k.stay : k.work;
+    if constexpr (!Flow::stores) {
+      count(k, p, work.tiles, u, k.per == grain::item ? u / c.space[k.space].per_group : u);
+      return;
+    }
     const int target = !routed                               ? rank
                        : k.route == stage_route::to_receiver ? receiver_of(c, rank, u)
                                                              : source_of(c, rank, u);
@@ -84,34 +110,29 @@ struct chain_emitter {
     for (int g = 0; g < p.signals; ++g)
       draft.signal[draft.signals++] =
           (g < p.results ? there : own) + p.signal[g].first + number[static_cast<int>(p.signal[g].by)];
-    int accesses = 0;
-    for (int a = 0; a < p.accesses; ++a) accesses += p.access[a].slots;
-    const bool fits = accesses <= max_draft_accesses;
+    const bool fits = p.access_total <= max_draft_accesses;
     const int own_slots = rank * at.slots_per_rank, their_slots = target * at.slots_per_rank;
-    if (fits) add_accesses(p, number, u, own_slots, their_slots, -1);
+    if (fits) add_accesses(p, number, work.tiles, own_slots, their_slots, -1);
     if (fits && !k.folds) {
       append(f, draft, work.tiles);
       return;
     }
     emit_tiles(
-        k, p, work.tiles, u, own, there, [&](int tile) { add_accesses(p, number, u, own_slots, their_slots, tile); },
+        k, p, work.tiles, u, own, [&](int tile) { add_accesses(p, number, work.tiles, own_slots, their_slots, tile); },
         fits);
   }
 
   /// Tile by tile, for a fold, where each tile follows that of the unit before, and for what a draft cannot hold.
   template <class Rest>
-  constexpr void emit_tiles(const tile_stage& k, const prepared_stage& p, int tiles, int u, int own, int there,
-                            const Rest& rest, bool fits) {
-    const tile_space& space = c.space[k.space];
-    const int stride = stride_of(k), waits = draft.waits, signals = draft.signals;
-    const int fold = k.folds && c.tensor[k.write[0]].held == grain::group ? space.per_group : space.items;
+  constexpr void emit_tiles(const tile_stage& k, const prepared_stage& p, int tiles, int u, int own, const Rest& rest,
+                            bool fits) {
+    const int stride = stride_of(k), waits = draft.waits;
+    const bool follows = follows_a_tile(k, p, u);
     for (int q = 0; q < tiles; ++q) {
       draft.task.part = q;
       draft.waits = waits;
-      draft.signals = signals;
-      if (p.before_tile >= 0 && u % fold != 0)
-        draft.wait[draft.waits++].event = own + p.before_tile + (u - 1) * stride + q;
-      if (p.result_tile >= 0) draft.signal[draft.signals++] = there + p.result_tile + u * stride + q;
+      if (follows) draft.wait[draft.waits++].event = own + p.before_tile + (u - 1) * stride + q;
+      if (p.result_tile >= 0) draft.signal[p.results - 1] = own + p.result_tile + u * stride + q;
       append(f, draft);
       if (!fits) rest(q);
       draft.task.item += 1;
@@ -144,10 +165,8 @@ struct chain_emitter {
       for (int s = begin; s < end; ++s) {
         const int item = step - c.stage[s].lag;
         if (item < 0 || item >= space.items) continue;
-        if (c.stage[s].per == grain::item)
-          emit_unit(s, item);
-        else if ((item + 1) % space.per_group == 0)
-          emit_unit(s, item / space.per_group);
+        const int unit_items = space.items / units_of(space, c.stage[s].per);
+        if ((item + 1) % unit_items == 0) emit_unit(s, item / unit_items);
       }
   }
 
@@ -163,7 +182,7 @@ struct chain_emitter {
         for (int u = 0, units = units_of(c.space[c.stage[s].space], c.stage[s].per); u < units; ++u) emit_unit(s, u);
         continue;
       }
-      while (end < c.stages && c.stage[end].lag != at_once && c.stage[end].space == c.stage[s].space) ++end;
+      while (end < c.stages && stages.section[end] == stages.section[s]) ++end;
       emit_section(s, end);
     }
   }
@@ -171,9 +190,8 @@ struct chain_emitter {
 
 }  // namespace detail
 
-/// Writes the taskflow of `c` into `f`; call `seal` after it. Domain: at most `max_chain_ranks` ranks; tensors of tiers
-/// 0 and 1; a windowed tensor is read by group and is no part of a serialized chain; a stage folds into a tensor that
-/// only it writes. O(tasks + accesses). Returns where each tensor's events and slots are.
+/// Writes the taskflow of `c` into `f`, which is empty; call `seal` after it. Domain: `check(c)` is ok. O(tasks +
+/// accesses). Returns where each tensor's events and slots are.
 template <class Flow>
 constexpr chain_places lower_chain(const tile_chain& c, Flow& f) {
   detail::chain_emitter<Flow> emit(c, f);

@@ -243,7 +243,8 @@ struct moe_describer {
 }  // namespace detail
 
 /// The chain of `p`. Domain: `check(p.layer, p.devices)` is ok, at most `max_moe_ranks` ranks and `max_local_experts`
-/// local experts, a serialized plan is not windowed; training needs the whole layer. O(experts).
+/// local experts, a serialized plan is not windowed; training needs the whole layer and, windowed, a buffer for every
+/// local expert, for weights stay from forward to backward. O(experts).
 constexpr moe_chain describe_moe(const moe_plan& p) {
   moe_chain m;
   detail::moe_describer d(p, m);

@@ -153,6 +153,24 @@ constexpr int block_of(const moe_plan& p, int rank, int expert, int chunk, int s
   return (expert * chunks_per_pair(p) + chunk) * p.devices + (step + p.devices - 1) % p.devices;
 }
 
+/// Rows that a matrix core computes at a time, and so the step in which shorter tiles take less time.
+inline constexpr int row_step = 16;
+
+struct row_range {
+  int begin, end;
+};
+
+/// Which of the `count` rows of a pair its block of chunk `chunk` holds. All chunks alike, to a multiple of `row_step`
+/// where row blocks are one: tiles then shrink by the same share, and frozen queues stay balanced; chunks filled in
+/// turn would leave empty ones, whose tiles fall out of the queues that were balanced with them. Laws: the ranges of a
+/// pair partition its rows in order; none exceeds a row block. Domain: 0 <= count <= rows_per_pair. O(1).
+constexpr row_range rows_of_chunk(const moe_plan& p, int count, int chunk) {
+  const int step = p.tiling.row_block % row_step == 0 ? row_step : 1, chunks = chunks_per_pair(p);
+  const int steps = tiles_of(count, step), begin = steps * chunk / chunks * step;
+  const int end = steps * (chunk + 1) / chunks * step;
+  return {begin < count ? begin : count, end < count ? end : count};
+}
+
 /// Prices every operation on `device` with `vector_queues` AIVs sharing the memory bandwidth; grouped matmuls reach
 /// `grouped`. A block that leaves the device takes its share of the fitted all-to-all. O(1).
 constexpr moe_durations price_moe(const moe_plan& p, const device_value& device, int vector_queues, efficiency grouped,

@@ -81,9 +81,9 @@ struct tile_stage {
   grain per = grain::item;
   tile_work work{};
   stage_route route = stage_route::local;
-  tile_work stay{};    ///< of a routed stage: the item does not leave its device
-  int lag = at_once;   ///< items behind the section's first stage
-  bool folds = false;  ///< adds into its first result, item by item (group by group) in order
+  tile_work stay{resource::aic, 0, 0};  ///< of a routed stage: the item does not leave; no tiles: it is sent as well
+  int lag = at_once;                    ///< items behind the section's first stage
+  bool folds = false;                   ///< adds into its first result, item by item (group by group) in order
   int reads = 0, writes = 0;
   chain_read read[max_stage_reads] = {};
   int write[max_stage_writes] = {};
@@ -111,6 +111,7 @@ struct tile_chain {
   int devices = 1;  ///< ranks that items rotate over
   int ranks = 1;    ///< ranks that are lowered: 1 (one among equals) or `devices`
   rotation_kind rotation = rotation_kind::cyclic;
+  bool own_first = false;  ///< the items that stay on their device are the first of each `devices`, not the last
   int spaces = 0, tensors = 0, stages = 0;
   tile_space space[max_chain_spaces] = {};
   chain_tensor tensor[max_chain_tensors] = {};
@@ -154,17 +155,25 @@ constexpr void add_read(tile_stage& s, int tensor, grain takes = grain::item) {
 }
 constexpr void add_write(tile_stage& s, int tensor) { s.write[s.writes++] = tensor; }
 
-/// Puts a barrier between operators: what a framework without a taskflow launches.
+/// Whether stage `s` is interleaved with the one listed before it: both have lags, over one space.
+constexpr bool continues_section(const tile_chain& c, int s) {
+  return s > 0 && c.stage[s].lag != at_once && c.stage[s - 1].lag != at_once &&
+         c.stage[s].space == c.stage[s - 1].space;
+}
+
+/// Puts a barrier between operators: what a framework without a taskflow launches. Only windowed tensors are still
+/// waited for by group, for they never are on the device all at once.
 constexpr void serialize(tile_chain& c) {
   for (int s = 0; s < c.stages; ++s) {
     c.stage[s].lag = at_once;
     for (int r = 0; r < c.stage[s].reads; ++r)
-      if (c.stage[s].read[r].takes != grain::tile) c.stage[s].read[r].waits = grain::whole;
+      if (c.stage[s].read[r].takes != grain::tile && !c.tensor[c.stage[s].read[r].tensor].windowed)
+        c.stage[s].read[r].waits = grain::whole;
   }
 }
 
-/// The step of its group's rotation in which an item travels: 1, 2, … and then 0, the rows that stay.
-constexpr int rotation_of(const tile_chain& c, int item) { return (item + 1) % c.devices; }
+/// The step of the rotation in which an item travels: 1, 2, … and then 0, the rows that stay, or these first.
+constexpr int rotation_of(const tile_chain& c, int item) { return (c.own_first ? item : item + 1) % c.devices; }
 
 /// Rank that receives item `item` from `rank`, and the rank that `rank` has it from.
 constexpr int receiver_of(const tile_chain& c, int rank, int item) {
