@@ -5,8 +5,10 @@
 #include <numeric>
 #include <span>
 
+#include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/shard.hpp>
+#include <hyperparallel/taskflow/list_schedule.hpp>
 
 namespace hp = hyperparallel;
 
@@ -14,7 +16,34 @@ struct mesh : hp::device_matrix<hp::axis{"x", 2}, hp::axis{"y", 2}> {};
 using by_row = hp::layout<mesh, hp::axes("x", "y"), hp::none>;
 using by_column = hp::layout<mesh, hp::none, hp::axes("x", "y")>;
 
+// A product in two halves on AIC, then an activation of each half on AIV.
+struct halves {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    const int product = hp::add_event(f, 0);
+    for (int half = 0; half < 2; ++half) {
+      hp::add_task(f, hp::resource::aic, 0, 10, 0, half);
+      hp::add_signal(f, product);
+    }
+    for (int half = 0; half < 2; ++half) {
+      hp::add_task(f, hp::resource::aiv, 0, 10, 1, half);
+      hp::add_wait(f, product);
+    }
+  }
+};
+constexpr auto flow = hp::build_fixed<hp::measure(halves{})>(halves{});
+constexpr auto schedule = hp::schedule_fixed<2>(flow, {1, {1, 1, 0, 0, 0}});
+using plan = hp::constant_plan<flow, schedule>;
+static_assert(plan::table.size.waits == 1);  // the second activation follows the first one, the first one its product
+
 int main() {
+  int data[2] = {};
+  hp::executor run(plan{}, {.threads = 2});
+  run.bind(0, [](const hp::kernel_call& call) { static_cast<int*>(call.user)[call.item] = call.item + 1; }, data);
+  run.bind(1, [](const hp::kernel_call& call) { static_cast<int*>(call.user)[call.item] *= 10; }, data);
+  assert(run.run() == hp::run_result::complete);
+  assert(data[0] == 10 && data[1] == 20);
+
   hp::arena_redistribution move(by_row::value, by_column::value, hp::shape{4, 4}, sizeof(float));
   for (int rank = 0; rank < move.ranks(); ++rank) {
     const std::span<float> row = move.source<float>(rank);  // rank r holds row r: 4r, 4r + 1, …

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <hyperparallel/dtensor.hpp>
@@ -82,7 +83,22 @@ void deadlock_error() {
   world.bind(0, &work);
   world.bind(1, &work);
   assert(text_of<hp::deadlock_error>([&] { world.run(); }) ==
-         "no task can run: task 1 on rank 0 (SwiGLU) waits for event 0, which has 0 of 1 signals");
+         "no task can run: task 1 on rank 0 (SwiGLU) waits for event 0, which has 0 of 1 signals; still to signal it: "
+         "task 0 on rank 0 (GMM1)");
+}
+
+void stall_error() {
+  hp::world_options o = named();
+  o.execution.watchdog = 100;  // ms
+  hp::world world(flow, good, o);
+  world.bind(0, [](const hp::kernel_call& call) {
+    while (!call.stopping()) std::this_thread::yield();  // never done, but polite
+  });
+  world.bind(1, &work);
+  assert(text_of<hp::stall_error>([&] { world.run(); }) ==
+         "no task has ended for 100 ms; running: task 0 on rank 0 (GMM1)");
+  world.bind(0, &work);
+  assert(world.run() == hp::run_result::complete);
 }
 
 void bind_error() {
@@ -225,6 +241,7 @@ int main() {
   sharding_plan_error();
   task_error();
   deadlock_error();
+  stall_error();
   bind_error();
   arena_error();
   plan_error();

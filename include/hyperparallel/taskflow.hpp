@@ -3,20 +3,38 @@
 // The whole of taskflow/: describe tasks and events, schedule them on typed queues, prove the plan, bound it, simulate
 // it.
 //
-//   build -> check_flow -> list_schedule -> verify -> bound_makespan, simulate
+//   build -> check_flow -> list_schedule -> verify -> bound_makespan, simulate, lower to an execution table
 
 #include <hyperparallel/taskflow/bounds.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
+#include <hyperparallel/taskflow/cache_traffic.hpp>
+#include <hyperparallel/taskflow/event_joins.hpp>
 #include <hyperparallel/taskflow/exact_check.hpp>
+#include <hyperparallel/taskflow/execution_table.hpp>
 #include <hyperparallel/taskflow/flow_check.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
+#include <hyperparallel/taskflow/lower_execution.hpp>
 #include <hyperparallel/taskflow/owned.hpp>
 #include <hyperparallel/taskflow/pattern.hpp>
+#include <hyperparallel/taskflow/periodic_bounds.hpp>
+#include <hyperparallel/taskflow/periodic_expand.hpp>
+#include <hyperparallel/taskflow/periodic_flow.hpp>
+#include <hyperparallel/taskflow/periodic_freeze.hpp>
+#include <hyperparallel/taskflow/periodic_plan.hpp>
+#include <hyperparallel/taskflow/periodic_schedule.hpp>
+#include <hyperparallel/taskflow/periodic_simulate.hpp>
+#include <hyperparallel/taskflow/periodic_unroll.hpp>
+#include <hyperparallel/taskflow/periodic_verify.hpp>
+#include <hyperparallel/taskflow/queue_clocks.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
+#include <hyperparallel/taskflow/static_taskflow.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/task.hpp>
+#include <hyperparallel/taskflow/taskflow_stages.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
+#include <hyperparallel/taskflow/vector_clocks.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 #include <hyperparallel/taskflow/verify_order.hpp>
+#include <hyperparallel/taskflow/verify_pairs.hpp>

@@ -86,7 +86,9 @@ std::map<int, json> tasks_of(const json& trace, int digits) {
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> rows;
   for (const json& e : trace.at("traceEvents")) {
     if (e.at("ph") != "X") continue;
-    EXPECT_TRUE(found.emplace(e.at("args").at("task").get<int>(), e).second);
+    if (e.at("cat") != "wait" && e.at("cat") != "signal") {
+      EXPECT_TRUE(found.emplace(e.at("args").at("task").get<int>(), e).second);
+    }
     const std::int64_t start = units(e.at("ts"), digits);
     rows[{e.at("pid").get<int>(), e.at("tid").get<int>()}].emplace_back(start, start + units(e.at("dur"), digits));
   }
@@ -171,6 +173,45 @@ TEST(trace, holds_the_recorded_run_and_leaves_out_what_never_ran) {
     EXPECT_EQ(units(e.at("dur"), 3), r.end - r.start);
     EXPECT_EQ(e.at("args").at("worker"), r.worker);
   }
+}
+
+TEST(trace, sets_waits_and_signals_beside_the_tasks_they_belong_to) {
+  const planned p(tiles{4});
+  hp::record_profile profile;
+  profile.size_for(p.flow.size.tasks);
+  for (int i = 0; i < p.flow.size.tasks; ++i) {
+    const int t = p.schedule.queue_task[i];
+    const std::int64_t at = 100 * i;
+    profile.task[static_cast<std::size_t>(t)] = {at + 20, at + 50, 0, t % 3 == 0 ? -1 : at, at + 60};
+  }
+  hp::report::string_sink sink;
+  hp::report::write_trace(sink, p.flow, p.schedule, profile, names);
+  const json trace = json::parse(sink.text);
+  EXPECT_EQ(tasks_of(trace, 3).size(), profile.task.size());
+  std::map<std::pair<std::string, int>, json> beside;
+  for (const json& e : trace.at("traceEvents"))
+    if (e.at("ph") == "X" && e.at("args").contains("of")) {
+      EXPECT_EQ(e.at("name"), e.at("cat"));
+      EXPECT_TRUE(
+          beside.emplace(std::pair(e.at("cat").get<std::string>(), e.at("args").at("of").get<int>()), e).second);
+    }
+  std::size_t expected = 0;
+  for (int t = 0; t < p.flow.size.tasks; ++t) {
+    const hp::task_record& r = profile.task[static_cast<std::size_t>(t)];
+    const auto check = [&](const char* what, bool there, std::int64_t from, std::int64_t to) {
+      const auto e = beside.find({what, t});
+      ASSERT_EQ(e != beside.end(), there) << what << ' ' << t;
+      if (!there) return;
+      ++expected;
+      EXPECT_EQ(units(e->second.at("ts"), 3), from);
+      EXPECT_EQ(units(e->second.at("dur"), 3), to - from);
+      EXPECT_EQ(e->second.at("pid").get<int>() * 7 + e->second.at("tid").get<int>(), p.schedule.queue[t]);
+    };
+    check("wait", r.wait >= 0, r.wait, r.start);
+    check("signal", p.flow.task[t].signal_begin < p.flow.task[t].signal_end, r.end, r.signalled);
+  }
+  EXPECT_EQ(beside.size(), expected);
+  EXPECT_GT(expected, 0U);
 }
 
 TEST(trace, keeps_a_planned_and_a_real_run_apart_in_one_file) {

@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/pattern.hpp>
 
 #include "random_plan.hpp"
+#include "taskflow/lowered_plans.hpp"
 
 namespace {
 
@@ -27,43 +30,30 @@ TEST(BoundPlan, AChainInOneQueueKeepsNoSynchronisation) {
     }
   });
   plan.enqueue({1, {1, 0, 0, 0, 0}}, std::vector<int>(10, 0));
-  const hp::bound_plan p = hp::bind_plan(plan.flow, plan.schedule, 4);
-  EXPECT_TRUE(p.wait.empty());
-  EXPECT_TRUE(p.signal.empty());
-  EXPECT_EQ(p.workers, 1);
+  const hp::bound_plan p(plan.flow, plan.schedule);
+  EXPECT_EQ(p.view().size, (hp::execution_size{.tasks = 10, .queues = 1}));
 }
 
-// What a wait that was left out promises must follow from what was kept and from queue order.
-TEST(BoundPlan, WhatIsLeftOutIsImpliedByQueueOrder) {
-  for (unsigned seed = 1; seed <= 30; ++seed) {
+TEST(BoundPlan, OwnsWhatItNeedsOfThePlan) {
+  for (unsigned seed = 1; seed <= 10; ++seed) {
     owned_plan plan;
     random_plan(plan, 60, 4, 4, seed);
-    const hp::dynamic_taskflow& f = plan.flow;
-    const hp::bound_plan p = hp::bind_plan(f, plan.schedule, 2);
-    for (const hp::bound_queue& q : p.queue)
-      for (int r = q.begin; r < q.end; ++r) {
-        const hp::task& t = f.task[p.record[static_cast<std::size_t>(r)].call.task];
-        for (int w = t.wait_begin; w < t.wait_end; ++w) {
-          const hp::wait& want = f.wait[w];
-          bool held = false;
-          int own = 0;
-          for (int b = q.begin; b <= r; ++b) {
-            const hp::bound_task& before = p.record[static_cast<std::size_t>(b)];
-            for (int k = before.wait_begin; k < before.wait_end; ++k) {
-              const hp::bound_wait& kept = p.wait[static_cast<std::size_t>(k)];
-              held |= kept.event == want.event && static_cast<int>(kept.threshold) >= want.threshold;
-            }
-            const hp::task& source = f.task[before.call.task];
-            for (int k = source.signal_begin; b < r && k < source.signal_end; ++k) own += f.signal[k] == want.event;
-          }
-          ASSERT_TRUE(held || own >= want.threshold);
-        }
-      }
-    std::set<int> awaited;
-    for (const hp::bound_wait& w : p.wait) awaited.insert(w.event);
-    for (int e = 0; e < f.size.events; ++e)
-      EXPECT_EQ(static_cast<int>(p.event_total[static_cast<std::size_t>(e)]),
-                awaited.count(e) != 0 ? f.event[e].signals : 0);
+    hp::bound_plan first(plan.flow, plan.schedule);
+    const std::vector<hp::task> tasks = plan.tasks;
+    const std::vector<int> order = plan.queue_task;
+    for (hp::task& t : plan.tasks) t = {};
+    for (hp::wait& w : plan.waits) w = {};
+    for (int& i : plan.signals) i = -1;
+    for (int& i : plan.queue_task) i = -1;
+    for (hp::access& a : plan.accesses) a = {};
+    const hp::bound_plan p = std::move(first);
+    const hp::plan_view& v = p.view();
+    for (int r = 0; r < v.size.tasks; ++r) {
+      EXPECT_EQ(v.record[r].task, order[static_cast<std::size_t>(r)]);
+      EXPECT_EQ(v.operation(v.record[r]), v.record[r].task % 3);
+      EXPECT_EQ(v.task[r].duration, tasks[static_cast<std::size_t>(r)].duration);
+      EXPECT_EQ(v.written_slot(r), r);  // every task of these plans writes the slot of its own number
+    }
   }
 }
 
@@ -99,62 +89,47 @@ TEST(BoundPlan, CopiesOfAPatternBindLikeTasksWrittenOneByOne) {
   for (int c = 0; c < copies; ++c) queue_of.insert(queue_of.end(), {1, 2, 0});
   stamped.enqueue({1, {1, 2, 0, 0, 0}}, queue_of);
   written.enqueue({1, {1, 2, 0, 0, 0}}, queue_of);
-  const hp::bound_plan a = hp::bind_plan(stamped.flow, stamped.schedule, 3);
-  const hp::bound_plan b = hp::bind_plan(written.flow, written.schedule, 3);
-  ASSERT_EQ(a.wait.size(), 5u);
-  ASSERT_EQ(a.wait.size(), b.wait.size());
-  for (std::size_t i = 0; i < a.wait.size(); ++i)
-    EXPECT_TRUE(a.wait[i].event == b.wait[i].event && a.wait[i].threshold == b.wait[i].threshold) << i;
-  ASSERT_EQ(a.signal.size(), b.signal.size());
-  for (std::size_t i = 0; i < a.signal.size(); ++i)
-    EXPECT_TRUE(a.signal[i].event == b.signal[i].event && a.signal[i].listeners == b.signal[i].listeners) << i;
-  for (std::size_t e = 0; e < copies; ++e) EXPECT_EQ(a.event_total[e], b.event_total[e]) << e;
-  EXPECT_EQ(a.written_slot, b.written_slot);
+  const hp::bound_plan first(stamped.flow, stamped.schedule), second(written.flow, written.schedule);
+  const hp::plan_view &a = first.view(), &b = second.view();
+  ASSERT_EQ(a.size, b.size);
+  EXPECT_EQ(a.size.waits, 2 * copies);  // the matrix queue waits for both vector queues, copy by copy
+  for (int i = 0; i < a.size.waits; ++i) EXPECT_EQ(a.wait[i], b.wait[i]) << i;
+  for (int i = 0; i < a.size.readers; ++i) EXPECT_EQ(a.reader[i], b.reader[i]) << i;
+  for (int i = 0; i < a.size.tasks; ++i) EXPECT_EQ(a.record[i], b.record[i]) << i;
+  for (int t = 0; t < a.size.tasks; ++t) EXPECT_EQ(a.written_slot(t), b.written_slot(t)) << t;
 }
 
-TEST(BoundPlan, QueuesAreCutIntoRunsWithTheLeastLargestLoad) {
-  const std::vector<std::vector<std::int64_t>> samples = {
-      {1}, {5, 1, 1}, {1, 98, 1}, {3, 3, 3, 3}, {9, 1, 1, 1, 9, 2, 2}, {}};
-  for (const auto& load : samples)
-    for (int parts = 1; parts <= 4; ++parts) {
-      const std::vector<int> part = hp::detail::balanced_runs(load, parts);
-      const int n = static_cast<int>(load.size());
-      std::vector<std::int64_t> sum(4, 0);
-      for (int i = 0; i < n; ++i) {
-        ASSERT_LT(part[static_cast<std::size_t>(i)], parts);
-        if (i > 0) {
-          const int step = part[static_cast<std::size_t>(i)] - part[static_cast<std::size_t>(i - 1)];
-          ASSERT_TRUE(step == 0 || step == 1);
-        }
-        sum[static_cast<std::size_t>(part[static_cast<std::size_t>(i)])] += load[static_cast<std::size_t>(i)];
-      }
-      if (n > 0) {
-        EXPECT_EQ(part.back() + 1, n < parts ? n : parts) << "every worker gets a queue";
-      }
-      std::int64_t best = INT64_MAX;
-      for (int cuts = 0; cuts < 1 << (n > 0 ? n - 1 : 0); ++cuts) {
-        std::int64_t largest = 0;
-        std::int64_t run = 0;
-        int runs = 1;
-        for (int i = 0; i < n; ++i) {
-          if (i > 0 && (cuts >> (i - 1) & 1) != 0) {
-            run = 0;
-            ++runs;
-          }
-          run += load[static_cast<std::size_t>(i)];
-          largest = run > largest ? run : largest;
-        }
-        if (runs <= parts && largest < best) best = largest;
-      }
-      std::int64_t largest = 0;
-      for (const std::int64_t s : sum) largest = s > largest ? s : largest;
-      EXPECT_EQ(largest, best);
-    }
+constexpr auto copied_flow = hp::build_fixed<hp::measure(filled_slot{3})>(filled_slot{3});
+constexpr auto copied_schedule = hp::schedule_fixed<3>(copied_flow, {1, {1, 2, 0, 0, 0}});
+using copied = hp::constant_plan<copied_flow, copied_schedule>;
+
+TEST(BoundPlan, AConstantPlanStaysWhereTheCompilerPutIt) {
+  const hp::bound_plan p(copied{});
+  EXPECT_EQ(p.view().record, copied::table.record);
+  EXPECT_EQ(p.view().wait, copied::table.wait);
+  EXPECT_EQ(p.view().task, copied_flow.task);
+  const hp::bound_plan moved(copied_flow, copied_schedule);
+  ASSERT_EQ(moved.view().size, p.view().size);
+  for (int i = 0; i < p.view().size.tasks; ++i) EXPECT_EQ(moved.view().record[i], p.view().record[i]);
+}
+
+TEST(BoundPlan, AMoeLayerOverRanksPromisesItsPlansOrderExactly) {
+  hp::moe_options choices{.matrix_queues = 2, .vector_queues = 2};
+  choices.tiling = {8, 8, 16, 4, 8, 4, 4, 6};
+  for (const int devices : {1, 2, 4}) {
+    const hp::moe_world<> world({24, 12, 8, 2, 32}, devices, choices);
+    const auto& flow = world.planned().flow();
+    const auto& schedule = world.planned().schedule();
+    const hp::bound_plan p(flow, schedule);
+    ASSERT_GT(flow.size.tasks, 40);
+    EXPECT_EQ(taskflow_test::order_of_table(p.view()), taskflow_test::order_of_plan(flow, schedule)) << devices;
+    EXPECT_EQ(p.view().size.counters > 0, devices > 1);  // one-sided signals
+  }
 }
 
 void expect_refused(owned_plan& plan, const std::string& text) {
   try {
-    hp::bind_plan(plan.flow, plan.schedule, 2);
+    const hp::bound_plan p(plan.flow, plan.schedule);
     FAIL() << "accepted, expected: " << text;
   } catch (const hp::bind_error& e) {
     EXPECT_EQ(std::string(e.what()), text);
@@ -184,6 +159,9 @@ TEST(BoundPlan, ABrokenScheduleIsRefusedByName) {
   plan.schedule.task_count = 4;
   plan.signals[0] = 99;
   expect_refused(plan, "signal 0 names event 99");
+  plan.signals[0] = 0;
+  plan.tasks[1].operation = 1 << 20;
+  expect_refused(plan, "operations 0 and 1048576 are too far apart for one table of kernels");
 }
 
 }  // namespace

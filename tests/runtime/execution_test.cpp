@@ -29,6 +29,8 @@ TEST(Execution, OneOfTwoReasonsWins) {
     ASSERT_EQ(winners.load(), 1);
     ASSERT_FALSE(ending.running(std::memory_order_seq_cst));
     ASSERT_FALSE(ending.claim(run_end::cancelled));
+    ASSERT_NE(ending.close(), run_end::running);
+    ASSERT_FALSE(ending.claim(run_end::cancelled)) << "the run is over";
   }
 }
 

@@ -127,25 +127,26 @@ TEST(Executor, EveryWaitHoldsAndEveryQueueKeepsItsOrder) {
 TEST(Executor, AFailureAnywhereIsNamedNobodyHangsAndTheNextRunIsRight) {
   const char* const operations[] = {"dispatch", "gmm1", "combine"};
   std::vector<std::string> text;
-  for (int i = 0; i < 199; ++i) text.push_back("tensor " + std::to_string(i));
+  constexpr int tasks = 500;
+  for (int i = 0; i < tasks - 1; ++i) text.push_back("tensor " + std::to_string(i));
   std::vector<const char*> slots;
   for (const std::string& s : text) slots.push_back(s.c_str());  // the last slot is left without a name
 
   owned_plan plan;
-  random_plan(plan, 200, 5, 3, 77);
+  random_plan(plan, tasks, 5, 3, 77);
   for (const int threads : {1, 2, 4}) {
     hp::executor x(plan.flow, plan.schedule,
                    {.threads = threads, .names = {operations, 3, slots.data(), static_cast<int>(slots.size())}});
     trace t;
     prepare(t, plan);
     bind_all(x, hash_inputs, &t);
-    for (int failing = 0; failing < 200; ++failing) {
+    for (int failing = 0; failing < tasks; ++failing) {
       t.failing = failing;
       try {
         x.run();
         FAIL() << "task " << failing << " did not end the run";
       } catch (const hp::task_error& e) {
-        const std::string tensor = failing < 199 ? "tensor " + std::to_string(failing) : "slot 199";
+        const std::string tensor = failing < tasks - 1 ? "tensor " + std::to_string(failing) : "slot 499";
         EXPECT_EQ(e.task, failing);
         EXPECT_EQ(e.rank, 0);
         EXPECT_EQ(e.operation, operations[failing % 3]);
@@ -155,7 +156,7 @@ TEST(Executor, AFailureAnywhereIsNamedNobodyHangsAndTheNextRunIsRight) {
                                              " is bad");
         EXPECT_THROW(std::rethrow_if_nested(e), std::out_of_range);
       }
-      EXPECT_LT(x.finished(), 200);
+      EXPECT_LT(x.finished(), tasks);
       t.failing = -1;
       t.round = at(failing);
       ASSERT_EQ(x.run(), hp::run_result::complete);
@@ -218,8 +219,12 @@ TEST(Executor, ACycleIsReportedWithTaskAndEventInsteadOfHanging) {
           EXPECT_EQ(e.event, 1);
           EXPECT_EQ(e.signals_seen, 0);
           EXPECT_EQ(e.signals_needed, 1);
-          EXPECT_EQ(std::string(e.what()),
-                    "no task can run: task 1 on rank 0 (operation 1) waits for event 1, which has 0 of 1 signals");
+          EXPECT_EQ(
+              std::string(e.what()),
+              "no task can run: task 1 on rank 0 (operation 1) waits for event 1, which has 0 of 1 signals; still to "
+              "signal it: task 4 on rank 0 (operation 0)");
+          ASSERT_EQ(e.producers.size(), 1U);
+          EXPECT_EQ(e.producers[0].task, 4);
         }
       EXPECT_EQ(x.finished(), 1);
     }
@@ -246,6 +251,8 @@ TEST(Executor, AThresholdThatIsNeverReachedIsADeadlock) {
     EXPECT_EQ(e.task, 2);
     EXPECT_EQ(e.signals_seen, 2);
     EXPECT_EQ(e.signals_needed, 3);
+    EXPECT_TRUE(e.producers.empty());
+    EXPECT_NE(std::string(e.what()).find("no task is left that signals it"), std::string::npos);
   }
 }
 
@@ -387,13 +394,66 @@ constexpr hp::taskflow_size two_steps_size = hp::measure(two_steps);
 constexpr auto two_steps_flow = hp::build_fixed<two_steps_size>(two_steps);
 constexpr hp::fixed_schedule<2, 2> two_steps_schedule{{1, {1, 1, 0, 0, 0}}, 2, 2, {0, 1}, {0, 1}, {0, 1, 2}, {0, 1}};
 
-TEST(Executor, RunsAConstantPlan) {
+TEST(Executor, RunsStorageThatTheCompilerFilled) {
   std::vector<int> items;
   hp::executor x(two_steps_flow, two_steps_schedule);
   x.bind(0, [](const hp::kernel_call& c) { static_cast<std::vector<int>*>(c.user)->push_back(c.item); }, &items);
   x.run();
   x.run();
   EXPECT_EQ(items, (std::vector<int>{0, 1, 0, 1}));
+}
+
+TEST(Executor, RunsNumberedAcrossTheWrapOfTheirWordsStayInOrder) {
+  for (const std::uint32_t first : {0U - 3U, 0x7fffffffU - 3U, 0xffffffffU / 150U - 3U, 0x80000000U / 150U - 3U}) {
+    owned_plan plan;
+    random_plan(plan, 150, 4, 4, first);
+    hp::executor x(plan.flow, plan.schedule, {.threads = 2});
+    x.number_runs_from(first);
+    trace t;
+    prepare(t, plan);
+    bind_all(x, hash_inputs, &t);
+    for (std::uint64_t round = 0; round < 12; ++round) {
+      t.round = round;
+      t.failing = round == 5 ? 70 : -1;
+      if (round == 5) {
+        EXPECT_THROW(x.run(), hp::task_error);
+        continue;
+      }
+      ASSERT_EQ(x.run(), hp::run_result::complete);
+      ASSERT_EQ(t.value, reference(plan, t.round)) << "first " << first << " round " << round;
+    }
+  }
+}
+
+TEST(Executor, ASignalThatIsMissingAtAnyEventIsNamedWithWhoWaitsForIt) {
+  owned_plan plan;
+  random_plan(plan, 120, 4, 3, 5);
+  int named = 0;
+  for (int g = 0; g < plan.flow.size.signals; ++g) {
+    const int event = plan.signals[at(g)], other = plan.flow.size.events;
+    bool awaited = false;
+    for (int w = 0; w < plan.flow.size.waits; ++w)
+      awaited |= plan.flow.wait[w].event == event && plan.flow.wait[w].threshold == plan.events[at(event)].signals;
+    if (!awaited) continue;
+    plan.events.resize(at(other) + 1);
+    plan.flow.event = plan.events.data();
+    plan.flow.size.events = other + 1;
+    plan.signals[at(g)] = other;  // an event that nobody waits for
+    hp::executor x(plan.flow, plan.schedule, {.threads = 1 + g % 3});
+    bind_all(x, nothing, nullptr);
+    try {
+      x.run();
+      FAIL() << "signal " << g;
+    } catch (const hp::deadlock_error& e) {
+      EXPECT_EQ(e.event, event);
+      EXPECT_EQ(e.signals_seen, e.signals_needed - 1);
+      EXPECT_TRUE(e.producers.empty());
+      ++named;
+    }
+    plan.signals[at(g)] = event;
+    plan.flow.size.events = other;
+  }
+  EXPECT_GT(named, 50);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -22,9 +23,32 @@ TEST(Failure, ATaskErrorSaysEverythingOnOneLine) {
 }
 
 TEST(Failure, ADeadlockNamesTaskAndEvent) {
-  const hp::deadlock_error e(2, 1, "combine", 9, 3, 4);
+  const hp::deadlock_error e({{2, 1, "combine"}, 9, 3, 4, {{5, 0, "put"}}});
   EXPECT_EQ(std::string(e.what()),
-            "no task can run: task 2 on rank 1 (combine) waits for event 9, which has 3 of 4 signals");
+            "no task can run: task 2 on rank 1 (combine) waits for event 9, which has 3 of 4 signals; still to signal "
+            "it: task 5 on rank 0 (put)");
+  EXPECT_EQ(e.task, 2);
+  EXPECT_EQ(e.event, 9);
+}
+
+TEST(Failure, AtMostThreeTasksAreListed) {
+  std::vector<hp::named_task> tasks;
+  const char* const expected[] = {"", "task 0 on rank 0 (put)", "task 0 on rank 0 (put), task 1 on rank 0 (put)",
+                                  "task 0 on rank 0 (put), task 1 on rank 0 (put), task 2 on rank 0 (put)",
+                                  "task 0 on rank 0 (put), task 1 on rank 0 (put), task 2 on rank 0 (put) and 1 more"};
+  for (int n = 0; n <= 4; ++n) {
+    EXPECT_EQ(hp::to_text(tasks), expected[n]);
+    tasks.push_back({n, 0, "put"});
+  }
+}
+
+TEST(Failure, AStallNamesWhoRunsAndWhoWaits) {
+  const hp::named_task stuck{4, 0, "put"};
+  EXPECT_EQ(std::string(hp::stall_error(20, {stuck}, {}).what()),
+            "no task has ended for 20 ms; running: task 4 on rank 0 (put)");
+  EXPECT_EQ(std::string(hp::stall_error(20, {}, {{7, 1, "sum"}, 3, 0, 2, {stuck}}).what()),
+            "no task has ended for 20 ms; task 7 on rank 1 (sum) waits for event 3, which has 0 of 2 signals; still to "
+            "signal it: task 4 on rank 0 (put)");
 }
 
 TEST(Failure, OnlyTheFirstLineOfACauseIsTaken) {

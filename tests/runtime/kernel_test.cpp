@@ -23,4 +23,17 @@ TEST(Kernel, TheCallReachesTheFunctionWhole) {
   EXPECT_EQ(sum, 4321);
 }
 
+TEST(Kernel, AKernelThatIsToldToStopLeavesANote) {
+  hp::run_condition run;
+  run.why = hp::detail::run_end::running;
+  const hp::kernel_call c{0, 0, 0, 0, nullptr, &run};
+  EXPECT_FALSE(c.stopping());
+  EXPECT_FALSE(run.noticed);
+  run.why = hp::detail::run_end::cancelled;
+  EXPECT_FALSE(run.noticed);
+  EXPECT_TRUE(c.stopping());
+  EXPECT_TRUE(run.noticed);
+  EXPECT_FALSE((hp::kernel_call{0, 0, 0, 0, nullptr}).stopping()) << "a call outside any run";
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <type_traits>
 
 namespace {
@@ -18,8 +19,16 @@ TEST(Profile, ARestartForgetsAndTimesCountFromIt) {
     p.restart();
     EXPECT_EQ(p.task[0].worker, -1);
     EXPECT_EQ(p.task[0].end, 0);
+    EXPECT_EQ(p.task[0].wait, -1);
+    p.blocked(0);
+    const std::int64_t blocked = p.task[0].wait;
+    p.blocked(0);  // looked again: it has waited since the first time
+    EXPECT_EQ(p.task[0].wait, blocked);
     p.began(0, 5);
     p.ended(0);
+    p.signalled(0);
+    EXPECT_GE(p.task[0].start, blocked);
+    EXPECT_GE(p.task[0].signalled, p.task[0].end);
     EXPECT_EQ(p.task[0].worker, 5);
     EXPECT_GE(p.task[0].start, 0);
     EXPECT_GE(p.task[0].end, p.task[0].start);

@@ -6,6 +6,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
+
+#include <hyperparallel/taskflow/list_schedule.hpp>
 
 #include "random_plan.hpp"
 
@@ -114,6 +117,59 @@ TEST(World, ASlotThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   }
   const std::int64_t one_tier[] = {32};
   EXPECT_THROW(hp::world(plan.flow, plan.schedule, {.tier_bytes = one_tier}), hp::arena_error);
+}
+
+constexpr auto constant_flow = hp::build_fixed<hp::measure(all_to_all)>(all_to_all);
+constexpr auto constant_schedule = hp::schedule_fixed<2 * ranks>(constant_flow, {ranks, {1, 1, 0, 0, 0}});
+
+TEST(World, RunsAPlanOfTheCompiler) {
+  hp::world w(hp::constant_plan<constant_flow, constant_schedule>{});
+  w.bind(0, put, &w);
+  w.bind(1, sum, &w);
+  for (int round = 1; round <= 20; ++round) {
+    ASSERT_EQ(w.run(), hp::run_result::complete);
+    for (int r = 0; r < ranks; ++r) ASSERT_EQ(w.data<std::int64_t>(ranks + r)[0], round * (600 + ranks * r));
+  }
+}
+
+/// One way for a run to end early: a kernel for the sums, and what the run then does.
+enum class way { throws, is_cancelled, stalls };
+
+TEST(World, RunsWholeAfterEveryKindOfFailure) {
+  owned_plan plan;
+  plan_it(plan);
+  hp::world w(plan.flow, plan.schedule, {.execution = {.watchdog = 200}});
+  w.bind(0, put, &w);
+  int complete = 0;
+  for (int round = 0; round < 2; ++round)
+    for (const way how : {way::throws, way::is_cancelled, way::stalls}) {
+      switch (how) {
+        case way::throws:
+          w.bind(1, [](const hp::kernel_call&) { throw std::runtime_error("overflow"); });
+          EXPECT_THROW(w.run(), hp::task_error);
+          break;
+        case way::is_cancelled:
+          w.bind(
+              1,
+              [](const hp::kernel_call& c) {
+                static_cast<hp::world*>(c.user)->cancel();
+                EXPECT_TRUE(c.stopping());
+              },
+              &w);
+          EXPECT_EQ(w.run(), hp::run_result::cancelled);
+          break;
+        case way::stalls:
+          w.bind(1, [](const hp::kernel_call& c) {
+            while (!c.stopping()) std::this_thread::yield();
+          });
+          EXPECT_THROW(w.run(), hp::stall_error);
+          break;
+      }
+      w.bind(1, sum, &w);
+      ASSERT_EQ(w.run(), hp::run_result::complete);
+      ++complete;
+      for (int r = 0; r < ranks; ++r) ASSERT_EQ(w.data<std::int64_t>(ranks + r)[0], complete * (600 + ranks * r));
+    }
 }
 
 }  // namespace

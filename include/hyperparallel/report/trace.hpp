@@ -8,7 +8,9 @@
 //   file.commit();
 //
 // Law: every task that ran is one complete event ("ph": "X") on its queue's row, with its exact start and duration in
-// microseconds; events of one row do not overlap when the tasks did not. Tasks that never ran are left out.
+// microseconds. In a real run two more may stand around it: "wait", from when its worker found it blocked to its start,
+// and "signal", from its end until its waiters could go on. Events of one row do not overlap when the tasks did not.
+// Tasks that never ran are left out.
 // Format: "Trace Event Format", JSON object form.
 
 #include <cstdint>
@@ -141,7 +143,8 @@ void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const
   }
 }
 
-/// Adds a real run: every task that ran, with the worker that ran it. Domain: the profile of an executor of this plan.
+/// Adds a real run: every task that ran, with the worker that ran it, its wait if it had to wait, and its signals if it
+/// has any. Domain: the profile of an executor of this plan.
 template <class Sink, class Flow, class Schedule>
 void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const record_profile& profile,
              const program_names& names = {}, const trace_options& options = {}) {
@@ -150,8 +153,15 @@ void add_run(trace_writer<Sink>& writer, const Flow& f, const Schedule& s, const
     const int t = s.queue_task[i];
     const task_record& r = profile.task[static_cast<std::size_t>(t)];
     if (r.worker < 0 || r.end < r.start) continue;
+    const int per_rank = queues_per_rank(s.machine), process = options.first_process + s.queue[t] / per_rank;
+    const auto beside = [&](const char* what, std::int64_t from, std::int64_t to) {
+      writer.span(process, s.queue[t] % per_rank, what, what, from, to - from, nanosecond_digits,
+                  fmt::format("\"of\":{}", t));
+    };
+    if (r.wait >= 0 && r.wait < r.start) beside("wait", r.wait, r.start);
     detail::write_span(writer, f, s, t, r.start, r.end, nanosecond_digits, fmt::format(",\"worker\":{}", r.worker),
                        names, options);
+    if (f.task[t].signal_begin < f.task[t].signal_end && r.end < r.signalled) beside("signal", r.end, r.signalled);
   }
 }
 

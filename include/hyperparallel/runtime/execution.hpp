@@ -2,8 +2,8 @@
 #pragma once
 // How a run is asked for, watched, and how it ended.
 //
-// Law: of all that may end a run early (cancel, a failing task, a failing report, a deadlock) the first one wins, and
-// only its thread writes the details, which the caller reads after every worker has left.
+// Law: of all that may end a run early (cancel, a failing task, a failing report, a deadlock, the watchdog) the first
+// one wins, and only its thread writes the details, which the caller reads after every worker has left.
 
 #include <atomic>
 #include <cstdint>
@@ -33,25 +33,31 @@ struct executor_options {
   bool pin = true;  ///< one core per worker during runs, when there are enough cores
   int spin = 2000;  ///< pauses before sleeping; used when every worker can have a core
   program_names names{};
+  /// Milliseconds in which at least one task must end, else the run fails with a `stall_error`; 0: no watchdog. Longer
+  /// than the longest task.
+  std::int64_t watchdog = 0;
+  /// Called once by the watchdog's thread when it has found a run without progress, with the error's text: `run` itself
+  /// returns only after the kernels that are running have returned. Must not throw.
+  void (*stalled)(void* user, const char* what) = nullptr;
+  void* stalled_user = nullptr;
 };
 
 namespace detail {
 
-enum class run_end : int { running, cancelled, task_failed, progress_failed, deadlocked };
-
-/// Shared by the workers of one run. `record` and `wait` are places in the bound plan.
-struct run_ending {
-  std::atomic<run_end> why{run_end::cancelled};
-  std::exception_ptr error;
+/// Shared by the workers of one run. `record` is a place in the bound plan.
+struct run_ending : run_condition {
   int record = -1;
-  int wait = -1;
+  std::exception_ptr error;
 
   void restart() {
     error = nullptr;
     record = -1;
-    wait = -1;
+    noticed.store(false, std::memory_order_relaxed);
     why.store(run_end::running, std::memory_order_seq_cst);
   }
+
+  /// After the last worker has left: nothing can end the run any more. Returns how it ended.
+  run_end close() { return why.exchange(run_end::over, std::memory_order_seq_cst); }
 
   bool running(std::memory_order order) const { return why.load(order) == run_end::running; }
 

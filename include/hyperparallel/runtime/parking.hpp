@@ -3,9 +3,10 @@
 // Waiting without burning a core: a thread's own doorbell, a word on which only that thread sleeps.
 //
 // Law (no lost wake-up): the waiter stores `parked` and then re-reads its condition; the signaller publishes the
-// condition and then loads `parked`. All four are sequentially consistent, so at least one of the two sees the other.
-// Our own futex word is used because the standard library hashes every cache-line aligned atomic into one bucket of
-// waiters: one sleeping thread anywhere would make each notification of anything a system call.
+// condition and then loads `parked`. All four are sequentially consistent, so at least one of the two sees the other;
+// or the waiter runs a `heavy_fence` between its two, and the signaller needs none (asymmetric_fence.hpp). Our own
+// futex word is used because the standard library hashes every cache-line aligned atomic into one bucket of waiters:
+// one sleeping thread anywhere would make each notification of anything a system call.
 
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Profiling as a policy of the executor: nothing at all, or the start and end of every task.
+// Profiling as a policy of the executor: nothing at all, or the wait, run and signals of every task.
 //
 // Law: `no_profile` leaves no instruction in the executor. `record_profile` allocates when the plan is bound, writes
 // each record by the one worker that runs the task, and is read after the run; times are nanoseconds since the run
-// began.
+// began, and wait <= start <= end <= signalled where the task was waited for.
 
 #include <chrono>
 #include <cstdint>
@@ -18,9 +18,11 @@ struct no_profile {
 
 /// A task that the run never reached has worker -1.
 struct task_record {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
+  std::int64_t start = 0;  ///< its kernel began
+  std::int64_t end = 0;    ///< its kernel returned
   int worker = -1;
+  std::int64_t wait = -1;      ///< its worker first found it blocked; -1: it never was
+  std::int64_t signalled = 0;  ///< whoever waits for it could go on
 };
 
 struct record_profile {
@@ -39,6 +41,11 @@ struct record_profile {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - origin).count();
   }
 
+  void blocked(int number) {
+    task_record& r = task[static_cast<std::size_t>(number)];
+    if (r.wait < 0) r.wait = now();
+  }
+
   void began(int number, int worker) {
     task_record& r = task[static_cast<std::size_t>(number)];
     r.worker = worker;
@@ -46,6 +53,7 @@ struct record_profile {
   }
 
   void ended(int number) { task[static_cast<std::size_t>(number)].end = now(); }
+  void signalled(int number) { task[static_cast<std::size_t>(number)].signalled = now(); }
 };
 
 }  // namespace hyperparallel

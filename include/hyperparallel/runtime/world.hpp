@@ -47,11 +47,14 @@ class basic_world {
   template <class Flow, class Schedule>
   basic_world(const Flow& f, const Schedule& s, const world_options& options = {})
       : slots_(f.slot, f.slot + f.size.slots), executor_(f, s, options.execution) {
-    if (options.tier_bytes.empty())
-      arenas_ = arena_set(s.machine.ranks, detail::needed_tier_bytes(f));
-    else
-      arenas_ = arena_set(s.machine.ranks, options.tier_bytes);
-    for (const slot& one : slots_) arenas_.place(one);
+    lay_out(f, s.machine.ranks, options);
+  }
+
+  /// The same for a plan that the compiler has lowered; it is not copied.
+  template <const auto& Flow, const auto& Schedule, execution_options Options>
+  explicit basic_world(constant_plan<Flow, Schedule, Options> p, const world_options& options = {})
+      : slots_(Flow.slot, Flow.slot + Flow.size.slots), executor_(p, options.execution) {
+    lay_out(Flow, Schedule.machine.ranks, options);
   }
 
   int ranks() const { return arenas_.ranks(); }
@@ -80,6 +83,15 @@ class basic_world {
   const Profile& profile() const { return executor_.profile(); }
 
  private:
+  template <class Flow>
+  void lay_out(const Flow& f, int ranks, const world_options& options) {
+    if (options.tier_bytes.empty())
+      arenas_ = arena_set(ranks, detail::needed_tier_bytes(f));
+    else
+      arenas_ = arena_set(ranks, options.tier_bytes);
+    for (const slot& one : slots_) arenas_.place(one);
+  }
+
   std::vector<slot> slots_;
   arena_set arenas_;
   executor<Profile> executor_;

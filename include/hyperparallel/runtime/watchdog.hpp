@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A thread of its own that looks now and then, for workers that are all inside kernels cannot look themselves.
+//
+// Law: `look` is called about four times in each `period`, by one thread, from construction to destruction; it must not
+// let an exception out.
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include <hyperparallel/runtime/parking.hpp>
+
+namespace hyperparallel {
+
+class watchdog {
+ public:
+  /// `period` in milliseconds, positive. Throws std::system_error when the thread cannot be started.
+  watchdog(std::int64_t period, void (*look)(void* self), void* self)
+      : thread_([this, period, look, self]() noexcept {
+          for (;;) {
+            const std::uint32_t seen = bell_.prepare();
+            if (!dismissed_.load(std::memory_order_seq_cst)) bell_.park(seen, period * 250'000);
+            if (dismissed_.load(std::memory_order_seq_cst)) return;
+            look(self);
+          }
+        }) {}
+  watchdog(const watchdog&) = delete;
+  watchdog& operator=(const watchdog&) = delete;
+  ~watchdog() {
+    dismissed_.store(true, std::memory_order_seq_cst);
+    bell_.ring();
+    thread_.join();
+  }
+
+ private:
+  doorbell bell_;
+  std::atomic<bool> dismissed_{false};
+  std::thread thread_;  ///< last: it uses the others
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How many workers a plan gets, on which cores, and which queues each of them serves: contiguous runs, so that a rank's
+// queues stay together, with the least possible largest load.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/bound_plan.hpp>
+#include <hyperparallel/runtime/cores.hpp>
+#include <hyperparallel/runtime/execution.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int max_workers = 64;
+
+/// Cuts `load` into at most `parts` contiguous runs with the least possible largest sum; every part gets an item while
+/// there are any. Returns the part of each item. O(n log sum).
+inline std::vector<int> balanced_runs(const std::vector<std::int64_t>& load, int parts) {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (const std::int64_t l : load) {
+    low = l > low ? l : low;
+    high += l;
+  }
+  const int n = static_cast<int>(load.size());
+  std::vector<int> part(load.size(), 0);
+  const auto fits = [&](std::int64_t limit) {
+    int p = 0;
+    std::int64_t sum = 0;
+    for (int i = 0; i < n; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      const bool one_each = n - i <= parts - 1 - p;  // enough parts left for every remaining item to have its own
+      if (i > 0 && (sum + load[at] > limit || one_each)) {
+        sum = 0;
+        if (++p == parts) return false;
+      }
+      sum += load[at];
+      part[at] = p;
+    }
+    return true;
+  };
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (fits(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  fits(low);
+  return part;
+}
+
+struct worker_share {
+  int workers = 1;
+  int spin = 0;                ///< pauses before sleeping: none where workers share cores
+  std::vector<int> cores;      ///< worker -> core; empty: not pinned
+  std::vector<int> worker_of;  ///< queue -> worker
+};
+
+/// At most as many workers as `options` and the cores allow, each with a queue. O(tasks + queues log load).
+inline worker_share share_queues(const plan_view& p, const executor_options& options) {
+  std::vector<int> cores = allowed_cores();
+  const int available = allowed_core_count(cores);
+  const int asked = options.threads > 0 ? options.threads : available;
+  std::vector<std::int64_t> load;
+  std::vector<int> used;
+  for (int q = 0; q < p.size.queues; ++q) {
+    std::int64_t sum = 0;
+    for (int r = p.queue_begin[q]; r < p.queue_begin[q + 1]; ++r) sum += 1 + p.task[p.record[r].task].duration;
+    if (sum == 0) continue;
+    load.push_back(sum);
+    used.push_back(q);
+  }
+  const std::vector<int> part = balanced_runs(load, asked < max_workers ? asked : max_workers);
+  worker_share share;
+  share.workers = part.empty() ? 1 : part.back() + 1;
+  share.worker_of.assign(detail::at(p.size.queues), 0);
+  for (std::size_t i = 0; i < used.size(); ++i) share.worker_of[detail::at(used[i])] = part[i];
+  const bool roomy = share.workers <= available;
+  share.spin = roomy ? options.spin : 0;
+  if (options.pin && roomy && static_cast<int>(cores.size()) >= share.workers) share.cores = std::move(cores);
+  return share;
+}
+
+}  // namespace hyperparallel
