@@ -10,10 +10,17 @@
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/kernels/router.hpp>
+#include <hyperparallel/runtime/kernels/router_gradient.hpp>
+#include <hyperparallel/runtime/kernels/row_products.hpp>
 #include <hyperparallel/runtime/kernels/rows.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
+#include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/runtime/kernels/top_k.hpp>
+#include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/runtime/moe_gradient_kernels.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
+#include <hyperparallel/runtime/moe_rank_view.hpp>
+#include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/one_sided.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>

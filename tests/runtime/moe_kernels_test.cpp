@@ -6,178 +6,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <random>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/runtime/moe_kernels.hpp>
-#include <hyperparallel/taskflow/builder.hpp>
-#include <hyperparallel/taskflow/owned.hpp>
 
-#include "taskflow/flows.hpp"
+#include "runtime/moe_small_world.hpp"
 
 namespace hp = hyperparallel;
 
 namespace {
 
-using operation = hp::moe_operation;
-using taskflow_test::below;
-
-constexpr int hidden = 6, intermediate = 4, experts = 4, top_k = 3, ranks = 2, tokens = 6, row_block = 2;
-constexpr float untouched = -77.0F;
-
-/// Most extents end in a smaller tile: 6 tokens by 4, 8 columns by 3, 6 by 4; 6 columns in 4 pieces leave one empty.
-hp::moe_plan small_plan(bool windowed) {
-  hp::moe_plan p;
-  p.layer = {hidden, intermediate, experts, top_k, ranks * tokens};
-  p.tiling = {row_block, 3, 4, 1, 1, 4, 4, 2};
-  p.devices = p.ranks = ranks;
-  p.rows_per_pair = tokens;
-  p.element_bytes = sizeof(float);
-  if (windowed) {
-    p.weights.windowed = true;
-    p.weights.buffers = 1;
-    p.weights.previous[0] = -1;
-    p.weights.previous[1] = 0;
-  }
-  return p;
-}
-
-struct choice {
-  int expert;
-  float weight;
-};
-
-/// The taskflow's slots on two ranks and the context that the kernels read, without queues or threads.
-class small_world {
- public:
-  explicit small_world(bool windowed = false)
-      : context_(std::make_unique<hp::moe_context>()), flow_(hp::measure(hp::moe_builder{small_plan(windowed)})) {
-    context_->plan = small_plan(windowed);
-    context_->layout = hp::describe_moe(context_->plan);
-    context_->places = hp::lower_chain(context_->layout.chain, flow_);
-    hp::seal(flow_);
-    std::int64_t bytes[2] = {};
-    for (int s = 0; s < flow_.size.slots; ++s) {
-      std::int64_t& tier = bytes[flow_.slot[s].tier];
-      tier = std::max(tier, flow_.slot[s].offset + flow_.slot[s].bytes);
-    }
-    arenas_ = hp::arena_set(ranks, bytes);
-    context_->slots = flow_.slot;
-    context_->arenas = &arenas_;
-    context_->valid_tokens = ranks * tokens;
-  }
-
-  const hp::moe_plan& plan() const { return context_->plan; }
-  /// The first slot of each tensor on `rank`.
-  hp::moe_tensors at(int rank) const {
-    using t = hp::moe_tensors;
-    t slots = context_->layout.tensor;
-    for (int t::* const tensor :
-         {&t::tokens, &t::scores, &t::routes, &t::received, &t::gate_up, &t::act, &t::result, &t::returns, &t::output,
-          &t::router_weight, &t::gate_up_weight, &t::down_weight, &t::gate_up_source, &t::down_source})
-      if (slots.*tensor >= 0)
-        slots.*tensor = context_->places.slot[slots.*tensor] + rank * context_->places.slots_per_rank;
-    return slots;
-  }
-  void set_valid_tokens(int count) { context_->valid_tokens = count; }
-  /// Less room for the rows of a (source, expert) pair than the slots have.
-  void set_room(int rows) { context_->plan.rows_per_pair = rows; }
-
-  std::span<float> data(int slot) const { return arenas_.span<float>(flow_.slot[slot]); }
-  hp::detail::moe_routes routes(int rank) const { return hp::detail::moe_rank_view(*context_, rank).routes(); }
-  int& header(int rank, int block) const { return *arenas_.span<int>(flow_.slot[at(rank).received + block]).data(); }
-  /// The rows behind a block's header.
-  std::span<float> received(int rank, int block) const {
-    return data(at(rank).received + block).subspan(hp::block_header_bytes / sizeof(float));
-  }
-
-  void call(operation o, int rank, int item) const {
-    const int number = static_cast<int>(o);
-    hp::moe_kernels[number]({rank, 0, number, item, context_.get()});
-  }
-  /// Calls the kernel for every task of the flow with that operation, in reference order; returns how many there were.
-  int call_all(operation o) const {
-    int calls = 0;
-    for (int t = 0; t < flow_.size.tasks; ++t) {
-      if (flow_.task[t].operation != static_cast<int>(o)) continue;
-      call(o, flow_.task[t].rank, flow_.task[t].item);
-      ++calls;
-    }
-    return calls;
-  }
-
-  const hp::owned_taskflow& flow() const { return flow_; }
-  /// The words of a rank's fast tier.
-  std::span<std::uint32_t> words(int rank) const {
-    return arenas_.span<std::uint32_t>(rank, hp::fast_tier, 0, arenas_.bytes(rank, hp::fast_tier) / 4);
-  }
-
-  /// Writes what the router would: `chosen[rank][token]` lists a token's choices.
-  void choose(int rank, const std::vector<std::vector<choice>>& chosen) const {
-    const hp::detail::moe_routes to = routes(rank);
-    for (std::size_t t = 0; t < chosen.size(); ++t)
-      for (std::size_t k = 0; k < chosen[t].size(); ++k) {
-        to.choice[t * top_k + k] = chosen[t][k].expert;
-        to.weight[t * top_k + k] = chosen[t][k].weight;
-      }
-  }
-
- private:
-  std::unique_ptr<hp::moe_context> context_;
-  hp::owned_taskflow flow_;
-  hp::arena_set arenas_;
-};
-
-using routing = std::vector<std::vector<std::vector<choice>>>;  // rank, token, choice
-
-void fill_integers(std::span<float> to, std::mt19937& random) {
-  for (float& x : to) x = static_cast<float>(below(random, 7) - 3);
-}
-
-/// Different experts for each token, in any order, with weights 1 to 4.
-routing random_routing(std::mt19937& random) {
-  routing r(ranks, std::vector<std::vector<choice>>(tokens));
-  for (auto& rank : r)
-    for (auto& token : rank) {
-      std::vector<int> order{0, 1, 2, 3};
-      std::shuffle(order.begin(), order.end(), random);
-      for (std::size_t k = 0; k < top_k; ++k) token.push_back({order[k], static_cast<float>(1 + below(random, 4))});
-    }
-  return r;
-}
-
-int valid_on(int rank, int valid) { return std::clamp(valid - rank * tokens, 0, tokens); }
-
-/// Tokens of `rank` that go to `expert`, in token order.
-std::vector<int> rows_for(const routing& r, int rank, int expert, int valid) {
-  std::vector<int> rows;
-  for (int t = 0; t < valid_on(rank, valid); ++t)
-    for (const choice& c : r[static_cast<std::size_t>(rank)][static_cast<std::size_t>(t)])
-      if (c.expert == expert) rows.push_back(t);
-  return rows;
-}
-
-float weight_of(const routing& r, int rank, int token, int expert) {
-  for (const choice& c : r[static_cast<std::size_t>(rank)][static_cast<std::size_t>(token)])
-    if (c.expert == expert) return c.weight;
-  return 0.0F;
-}
-
-/// Lets every rank group the choices of `r`, of which the first `valid` tokens over both ranks count.
-void arrange(small_world& w, const routing& r, int valid) {
-  w.set_valid_tokens(valid);
-  for (int rank = 0; rank < ranks; ++rank) w.choose(rank, r[static_cast<std::size_t>(rank)]);
-  ASSERT_EQ(w.call_all(operation::arrange), ranks);
-}
-
-std::size_t at(int row, int column, int width) { return static_cast<std::size_t>(row * width + column); }
+using namespace moe_test;
 
 TEST(moe_kernels, the_table_is_in_the_order_of_the_operations) {
   const std::pair<operation, hp::kernel> listed[] = {{operation::prefetch_gate_up, hp::run_prefetch_gate_up},
@@ -332,8 +175,8 @@ TEST(moe_kernels, dispatch_puts_counts_and_rows_where_the_owner_of_the_expert_co
               // Rotation 1, the other device's rows, comes first; the own rows, rotation 0, come last.
               const int block = (e * 3 + chunk) * ranks + (source == rank ? 1 : 0);
               const std::vector<int> rows = rows_for(r, source, e * ranks + rank, valid);
-              const int first = std::min(static_cast<int>(rows.size()), chunk * row_block);
-              const int count = std::min(static_cast<int>(rows.size()) - first, row_block);
+              const hp::row_range range = chunk_rows(static_cast<int>(rows.size()), chunk);
+              const int first = range.begin, count = range.end - range.begin;
               ASSERT_EQ(w.header(rank, block), count) << rank << " expert " << e << " chunk " << chunk;
               const auto got = w.received(rank, block), sent = w.data(w.at(source).tokens);
               for (int i_row = 0; i_row < row_block; ++i_row)
@@ -426,8 +269,6 @@ TEST(moe_kernels, combine_puts_each_blocks_rows_at_its_place_on_the_rank_that_se
 }
 
 TEST(moe_kernels, a_task_writes_only_the_slots_and_the_part_that_its_accesses_declare) {
-  // Tasks that declare different parts of a slot may run at the same time, so their words must be different ones.
-  constexpr std::uint32_t marked = 0xDEADBEEF;
   small_world w;
   std::mt19937 random(8);
   const int blocks = hp::blocks_per_rank(w.plan());
@@ -443,40 +284,11 @@ TEST(moe_kernels, a_task_writes_only_the_slots_and_the_part_that_its_accesses_de
   }
   arrange(w, random_routing(random), ranks * tokens);
 
-  const hp::owned_taskflow& f = w.flow();
-  std::map<std::pair<int, std::size_t>, int> part_of;  // (rank, word) -> the part whose task wrote it
   int tasks_that_wrote = 0;
-  for (int t = 0; t < f.size.tasks; ++t) {
-    const hp::task& k = f.task[t];
-    // These two work in place, so their slots cannot be marked: choices become rows, logits become scores.
-    const auto o = static_cast<operation>(k.operation);
-    if (o == operation::arrange || o == operation::route_top_k) continue;
-    std::vector<std::uint32_t> kept[ranks];
-    for (int rank = 0; rank < ranks; ++rank) kept[rank].assign(w.words(rank).begin(), w.words(rank).end());
-    const hp::access *const begin = f.access + k.access_begin, *const end = f.access + k.access_end;
-    const hp::access* const write =
-        std::find_if(begin, end, [](const hp::access& a) { return a.mode == hp::access_mode::write; });
-    ASSERT_NE(write, end);
-    const hp::slot_interval used = hp::interval_of(k, *write);
-    const hp::slot& slot = f.slot[write->slot];
-    const auto first = static_cast<std::size_t>(slot.offset / 4),
-               last = first + static_cast<std::size_t>(slot.bytes / 4);
-    std::ranges::fill(w.words(slot.rank).subspan(first, last - first), marked);
-    w.call(o, k.rank, k.item);
-    bool wrote = false;
-    for (int rank = 0; rank < ranks; ++rank)
-      for (std::size_t i = 0; i < kept[rank].size(); ++i) {
-        const bool inside = rank == slot.rank && first <= i && i < last;
-        if (w.words(rank)[i] == (inside ? marked : kept[rank][i])) continue;
-        ASSERT_TRUE(inside) << "task " << t << " writes outside its slot";
-        const int part = part_of.try_emplace({rank, i}, used.begin).first->second;
-        ASSERT_EQ(part, used.begin) << "task " << t << " writes a word of another part";
-        wrote = true;
-      }
-    tasks_that_wrote += wrote;
-    for (int rank = 0; rank < ranks; ++rank) std::ranges::copy(kept[rank], w.words(rank).begin());
-  }
-  EXPECT_GT(tasks_that_wrote, f.size.tasks / 2);
+  // Arrange and top-k work in place, so their slots cannot be marked: choices become rows, logits become scores.
+  check_declared_writes(
+      w, [](operation o) { return o != operation::arrange && o != operation::route_top_k; }, tasks_that_wrote);
+  EXPECT_GT(tasks_that_wrote, w.flow().size.tasks / 2);
 }
 
 TEST(moe_kernels, merge_sums_what_came_back_and_leaves_padding_zero) {
@@ -498,8 +310,8 @@ TEST(moe_kernels, merge_sums_what_came_back_and_leaves_padding_zero) {
           const std::vector<int> rows = rows_for(r, rank, x, valid);
           const auto returned = w.data(w.at(rank).returns + e);
           for (std::size_t k = 0; k < rows.size(); ++k) {
-            const int chunk = static_cast<int>(k) / row_block, place = chunk * ranks + (owner == rank ? 1 : 0);
-            const int row = place * row_block + static_cast<int>(k) % row_block;
+            const row_place in = place_of_row(static_cast<int>(rows.size()), static_cast<int>(k));
+            const int row = (in.chunk * ranks + (owner == rank ? 1 : 0)) * row_block + in.row;
             for (int c = 0; c < hidden; ++c)
               wanted[at(rows[k], c, hidden)] += weight_of(r, rank, rows[k], x) * returned[at(row, c, hidden)];
           }
@@ -519,7 +331,7 @@ TEST(moe_kernels, merge_adds_in_rising_expert_number) {
     w.set_valid_tokens(1);
     w.call(operation::arrange, 0, 0);
     for (const int x : {0, 2, 3}) {
-      const int place = x % ranks == 0 ? 1 : 0;
+      const int place = place_of_row(1, 0).chunk * ranks + (x % ranks == 0 ? 1 : 0);
       w.data(w.at(0).returns + x / ranks)[at(place * row_block, 0, hidden)] = x == large_expert ? large : 1.0F;
     }
     w.call_all(operation::merge);

@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <random>
+#include <thread>
 #include <vector>
 
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
@@ -174,6 +177,44 @@ TEST(moe_world, says_what_is_wrong_with_its_input) {
   EXPECT_THROW(w.set_expert(16, few, few), std::out_of_range);
   std::vector<float> out(few.size());
   EXPECT_THROW(w.run(few, out), std::invalid_argument);
+}
+
+/// Before and after each kernel its thread idles for a random while.
+class delayed_world : public hp::moe_world<> {
+ public:
+  using hp::moe_world<>::moe_world;
+
+  void delay() {
+    for (int o = 0; o < hp::moe_forward_operation_count; ++o) world().bind(o, &delayed_world::run_late, context_.get());
+  }
+
+ private:
+  static void idle() {
+    thread_local std::minstd_rand random(
+        static_cast<unsigned>(std::hash<std::thread::id>{}(std::this_thread::get_id())));
+    for (auto pauses = random() % 64; pauses > 0; --pauses) hp::spin_pause();
+  }
+  static void run_late(const hp::kernel_call& call) {
+    idle();
+    hp::moe_kernels[call.operation](call);
+    idle();
+  }
+};
+
+TEST(moe_world, delays_of_any_task_change_no_bit) {
+  const hp::moe_options o = options();
+  const std::vector<float> wanted = run(8, o, 64);
+  delayed_world w(layer, 8, o, {.threads = 2});
+  load(w);
+  w.delay();
+  std::vector<float> out(wanted.size());
+  const std::vector<float> x = tokens(64);
+  const int runs = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 10000 : 100;
+  for (int i = 0; i < runs; ++i) {
+    std::fill(out.begin(), out.end(), -1.0F);
+    ASSERT_EQ(w.run(x, out), hp::run_result::complete);
+    ASSERT_EQ(out, wanted) << "run " << i;
+  }
 }
 
 }  // namespace

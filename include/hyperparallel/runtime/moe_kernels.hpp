@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What each operation of a MoE taskflow does to the memory of the ranks. One function per `moe_operation`.
+// What each operation of a MoE taskflow's forward pass does to the memory of the ranks. One function per
+// `moe_operation`; moe_gradient_kernels.hpp has those of the backward pass.
 //
 // A dispatched block carries its row count in a header, so a receiver computes what has arrived and no more: blocks
 // with few rows or none run the same tasks. Law: a row's result depends on the row alone and its sum on rising expert
@@ -10,79 +11,75 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
-#include <hyperparallel/mpmd/moe_chain.hpp>
-#include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/router.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
-#include <hyperparallel/taskflow/storage.hpp>
+#include <hyperparallel/runtime/moe_rank_view.hpp>
 
 namespace hyperparallel {
 
-/// What the kernels read besides the arenas. It outlives the runs; kernels never write it.
-struct moe_context {
-  moe_plan plan{};
-  moe_chain layout{};
-  chain_places places{};
-  const slot* slots = nullptr;
-  const arena_set* arenas = nullptr;
-  int valid_tokens = 0;  ///< of this step, counted over all devices; the rest are padding and are routed nowhere
-};
-
 namespace detail {
 
-/// The `routes` slot of a rank: counts and offsets by expert, choices by token, then rows grouped by expert.
-struct moe_routes {
-  int* offset;      ///< [experts + 1], rows of expert x are [offset[x], offset[x + 1])
-  int* choice;      ///< [tokens · top_k]
-  float* weight;    ///< [tokens · top_k]
-  routed_row* row;  ///< [tokens · top_k]
-};
+/// Puts the rows of one block, or of one piece of it, into `tensor` of their receiver: `fill(rows, list, to)` writes
+/// them. The first task of a block tells the receiver how many there are.
+template <class Fill>
+void put_rows(const moe_rank_view& v, int item, int tensor, const Fill& fill) {
+  const moe_block b = block_at(v.p, item / put_pieces(v.p));
+  const moe_rank_view to(v.c, receiver_of(v.p, v.rank, b.rotation));
+  const moe_routes routes = v.routes();
+  const int expert = b.expert * v.p.devices + to.rank, start = routes.offset[expert];
+  const auto [first, last] = rows_of_chunk(v.p, routes.offset[expert + 1] - start, b.chunk);
+  const put_share share(v.p, item, last - first);
+  if (share.piece == 0) *to.header(tensor, share.number) = last - first;
+  fill(share.last - share.first, routes.row + start + first + share.first,
+       to.arrived(tensor, share.number) + extent_t{share.first} * v.p.layer.hidden);
+}
 
-struct moe_rank_view {
-  const moe_context& c;
-  const moe_plan& p;
-  const moe_tensors& t;
-  int rank;
+/// Puts a block's rows of `from`, or a piece of them, into `to` of the device that sent them; `arrived` has their
+/// count.
+inline void return_rows(const moe_rank_view& v, int item, int arrived, int from, int to) {
+  const int block = item / put_pieces(v.p), h = v.p.layer.hidden;
+  const put_share share(v.p, item, *v.header(arrived, block));
+  const moe_rank_view source(v.c, source_of(v.p, v.rank, share.block.rotation));
+  const extent_t place = extent_t{block % blocks_per_expert(v.p)} * v.p.tiling.row_block;
+  std::memcpy(source.data<float>(to, share.block.expert) + (place + share.first) * h,
+              v.data<float>(from, block) + extent_t{share.first} * h,
+              static_cast<std::size_t>(share.last - share.first) * static_cast<std::size_t>(h) * sizeof(float));
+}
 
-  moe_rank_view(const moe_context& context, int number)
-      : c(context), p(context.plan), t(context.layout.tensor), rank(number) {}
-
-  /// The slot of a tensor's block or local expert, or of all of it.
-  template <class T>
-  T* data(int tensor, int unit = 0) const {
-    return reinterpret_cast<T*>(c.arenas->address(c.slots[slot_of(c.layout.chain, c.places, rank, tensor, unit)]));
+/// Calls `each(expert, rows, from, list)` for what came back from local expert `e` of the ranks 0, 1, …, that is, in
+/// rising expert number: rows that lie one after the other, and what they belong to.
+template <class Each>
+void for_returned(const moe_rank_view& v, int tensor, int e, const Each& each) {
+  const moe_routes routes = v.routes();
+  for (int owner = 0; owner < v.p.devices; ++owner) {
+    const int expert = e * v.p.devices + owner, start = routes.offset[expert];
+    for (int chunk = 0; chunk < chunks_per_pair(v.p); ++chunk) {
+      const auto [first, last] = rows_of_chunk(v.p, routes.offset[expert + 1] - start, chunk);
+      const extent_t place = block_of(v.p, owner, 0, chunk, v.rank);
+      each(expert, last - first, v.data<float>(tensor, e) + place * v.p.tiling.row_block * v.p.layer.hidden,
+           routes.row + start + first);
+    }
   }
-  moe_routes routes() const {
-    std::byte* base = data<std::byte>(t.routes);
-    const std::size_t rows = static_cast<std::size_t>(local_tokens(p)) * static_cast<std::size_t>(p.layer.top_k);
-    const std::size_t head = static_cast<std::size_t>(p.layer.experts + 1) * sizeof(int);
-    return {reinterpret_cast<int*>(base), reinterpret_cast<int*>(base + head),
-            reinterpret_cast<float*>(base + head + rows * sizeof(int)),
-            reinterpret_cast<routed_row*>(base + head + rows * (sizeof(int) + sizeof(float)))};
-  }
-  /// Rows of chunk `chunk` among `count` rows, as [first, last).
-  std::pair<int, int> rows_of(int count, int chunk) const {
-    const int first = std::min(count, chunk * p.tiling.row_block);
-    return {first, std::min(count, first + p.tiling.row_block)};
-  }
-  int* header(int block) const { return data<int>(t.received, block); }
-  float* received(int block) const {
-    return reinterpret_cast<float*>(data<std::byte>(t.received, block) + block_header_bytes);
-  }
-};
+}
 
-inline moe_rank_view view(const kernel_call& call) { return {*static_cast<const moe_context*>(call.user), call.rank}; }
-
-/// Tokens of a router tile that are not padding, as [first, last) of the rank's own tokens.
-inline std::pair<int, int> tile_tokens(const moe_rank_view& v, int rank, int tile) {
-  const int tokens = local_tokens(v.p), valid = std::clamp(v.c.valid_tokens - rank * tokens, 0, tokens);
-  const int first = std::min(valid, tile * v.p.tiling.route_rows);
-  return {first, std::min(valid, first + v.p.tiling.route_rows)};
+/// Adds, with `add(rows, width, from, pitch, list, to, pitch)`, what came back into one column piece of `sum`: of one
+/// local expert, or of all where operators are serialized.
+template <class Add>
+void merge_returned(const moe_rank_view& v, int item, int returned, int sum, const Add& add) {
+  const int pieces = v.p.tiling.merge_pieces, h = v.p.layer.hidden;
+  const column_tile columns(h, static_cast<int>(ceil_divide(h, pieces)), item % pieces);
+  float* const out = v.data<float>(sum) + columns.first;
+  const int begin = item / pieces, end = v.p.serialized ? local_experts(v.p) : begin + 1;
+  if (begin == 0)
+    for (int t = 0; t < local_tokens(v.p); ++t) std::fill_n(out + extent_t{t} * h, columns.count, 0.0F);
+  for (int e = begin; e < end; ++e)
+    for_returned(v, returned, e, [&](int, int rows, const float* from, const routed_row* row) {
+      add(rows, columns.count, from + columns.first, h, row, out, h);
+    });
 }
 
 inline void copy_weight(const kernel_call& call, int moe_tensors::* source, int moe_tensors::* buffer,
@@ -106,7 +103,7 @@ inline void run_prefetch_down(const kernel_call& call) {
 
 inline void run_route_logits(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const auto [first, last] = detail::tile_tokens(v, call.rank, call.item);
+  const auto [first, last] = detail::tile_tokens(v, call.item);
   const int h = v.p.layer.hidden, experts = v.p.layer.experts;
   gemm(last - first, experts, h, v.data<float>(v.t.tokens) + extent_t{first} * h, h, v.data<float>(v.t.router_weight),
        experts, v.data<float>(v.t.scores) + extent_t{first} * experts, experts);
@@ -114,7 +111,7 @@ inline void run_route_logits(const kernel_call& call) {
 
 inline void run_route_top_k(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const auto [first, last] = detail::tile_tokens(v, call.rank, call.item);
+  const auto [first, last] = detail::tile_tokens(v, call.item);
   const router_settings settings{v.p.layer.experts, v.p.layer.top_k};
   const detail::moe_routes routes = v.routes();
   for (int t = first; t < last; ++t) {
@@ -131,8 +128,7 @@ inline void run_route_top_k(const kernel_call& call) {
 inline void run_arrange(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
   const detail::moe_routes routes = v.routes();
-  const int experts = v.p.layer.experts, k = v.p.layer.top_k, tokens = local_tokens(v.p);
-  const int rows = std::clamp(v.c.valid_tokens - call.rank * tokens, 0, tokens) * k;
+  const int experts = v.p.layer.experts, k = v.p.layer.top_k, rows = v.valid_tokens() * k;
   std::fill(routes.offset, routes.offset + experts + 1, 0);
   for (int i = 0; i < rows; ++i) ++routes.offset[routes.choice[i] + 1];
   for (int x = 0; x < experts; ++x) {
@@ -146,89 +142,51 @@ inline void run_arrange(const kernel_call& call) {
   routes.offset[0] = 0;
 }
 
-/// Puts the rows of one block, or of one piece of it, into the receiver's memory.
 inline void run_dispatch(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int block = call.item / copy_pieces(v.p), piece = call.item % copy_pieces(v.p), h = v.p.layer.hidden;
-  const moe_block b = block_at(v.p, block);
-  const int owner = receiver_of(v.p, call.rank, b.rotation);
-  const detail::moe_rank_view to(v.c, owner);
-  const detail::moe_routes routes = v.routes();
-  const int expert = b.expert * v.p.devices + owner, start = routes.offset[expert];
-  const auto [first, last] = v.rows_of(routes.offset[expert + 1] - start, b.chunk);
-  const bool whole = b.rotation != 0;
-  if (piece == 0) *to.header(block) = last - first;
-  const int from = whole ? first : std::min(last, first + piece * v.p.tiling.copy_rows);
-  const int until = whole ? last : std::min(last, from + v.p.tiling.copy_rows);
-  for (int i = from; i < until; ++i)
-    std::memcpy(to.received(block) + extent_t{i - first} * h,
-                v.data<float>(v.t.tokens) + extent_t{routes.row[start + i].token} * h,
-                static_cast<std::size_t>(h) * sizeof(float));
+  const int h = v.p.layer.hidden;
+  const float* const tokens = v.data<float>(v.t.tokens);
+  detail::put_rows(v, call.item, v.t.received, [&](int rows, const routed_row* row, float* to) {
+    for (int i = 0; i < rows; ++i)
+      std::memcpy(to + extent_t{i} * h, tokens + extent_t{row[i].token} * h,
+                  static_cast<std::size_t>(h) * sizeof(float));
+  });
 }
 
 inline void run_gate_up(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int block = call.item / gate_up_tiles(v.p),
-            column = call.item % gate_up_tiles(v.p) * v.p.tiling.gate_up_columns;
-  const int h = v.p.layer.hidden, width = 2 * v.p.layer.intermediate, e = block_at(v.p, block).expert;
-  const int columns = std::min(v.p.tiling.gate_up_columns, width - column);
-  const float* weight = v.data<float>(v.t.gate_up_weight, e);
-  gemm(*v.header(block), columns, h, v.received(block), h, weight + column, width,
-       v.data<float>(v.t.gate_up, block) + column, width);
+  const int block = call.item / gate_up_tiles(v.p), h = v.p.layer.hidden, width = 2 * v.p.layer.intermediate;
+  const detail::column_tile columns(width, v.p.tiling.gate_up_columns, call.item % gate_up_tiles(v.p));
+  const float* weight = v.data<float>(v.t.gate_up_weight, block_at(v.p, block).expert);
+  gemm(*v.header(v.t.received, block), columns.count, h, v.arrived(v.t.received, block), h, weight + columns.first,
+       width, v.data<float>(v.t.gate_up, block) + columns.first, width);
 }
 
 inline void run_swiglu(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int block = call.item / swiglu_pieces(v.p), width = v.p.layer.intermediate, rows = *v.header(block);
-  const int first = std::min(rows, call.item % swiglu_pieces(v.p) * v.p.tiling.vector_rows);
-  const int count = std::min(rows - first, v.p.tiling.vector_rows);
-  swiglu(count, width, v.data<float>(v.t.gate_up, block) + extent_t{first} * 2 * width, 2 * width,
-         v.data<float>(v.t.act, block) + extent_t{first} * width, width);
+  const int block = call.item / swiglu_pieces(v.p), width = v.p.layer.intermediate;
+  const detail::row_piece rows(v, v.t.received, block, call.item % swiglu_pieces(v.p));
+  swiglu(rows.count, width, v.data<float>(v.t.gate_up, block) + rows.first * 2 * width, 2 * width,
+         v.data<float>(v.t.act, block) + rows.first * width, width);
 }
 
 inline void run_down(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int block = call.item / down_tiles(v.p), column = call.item % down_tiles(v.p) * v.p.tiling.down_columns;
-  const int h = v.p.layer.hidden, depth = v.p.layer.intermediate, e = block_at(v.p, block).expert;
-  const int columns = std::min(v.p.tiling.down_columns, h - column);
-  const float* weight = v.data<float>(v.t.down_weight, e);
-  gemm(*v.header(block), columns, depth, v.data<float>(v.t.act, block), depth, weight + column, h,
-       v.data<float>(v.t.result, block) + column, h);
+  const int block = call.item / down_tiles(v.p), h = v.p.layer.hidden, depth = v.p.layer.intermediate;
+  const detail::column_tile columns(h, v.p.tiling.down_columns, call.item % down_tiles(v.p));
+  const float* weight = v.data<float>(v.t.down_weight, block_at(v.p, block).expert);
+  gemm(*v.header(v.t.received, block), columns.count, depth, v.data<float>(v.t.act, block), depth,
+       weight + columns.first, h, v.data<float>(v.t.result, block) + columns.first, h);
 }
 
-/// Puts a block's results, or a piece of them, back into the memory of the device that sent the rows.
 inline void run_combine(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int block = call.item / copy_pieces(v.p), piece = call.item % copy_pieces(v.p), h = v.p.layer.hidden;
-  const moe_block b = block_at(v.p, block);
-  const detail::moe_rank_view to(v.c, source_of(v.p, call.rank, b.rotation));
-  const int rows = *v.header(block), first = b.rotation != 0 ? 0 : std::min(rows, piece * v.p.tiling.copy_rows);
-  const int last = b.rotation != 0 ? rows : std::min(rows, first + v.p.tiling.copy_rows);
-  const extent_t place = extent_t{block % blocks_per_expert(v.p)} * v.p.tiling.row_block;
-  std::memcpy(to.data<float>(to.t.returns, b.expert) + (place + first) * h,
-              v.data<float>(v.t.result, block) + extent_t{first} * h,
-              static_cast<std::size_t>(last - first) * static_cast<std::size_t>(h) * sizeof(float));
+  detail::return_rows(v, call.item, v.t.received, v.t.result, v.t.returns);
 }
 
-/// Adds what the experts (e, device 0), (e, device 1), … returned, that is, in rising expert number.
 inline void run_merge(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
-  const int pieces = v.p.tiling.merge_pieces, e = call.item / pieces, q = call.item % pieces, h = v.p.layer.hidden;
-  const int columns = static_cast<int>(ceil_divide(h, pieces)), column = std::min(h, q * columns);
-  const int width = std::min(columns, h - column);
-  float* const out = v.data<float>(v.t.output) + column;
-  if (e == 0)
-    for (int t = 0; t < local_tokens(v.p); ++t) std::fill_n(out + extent_t{t} * h, width, 0.0F);
-  const detail::moe_routes routes = v.routes();
-  for (int owner = 0; owner < v.p.devices; ++owner) {
-    const int expert = e * v.p.devices + owner, start = routes.offset[expert];
-    for (int chunk = 0; chunk < chunks_per_pair(v.p); ++chunk) {
-      const auto [first, last] = v.rows_of(routes.offset[expert + 1] - start, chunk);
-      const extent_t place = block_of(v.p, owner, 0, chunk, call.rank);
-      accumulate_rows(last - first, width, v.data<float>(v.t.returns, e) + place * v.p.tiling.row_block * h + column, h,
-                      routes.row + start + first, out, h);
-    }
-  }
+  detail::merge_returned(v, call.item, v.t.returns, v.t.output, accumulate_rows);
 }
 
 /// By `moe_operation`, those of the forward pass.
