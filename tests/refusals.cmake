@@ -16,6 +16,11 @@ if(TARGET moe_layer)
   hyperparallel_add_refusal(moe_layer unwritable_trace 1 missing/trace.json --trace missing/trace.json)
 endif()
 
+if(TARGET hp_paper_tables)
+  hyperparallel_add_refusal(hp_paper_tables unknown_option 2 --no-such-option --no-such-option)
+  hyperparallel_add_refusal(hp_paper_tables unwritable_json 1 missing/tables.json --json missing/tables.json)
+endif()
+
 # One argument of a good command line is replaced, or more are added.
 function(hyperparallel_add_explain_refusal name expect)
   set(good --mesh x=2,y=4 --from x,None --to y,None --shape 64x64 --dtype f32)

@@ -66,8 +66,7 @@ std::int64_t add_planned(hp::report::table& t, const std::string& name, const hp
   const hp::moe_plan plan = hp::make_moe_plan(full_size, program::devices, 1, hp::matrix384::device,
                                               hp::matrix384::expert_all_to_all, options, serialized)
                                 .plan;
-  hp::planned_flow flow(hp::moe_builder{plan}, hp::moe_machine(options, 1),
-                        {options.policy, options.synchronisation});
+  hp::planned_flow flow(hp::moe_builder{plan}, hp::moe_machine(options, 1), {options.policy, options.synchronisation});
   const hp::simulated_figures figures = flow.simulate();
   const bool safe = flow.verify().code == hp::verify_code::ok;
   add_timeline(t, safe ? name : name + " (UNSAFE)", figures.result, flow.schedule().machine, figures.communication,

@@ -176,7 +176,8 @@ struct moe_program {
 
   using stages = detail::moe_stages<plan_traits, Options>;
   static constexpr bool verified = stages::safety.code == verify_code::ok;
-  static constexpr std::int64_t makespan = stages::timeline.result.makespan;  ///< picoseconds
+  /// Picoseconds; with the scheduler's own synchronisation the simulated time is the scheduler's.
+  static constexpr std::int64_t makespan = stages::schedule.makespan;
   static constexpr makespan_certificate certificate{makespan, stages::bound.value};
   static constexpr exposure communication = stages::timeline.communication;
   static constexpr int tasks = stages::size.tasks;
