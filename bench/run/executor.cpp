@@ -1,88 +1,286 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor adds to a task: empty kernels on a chain across queues and on a MoE-like tile graph, beside a loop
-// that calls the same function pointers in order. The counter `ns/task` is the figure; the loop's is the floor.
-#include <benchmark/benchmark.h>
-
+// What the executor adds to a task, beside a loop over function pointers, oneTBB's flow graph and OpenMP's tasks, in
+// one process and in turn.
+//
+//   bench_executor [rounds [part of a shape's name [task microseconds…]]]      default: 11 rounds of all, 0 1 20
+//
+// Every scheduler runs each graph with two threads; ours are pinned, the others are as they come. Our plans are the
+// library's list schedules: two queues of one class, or one AIC and one AIV queue where a graph has classes, which only
+// ours obey; and eight queues served by the same two threads. A figure is wall time / tasks, start and finish included:
+// the median over the rounds, and the minimum in brackets. Before it is timed, each runs once with a note of the order
+// in which tasks began and ended, and a wrong order ends the program.
+//
+//   hand-off     half a round trip between two pinned threads that spin on flags of lines of their own, measured in
+//                the same rounds; beside it, with both flags on one line, which some processors pass on faster
+//   loop         the same tasks in one thread
+//   bound        the longest chain, or a class's work on its threads, by the loop's time for a task, with the
+//                faster hand-off wherever the class changes along the chain; for the competitors, which know no
+//                classes, without both
+//   overhead     what a figure has beyond its bound; with empty tasks all of it
+//   lost         how much longer eight queues take than two (the chain: than one), both on two threads
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/executor.hpp>
+
+#include "alternating.hpp"
+#include "competitors.hpp"
+#include "task_body.hpp"
+#include "task_graphs.hpp"
 
 namespace {
 
 namespace hp = hyperparallel;
 
-constexpr int task_count = 10000;
-
-/// Every task waits for the one before it and changes the queue: each step is a hand-over.
-struct chain {
-  template <class Flow>
-  void operator()(Flow& f) const {
-    for (int e = 0; e < task_count; ++e) hp::add_event(f, 0);
-    for (int t = 0; t < task_count; ++t) {
-      hp::add_task(f, t % 2 == 0 ? hp::resource::aic : hp::resource::aiv, 0, 1000, 0, t);
-      if (t > 0) hp::add_wait(f, t - 1);
-      hp::add_signal(f, t);
-    }
-  }
+/// Goals: nanoseconds for an empty task (0: 1.2 hand-offs), how many times the competitors' overhead, and the share of
+/// the bound with tasks of 1 µs.
+struct shape {
+  const char* name;
+  bench::graph_kind kind;
+  bool classed;
+  int queues;
+  double empty;
+  double times;
+  double share;
 };
 
-/// dispatch -> 4 x GMM1 -> 2 x SwiGLU -> 2 x GMM2 -> combine for each of 1000 tiles.
-struct moe_tiles {
-  template <class Flow>
-  void operator()(Flow& f) const {
-    for (int e = 0; e < task_count / 10 * 4; ++e) hp::add_event(f, 0);
-    for (int tile = 0; tile < task_count / 10; ++tile) {
-      stage(f, hp::resource::link, 1, tile, -1, 4 * tile);
-      stage(f, hp::resource::aic, 4, tile, 4 * tile, 4 * tile + 1);
-      stage(f, hp::resource::aiv, 2, tile, 4 * tile + 1, 4 * tile + 2);
-      stage(f, hp::resource::aic, 2, tile, 4 * tile + 2, 4 * tile + 3);
-      stage(f, hp::resource::link, 1, tile, 4 * tile + 3, -1);
-    }
-  }
-  template <class Flow>
-  static void stage(Flow& f, hp::resource kind, int count, int item, int after, int before) {
-    for (int i = 0; i < count; ++i) {
-      hp::add_task(f, kind, 0, 1000, 0, item);
-      if (after >= 0) hp::add_wait(f, after);
-      if (before >= 0) hp::add_signal(f, before);
-    }
-  }
+constexpr shape shapes[] = {
+    {"chain", bench::graph_kind::chain, false, 1, 10, 3, 0.95},
+    {"alternating chain", bench::graph_kind::alternating_chain, true, 2, 0, 0, 0.95},
+    {"wavefront 64x64", bench::graph_kind::wavefront, false, 2, 25, 3, 0.95},
+    {"reduction tree", bench::graph_kind::reduction_tree, false, 2, 25, 3, 0.95},
+    {"layered 100x100", bench::graph_kind::layered, false, 2, 25, 3, 0.95},
+    {"MoE tiles", bench::graph_kind::moe_tiles, true, 2, 60, 1.5, 0.93},
 };
 
-void empty_kernel(const hp::kernel_call& c) { benchmark::DoNotOptimize(&c); }
+constexpr double most_lost = 0.15, share_of_long_tasks = 0.97;
+constexpr std::int64_t synchronisation = 100'000;  ///< picoseconds, for placing tasks
 
-void count_tasks(benchmark::State& state) {
-  state.counters["ns/task"] = benchmark::Counter(static_cast<double>(state.iterations()) * task_count * 1e-9,
-                                                 benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+hp::machine_shape machine(const shape& s, int queues) {
+  hp::machine_shape m;
+  m.queues[static_cast<int>(hp::resource::aic)] = s.classed ? queues / 2 : queues;
+  m.queues[static_cast<int>(hp::resource::aiv)] = s.classed ? queues / 2 : 0;
+  return m;
 }
 
-template <class Build>
-void execute(benchmark::State& state) {
-  const hp::planned_flow plan(Build{}, {1, {4, 8, 1, 0, 0}}, {hp::priority::reference_order, 0});
-  hp::executor<> x(plan.flow(), plan.schedule(), {.threads = static_cast<int>(state.range(0))});
-  x.bind(0, &empty_kernel);
-  for (auto _ : state)
-    if (x.run() != hp::run_result::complete) state.SkipWithError("the run did not complete");
-  count_tasks(state);
+void compute_kernel(const hp::kernel_call& c) { bench::compute(c.task); }
+void note_kernel(const hp::kernel_call& c) { bench::order_check::note(c.task); }
+
+/// Where the two flags of a round trip lie: each on a cache line that only one thread writes, or both on one line.
+struct alignas(128) flag_pair {
+  std::atomic<int> there{0};
+  std::atomic<int> beside{0};
+  alignas(128) std::atomic<int> apart{0};
+};
+
+/// Nanoseconds from a store on one core to the load on another that sees it.
+double hand_off(bool one_line) {
+  constexpr int trips = 20'000;
+  const std::vector<int> cores = hp::allowed_cores();
+  flag_pair flags;
+  std::atomic<int>&there = flags.there, &back = one_line ? flags.beside : flags.apart;
+  const auto wait = [](const std::atomic<int>& flag, int trip) {
+    while (flag.load(std::memory_order_acquire) != trip) {
+    }
+  };
+  std::thread partner([&] {
+    const hp::scoped_pin pin(cores[1]);
+    for (int i = 1; i <= trips; ++i) {
+      wait(there, i);
+      back.store(i, std::memory_order_release);
+    }
+  });
+  const hp::scoped_pin pin(cores[0]);
+  there.store(1, std::memory_order_release);
+  wait(back, 1);  // the partner has begun
+  const double time = bench::time_ns([&] {
+    for (int i = 2; i <= trips; ++i) {
+      there.store(i, std::memory_order_release);
+      wait(back, i);
+    }
+  });
+  partner.join();
+  return time / (2.0 * (trips - 1));
 }
-BENCHMARK(execute<chain>)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime();
-BENCHMARK(execute<moe_tiles>)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime();
+
+/// Our executor on a plan of its own.
+class planned {
+ public:
+  planned(const shape& s, double microseconds, int queues)
+      : plan_(bench::task_graph{s.kind, std::max<std::int64_t>(std::llround(microseconds * 1e6), 20'000)},
+              machine(s, queues), {hp::priority::upward_rank, synchronisation}),
+        executor_(plan_.flow(), plan_.schedule(), {.threads = 2}) {
+    if (plan_.verify().code != hp::verify_code::ok) throw std::runtime_error(hp::to_text(plan_.verify().code));
+  }
+  const hp::dynamic_taskflow& flow() const { return plan_.flow(); }
+  void bind(hp::kernel k) { executor_.bind(0, k); }
+  void run() { executor_.run(); }
+
+ private:
+  hp::planned_flow plan_;
+  hp::executor<> executor_;
+};
 
 struct call_record {
-  hp::kernel run;
-  hp::kernel_call call;
+  void (*run)(int);
+  int task;
 };
 
-void sequential_loop(benchmark::State& state) {
-  std::vector<call_record> record;
-  for (int t = 0; t < task_count; ++t) record.push_back({&empty_kernel, {0, t, 0, t, nullptr}});
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(record.data());
-    for (const call_record& r : record) r.run(r.call);
+/// Everything that runs one graph, with tasks of one length, and what came of it.
+class contest {
+ public:
+  contest(const shape& s, double microseconds, std::int64_t steps)
+      : shape_(s),
+        microseconds_(microseconds),
+        ours_(s, microseconds, s.queues),
+        eight_(s, microseconds, 8),
+        graph_(bench::dependences_of(ours_.flow())),
+        tbb_(graph_),
+        openmp_(graph_) {
+    for (int t = 0; t < graph_.tasks(); ++t) loop_.push_back({&bench::compute, t});
+    bind(&note_kernel, &bench::order_check::note);
+    check("ours", [this] { ours_.run(); });
+    check("ours, eight queues", [this] { eight_.run(); });
+    if (bench::has_tbb) check("oneTBB", [this] { tbb_.run(); });
+    if (bench::has_openmp) check("OpenMP", [this] { openmp_.run(); });
+    bind(&compute_kernel, &bench::compute);
+    bench::compute_steps = steps;
   }
-  count_tasks(state);
-}
-BENCHMARK(sequential_loop)->UseRealTime();
+
+  void measure(int rounds, bench::quiet_gate& gate) {
+    bench::alternation all(gate);
+    const auto add = [&](const auto& run) {
+      return all.add([run, tasks = graph_.tasks()] { return bench::time_ns(run) / tasks; });
+    };
+    const std::size_t hop = all.add([] { return hand_off(false); }), one_line = all.add([] { return hand_off(true); }),
+                      loop = add([this] { run_loop(); }), ours = add([this] { ours_.run(); }),
+                      eight = add([this] { eight_.run(); });
+    const std::size_t tbb = bench::has_tbb ? add([this] { tbb_.run(); }) : loop;
+    const std::size_t openmp = bench::has_openmp ? add([this] { openmp_.run(); }) : loop;
+    all.run(rounds);
+
+    const double own = all.median(loop), tasks = graph_.tasks();
+    const double least_hop = std::min(all.median(hop), all.median(one_line));
+    const double bound = bench::bound(graph_, shape_.classed ? 1 : 2, own, least_hop) / tasks;
+    const double free_bound = bench::bound(bench::without_classes(graph_), 2, own, 0) / tasks;
+    const double time = all.median(ours), floor = empty() ? 0 : bound, free_floor = empty() ? 0 : free_bound;
+    const auto row = [&](const char* name, std::size_t v, double least) {
+      std::printf("  %-22s %10.1f %10.1f", name, all.median(v), all.minimum(v));
+      if (!empty() && least > 0) std::printf(" %8.1f %% %10.1f", 100 * least / all.median(v), all.median(v) - least);
+    };
+    const auto verdict = [](bool met) { std::printf("  %s\n", met ? "met" : "MISSED"); };
+
+    std::printf("%s: %d tasks, %d edges, bound %.1f ns a task; hand-off %.1f (%.1f) ns, within one line %.1f (%.1f)\n",
+                shape_.name, graph_.tasks(), bench::edges(graph_), bound, all.median(hop), all.minimum(hop),
+                all.median(one_line), all.minimum(one_line));
+    row("loop, one thread", loop, 0);
+    std::printf("\n");
+    row("ours", ours, bound);
+    if (empty()) {
+      const double goal = shape_.empty > 0 ? shape_.empty : 1.2 * all.median(hop);
+      std::printf("  at most %.1f ns", goal);
+      verdict(time <= goal);
+    } else {
+      const double goal = microseconds_ < 10 ? shape_.share : share_of_long_tasks;
+      std::printf("  at least %.0f %%", 100 * goal);
+      verdict(bound >= goal * time);
+    }
+    row("ours, eight queues", eight, bound);
+    std::printf("  lost %.1f %%", 100 * (all.median(eight) / time - 1));
+    if (microseconds_ == 1) {
+      std::printf(", below %.0f %%", 100 * most_lost);
+      verdict(all.median(eight) < (1 + most_lost) * time);
+    } else {
+      std::printf("\n");
+    }
+    const auto competitor = [&](const char* name, std::size_t v) {
+      if (v == loop) return void(std::printf("  %-22s missing\n", name));
+      row(name, v, free_bound);
+      const double theirs = all.median(v) - free_floor, over = time - floor;
+      if (over > 0)
+        std::printf("  overhead %.1f times ours", theirs / over);
+      else
+        std::printf("  overhead; ours has none");
+      if (shape_.times == 0 || microseconds_ >= 10) return void(std::printf("\n"));
+      std::printf(", at least %.1f", shape_.times);
+      verdict(theirs >= shape_.times * over);
+    };
+    competitor("oneTBB flow graph", tbb);
+    competitor("OpenMP tasks", openmp);
+    std::fflush(stdout);
+  }
+
+ private:
+  bool empty() const { return microseconds_ == 0; }
+
+  void bind(hp::kernel kernel, void (*body)(int)) {
+    ours_.bind(kernel);
+    eight_.bind(kernel);
+    bench::task_body = body;
+  }
+
+  template <class Run>
+  void check(const char* name, const Run& run) {
+    bench::order_check::restart(graph_.tasks());
+    run();
+    if (!bench::order_check::holds(graph_))
+      throw std::runtime_error(std::string(name) + " ran the tasks of " + shape_.name + " in a wrong order");
+  }
+
+  void run_loop() {
+    asm volatile("" : : "g"(loop_.data()) : "memory");  // the compiler shall not know the functions
+    for (const call_record& c : loop_) c.run(c.task);
+  }
+
+  const shape& shape_;
+  double microseconds_;
+  planned ours_, eight_;
+  bench::dependences graph_;
+  bench::tbb_flow_graph tbb_;
+  bench::openmp_tasks openmp_;
+  std::vector<call_record> loop_;
+};
 
 }  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 11;
+  const char* const part = argc > 2 ? argv[2] : "";
+  std::vector<double> microseconds;
+  for (int i = 3; i < argc; ++i) microseconds.push_back(std::atof(argv[i]));
+  if (microseconds.empty()) microseconds = {0, 1, 20};
+  if (rounds < 1 || hp::allowed_cores().size() < 2) {
+    std::fputs(rounds < 1 ? "at least one round\n" : "this bench needs two cores\n", stderr);
+    return 1;
+  }
+  try {
+    bench::quiet_gate gate(30);
+    std::printf("oneTBB %s, OpenMP %s; 2 threads, placing with %lld ns between queues\n",
+                bench::has_tbb ? "found" : "missing", bench::has_openmp ? "found" : "missing",
+                static_cast<long long>(synchronisation / 1000));
+    for (const double us : microseconds) {
+      const int now = us < 10 ? rounds : std::max(1, rounds / 3);
+      const std::int64_t steps = bench::steps_for(1000 * us);
+      std::printf("\ntasks of %g us, %d rounds\n  %-22s %10s %10s", us, now, "nanoseconds a task", "median", "minimum");
+      std::printf(us == 0 ? "\n" : " %10s %10s\n", "of bound", "overhead");
+      for (const shape& s : shapes)
+        if (std::strstr(s.name, part) != nullptr) contest(s, us, steps).measure(now, gate);
+    }
+    std::printf("\n%d samples, %d of them while another task wanted a core\n", gate.samples(), gate.disturbed());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
