@@ -31,6 +31,12 @@ inline void place_axes(const hp::mesh_shape& m, int next, std::vector<std::vecto
     }
 }
 
+inline bool shards(const hp::layout_value& l, int axis) {
+  for (int i = 0; i < l.cut_count; ++i)
+    if (l.cut[i].axis == axis) return true;
+  return false;
+}
+
 }  // namespace detail
 
 inline std::vector<hp::layout_value> all_layouts(const hp::mesh_shape& m, int rank) {
@@ -48,7 +54,7 @@ inline std::vector<hp::layout_value> partial_layouts(const hp::mesh_shape& m, in
   for (int a = 0; a < m.axis_count; ++a) {
     std::vector<hp::layout_value> more;
     for (const hp::layout_value& l : found)
-      if ((hp::detail::cut_axes(l) >> a & 1u) == 0)
+      if (!detail::shards(l, a))
         for (const hp::reduce_op op : ops) {
           more.push_back(l);
           more.back().partial[a] = op;
