@@ -13,10 +13,7 @@
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
-#include <hyperparallel/taskflow/bounds.hpp>
-#include <hyperparallel/taskflow/list_schedule.hpp>
-#include <hyperparallel/taskflow/simulate.hpp>
-#include <hyperparallel/taskflow/verify.hpp>
+#include <hyperparallel/taskflow/taskflow_stages.hpp>
 
 namespace hyperparallel {
 
@@ -100,22 +97,12 @@ constexpr moe_plan_result make_moe_plan(const moe_layer& layer, int devices, int
 
 namespace detail {
 
-/// Each stage of planning, evaluated once: sized, filled, scheduled, proved, simulated, bounded.
-template <class Plan, moe_options Options>
-struct moe_stages {
-  static constexpr machine_shape machine = moe_machine(Options, 1);
-  static constexpr int queues = queue_count(machine);
-  static constexpr taskflow_size size = measure(moe_builder{Plan::value});
-  static constexpr fixed_taskflow<size> flow = build_fixed<size>(moe_builder{Plan::value});
-  static constexpr auto schedule = schedule_fixed<queues>(flow, machine, {Options.policy, Options.synchronisation});
-  static constexpr verify_status safety = verify(flow, schedule);
-  static constexpr auto timeline = simulate_fixed(flow, schedule, {Options.synchronisation, false});
-
-  static constexpr makespan_bound evaluate_bound() {
-    fixed_schedule_scratch<size, queues> x;
-    return bound_makespan(flow, machine, Options.synchronisation, x);
+template <class Plan>
+struct moe_plan_builder {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    moe_builder{Plan::value}(f);
   }
-  static constexpr makespan_bound bound = evaluate_bound();
 };
 
 }  // namespace detail
@@ -174,7 +161,9 @@ struct moe_program {
   using dispatch = redistribution<by_source, by_expert, routed>;
   using combine = redistribution<by_expert, by_source, routed>;
 
-  using stages = detail::moe_stages<plan_traits, Options>;
+  /// Addresses are held against the memory of the hardware.
+  using stages = taskflow_stages<detail::moe_plan_builder<plan_traits>, moe_machine(Options, 1),
+                                 schedule_options{Options.policy, Options.synchronisation}, memory_of<Hardware>>;
   static constexpr bool verified = stages::safety.code == verify_code::ok;
   /// Picoseconds; with the scheduler's own synchronisation the simulated time is the scheduler's.
   static constexpr std::int64_t makespan = stages::schedule.makespan;
