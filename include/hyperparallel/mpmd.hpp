@@ -11,5 +11,6 @@
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/mpmd/moe_expert_events.hpp>
 #include <hyperparallel/mpmd/moe_plan.hpp>
+#include <hyperparallel/mpmd/moe_tensors.hpp>
 #include <hyperparallel/mpmd/schedule_buckets.hpp>
 #include <hyperparallel/mpmd/tile_chain.hpp>

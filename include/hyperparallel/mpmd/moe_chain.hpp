@@ -13,128 +13,47 @@
 // the ordered merge and the router's gradient are ours.
 
 #include <hyperparallel/mpmd/lower_chain.hpp>
-#include <hyperparallel/mpmd/moe_plan.hpp>
+#include <hyperparallel/mpmd/moe_tensors.hpp>
 
 namespace hyperparallel {
 
-/// Numbers of the chain's tensors; -1 where the plan has none.
-struct moe_tensors {
-  int tokens = -1, scores = -1, routes = -1, arranged = -1, received = -1, gate_up = -1, act = -1, result = -1;
-  int returns = -1, output = -1, router_weight = -1;
-  int gate_up_weight = -1, down_weight = -1, gate_up_source = -1, down_source = -1;
-  int output_gradient = -1, received_gradient = -1, act_gradient = -1, gate_up_gradient = -1, result_gradient = -1;
-  int returned_gradient = -1, input_gradient = -1, probability_gradient = -1;
-  int gate_up_weight_gradient = -1, down_weight_gradient = -1;
-};
-
-struct moe_chain {
-  tile_chain chain{};
-  moe_tensors tensor{};
-};
-
-inline constexpr int max_moe_ranks = max_chain_ranks;
-
-/// Bytes of the header that travels with a block: its row count.
-inline constexpr extent_t block_header_bytes = 64;
-
-/// Tiers as `device_value` lists them: kernels work in the first, weights wait in the second.
-inline constexpr int fast_tier = 0;
-inline constexpr int slow_tier = 1;
-
 namespace detail {
 
-/// Adds the tensors and stages of a plan to a chain. Spaces: tokens by router tile, row blocks by expert.
+/// Adds the stages of a plan to a chain that has its tensors.
 struct moe_describer {
   const moe_plan& p;
   moe_chain& m;
-  int tokens_space = 0, blocks_space = 0;
-
-  constexpr moe_describer(const moe_plan& plan, moe_chain& chain) : p(plan), m(chain) {
-    m.chain.devices = p.devices;
-    m.chain.ranks = p.ranks;
-    m.chain.rotation = p.rotation;
-    tokens_space = add_space(m.chain, route_tiles(p), route_tiles(p));
-    blocks_space = add_space(m.chain, blocks_per_rank(p), blocks_per_expert(p));
-    if (!p.weights.windowed) return;
-    m.chain.window.buffers = p.weights.buffers;
-    for (int e = 0; e < local_experts(p); ++e) {
-      m.chain.window.buffer[e] = p.weights.buffer[e];
-      m.chain.window.previous[e] = p.weights.previous[e];
-    }
-  }
 
   constexpr std::int64_t time(moe_operation o) const { return p.time.of[static_cast<int>(o)]; }
-  constexpr int by_token(extent_t bytes) { return add_tensor(m.chain, tokens_space, grain::whole, bytes); }
-  constexpr int by_block(extent_t bytes) { return add_tensor(m.chain, blocks_space, grain::item, bytes); }
-  constexpr int by_expert(extent_t bytes, int tier = fast_tier) {
-    return add_tensor(m.chain, blocks_space, grain::group, bytes, tier);
-  }
   constexpr tile_stage& stage(moe_operation o, int space, grain per, resource kind, int tiles, int lag = at_once) {
     return add_stage(m.chain, static_cast<int>(o), space, per, {kind, tiles, time(o)}, lag);
   }
   /// Rows of a block over the link, or copied in pieces where they stay.
   constexpr tile_stage& put(moe_operation o, stage_route route, int lag = at_once) {
-    tile_stage& s = stage(o, blocks_space, grain::item, resource::link, 1, lag);
+    tile_stage& s = stage(o, moe_blocks_space, grain::item, resource::link, 1, lag);
     s.route = route;
     if (!p.even_exchange) s.stay = {resource::aiv, copy_pieces(p), p.time.local_copy};
     return s;
   }
 
-  constexpr void declare_tensors() {
-    const moe_layer& l = p.layer;
-    const extent_t rows = p.tiling.row_block, h = l.hidden, i = l.intermediate, n = p.element_bytes;
-    const extent_t group_rows = blocks_per_expert(p) * rows, tokens = local_tokens(p);
-    moe_tensors& t = m.tensor;
-    t.tokens = by_token(tokens * h * n);
-    if (p.scope == moe_scope::layer) t.scores = by_token(tokens * l.experts * 4);
-    t.routes = by_token(tokens * l.top_k * 16 + extent_t{l.experts} * 8);
-    t.received = by_block(rows * h * n + block_header_bytes);
-    t.gate_up = by_block(rows * 2 * i * n);
-    t.act = by_block(rows * i * n);
-    t.result = by_block(rows * h * n);
-    t.returns = by_expert(group_rows * h * n);
-    if (p.scope == moe_scope::layer) {
-      t.output = by_token(tokens * h * 4);
-      t.router_weight = by_token(h * l.experts * n);
-    }
-    t.gate_up_weight = by_expert(gate_up_elements(l) * n);
-    t.down_weight = by_expert(down_elements(l) * n);
-    m.chain.tensor[t.gate_up_weight].windowed = m.chain.tensor[t.down_weight].windowed = p.weights.windowed;
-    if (p.weights.windowed) {
-      t.gate_up_source = by_expert(gate_up_elements(l) * n, slow_tier);
-      t.down_source = by_expert(down_elements(l) * n, slow_tier);
-    }
-    if (p.pass == moe_pass::forward) return;
-    t.output_gradient = by_token(tokens * h * 4);
-    t.received_gradient = by_block(rows * h * n + block_header_bytes);
-    t.act_gradient = by_block(rows * i * n);
-    t.gate_up_gradient = by_block(rows * 2 * i * n);
-    t.result_gradient = by_block(rows * h * n);
-    t.returned_gradient = by_expert(group_rows * h * n);
-    t.gate_up_weight_gradient = by_expert(gate_up_elements(l) * 4);
-    t.down_weight_gradient = by_expert(down_elements(l) * 4);
-    t.probability_gradient = by_token(tokens * l.top_k * 4);
-    if (p.scope == moe_scope::layer) t.input_gradient = by_token(tokens * h * 4);
-  }
-
   constexpr void prefetch(moe_operation o, int source, int buffer) {
-    tile_stage& s = stage(o, blocks_space, grain::group, resource::copy, 1);
+    tile_stage& s = stage(o, moe_blocks_space, grain::group, resource::copy, 1);
     add_read(s, source, grain::group);
     add_write(s, buffer);
   }
 
   constexpr void route() {
     moe_tensors& t = m.tensor;
-    tile_stage& logits = stage(moe_operation::route_logits, tokens_space, grain::item, resource::aic, 1);
+    tile_stage& logits = stage(moe_operation::route_logits, moe_tokens_space, grain::item, resource::aic, 1);
     add_read(logits, t.tokens, grain::whole);
     add_read(logits, t.router_weight, grain::whole);
     add_write(logits, t.scores);
-    tile_stage& choose = stage(moe_operation::route_top_k, tokens_space, grain::item, resource::aiv, 1);
+    tile_stage& choose = stage(moe_operation::route_top_k, moe_tokens_space, grain::item, resource::aiv, 1);
     add_read(choose, t.scores);
     add_write(choose, t.routes);
     add_write(choose, add_update(m.chain, t.scores));  // logits become probabilities in place
     t.arranged = add_update(m.chain, t.routes);
-    tile_stage& arrange = stage(moe_operation::arrange, tokens_space, grain::whole, resource::aiv, 1);
+    tile_stage& arrange = stage(moe_operation::arrange, moe_tokens_space, grain::whole, resource::aiv, 1);
     add_read(arrange, t.routes, grain::whole);
     add_write(arrange, t.arranged);
   }
@@ -143,7 +62,7 @@ struct moe_describer {
   constexpr int routes() const { return m.tensor.arranged >= 0 ? m.tensor.arranged : m.tensor.routes; }
 
   constexpr void matmul(moe_operation o, int tiles, int input, int weight, int result, int lag) {
-    tile_stage& s = stage(o, blocks_space, grain::item, resource::aic, tiles, lag);
+    tile_stage& s = stage(o, moe_blocks_space, grain::item, resource::aic, tiles, lag);
     add_read(s, input);
     add_read(s, weight, grain::group);
     add_write(s, result);
@@ -151,9 +70,9 @@ struct moe_describer {
 
   /// Adds what came back into `sum`, expert by expert; all experts in one pass where operators are serialized.
   constexpr void merge(moe_operation o, int returned, int sum, int lag) {
-    tile_stage& s = p.serialized ? add_stage(m.chain, static_cast<int>(o), blocks_space, grain::whole,
+    tile_stage& s = p.serialized ? add_stage(m.chain, static_cast<int>(o), moe_blocks_space, grain::whole,
                                              {resource::aiv, p.tiling.merge_pieces, p.time.merge_all})
-                                 : stage(o, blocks_space, grain::group, resource::aiv, p.tiling.merge_pieces, lag);
+                                 : stage(o, moe_blocks_space, grain::group, resource::aiv, p.tiling.merge_pieces, lag);
     add_read(s, returned, grain::group);
     add_read(s, routes(), grain::whole);
     s.folds = !p.serialized;
@@ -174,7 +93,8 @@ struct moe_describer {
     add_read(dispatch, routes(), grain::whole);
     add_write(dispatch, t.received);
     matmul(moe_operation::gate_up, gate_up_tiles(p), t.received, t.gate_up_weight, t.gate_up, 0);
-    tile_stage& swiglu = stage(moe_operation::swiglu, blocks_space, grain::item, resource::aiv, swiglu_pieces(p), 0);
+    tile_stage& swiglu =
+        stage(moe_operation::swiglu, moe_blocks_space, grain::item, resource::aiv, swiglu_pieces(p), 0);
     add_read(swiglu, t.gate_up);
     add_write(swiglu, t.act);
     matmul(moe_operation::down, down_tiles(p), t.act, t.down_weight, t.result, lag);
@@ -185,7 +105,7 @@ struct moe_describer {
   }
 
   constexpr void weight_gradient(moe_operation o, int tiles, int rows, int gradient, int result, int lag) {
-    tile_stage& s = stage(o, blocks_space, grain::group, resource::aic, tiles, lag);
+    tile_stage& s = stage(o, moe_blocks_space, grain::group, resource::aic, tiles, lag);
     add_read(s, rows, grain::group);
     add_read(s, gradient, grain::group);
     add_write(s, result);
@@ -210,7 +130,7 @@ struct moe_describer {
     matmul(moe_operation::act_gradient, act_gradient_tiles(p), t.received_gradient, t.down_weight, t.act_gradient, 0);
     if (interleaved) down_weight(0);
     tile_stage& swiglu =
-        stage(moe_operation::swiglu_gradient, blocks_space, grain::item, resource::aiv, swiglu_pieces(p), 0);
+        stage(moe_operation::swiglu_gradient, moe_blocks_space, grain::item, resource::aiv, swiglu_pieces(p), 0);
     add_read(swiglu, t.act_gradient);
     add_read(swiglu, t.gate_up);
     add_write(swiglu, t.gate_up_gradient);
@@ -226,7 +146,7 @@ struct moe_describer {
       gate_up_weight(at_once);
     }
     tile_stage& router =
-        stage(moe_operation::router_gradient, blocks_space, grain::group, resource::aiv, p.tiling.merge_pieces);
+        stage(moe_operation::router_gradient, moe_blocks_space, grain::group, resource::aiv, p.tiling.merge_pieces);
     add_read(router, t.output_gradient, grain::whole);
     add_read(router, t.returns, grain::group);
     add_read(router, routes(), grain::whole);
@@ -234,7 +154,7 @@ struct moe_describer {
   }
 
   constexpr void loss() {
-    tile_stage& s = stage(moe_operation::loss, tokens_space, grain::item, resource::aiv, 1);
+    tile_stage& s = stage(moe_operation::loss, moe_tokens_space, grain::item, resource::aiv, 1);
     add_read(s, m.tensor.output, grain::whole);
     add_write(s, m.tensor.output_gradient);
   }
@@ -246,9 +166,8 @@ struct moe_describer {
 /// local experts, a serialized plan is not windowed; training needs the whole layer and, windowed, a buffer for every
 /// local expert, for weights stay from forward to backward. O(experts).
 constexpr moe_chain describe_moe(const moe_plan& p) {
-  moe_chain m;
-  detail::moe_describer d(p, m);
-  d.declare_tensors();
+  moe_chain m = declare_moe(p);
+  detail::moe_describer d{p, m};
   if (p.pass != moe_pass::backward) d.forward();
   if (p.pass == moe_pass::training) d.loss();
   if (p.pass != moe_pass::forward) d.backward();
