@@ -28,10 +28,15 @@ struct progress {
   }
 };
 
+/// Pauses before a worker sleeps between runs, at most.
+inline constexpr int spin_between_runs = 2000;
+
 struct executor_options {
   int threads = 0;  ///< workers at most; 0: as many as the process may use cores
   bool pin = true;  ///< one core per worker during runs, when there are enough cores
-  int spin = 2000;  ///< pauses before sleeping; used when every worker can have a core
+  /// Pauses before a worker sleeps while a run goes on; used when every worker can have a core. To sleep and be woken
+  /// interrupts both cores for some microseconds, so waits as long as a few tasks are better spun through.
+  int spin = 20000;
   program_names names{};
   /// Milliseconds in which at least one task must end, else the run fails with a `stall_error`; 0: no watchdog. Longer
   /// than the longest task.

@@ -57,7 +57,9 @@ class executor {
         plan_(std::move(p)),
         share_(share_queues(plan_.view(), options)),
         runner_(plan_.view(), share_.worker_of, share_.workers) {
-    crew_ = std::make_unique<crew>(share_.workers, share_.cores, share_.spin, &executor::enter, this);
+    crew_ = std::make_unique<crew>(share_.workers, share_.cores,
+                                   share_.spin < spin_between_runs ? share_.spin : spin_between_runs, &executor::enter,
+                                   this);
     if (options.watchdog > 0) watchdog_ = std::make_unique<watchdog>(options.watchdog, &executor::look, this);
   }
   executor(const executor&) = delete;

@@ -128,19 +128,29 @@ class plan_state {
     return words_.reached(w.word, generation_, static_cast<std::uint32_t>(w.threshold), order);
   }
 
-  /// Stores queue `q`'s progress word, for the queues in [reader, reader_end), who wait for this very position.
+  /// Stores queue `q`'s progress word, for the queues in [reader, reader_end), who wait for this very position. Where
+  /// sleepers fence for both, the store comes before anything else: somebody is waiting.
   void publish(int me, int q, std::uint32_t value, int reader, int reader_end) noexcept {
-    std::uint64_t others = 0;
-    for (; reader != reader_end; ++reader) others |= bit_[at(plan_.reader[reader])];
-    others &= ~(1ULL << me);
     std::atomic<std::uint32_t>& word = words_[q].value;
-    if (others == 0 || waiters_fence_) {
+    if (waiters_fence_) {
       word.store(value, std::memory_order_release);
       light_fence();
-    } else {
-      word.exchange(value, std::memory_order_seq_cst);
+      ring(listeners(me, reader, reader_end));
+      return;
     }
+    const std::uint64_t others = listeners(me, reader, reader_end);
+    if (others == 0)
+      word.store(value, std::memory_order_release);
+    else
+      word.exchange(value, std::memory_order_seq_cst);
     ring(others);
+  }
+
+  /// The workers other than `me` that serve the queues in [reader, reader_end).
+  std::uint64_t listeners(int me, int reader, int reader_end) const noexcept {
+    std::uint64_t workers = 0;
+    for (; reader != reader_end; ++reader) workers |= bit_[at(plan_.reader[reader])];
+    return workers & ~(1ULL << me);
   }
 
   /// Adds one to a counter.
