@@ -13,6 +13,7 @@
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/world.hpp>
 
@@ -122,6 +123,13 @@ void plan_error() {
          "the experts do not divide over the devices");
   assert(text_of<hp::plan_error>([&] { hp::moe_world<> world(layer, 65, choices); }) ==
          "65 devices are more than the 64 that one process simulates");
+  hp::moe_options backward = choices, windowed = choices;
+  backward.pass = hp::moe_pass::backward;
+  windowed.weight_buffers = 2;
+  assert(text_of<hp::plan_error>([&] { hp::moe_world<> world(layer, 2, backward); }) ==
+         "moe_world runs the whole layer forward, moe_training_world the training step");
+  assert(text_of<hp::plan_error>([&] { hp::moe_training_world<> world(layer, 2, windowed); }) ==
+         "a training step keeps the weights of all 4 local experts, 2 buffers are too few");
 }
 
 void moe_input() {
