@@ -106,7 +106,7 @@ constexpr periodic_simulation run_copies(const Period& p, const Schedule& s, std
   const bool partial = number_histories(p, x);
   const std::int64_t synchronisation = options.synchronisation;
   periodic_simulation found;
-  std::int64_t gains[rings] = {}, left_out = 0, makespan = 0;
+  std::int64_t gains[rings] = {}, passed_over = 0, makespan = 0;
   int alike[rings] = {};
   for (int q = 0, queues = queue_count(s.machine); limited && q < queues; ++q) x.queue_free[q] = 0;
   std::int64_t start = 0, end = 0, ready = 0;
@@ -169,12 +169,12 @@ constexpr periodic_simulation run_copies(const Period& p, const Schedule& s, std
       const std::int64_t times = (copies - 1 - i) / every;
       found.every = every;
       found.gain = gain;
-      left_out = times * gain;
+      passed_over = times * gain;
       copies -= times * every;
     }
   }
   found.simulated = copies;
-  found.total.makespan = makespan + left_out;
+  found.total.makespan = makespan + passed_over;
   return found;
 }
 
