@@ -128,7 +128,8 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
     ring_front[q] = 0;
     queue_last[q] = s.queue_begin[q] = -1;
   }
-  for (int t = 0; t < tasks; ++t) s.queue[t] = 0;  // written in another order next
+  if constexpr (fills_before_scattering)
+    for (int t = 0; t < tasks; ++t) s.queue[t] = 0;
   std::int64_t makespan = 0;
   // Declared once: clang pays for a declaration as much as for three statements.
   std::int64_t start = 0, end = 0;

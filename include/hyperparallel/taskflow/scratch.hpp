@@ -30,6 +30,14 @@ struct scratch_array<T, run_time_count> {
 template <class T, int Count>
 using scratch_array = typename detail::scratch_array<T, Count>::type;
 
+/// An array that is going to be written out of order is filled in order first: g++ keeps the elements of an array in a
+/// constant evaluation as a list. Clang, which keeps arrays, would only pay for it.
+#if defined(__clang__)
+inline constexpr bool fills_before_scattering = false;
+#else
+inline constexpr bool fills_before_scattering = true;
+#endif
+
 /// Owns zeroed blocks of trivial objects until it dies: what the run-time forms of taskflow, schedule and scratch take
 /// from.
 class scratch_memory {

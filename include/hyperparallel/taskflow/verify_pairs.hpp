@@ -64,7 +64,8 @@ constexpr void find_first_signallers(const Flow& f, const Schedule& s, Scratch& 
 template <class Flow, class Schedule, class Scratch>
 constexpr int link_accesses(const Flow& f, const Schedule& s, Scratch& x) {
   for (int i = 0, slots = f.size.slots; i < slots; ++i) x.last[i] = -1;
-  for (int t = 0, tasks = f.size.tasks; t < tasks; ++t) x.position[t] = 0;  // written in another order next
+  if constexpr (fills_before_scattering)
+    for (int t = 0, tasks = f.size.tasks; t < tasks; ++t) x.position[t] = 0;
   for (int p = 0, tasks = f.size.tasks; p < tasks; ++p) x.position[s.order[p]] = p;
   for (int t = 0, used = 0, tasks = f.size.tasks; t < tasks; ++t) {
     x.access_use[t] = used;
