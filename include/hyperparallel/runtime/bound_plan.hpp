@@ -17,7 +17,7 @@
 namespace hyperparallel {
 
 /// A flow and its schedule as constants of the compiler: constexpr variables of static storage.
-template <const auto& Flow, const auto& Schedule, execution_options Options = {}>
+template <const auto& Flow, const auto& Schedule, execution_options Options = execution_options{}>
 struct constant_plan {
   static constexpr const auto& flow = Flow;
   static constexpr const auto& schedule = Schedule;

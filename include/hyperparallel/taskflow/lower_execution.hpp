@@ -159,7 +159,7 @@ struct constant_execution {
 }  // namespace detail
 
 /// The table of a constant plan: `Flow` and `Schedule` are constexpr variables of static storage, and so is this.
-template <const auto& Flow, const auto& Schedule, execution_options Options = {}>
+template <const auto& Flow, const auto& Schedule, execution_options Options = execution_options{}>
 inline constexpr auto execution_table_of = detail::constant_execution<Flow, Schedule, Options>::fit();
 
 }  // namespace hyperparallel
