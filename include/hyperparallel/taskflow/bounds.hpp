@@ -37,6 +37,30 @@ struct makespan_certificate {
   friend constexpr bool operator==(const makespan_certificate&, const makespan_certificate&) = default;
 };
 
+namespace detail {
+
+/// Raises `b` by the work of each pool, and by its head + work + tail, where each pool does the work in `x` `copies`
+/// times.
+template <class Scratch>
+constexpr void bound_pools(const machine_shape& machine, std::int64_t copies, const Scratch& x, makespan_bound& b) {
+  const int per_rank = queues_per_rank(machine);
+  for (int rank = 0; rank < machine.ranks; ++rank)
+    for (int r = 0, pool = rank * per_rank; r < resource_count; pool += machine.queues[r], ++r) {
+      const int units = machine.queues[r];
+      if (units <= 0 || x.queue_free[pool] == 0) continue;
+      const std::int64_t work = (copies * x.queue_free[pool] + units - 1) / units;
+      const std::int64_t all = x.pool_head[pool] + work + x.pool_tail[pool];
+      if (b.work < work) b.work = work;
+      if (b.head_work_tail >= all) continue;
+      b.head_work_tail = all;
+      b.rank = rank;
+      b.kind = static_cast<resource>(r);
+      if (b.value < all) b.value = all;
+    }
+}
+
+}  // namespace detail
+
 /// Domain: a flow that `check_flow` accepts, on a machine that has a queue for each of its tasks. `x` is left with the
 /// ranks. Complexity: O(tasks + waits + signals + queues). Source: critical path and work bounds of list scheduling
 /// (Graham 1969), per pool with release and delivery times.
@@ -78,19 +102,7 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     if (x.pool_tail[pool] > tail) x.pool_tail[pool] = tail;
   }
   b.value = b.critical_path;
-  for (int rank = 0; rank < machine.ranks; ++rank)
-    for (int r = 0; r < resource_count; ++r) {
-      const int pool = rank * per_rank + class_begin[r], units = machine.queues[r];
-      if (units <= 0 || x.queue_free[pool] == 0) continue;
-      const std::int64_t work = (x.queue_free[pool] + units - 1) / units;
-      const std::int64_t all = x.pool_head[pool] + work + x.pool_tail[pool];
-      if (b.work < work) b.work = work;
-      if (b.head_work_tail >= all) continue;
-      b.head_work_tail = all;
-      b.rank = rank;
-      b.kind = static_cast<resource>(r);
-      if (b.value < all) b.value = all;
-    }
+  detail::bound_pools(machine, 1, x, b);
   return b;
 }
 

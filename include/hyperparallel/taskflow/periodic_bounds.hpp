@@ -139,19 +139,7 @@ constexpr periodic_bound bound_period(const Period& p, const machine_shape& mach
   b.work = b.head_work_tail = 0;
   b.rank = -1;
   b.kind = resource::aic;
-  for (int rank = 0; rank < machine.ranks; ++rank)
-    for (int r = 0; r < resource_count; ++r) {
-      const int pool = first_queue(machine, rank, static_cast<resource>(r)), units = machine.queues[r];
-      if (units <= 0 || ranks.queue_free[pool] == 0) continue;
-      const std::int64_t work = (copies * ranks.queue_free[pool] + units - 1) / units;
-      const std::int64_t all = ranks.pool_head[pool] + work + ranks.pool_tail[pool];
-      if (b.work < work) b.work = work;
-      if (b.head_work_tail >= all) continue;
-      b.head_work_tail = all;
-      b.rank = rank;
-      b.kind = static_cast<resource>(r);
-      if (b.value < all) b.value = all;
-    }
+  detail::bound_pools(machine, copies, ranks, b);
   found.bound = b;
   const int gate = detail::widest_gate(p, x.count);
   const std::int64_t between = gate < 0 ? -1 : detail::between_gates(p, machine, gate, synchronisation, ranks, x);
