@@ -199,4 +199,13 @@ constexpr chain_places lower_chain(const tile_chain& c, Flow& f) {
   return emit.at;
 }
 
+/// Any chain as a callable for `measure`, `build_fixed` and `planned_flow`.
+struct chain_builder {
+  tile_chain chain;
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    lower_chain(chain, f);
+  }
+};
+
 }  // namespace hyperparallel

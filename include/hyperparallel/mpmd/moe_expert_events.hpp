@@ -123,13 +123,4 @@ constexpr tile_chain describe_expert_events(const moe_expert_events& p, const de
   return c;
 }
 
-/// Any chain as a callable for `measure`, `build_fixed` and `planned_flow`.
-struct chain_builder {
-  tile_chain chain;
-  template <class Flow>
-  constexpr void operator()(Flow& f) const {
-    lower_chain(chain, f);
-  }
-};
-
 }  // namespace hyperparallel

@@ -11,7 +11,7 @@
 // holds is `no_bucket_holds_it`; with the last limit at `dropless_pair_limit` there is none such. Rows change durations
 // and nothing else: the flow with rows has the tasks, events and slots of the flow without.
 
-#include <hyperparallel/mpmd/moe_expert_events.hpp>
+#include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/mpmd/schedule_buckets.hpp>
 #include <hyperparallel/program/moe_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
