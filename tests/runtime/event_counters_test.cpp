@@ -38,9 +38,9 @@ TEST(EventCounters, SignalsFromTwoThreadsAllCountAndCarryTheirWrites) {
   other.join();
 }
 
-TEST(EventCounters, ResetAndPrivateSignals) {
+TEST(EventCounters, ResetPutsAllToZero) {
   hp::event_counters events(3);
-  for (int i = 0; i < 5; ++i) events.signal_private(2);
+  for (int i = 0; i < 5; ++i) events.signal(2);
   EXPECT_EQ(events.value(2), 5U);
   EXPECT_FALSE(events.reached(2, 6));
   events.reset();

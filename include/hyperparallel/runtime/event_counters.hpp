@@ -46,12 +46,6 @@ class event_counters {
   /// sequentially consistent besides, as the doorbell's handshake asks.
   void signal(int event) { at(event).fetch_add(1, std::memory_order_seq_cst); }
 
-  /// One signal to an event that only one thread ever signals and waits for.
-  void signal_private(int event) {
-    std::atomic<std::uint32_t>& c = at(event);
-    c.store(c.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
-
   /// All counters to zero. Domain: nobody is signalling or waiting. O(events).
   void reset() {
     for (int e = 0; e < count_; ++e) at(e).store(0, std::memory_order_relaxed);
