@@ -16,6 +16,8 @@
 #include <hyperparallel/redistribution.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 
+#include "alternating.hpp"
+
 namespace {
 
 namespace hp = hyperparallel;
@@ -92,26 +94,7 @@ BENCHMARK(enumerate_boxes);
 //   flat     every source block to the target block of its rank with streaming stores: what memory can do
 //   memcpy   the same with std::memcpy
 //   blocks   what is usually written: receiver by receiver, box by box, row by row, std::memcpy
-// A sample starts when nothing else is runnable and is repeated, five times at most, if something is at its end;
-// `disturbed` counts samples that stayed so.
-
-/// Other tasks that want a core right now.
-int runnable_others() {
-  int running = 1;
-  if (std::FILE* const f = std::fopen("/proc/loadavg", "r")) {
-    if (std::fscanf(f, "%*f %*f %*f %d", &running) != 1) running = 1;
-    std::fclose(f);
-  }
-  return running - 1;
-}
-
-bool is_quiet(int looks) {
-  for (; looks > 0; --looks) {
-    if (runnable_others() <= 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
+// `disturbed` counts samples taken while another task wanted a core, see alternating.hpp.
 
 /// The same function on every thread; threads stay from sample to sample, as ours do.
 class team {
@@ -186,11 +169,6 @@ bool moved_right(const hp::arena_redistribution& move) {
   return right;
 }
 
-double median(std::vector<double> v) {
-  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
-  return v[v.size() / 2];
-}
-
 void move_blocks(benchmark::State& state, const layout_pair& layouts) {
   const int threads = static_cast<int>(state.range(1));
   const std::int64_t bytes = state.range(0) << 20;
@@ -216,19 +194,9 @@ void move_blocks(benchmark::State& state, const layout_pair& layouts) {
   }
 
   std::vector<double> seconds[4];
-  double disturbed = 0;
+  bench::quiet_gate gate(600);
   const auto sample = [&](int competitor, const auto& run) {
-    double time = 0;
-    bool quiet = false;
-    for (int attempt = 0; attempt < 6 && !quiet; ++attempt) {
-      is_quiet(100);
-      const auto start = std::chrono::steady_clock::now();
-      run();
-      time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      quiet = is_quiet(3);  // our own threads need a moment until they sleep
-    }
-    if (!quiet) ++disturbed;
-    seconds[competitor].push_back(time);
+    seconds[competitor].push_back(gate.sample([&] { return bench::time_ns(run) * 1e-9; }));
   };
   for (auto _ : state) {
     sample(0, ours);
@@ -237,13 +205,13 @@ void move_blocks(benchmark::State& state, const layout_pair& layouts) {
     sample(3, [&] { blocks.run(); });
     state.SetIterationTime(seconds[0].back());
   }
-  const double payload = static_cast<double>(bytes) * 1e-9, own = median(seconds[0]);
+  const double payload = static_cast<double>(bytes) * 1e-9, own = bench::median(seconds[0]);
   state.counters["GB/s"] = payload / own;
-  state.counters["/flat"] = median(seconds[1]) / own;
-  state.counters["/memcpy"] = median(seconds[2]) / own;
-  state.counters["/blocks"] = median(seconds[3]) / own;
-  state.counters["flat GB/s"] = payload / median(seconds[1]);
-  state.counters["disturbed"] = disturbed;
+  state.counters["/flat"] = bench::median(seconds[1]) / own;
+  state.counters["/memcpy"] = bench::median(seconds[2]) / own;
+  state.counters["/blocks"] = bench::median(seconds[3]) / own;
+  state.counters["flat GB/s"] = payload / bench::median(seconds[1]);
+  state.counters["disturbed"] = gate.disturbed();
 }
 
 /// Eight ranks as 2 × 4; each axis cuts the dim given.
