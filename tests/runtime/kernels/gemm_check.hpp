@@ -11,17 +11,12 @@
 #include <random>
 #include <vector>
 
+#include "runtime/kernels/noise.hpp"
+
 namespace hyperparallel::testing_gemm {
 
+using kernel_test::noise;
 using std::int64_t;
-
-inline std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = normal(random);
-  return v;
-}
 
 /// Error of k single-rounded steps against double precision, with |a|·|b| as the scale.
 template <class Gemm>

@@ -9,22 +9,17 @@
 #include <random>
 #include <vector>
 
+#include "runtime/kernels/noise.hpp"
+
 namespace {
 
 namespace hp = hyperparallel;
+using kernel_test::noise;
 using std::int64_t;
 using std::size_t;
 
 constexpr int64_t tokens = 19;
 constexpr int experts = 12, chosen = 4;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> v(static_cast<size_t>(n));
-  for (float& x : v) x = normal(random);
-  return v;
-}
 
 struct routing {
   std::vector<float> scores, weight = std::vector<float>(tokens * chosen);

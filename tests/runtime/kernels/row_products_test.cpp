@@ -9,21 +9,16 @@
 #include <random>
 #include <vector>
 
+#include "runtime/kernels/noise.hpp"
+
 namespace {
 
 namespace hp = hyperparallel;
+using kernel_test::noise;
 using std::int64_t;
 using std::size_t;
 
 constexpr int64_t tokens = 17, width = 23, pitch_token = 26, pitch_row = 25;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> v(static_cast<size_t>(n));
-  for (float& x : v) x = normal(random);
-  return v;
-}
 
 std::vector<hp::routed_row> routed(int64_t rows, unsigned seed) {
   std::mt19937 random(seed);

@@ -11,20 +11,15 @@
 #include <random>
 #include <vector>
 
+#include "runtime/kernels/noise.hpp"
+
 namespace {
 
 namespace hp = hyperparallel;
+using kernel_test::noise;
 using std::int64_t;
 
 constexpr int64_t count = 9, width = 13, pitch = 15;
-
-std::vector<float> noise(int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = normal(random);
-  return v;
-}
 
 TEST(Rows, ScatterUndoesGatherForAPermutation) {
   const std::vector<float> from = noise(count * pitch, 1);
