@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
@@ -115,6 +116,23 @@ TEST(moe_chain, each_merge_follows_the_merge_of_the_expert_before) {
     const int expert = x.item / collapsed.tiling.merge_pieces;
     EXPECT_EQ(x.wait_end - x.wait_begin, expert == 0 ? 2 : 3);
   }
+}
+
+TEST(moe_chain, every_variant_is_a_chain_that_can_be_lowered) {
+  for (const int devices : {1, 2, 4, 8})
+    for (const bool serialized : {false, true})
+      for (const hp::moe_pass pass : {hp::moe_pass::forward, hp::moe_pass::backward, hp::moe_pass::training})
+        for (const hp::moe_scope scope : {hp::moe_scope::layer, hp::moe_scope::experts})
+          for (const auto order : {hp::weight_gradient_order::last, hp::weight_gradient_order::interleaved})
+            for (const bool even : {false, true}) {
+              if (pass == hp::moe_pass::training && scope == hp::moe_scope::experts) continue;  // it needs the layer
+              hp::moe_plan p = small(devices, 1, serialized, 0);
+              p.pass = pass;
+              p.scope = scope;
+              p.weight_gradients = order;
+              p.even_exchange = even;
+              EXPECT_EQ(hp::check(hp::describe_moe(p).chain).code, hp::chain_code::ok);
+            }
 }
 
 }  // namespace
