@@ -5,7 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -154,6 +161,120 @@ TEST(atomic_file, can_be_committed_once) {
   EXPECT_EQ(place.get("out"), "");
   EXPECT_THROW(file.commit(), hp::io_error);
   EXPECT_EQ(place.names(), names{"out"});
+}
+
+/// What a process leaves that is killed while it writes `path`: the number of the process, which has ended.
+pid_t killed_writer(const std::string& path) {
+  int ready[2] = {};
+  if (::pipe(ready) != 0) return 0;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    hp::atomic_file file(path);
+    file.write(std::string(200000, 'x'));
+    if (::write(ready[1], "r", 1) == 1)
+      for (;;) ::pause();
+    ::_exit(1);
+  }
+  char c = 0;
+  const bool written = child > 0 && ::read(ready[0], &c, 1) == 1;
+  ::close(ready[0]);
+  ::close(ready[1]);
+  if (child > 0) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  return written ? child : 0;
+}
+
+TEST(atomic_file, removes_what_a_killed_writer_of_the_same_target_left) {
+  const io_test::workplace place;
+  place.put("out", "old");
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_GT(killed_writer(place.path("out")), 0);
+    EXPECT_EQ(place.names().size(), 2u) << "each writer removes the one before it";
+    EXPECT_EQ(place.get("out"), "old");
+  }
+  hp::atomic_file file(place.path("out"));
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(place.get("out"), "new");
+  EXPECT_EQ(place.names(), names{"out"});
+}
+
+TEST(atomic_file, removes_also_beside_what_a_link_leads_to_and_in_the_current_folder) {
+  const io_test::workplace place;
+  std::filesystem::create_directory(place.path("folder"));
+  place.put("folder/out", "old");
+  std::filesystem::create_symlink("folder/out", place.path("link"));
+  ASSERT_GT(killed_writer(place.path("folder/out")), 0);
+  hp::atomic_file(place.path("link")).commit();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path("folder")), {}), 1);
+
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(place.path("folder"));
+  ASSERT_GT(killed_writer("fresh"), 0);
+  hp::atomic_file("fresh").commit();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place.path("folder")), {}), 2);
+}
+
+TEST(atomic_file, keeps_temporaries_of_other_targets_of_the_living_and_of_holders_of_a_lock) {
+  const io_test::workplace place;
+  ASSERT_GT(killed_writer(place.path("other")), 0);
+  const names of_other = place.names();
+  ASSERT_EQ(of_other.size(), 1u);
+
+  hp::atomic_file living(place.path("out"));  // of this process
+  living.write("living");
+  const pid_t dead = killed_writer(place.path("out"));
+  ASSERT_GT(dead, 0);
+  names all = place.names();
+  ASSERT_EQ(all.size(), 3u);
+
+  // Somebody holds the lock of the dead one's temporary: its number may be that of a process elsewhere.
+  std::string of_dead;
+  for (const std::string& name : all)
+    if (!of_other.contains(name) && name.find("-" + std::to_string(dead) + "-") != std::string::npos) of_dead = name;
+  ASSERT_FALSE(of_dead.empty());
+  const int locked = ::open(place.path(of_dead).c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(locked, LOCK_EX | LOCK_NB), 0);
+  hp::atomic_file(place.path("out")).commit();
+  all.insert("out");
+  EXPECT_EQ(place.names(), all);
+  ::close(locked);
+
+  hp::atomic_file(place.path("out")).commit();
+  all.erase(of_dead);
+  EXPECT_EQ(place.names(), all);
+  living.commit();
+  EXPECT_EQ(place.get("out"), "living");
+}
+
+TEST(atomic_file, keeps_files_that_only_look_like_temporaries) {
+  const io_test::workplace place;
+  const pid_t dead = killed_writer(place.path("out"));
+  ASSERT_GT(dead, 0);
+  const std::string stale = *place.names().begin();
+  const std::string prefix = stale.substr(0, stale.find('-') + 1), process = std::to_string(dead);
+  names kept;
+  for (const std::string& name : {prefix + process + ".partial", prefix + "-" + process + "-0.partial",
+                                  prefix + "0-0.partial", prefix + ".partial", prefix + "99999999999999-0.partial",
+                                  prefix + process + "-0.partial2", "." + process + "-0.partial"}) {
+    place.put(name, "x");
+    kept.insert(name);
+  }
+  // Of processes that live, this one and one that may not be signalled, though nobody holds a lock.
+  for (const std::string& name : {prefix + std::to_string(::getpid()) + "-9.partial", prefix + "1-0.partial"}) {
+    place.put(name, "x");
+    kept.insert(name);
+  }
+  std::filesystem::create_directory(place.path(prefix + process + "-7.partial"));
+  kept.insert(prefix + process + "-7.partial");
+  std::filesystem::create_symlink("out", place.path(prefix + process + "-8.partial"));
+  kept.insert(prefix + process + "-8.partial");
+  hp::atomic_file(place.path("out")).commit();
+  kept.insert("out");
+  EXPECT_EQ(place.names(), kept);
 }
 
 }  // namespace

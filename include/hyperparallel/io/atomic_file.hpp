@@ -7,20 +7,79 @@
 // `commit`, the temporary is gone. Everything that can be known early (a missing or unwritable directory, a target that
 // is a directory or write-protected) is thrown by the constructor, so a long run does not fail at its end.
 // A target that is no regular file (a pipe, /dev/null) cannot be replaced and is written directly.
+//
+// A process that is killed leaves its temporary behind; the next writer of the same target removes it. Its name,
+// .CHECKSUM-PROCESS-SERIAL.partial, tells the target and the process, and its writer holds a lock on it: what belongs
+// to another target, to a process that lives, or to a lock that somebody holds (a process of another machine or
+// container that shares the folder) stays. O(files in the folder) per writer.
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <hyperparallel/io/checksum.hpp>
 #include <hyperparallel/io/io_error.hpp>
 
 namespace hyperparallel {
+
+namespace detail {
+
+/// Locks an open file for its writer alone; false when somebody else holds it or the file system knows no locks.
+inline bool lock_file(int file, int how) {
+  while (::flock(file, how) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+/// Whether an open file has no name any more.
+inline bool is_unlinked(int file) {
+  struct stat now{};
+  return ::fstat(file, &now) == 0 && now.st_nlink == 0;
+}
+
+/// The process that wrote `name`, when it is a temporary whose name begins with `prefix`; otherwise 0.
+inline pid_t partial_writer(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || !name.ends_with(".partial")) return 0;
+  name.remove_prefix(prefix.size());
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  return error == std::errc{} && *end == '-' && process > 0 ? process : 0;
+}
+
+/// Removes `path` if nobody writes it. The lock is held meanwhile, so that a writer that has just made a file of that
+/// name notices and makes another one.
+inline void remove_unlocked(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat found{};
+  if (::fstat(file, &found) == 0 && S_ISREG(found.st_mode) && lock_file(file, LOCK_EX | LOCK_NB) && !is_unlinked(file))
+    ::unlink(path.c_str());
+  ::close(file);
+}
+
+/// Removes the temporaries in `folder` that begin with `prefix` and whose process has ended. What cannot be examined
+/// stays: to tidy up is no reason to fail.
+inline void remove_stale_partials(const std::string& folder, std::string_view prefix) {
+  DIR* const names = ::opendir(folder.empty() ? "." : folder.c_str());
+  if (names == nullptr) return;
+  while (const dirent* found = ::readdir(names)) {
+    const pid_t process = partial_writer(found->d_name, prefix);
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) remove_unlocked(folder + found->d_name);
+  }
+  ::closedir(names);
+}
+
+}  // namespace detail
 
 class atomic_file {
  public:
@@ -65,10 +124,14 @@ class atomic_file {
   void commit() {
     if (file_ < 0) throw io_error("write", path_, EBADF);
     flush();
-    if (!temporary_.empty() && ::fsync(file_) != 0) fail(errno);
-    if (::close(std::exchange(file_, -1)) != 0) fail(errno);
-    if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+    if (temporary_.empty()) {
+      if (::close(std::exchange(file_, -1)) != 0) fail(errno);
+      return;
+    }
+    // Closed last: the lock guards the name until it is the target's, and after fsync nothing is left to go wrong.
+    if (::fsync(file_) != 0 || std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
     temporary_.clear();
+    ::close(std::exchange(file_, -1));
   }
 
   const std::string& path() const { return path_; }
@@ -85,14 +148,19 @@ class atomic_file {
   }
 
   void open_temporary() {
-    const std::size_t slash = target_.rfind('/');
-    const std::string folder = slash == std::string::npos ? std::string() : target_.substr(0, slash + 1);
-    int serial = 0;
-    do {
-      temporary_ = folder + "." + std::to_string(::getpid()) + "-" + std::to_string(serial++) + ".partial";
+    const std::size_t name = target_.rfind('/') + 1;  // 0 where there is no slash
+    const std::string folder = target_.substr(0, name);
+    const std::string prefix = "." + checksum_text(checksum_of(target_.substr(name))) + "-";
+    detail::remove_stale_partials(folder, prefix);
+    for (int serial = 0;; ++serial) {
+      temporary_ = folder + prefix + std::to_string(::getpid()) + "-" + std::to_string(serial) + ".partial";
       file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (file_ < 0 && errno == EEXIST);
-    if (file_ >= 0) return;
+      if (file_ < 0 && errno == EEXIST) continue;
+      if (file_ < 0) break;
+      detail::lock_file(file_, LOCK_EX);
+      if (!detail::is_unlinked(file_)) return;
+      ::close(std::exchange(file_, -1));  // taken for a stale one before it was locked
+    }
     const int number = errno;
     temporary_.clear();
     throw io_error("write", path_, number);
