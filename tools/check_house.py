@@ -50,6 +50,7 @@ WITHOUT_TEST = {
 }
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
+    "model/example_models_test.cpp": "builds the models of examples/models/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
 }

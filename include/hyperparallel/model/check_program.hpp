@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Holds a program against the laws of sharded_program.hpp, from the steps alone.
+//
+// The checker knows nothing of strategies: it asks what each device would find. O(steps · operands + values).
+
+#include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/redistribution/move_plan.hpp>
+
+namespace hyperparallel {
+
+enum class program_code : unsigned char {
+  ok,
+  value_is_read_before_it_is_written,
+  value_is_read_after_it_is_replaced,  ///< another one has taken its storage
+  value_is_written_twice,
+  operand_lies_otherwise,  ///< than the operator's placement says
+  result_lies_otherwise,
+  move_changes_the_tensor,
+  move_has_no_plan,  ///< and is no rotation
+  storage_holds_another_size,
+  phases_are_out_of_order,
+  next_value_is_not_at_home,
+};
+
+constexpr const char* name_of(program_code c) {
+  constexpr const char* names[] = {"ok",
+                                   "value_is_read_before_it_is_written",
+                                   "value_is_read_after_it_is_replaced",
+                                   "value_is_written_twice",
+                                   "operand_lies_otherwise",
+                                   "result_lies_otherwise",
+                                   "move_changes_the_tensor",
+                                   "move_has_no_plan",
+                                   "storage_holds_another_size",
+                                   "phases_are_out_of_order",
+                                   "next_value_is_not_at_home"};
+  return names[static_cast<int>(c)];
+}
+
+/// The first broken law: the step and the value, -1 where the code speaks of none.
+struct program_status {
+  program_code code = program_code::ok;
+  int step = -1;
+  int value = -1;
+  friend constexpr bool operator==(const program_status&, const program_status&) = default;
+};
+
+namespace detail {
+
+/// Whether the value holds, on every device, the box of its dims' loops.
+constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t, int value) {
+  const graph_operator& o = p.graph.op[c.op];
+  const shape& s = p.graph.tensor[t.tensor].shape;
+  for (int position = 0; position < position_count(p.mesh.shape); ++position) {
+    const box held = box_of(p, value, position);
+    const coordinate at = coordinates_of(p.mesh.shape, position);
+    for (int d = 0; d < s.rank; ++d)
+      if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.loop[d]))) return false;
+  }
+  return true;
+}
+
+/// Axes along which the value waits for a sum; all bits where it waits for another reduction.
+constexpr unsigned waiting_axes(const layout_value& l) {
+  unsigned axes = 0;
+  for (int a = 0; a < l.mesh.axis_count; ++a) {
+    if (l.partial[a] == reduce_op::none) continue;
+    if (l.partial[a] != reduce_op::sum) return ~0u;
+    axes |= 1u << a;
+  }
+  return axes;
+}
+
+/// Whether operand `k` may wait along `terms`, those before it along `before`: where all wait alike, or it alone.
+constexpr bool may_wait(const graph_operator& o, const operator_placement& p, int k, unsigned terms, unsigned before) {
+  const model_op_row& row = row_of(o.kind);
+  for (int i = 0; i < p.count; ++i)
+    if ((terms >> p.axis[i] & 1u) != 0) return false;
+  if (row.passes_partial) return terms != ~0u && (k == 0 || terms == before);
+  return terms == 0 || (terms != ~0u && (row.linear_in >> k & 1u) != 0);
+}
+
+/// Whether the result waits as it has to: by the operator's reduction along axes that shard a loop which it lacks,
+/// rings excepted, for a sum where operands wait, nowhere else.
+constexpr bool waits_as_placed(const graph_operator& o, const operator_placement& p, const operator_tensor& t,
+                               unsigned waiting, const layout_value& l) {
+  reduce_op expected[max_axes] = {};
+  for (int a = 0; a < l.mesh.axis_count; ++a)
+    if ((waiting >> a & 1u) != 0) expected[a] = reduce_op::sum;
+  for (int i = 0; i < p.count; ++i)
+    if (const int a = p.axis[i]; p.turned[a] < 0 && !follows(t, p.loop[a])) expected[a] = o.reduction;
+  for (int a = 0; a < l.mesh.axis_count; ++a)
+    if (l.partial[a] != expected[a]) return false;
+  return true;
+}
+
+}  // namespace detail
+
+/// Whether the program keeps every law. Domain: the program's status is ok.
+constexpr program_status check_program(const sharded_program& p) {
+  growing_array<bool> written;
+  growing_array<int> held;  // value of each storage
+  written.resize(p.value.size, false);
+  held.resize(p.storage.size, -1);
+  const auto write = [&](int v) {
+    written[v] = true;
+    held[p.value[v].storage] = v;
+  };
+  const auto unreadable = [&](int v) {
+    if (!written[v]) return program_code::value_is_read_before_it_is_written;
+    return held[p.value[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
+  };
+  for (int t = 0; t < p.home.size; ++t)
+    if (p.home[t] >= 0) write(p.home[t]);
+  graph_phase phase = graph_phase::forward;
+  for (int i = 0; i < p.step.size; ++i) {
+    const program_step& s = p.step[i];
+    if (s.phase < phase) return {program_code::phases_are_out_of_order, i, -1};
+    phase = s.phase;
+    if (s.is_move) {
+      const program_move& m = p.move[s.index];
+      const program_value &from = p.value[m.source], &to = p.value[m.target];
+      if (const program_code c = unreadable(m.source); c != program_code::ok) return {c, i, m.source};
+      if (written[m.target]) return {program_code::value_is_written_twice, i, m.target};
+      if (from.tensor != to.tensor) return {program_code::move_changes_the_tensor, i, m.target};
+      const shape& whole = p.graph.tensor[to.tensor].shape;
+      const bool turns = !(from.rotation == to.rotation);
+      if (turns ? !(from.layout == to.layout) : plan_move(from.layout, to.layout, whole).code != move_code::ok)
+        return {program_code::move_has_no_plan, i, m.target};
+      write(m.target);
+      continue;
+    }
+    const program_compute& c = p.compute[s.index];
+    const graph_operator& o = p.graph.op[c.op];
+    unsigned waiting = 0;
+    for (int k = 0; k < o.operand_count; ++k) {
+      const int v = c.operand[k];
+      if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
+      if (p.value[v].tensor != o.operand[k].tensor || !detail::lies_as_placed(p, c, o.operand[k], v))
+        return {program_code::operand_lies_otherwise, i, v};
+      const unsigned terms = detail::waiting_axes(p.value[v].layout);
+      if (!detail::may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
+      waiting |= terms;
+    }
+    for (int r = 0; r < o.result_count; ++r) {
+      const int v = c.result[r];
+      if (written[v]) return {program_code::value_is_written_twice, i, v};
+      if (p.value[v].tensor != o.result[r].tensor || !detail::lies_as_placed(p, c, o.result[r], v) ||
+          !detail::waits_as_placed(o, c.placement, o.result[r], waiting, p.value[v].layout))
+        return {program_code::result_lies_otherwise, i, v};
+      write(v);
+    }
+  }
+  for (int v = 0; v < p.value.size; ++v)
+    if (p.storage[p.value[v].storage].bytes != local_bytes(p, v))
+      return {program_code::storage_holds_another_size, -1, v};
+  // Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it.
+  growing_array<bool> replaced;
+  replaced.resize(p.graph.tensor.size, false);
+  for (int t = 0; t < p.graph.tensor.size; ++t)
+    if (p.graph.tensor[t].replaces >= 0) replaced[p.graph.tensor[t].replaces] = true;
+  for (int t = 0; t < p.graph.tensor.size; ++t) {
+    if (p.graph.tensor[t].replaces < 0 || replaced[t]) continue;
+    int first = t;
+    while (p.graph.tensor[first].replaces >= 0) first = p.graph.tensor[first].replaces;
+    if (first >= p.home.size || p.home[first] < 0) continue;
+    const program_value& home = p.value[p.home[first]];
+    bool ends_at_home = false;
+    for (int v = 0; v < p.value.size && !ends_at_home; ++v)
+      ends_at_home = written[v] && p.value[v].tensor == t && p.value[v].storage == home.storage &&
+                     p.value[v].layout == home.layout;
+    if (!ends_at_home) return {program_code::next_value_is_not_at_home, -1, p.home[first]};
+  }
+  return {};
+}
+
+}  // namespace hyperparallel

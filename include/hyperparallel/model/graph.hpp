@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The graph of a model for one device: named dims, tensors, operators, repeated segments.
+//
+// Operators stand in the order in which one device runs them, phase by phase. Law: every operand is an input, a
+// parameter, a state, or the result of an earlier operator; every tensor has at most one producer. A result that
+// `replaces` a tensor is that tensor's next value in the same memory (parameters, states, accumulators).
+//
+// A segment is a period of operators stored once and repeated: its `carried_in` is the result `carried_out` of the
+// repetition before. Whatever belongs to a segment counts `repeats` times in sums; the two tensors have one shape.
+
+#include <hyperparallel/layout/tensor.hpp>
+#include <hyperparallel/model/model_operator.hpp>
+#include <hyperparallel/support/growing_array.hpp>
+
+namespace hyperparallel {
+
+enum class graph_tensor_kind : unsigned char { input, parameter, activation, gradient, state };
+
+constexpr const char* name_of(graph_tensor_kind kind) {
+  constexpr const char* names[] = {"input", "parameter", "activation", "gradient", "state"};
+  return names[static_cast<int>(kind)];
+}
+
+/// A named dim: strategies speak of it.
+struct graph_dim {
+  int name = 0;
+  extent_t extent = 1;
+  friend constexpr bool operator==(const graph_dim&, const graph_dim&) = default;
+};
+
+struct graph_tensor {
+  int name = 0;  ///< place in `graph::text`
+  data_type type = data_type::f32;
+  graph_tensor_kind kind = graph_tensor_kind::activation;
+  hyperparallel::shape shape{};
+  int dim[max_dims] = {};  ///< named dims
+  int producer = -1;       ///< operator
+  int source = -1;         ///< gradient or recomputed value: of which tensor; state: of which parameter
+  int replaces = -1;       ///< the tensor whose memory this next value of it takes
+  int segment = -1;
+  int gradient = -1;  ///< the tensor that is its gradient; tensors that are summed may share one
+  friend constexpr bool operator==(const graph_tensor&, const graph_tensor&) = default;
+};
+
+/// When an operator runs: forward to accumulate once a micro-batch, norm and update once a step.
+enum class graph_phase : unsigned char { forward, backward, accumulate, norm, update };
+inline constexpr int graph_phase_count = 5;
+
+constexpr const char* name_of(graph_phase p) {
+  constexpr const char* names[] = {"forward", "backward", "accumulate", "norm", "update"};
+  return names[static_cast<int>(p)];
+}
+
+struct graph_operator {
+  model_op kind = model_op::sum;
+  graph_phase phase = graph_phase::forward;
+  int name = 0;
+  int loop_count = 0;
+  operator_loop loop[max_operator_loops] = {};
+  int operand_count = 0;
+  operator_tensor operand[max_operator_operands] = {};
+  int result_count = 0;
+  operator_tensor result[max_operator_results] = {};
+  reduce_op reduction = reduce_op::sum;
+  extent_t integer[2] = {};
+  double real[5] = {};
+  int forward = -1;   ///< of a backward or recomputed operator: whose loops it runs over (same loops, same numbers)
+  int rotation = -1;  ///< of an operator of a ring: how far its block has travelled along the ring's axis
+  int segment = -1;
+  bool recomputed = false;
+};
+
+struct graph_segment {
+  int name = 0;
+  extent_t repeats = 1;
+  int carried_in = -1, carried_out = -1;
+  int gradient_in = -1, gradient_out = -1;  ///< the same of the backward pass, which repeats in reverse
+};
+
+enum class graph_code : unsigned char {
+  ok,
+  text_is_malformed,             ///< of an einsum
+  rank_differs_from_text,        ///< operand `operand` of operator `op`
+  dim_differs_between_operands,  ///< `extent` and `other` of one loop
+  dim_of_result_is_unknown,
+  too_many_loops,
+  too_many_operands,
+  name_is_used_twice,
+  operand_does_not_exist,
+  dim_has_two_extents,  ///< a named dim was given again with another extent
+  carried_tensor_changes_shape,
+  loss_is_not_one_number,
+  operator_has_no_gradient,
+  pattern_matches_nothing,
+  heads_do_not_divide,
+  top_k_exceeds_experts,
+  segment_captures_tensor,  ///< its gradient would be a sum over repetitions: unroll, or carry it
+  tensor_is_made_twice,
+  replaced_tensor_differs,  ///< in type or shape
+  phases_are_out_of_order,
+  segment_is_torn,            ///< its operators of one phase do not stand together
+  loops_differ_from_forward,  ///< of a backward operator
+};
+
+constexpr const char* name_of(graph_code c) {
+  constexpr const char* names[] = {"ok",
+                                   "text_is_malformed",
+                                   "rank_differs_from_text",
+                                   "dim_differs_between_operands",
+                                   "dim_of_result_is_unknown",
+                                   "too_many_loops",
+                                   "too_many_operands",
+                                   "name_is_used_twice",
+                                   "operand_does_not_exist",
+                                   "dim_has_two_extents",
+                                   "carried_tensor_changes_shape",
+                                   "loss_is_not_one_number",
+                                   "operator_has_no_gradient",
+                                   "pattern_matches_nothing",
+                                   "heads_do_not_divide",
+                                   "top_k_exceeds_experts",
+                                   "segment_captures_tensor",
+                                   "tensor_is_made_twice",
+                                   "replaced_tensor_differs",
+                                   "phases_are_out_of_order",
+                                   "segment_is_torn",
+                                   "loops_differ_from_forward"};
+  return names[static_cast<int>(c)];
+}
+
+/// The first mistake of a graph under construction. Names are places in the graph's text.
+struct graph_status {
+  graph_code code = graph_code::ok;
+  int op = -1;      ///< name of the operator
+  int tensor = -1;  ///< name of the tensor, or of the dim
+  int operand = 0;
+  int dim = 0;
+  extent_t extent = 0;
+  extent_t other = 0;
+  friend constexpr bool operator==(const graph_status&, const graph_status&) = default;
+};
+
+struct graph {
+  growing_array<char> text;  ///< zero-terminated names, one after the other
+  growing_array<graph_dim> dim;
+  growing_array<graph_tensor> tensor;
+  growing_array<graph_operator> op;
+  growing_array<graph_segment> segment;
+  int loss = -1;               ///< tensor
+  growing_array<int> monitor;  ///< tensors that a run shows: single numbers
+  int micro_batches = 1;
+  graph_status status{};
+
+  constexpr const char* text_at(int name) const { return text.item + name; }
+  constexpr const char* name_of_tensor(int t) const { return text_at(tensor[t].name); }
+  constexpr const char* name_of_op(int o) const { return text_at(op[o].name); }
+  constexpr const char* name_of_dim(int d) const { return text_at(dim[d].name); }
+
+  constexpr void fail(const graph_status& s) {
+    if (status.code == graph_code::ok) status = s;
+  }
+};
+
+/// Stores the texts one after the other as one text; returns its place. They may lie in the graph's own text.
+constexpr int add_text(graph& g, const char* a, const char* b = "", const char* c = "") {
+  const char* const part[] = {a, b, c};
+  const int at = g.text.size;
+  int end = at + 1;
+  for (const char* p : part) end += text_length(p);
+  growing_array<char> larger_one;
+  const bool grows = end > g.text.capacity();
+  if (grows) {
+    larger_one.reserve(end < 2048 ? 4096 : 2 * end);
+    for (int i = 0; i < at; ++i) larger_one.item[i] = g.text.item[i];
+  }
+  char* const text = grows ? larger_one.item : g.text.item;
+  int to = at;
+  for (const char* p : part)
+    for (; *p != '\0'; ++p) text[to++] = *p;
+  text[to] = '\0';
+  if (grows) g.text = static_cast<growing_array<char>&&>(larger_one);
+  g.text.size = end;
+  return at;
+}
+
+/// The dim called `name`, or -1. O(dims).
+constexpr int find_dim(const graph& g, const char* name) {
+  for (int d = 0; d < g.dim.size; ++d)
+    if (same_text(g.name_of_dim(d), name)) return d;
+  return -1;
+}
+
+/// The tensor called `name`, or -1. O(tensors).
+constexpr int find_tensor(const graph& g, const char* name) {
+  for (int t = 0; t < g.tensor.size; ++t)
+    if (same_text(g.name_of_tensor(t), name)) return t;
+  return -1;
+}
+
+/// How often what belongs to `segment` happens.
+constexpr extent_t repeats_of(const graph& g, int segment) { return segment < 0 ? 1 : g.segment[segment].repeats; }
+
+constexpr extent_t elements_of(const graph_tensor& t) { return element_count(t.shape).value; }
+constexpr extent_t bytes_of(const graph_tensor& t) { return elements_of(t) * bytes_of(t.type); }
+
+/// Elements of all parameters, repeated ones as often as they are.
+constexpr extent_t parameter_count(const graph& g) {
+  extent_t n = 0;
+  for (int t = 0; t < g.tensor.size; ++t)
+    if (g.tensor[t].kind == graph_tensor_kind::parameter && g.tensor[t].replaces < 0)
+      n += elements_of(g.tensor[t]) * repeats_of(g, g.tensor[t].segment);
+  return n;
+}
+
+}  // namespace hyperparallel

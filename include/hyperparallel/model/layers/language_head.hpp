@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The end of a language model: final norm, logits, and the mean cross entropy as the graph's loss.
+//
+//   logits    norm(x) · weight                    (batch, seq, vocab)
+//   loss      Σ (max + log Σ exp(logit - max) - logit[label]) / tokens; a negative label adds nothing
+//
+// The softmax is told in pieces that are reductions over the vocabulary (max, sum of exponentials, the picked logit),
+// so it may be sharded: three numbers a token travel, never logits. `weights` (batch, seq), where given, are factors of
+// the tokens' losses, as masked diffusion has them. The divisor is the number of all tokens. Parameters
+// "name.norm.weight" (hidden), "name.logits.weight" (hidden, vocab). Source of the sharded form: Shoeybi et al.,
+// "Megatron-LM", 2019, section 3.
+
+#include <hyperparallel/model/layers/linear.hpp>
+#include <hyperparallel/model/layers/rms_norm.hpp>
+
+namespace hyperparallel {
+
+struct language_head {
+  const char* name = "head";
+  extent_t vocabulary = 1;
+  double epsilon = 1e-6;
+
+  /// Makes the graph's loss and returns the cross entropy, which is monitored.
+  constexpr int operator()(model_builder& m, int x, int labels, int weights = -1) const {
+    if (!token_dims_of(m, name, x).valid || !has_rank(m, name, labels, 2)) return -1;
+    const int vocab = m.dim("vocab", vocabulary);
+    const int cross_entropy = m.scope(name, [&] {
+      const int logits = linear_layer{"logits", {vocab}}(m, rms_norm_layer{"norm", epsilon}(m, x));
+      const int largest = m.apply(model_op::reduce, "max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
+      const int exponentials = m.apply(model_op::exp_sum, "exp_sum", {logits, largest});
+      const int picked = m.apply(model_op::pick, "picked", {logits, labels});
+      int losses = m.apply(model_op::token_loss, "token_loss", {largest, exponentials, picked, labels});
+      if (weights >= 0) losses = m.apply(model_op::multiply, "weighted_loss", {losses, weights});
+      const int total = m.apply(model_op::reduce, "loss_sum", {losses}, {.text = "*->"});
+      const double tokens = static_cast<double>(elements_of(m.graph.tensor[labels]));
+      return m.apply(model_op::scale, "cross_entropy", {total}, {.real = {1.0 / tokens}});
+    });
+    if (cross_entropy >= 0) m.monitor(cross_entropy);
+    m.loss(cross_entropy);
+    return cross_entropy;
+  }
+};
+
+}  // namespace hyperparallel

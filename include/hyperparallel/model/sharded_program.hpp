@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The program that every device of a mesh runs: what the partitioner makes of a graph and a strategy.
+//
+// A *value* is a tensor under one layout. Steps stand in the order in which one device runs them: a compute step is an
+// operator of the graph under a placement, from values to values; a move takes one value to another layout of the same
+// tensor. A *storage* is memory that values share one after the other: a parameter and its next value are one storage,
+// anything else has its own. Storages of homes (inputs, parameters, states) live from the first step to the last.
+//
+// Laws: a step reads only values that earlier steps wrote, or homes; a value is written once; the value a `replaces`
+// tensor ends in has the layout and the storage of the home that it replaces; steps of one phase stand together, phases
+// in order. Steps forward to accumulate run once a micro-batch, norm and update once a step of training.
+// What belongs to a segment of a folded graph runs as often as the segment repeats.
+
+#include <hyperparallel/layout/slice.hpp>
+#include <hyperparallel/model/operator_placement.hpp>
+
+namespace hyperparallel {
+
+/// Blocks that have travelled `by` places along a mesh axis: the device at coordinate c holds the block of c - by.
+struct value_rotation {
+  int axis = -1;
+  int by = 0;
+  friend constexpr bool operator==(const value_rotation&, const value_rotation&) = default;
+};
+
+struct program_value {
+  int tensor = -1;
+  layout_value layout{};
+  value_rotation rotation{};
+  int storage = -1;
+};
+
+struct program_storage {
+  int tensor = -1;     ///< the first one that it holds
+  bool home = false;   ///< lives through the whole step
+  extent_t bytes = 0;  ///< on one device
+};
+
+struct program_compute {
+  int op = -1;
+  operator_placement placement{};
+  int operand[max_operator_operands] = {};  ///< values
+  int result[max_operator_results] = {};
+};
+
+struct program_move {
+  int source = -1;  ///< values
+  int target = -1;
+  int bucket = -1;  ///< moves of one bucket travel together
+};
+
+struct program_step {
+  bool is_move = false;
+  int index = 0;  ///< into `compute` or `move`
+  graph_phase phase = graph_phase::forward;
+  int segment = -1;
+};
+
+enum class strategy_code : unsigned char {
+  ok,
+  graph_is_refused,         ///< the graph's own status says why
+  axis_is_not_in_the_mesh,  ///< of a rule
+  rule_matches_nothing,     ///< no operator or tensor has the rule's dim where it speaks
+  dim_does_not_divide,      ///< `extent` of the dim by `pieces`
+  pattern_matches_nothing,  ///< of a pin
+  pin_has_wrong_rank,
+  ring_axis_does_not_shard_the_sequence,
+  name_is_unknown,      ///< of a named strategy
+  ranks_do_not_factor,  ///< into the strategy's axes
+};
+
+constexpr const char* name_of(strategy_code c) {
+  constexpr const char* names[] = {"ok",
+                                   "graph_is_refused",
+                                   "axis_is_not_in_the_mesh",
+                                   "rule_matches_nothing",
+                                   "dim_does_not_divide",
+                                   "pattern_matches_nothing",
+                                   "pin_has_wrong_rank",
+                                   "ring_axis_does_not_shard_the_sequence",
+                                   "name_is_unknown",
+                                   "ranks_do_not_factor"};
+  return names[static_cast<int>(c)];
+}
+
+/// Why a strategy was refused: the rule, the axis, the dim and the sizes. Numbers that the code does not need are 0.
+struct strategy_status {
+  strategy_code code = strategy_code::ok;
+  int rule = -1;
+  int axis = -1;    ///< of the mesh
+  int op = -1;      ///< of the graph
+  int tensor = -1;  ///< of the graph
+  int dim = -1;     ///< named dim of the graph
+  extent_t extent = 0;
+  extent_t pieces = 0;
+  friend constexpr bool operator==(const strategy_status&, const strategy_status&) = default;
+};
+
+struct sharded_program {
+  hyperparallel::graph graph;  ///< with what the partitioner added
+  mesh_value mesh{};
+  growing_array<program_value> value;
+  growing_array<program_storage> storage;
+  growing_array<program_compute> compute;
+  growing_array<program_move> move;
+  growing_array<program_step> step;
+  growing_array<int> home;  ///< of each tensor: its value before the first step, or -1
+  int buckets = 0;
+  strategy_status status{};
+};
+
+/// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).
+constexpr box box_of(const sharded_program& p, int value, int position) {
+  const program_value& v = p.value[value];
+  coordinate at = coordinates_of(v.layout.mesh, position);
+  if (v.rotation.axis >= 0) {
+    const int n = v.layout.mesh.size[v.rotation.axis];
+    at.at[v.rotation.axis] = (at.at[v.rotation.axis] + n - v.rotation.by % n) % n;
+  }
+  return slice_at(v.layout, p.graph.tensor[v.tensor].shape, at);
+}
+
+/// Elements of a value on one device: all hold the same number, since dims divide.
+constexpr extent_t local_elements(const sharded_program& p, int value) {
+  extent_t n = element_count(p.graph.tensor[p.value[value].tensor].shape).value;
+  const layout_value& l = p.value[value].layout;
+  for (int i = 0; i < l.cut_count; ++i) n /= l.cut[i].size;
+  return n;
+}
+constexpr extent_t local_bytes(const sharded_program& p, int value) {
+  return local_elements(p, value) * bytes_of(p.graph.tensor[p.value[value].tensor].type);
+}
+
+/// How often the step happens in a step of training.
+constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
+  const bool every = s.phase == graph_phase::norm || s.phase == graph_phase::update;
+  return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/model/check_graph.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/model_builder.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+
+namespace hyperparallel {
+namespace {
+
+graph trained() {
+  model_builder m;
+  const int b = m.dim("batch", 2), h = m.dim("hidden", 3);
+  int x = m.input("x", {b, h});
+  x = m.repeat("layers", 2, x, [h](model_builder& layer, int t) {
+    const int w = layer.parameter("w", {h, h});
+    return layer.apply(model_op::silu, "act", {layer.contract("product", "*k,kn->*n", t, w)});
+  });
+  m.loss(m.apply(model_op::reduce, "loss", {x}, {.text = "*->"}));
+  differentiate(m.graph);
+  append_optimizer(m.graph, {});
+  return m.graph;
+}
+
+template <class Change>
+graph_code code_after(const Change& change) {
+  graph g = trained();
+  change(g);
+  return check_graph(g).code;
+}
+
+int place_of(const graph& g, model_op kind) {
+  for (int o = 0; o < g.op.size; ++o)
+    if (g.op[o].kind == kind) return o;
+  return -1;
+}
+
+TEST(check_graph, accepts_what_the_passes_make) { EXPECT_EQ(check_graph(trained()), graph_status{}); }
+
+TEST(check_graph, finds_each_breach) {
+  EXPECT_EQ(code_after([](graph& g) { g.fail({graph_code::too_many_loops}); }), graph_code::too_many_loops);
+  // An operator before the one whose result it reads.
+  EXPECT_EQ(code_after([](graph& g) {
+              const graph_operator first = g.op[0];
+              g.op[0] = g.op[1];
+              g.op[1] = first;
+              for (int t = 0; t < g.tensor.size; ++t)
+                if (g.tensor[t].producer == 0 || g.tensor[t].producer == 1) g.tensor[t].producer ^= 1;
+            }),
+            graph_code::operand_does_not_exist);
+  EXPECT_EQ(code_after([](graph& g) { g.tensor[g.op[1].result[0].tensor].producer = 0; }),
+            graph_code::tensor_is_made_twice);
+  EXPECT_EQ(code_after([](graph& g) { g.op[1].result[0].tensor = g.op[0].result[0].tensor; }),
+            graph_code::tensor_is_made_twice);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].phase = graph_phase::update; }), graph_code::phases_are_out_of_order);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].loop[0].extent = 7; }), graph_code::dim_differs_between_operands);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].loop[1].reduced = false; }), graph_code::loops_differ_from_forward);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].operand[0].rank = 1; }), graph_code::rank_differs_from_text);
+  EXPECT_EQ(code_after([](graph& g) { g.op[place_of(g, model_op::silu_gradient)].loop[0].dim = 1; }),
+            graph_code::loops_differ_from_forward);
+  EXPECT_EQ(
+      code_after([](graph& g) { g.tensor[g.op[place_of(g, model_op::adamw)].result[1].tensor].type = data_type::f16; }),
+      graph_code::replaced_tensor_differs);
+  EXPECT_EQ(code_after([](graph& g) {
+              g.op[1].segment = -1;
+              g.op[2].segment = 0;
+            }),
+            graph_code::segment_is_torn);
+}
+
+TEST(check_graph, names_the_operator_and_the_tensor) {
+  graph g = trained();
+  g.op[0].loop[0].extent = 7;
+  const graph_status s = check_graph(g);
+  EXPECT_STREQ(g.text_at(s.op), "layers.0-1.product");
+  EXPECT_STREQ(g.text_at(s.tensor), "x");
+  EXPECT_EQ(s.extent, 2);
+  EXPECT_EQ(s.other, 7);
+}
+
+}  // namespace
+}  // namespace hyperparallel

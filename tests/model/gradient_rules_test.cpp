@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/model/gradient_rules.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/layers.hpp>
+
+namespace hyperparallel {
+namespace {
+
+/// Both attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
+graph every_operator() {
+  model_builder m;
+  const int b = m.dim("batch", 2), s = m.dim("seq", 3);
+  const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
+  int x = token_embedding{.vocabulary = 11, .hidden = 6}(m, ids);
+  x = position_embedding{}(m, x);
+  const attention_layer attention{.query_heads = 4, .key_heads = 2, .head_dim = 8, .rope_base = 1e4};
+  const latent_attention_layer latent{
+      .heads = 2, .head_dim = 8, .rope_dim = 4, .value_dim = 10, .query_rank = 5, .key_value_rank = 7};
+  mixture_of_experts routed{.experts = 5, .top_k = 2, .width = 13, .balance_scale = 0.5};
+  x = m.scope("first", [&] {
+    return transformer_block<attention_layer, mixture_of_experts>{.attention = attention, .feed_forward = routed}(m, x);
+  });
+  routed.scores = expert_scores::sigmoid;
+  routed.slots = expert_slots::joint;
+  routed.width = 13;
+  x = m.scope("second", [&] {
+    model_builder& inner = m;
+    return transformer_block<latent_attention_layer, swiglu_layer>{.attention = latent, .feed_forward = {.width = 9}}(
+        inner, x);
+  });
+  x = m.apply(model_op::multiply, "gated", {x, m.apply(model_op::silu, "gate", {x})});
+  language_head{.vocabulary = 11}(m, x, labels);
+  differentiate(m.graph);
+  return m.graph;
+}
+
+/// A router with a bias and one group of slots.
+graph biased_router() {
+  model_builder m;
+  const int x = m.parameter("x", {m.dim("batch", 2), m.dim("seq", 3), m.dim("hidden", 6)});
+  const int y = mixture_of_experts{
+      .experts = 5, .top_k = 2, .width = 13, .scores = expert_scores::sigmoid, .slots = expert_slots::joint}(m, x);
+  m.loss(m.apply(model_op::reduce, "loss", {y}, {.text = "*->"}));
+  differentiate(m.graph);
+  return m.graph;
+}
+
+/// Whether binding the row's own text to the operands gives the loops that the operator has, numbers apart.
+void expect_row_text(const graph& g, const graph_operator& o, bool joint) {
+  const model_op_row& row = row_of(o.kind);
+  const char* text = row.text;
+  if (joint && o.kind == model_op::undispatch) text = "eCh,BSK->BSh";
+  if (joint && o.kind == model_op::dispatch_weighted) text = "BSh,BSK,BSK->eCh";
+  if (joint && o.kind == model_op::combine_weight_gradient) text = "BSh,eCh,BSK->BSK";
+  if (text[0] == '\0') return;
+  int operands[max_operator_operands] = {};
+  for (int i = 0; i < o.operand_count; ++i) operands[i] = o.operand[i].tensor;
+  created_dim created[3];
+  int count = 0;
+  const auto create = [&](char letter, int loop) { created[count++] = {letter, o.loop[loop].dim}; };
+  if (o.kind == model_op::embed_gradient) create('v', o.result[0].loop[0]);
+  if (o.kind == model_op::dispatch_weighted) {
+    create('C', o.result[0].loop[o.result[0].rank - 2]);
+    create('e', o.result[0].loop[o.result[0].rank - 3]);
+  }
+  graph_operator read;
+  const graph_status s = bind_loops(g, read, text, operands, o.operand_count, created, count);
+  ASSERT_EQ(s.code, graph_code::ok) << row.name << " " << name_of(s.code);
+  ASSERT_EQ(read.result_count, o.result_count) << row.name;
+  int same[max_operator_loops];
+  for (int& l : same) l = -1;
+  const auto compare = [&](const operator_tensor& a, const operator_tensor& b) {
+    ASSERT_EQ(a.rank, b.rank) << row.name;
+    for (int d = 0; d < a.rank; ++d) {
+      int& match = same[a.loop[d]];
+      if (match < 0) match = b.loop[d];
+      EXPECT_EQ(match, b.loop[d]) << row.name;
+      EXPECT_EQ(read.loop[a.loop[d]].dim, o.loop[b.loop[d]].dim) << row.name;
+      EXPECT_EQ(read.loop[a.loop[d]].whole, o.loop[b.loop[d]].whole) << row.name;
+      EXPECT_EQ(read.loop[a.loop[d]].reduced, o.loop[b.loop[d]].reduced) << row.name;
+    }
+  };
+  for (int i = 0; i < o.operand_count; ++i) compare(read.operand[i], o.operand[i]);
+  for (int r = 0; r < o.result_count; ++r) compare(read.result[r], o.result[r]);
+}
+
+TEST(gradient_rules, make_operators_of_their_rows_text) {
+  bool met[model_op_count] = {};
+  for (const bool joint : {false, true}) {
+    const graph g = joint ? biased_router() : every_operator();
+    ASSERT_EQ(g.status.code, graph_code::ok) << g.text_at(g.status.op);
+    for (const graph_operator& o : g.op) {
+      if (o.phase != graph_phase::backward) continue;
+      met[static_cast<int>(o.kind)] = true;
+      expect_row_text(g, o, joint);
+    }
+  }
+  for (const gradient_rule& rule : gradient_rules)
+    EXPECT_TRUE(met[static_cast<int>(rule.backward)]) << name_of(rule.backward);
+  EXPECT_TRUE(met[static_cast<int>(model_op::cross_entropy_gradient)]);
+}
+
+TEST(gradient_rules, keep_the_loops_of_the_forward_operator) {
+  const graph g = every_operator();
+  for (const graph_operator& o : g.op) {
+    if (o.forward < 0) continue;
+    const graph_operator& f = g.op[o.forward];
+    ASSERT_EQ(o.loop_count, f.loop_count);
+    for (int l = 0; l < o.loop_count; ++l) {
+      EXPECT_EQ(o.loop[l].dim, f.loop[l].dim);
+      EXPECT_EQ(o.loop[l].extent, f.loop[l].extent);
+      bool in_result = false;
+      for (int r = 0; r < o.result_count; ++r) in_result = in_result || follows(o.result[r], l);
+      EXPECT_EQ(o.loop[l].reduced, !in_result);
+    }
+  }
+}
+
+TEST(gradient_rules, turn_rotations_back_and_copy_attributes) {
+  const graph g = every_operator();
+  int rotations = 0;
+  for (const graph_operator& o : g.op) {
+    if (o.forward < 0) continue;
+    const graph_operator& f = g.op[o.forward];
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(o.real[i], f.real[i]);
+    if (o.kind != model_op::rope) {
+      EXPECT_EQ(o.integer[0], f.integer[0]);
+    } else {
+      EXPECT_EQ(o.integer[0], -f.integer[0]);
+      ++rotations;
+    }
+    EXPECT_EQ(o.integer[1], f.integer[1]);
+  }
+  EXPECT_EQ(rotations, 4);
+}
+
+TEST(gradient_rules, read_their_text) {
+  const gradient_rule& attention = gradient_rules[10];
+  ASSERT_EQ(attention.forward, model_op::attention);
+  EXPECT_STREQ(gradients_made_by(attention), "012");
+  EXPECT_TRUE(reads_gradient(attention, 0));
+  EXPECT_FALSE(reads_gradient(attention, 1));
+  EXPECT_FALSE(is_differentiable(model_op::top_k, 1));
+  EXPECT_TRUE(is_differentiable(model_op::top_k, 0));
+  EXPECT_FALSE(is_differentiable(model_op::count_experts, 0));
+}
+
+/// The pieces of the cross entropy must be of the same logits and the same labels.
+TEST(gradient_rules, find_the_logits_of_a_token_loss) {
+  for (int wrong = 0; wrong < 5; ++wrong) {
+    model_builder m;
+    const int b = m.dim("batch", 2), v = m.dim("vocab", 3);
+    const int x = m.parameter("x", {b, v}), other = m.parameter("other", {b, v});
+    const int label = m.index_input("label", {b}), other_label = m.index_input("other_label", {b});
+    const int max =
+        m.apply(model_op::reduce, "max", {wrong == 1 ? other : x}, {.text = "*v->*", .reduction = reduce_op::max});
+    const int total = m.apply(model_op::exp_sum, "exp_sum", {wrong == 2 ? other : x, max});
+    const int picked = m.apply(model_op::pick, "picked", {wrong == 3 ? other : x, label});
+    const int loss =
+        m.apply(model_op::token_loss, "token_loss", {max, total, picked, wrong == 4 ? other_label : label});
+    m.loss(m.apply(model_op::reduce, "loss", {loss}, {.text = "b->"}));
+    differentiate(m.graph);
+    EXPECT_EQ(m.graph.status.code, wrong == 0 ? graph_code::ok : graph_code::operator_has_no_gradient) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace hyperparallel

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/model/memory_account.hpp>
+
+#include <model/one_device_program.hpp>
+#include <model/random_program.hpp>
+#include <model/stacked_model.hpp>
+
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/partition.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+hp::extent_t sum_of(const hp::extent_t (&bytes)[hp::memory_class_count]) {
+  hp::extent_t sum = 0;
+  for (const hp::extent_t b : bytes) sum += b;
+  return sum;
+}
+
+void expect_equal(const hp::memory_account& folded, const hp::memory_account& unrolled) {
+  EXPECT_EQ(folded.peak, unrolled.peak);
+  for (int c = 0; c < hp::memory_class_count; ++c) {
+    const char* const name = hp::name_of(static_cast<hp::memory_class>(c));
+    EXPECT_EQ(folded.at_peak[c], unrolled.at_peak[c]) << name;
+    EXPECT_EQ(folded.most[c], unrolled.most[c]) << name;
+    EXPECT_EQ(folded.resident[c], unrolled.resident[c]) << name;
+  }
+}
+
+TEST(memory_account, peak_is_what_an_address_plan_needs_at_least) {
+  std::mt19937 random(31);
+  for (int round = 0; round < 200; ++round) {
+    const hp::sharded_program p = programs::random_program(random);
+    const hp::memory_account a = hp::memory_account_of(p, hp::storage_alignment);
+    EXPECT_EQ(a.peak, hp::alive_maximum(p));
+    EXPECT_EQ(sum_of(a.at_peak), a.peak);
+    const hp::memory_account exact = hp::memory_account_of(p);
+    EXPECT_LE(exact.peak, a.peak);
+    for (int c = 0; c < hp::memory_class_count; ++c) {
+      EXPECT_LE(exact.resident[c], exact.at_peak[c]);
+      EXPECT_LE(exact.at_peak[c], exact.most[c]);
+    }
+  }
+}
+
+TEST(memory_account, of_a_folded_program_is_that_of_the_program_written_out) {
+  for (const bool trained : {false, true})
+    for (int dense = 1; dense <= 9; ++dense)
+      for (const int wide : {0, 1, 2, 7}) {
+        programs::stacked_model model;
+        model.dense_layers = dense;
+        model.expert_layers = wide;
+        model.trained = trained;
+        const hp::graph folded = model.build();
+        model.unrolled = true;
+        const hp::graph unrolled = model.build();
+        ASSERT_EQ(folded.status.code, hp::graph_code::ok);
+        ASSERT_EQ(unrolled.status.code, hp::graph_code::ok);
+        SCOPED_TRACE(std::to_string(dense) + " and " + std::to_string(wide) + (trained ? ", trained" : ""));
+        expect_equal(hp::memory_account_of(programs::one_device_program(folded)),
+                     hp::memory_account_of(programs::one_device_program(unrolled)));
+        if (HasFailure()) return;
+      }
+}
+
+hp::extent_t repeated_moves(const hp::sharded_program& p) {
+  hp::extent_t n = 0;
+  for (const hp::program_step& s : p.step)
+    if (s.is_move) n += hp::repeats_of(p.graph, s.segment);
+  return n;
+}
+
+TEST(memory_account, of_folded_shards_is_that_of_shards_written_out) {
+  int compared = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i)
+    for (const int micro_batches : {1, 3}) {
+      const char* const name = hp::named_strategy_at(i).name;
+      programs::stacked_model model;
+      model.key_heads = 4;
+      model.dense_layers = 6;
+      model.expert_layers = 3;
+      model.micro_batches = micro_batches;
+      const hp::strategy_result strategy = hp::strategy_called(name, 4);
+      ASSERT_EQ(strategy.status.code, hp::strategy_code::ok);
+      const hp::sharded_program folded = hp::partition(model.build(), strategy.strategy);
+      model.unrolled = true;
+      const hp::sharded_program unrolled = hp::partition(model.build(), strategy.strategy);
+      if (folded.status.code == hp::strategy_code::rule_matches_nothing) continue;  // the model has no experts
+      ASSERT_EQ(folded.status.code, hp::strategy_code::ok) << name;
+      ASSERT_EQ(unrolled.status.code, hp::strategy_code::ok) << name;
+      SCOPED_TRACE(name + std::string(" in micro-batches: ") + std::to_string(micro_batches));
+      // A repetition may bring what it carries to one layout where a program of all layers would leave it in two.
+      if (repeated_moves(folded) != repeated_moves(unrolled)) continue;
+      expect_equal(hp::memory_account_of(folded), hp::memory_account_of(unrolled));
+      ++compared;
+    }
+  EXPECT_GE(compared, 24);
+}
+
+}  // namespace
