@@ -8,6 +8,9 @@
 // its patience on the coordinator and within twice that on the others, whoever dies or hangs; what a process wrote
 // before a round is seen by all after it. 2 · (processes − 1) short messages, two hops.
 // After a final error nothing is sent any more: every later round throws `world_is_broken` at once.
+// "The same on all" needs an MPI that still delivers between the living. A queue that all peers write into, as UCX has
+// over shared memory, is blocked by a peer that dies in the middle of writing: its owner hears nobody any more. Rounds
+// end in the same time then, but the owner blames the coordinator; a coordinator blames all that it does not hear.
 
 #include <cstdint>
 #include <deque>

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What train_text is told on its command line.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace train_text {
+
+struct train_options {
+  std::string text = "/usr/share/common-licenses";
+  std::string strategy = "ep-tp";
+  std::vector<int> degrees{};
+  int ranks = 8;
+  int steps = 100;
+  int threads = 0;
+  std::uint64_t seed = 1;
+  int batch = 16;
+  int sequence = 64;
+  int layers = 4;
+  int hidden = 64;
+  double rate = 1e-3;
+  std::int64_t validation_bytes = 16384;
+  std::string checkpoint{};
+  int save_every = 50;
+  std::string resume{};
+  bool doubles = false;
+  bool compare = false;
+  bool list = false;
+};
+
+/// Largest relative difference of a loss from one device's that `--compare` accepts.
+inline double tolerance(const train_options& o) { return o.doubles ? 1e-9 : 1e-4; }
+
+}  // namespace train_text

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A small mixture-of-experts language model over bytes under one strategy: training, validation, checkpoints.
+
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/io/checkpoint.hpp>
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
+
+#include "../models/small_moe.hpp"
+#include "options.hpp"
+#include "text.hpp"
+
+namespace train_text {
+
+inline hp::graph forward_graph(const train_options& o) {
+  hp::model_builder m({.unrolled = true});
+  models::build_small_moe(m, {.batch = o.batch,
+                              .sequence = o.sequence,
+                              .layers = o.layers,
+                              .hidden = o.hidden,
+                              .query_heads = 16,
+                              .key_heads = 8,
+                              .head_dim = o.hidden / 8,
+                              .expert_width = o.hidden});
+  return m.graph;
+}
+
+inline hp::graph training_graph(const train_options& o) {
+  hp::graph g = forward_graph(o);
+  hp::differentiate(g);
+  hp::append_optimizer(g, {.rate = o.rate});
+  return g;
+}
+
+inline hp::strategy_value strategy_of(const std::string& name, int ranks, const std::vector<int>& degrees) {
+  const hp::strategy_result r =
+      hp::strategy_called(name.c_str(), ranks, degrees.data(), static_cast<int>(degrees.size()));
+  if (r.status.code == hp::strategy_code::name_is_unknown)
+    throw std::invalid_argument("no strategy is called \"" + name + "\": --list shows them");
+  if (r.status.code != hp::strategy_code::ok)
+    throw std::invalid_argument("strategy \"" + name + "\": " + std::to_string(ranks) +
+                                " ranks are not the product of its degrees, " + std::to_string(r.status.pieces));
+  return r.strategy;
+}
+
+template <class T>
+class trainer {
+ public:
+  trainer(const train_options& o, std::vector<std::uint8_t> text, const hp::strategy_value& s)
+      : options_(o),
+        text_(std::move(text)),
+        run_(training_graph(o), s, run_options(o)),
+        judge_(forward_graph(o), s, run_options(o)) {
+    const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
+    held_ = std::max(static_cast<std::size_t>(o.validation_bytes), least);
+    if (text_.size() < held_ + least)
+      throw std::invalid_argument("the text has " + std::to_string(text_.size()) + " bytes, " +
+                                  std::to_string(held_ + least) + " are needed");
+  }
+
+  std::int64_t steps() const { return run_.steps(); }
+  std::int64_t tokens_per_step() const { return std::int64_t{options_.batch} * options_.sequence; }
+  std::span<const std::uint8_t> training() const { return std::span(text_).first(text_.size() - held_); }
+  std::span<const std::uint8_t> validation() const { return std::span(text_).last(held_); }
+
+  /// One step on the batch of that number; the loss before it.
+  double step() {
+    const token_batch b =
+        random_batch(training(), static_cast<std::size_t>(options_.batch), static_cast<std::size_t>(options_.sequence),
+                     options_.seed, static_cast<std::uint64_t>(run_.steps()));
+    return static_cast<double>(run_.train_step([&](int) { feed(run_, b); }));
+  }
+
+  /// Mean cross entropy over the validation part, in nats a byte, balance loss excluded.
+  double validate() {
+    const hp::graph& g = judge_.model();
+    for (const int p : named(g)) judge_.world().set(p, run_.world().get(std::string(g.name_of_tensor(p))));
+    const std::size_t length = static_cast<std::size_t>(options_.sequence);
+    const std::size_t rows = static_cast<std::size_t>(options_.batch), all = (held_ - 1) / (rows * length);
+    double sum = 0;
+    for (std::size_t b = 0; b < all; ++b) {
+      token_batch batch;
+      for (std::size_t r = 0; r < rows; ++r) append_row(batch, validation(), (b * rows + r) * length, length);
+      feed(judge_, batch);
+      judge_.world().run_micro();
+      sum += static_cast<double>(judge_.world().monitor(0));
+    }
+    return sum / static_cast<double>(all);
+  }
+
+  void save(const std::string& path) {
+    const hp::graph& g = run_.model();
+    std::vector<std::vector<T>> values;
+    std::vector<hp::saved_tensor<T>> tensors;
+    for (const int t : named(g)) values.push_back(run_.world().get(t));
+    for (const int t : named(g)) tensors.push_back({g.name_of_tensor(t), shape_of(g, t), values[tensors.size()]});
+    hp::save_checkpoint<T>(path, tensors, {{"steps", std::to_string(run_.steps())}});
+  }
+
+  /// Goes on from a checkpoint, whatever strategy wrote it.
+  void load(const std::string& path) {
+    const hp::graph& g = run_.model();
+    std::vector<hp::expected_tensor> expected;
+    for (const int t : named(g))
+      expected.push_back({g.name_of_tensor(t), sizeof(T) == 8 ? "F64" : "F32", shape_of(g, t)});
+    const hp::checkpoint<T> file = hp::load_checkpoint<T>(path, expected);
+    for (const auto& t : file.tensors) run_.world().set(t.name, std::span<const T>(t.values));
+    run_.set_steps(file.integer("steps"));
+  }
+
+ private:
+  static hp::model_run_options run_options(const train_options& o) {
+    hp::model_run_options r;
+    r.seed = o.seed;
+    r.program.execution.threads = o.threads;
+    return r;
+  }
+  static void feed(hp::model_run<T>& run, const token_batch& b) {
+    run.world().set("tokens", std::span<const std::int32_t>(b.tokens));
+    run.world().set("labels", std::span<const std::int32_t>(b.labels));
+  }
+  /// Parameters and states by their lasting names.
+  static std::vector<int> named(const hp::graph& g) {
+    std::vector<int> all;
+    for (int t = 0; t < g.tensor.size; ++t)
+      if ((g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state) &&
+          g.tensor[t].replaces < 0)
+        all.push_back(t);
+    return all;
+  }
+  static std::vector<std::int64_t> shape_of(const hp::graph& g, int t) {
+    const hp::shape& s = g.tensor[t].shape;
+    return {s.extent, s.extent + s.rank};
+  }
+
+  train_options options_;
+  std::vector<std::uint8_t> text_;
+  std::size_t held_ = 0;
+  hp::model_run<T> run_;
+  hp::model_run<T> judge_;  ///< forward alone
+};
+
+}  // namespace train_text

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Label setting on the stages of a choice graph: every way to take the variables so far that may still become one of
+// the best choices is a label (time, memory, state).
+//
+// Choices are ordered by time, then memory, then lexicographically. A label is dropped where `wanted` others of its
+// state come before it and hold no more memory: each completion of it has as many better ones. Labels are made in
+// lexicographic order of their candidates and kept so, which makes the comparison one of indices. A label whose bound
+// exceeds the ceiling has no completion of at most that time in the budget.
+//
+// Law: the first `wanted` choices of at most `ceiling` time and `budget` memory, in their order, whatever the price of
+// memory is; a poor price only leaves more labels.
+
+#include <hyperparallel/program/choice_relaxation.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int most_best_choices = 32;
+
+struct choice_label {
+  std::int64_t time = 0, memory = 0;
+  int state = 0;  ///< or -1: dropped
+  int parent = 0, candidate = 0;
+};
+
+/// How a kept label arose.
+struct choice_trace {
+  int parent = 0, candidate = 0;
+};
+
+/// `labels` are kept over all stages, `made` are the extensions in one stage before the dominated ones are dropped.
+struct choice_room {
+  int labels = 0, made = 0;
+};
+
+template <int States, int Widest, int Labels, int Made>
+struct basic_choice_scratch {
+  choice_room room{Labels, Made};
+  scratch_array<std::int64_t, States> least_memory{};  ///< state -> of the rest of a path
+  scratch_array<std::int64_t, States> least_price{};   ///< state -> time and priced memory of the rest of a path
+  scratch_array<choice_trace, Labels> trace{};
+  scratch_array<choice_label, Made> front{};  ///< what the last stage kept
+  scratch_array<choice_label, Made> made{};
+  scratch_array<int, Made> order{};
+  scratch_array<int, Made> merged{};
+  scratch_array<int, Widest> bucket{};
+};
+
+template <choice_stage_size Size, choice_room Room>
+using fixed_choice_scratch = basic_choice_scratch<Size.states, Size.widest, Room.labels, Room.made>;
+using dynamic_choice_scratch = basic_choice_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
+
+struct owned_choice_scratch : dynamic_choice_scratch {
+  owned_choice_scratch(const choice_stage_size& n, const choice_room& most) {
+    room = most;
+    least_memory = arrays.take<std::int64_t>(n.states);
+    least_price = arrays.take<std::int64_t>(n.states);
+    trace = arrays.take<choice_trace>(room.labels);
+    front = arrays.take<choice_label>(room.made);
+    made = arrays.take<choice_label>(room.made);
+    order = arrays.take<int>(room.made);
+    merged = arrays.take<int>(room.made);
+    bucket = arrays.take<int>(n.widest);
+  }
+  scratch_memory arrays;
+};
+
+/// How far a label setting came; `ends` are the labels of the last stage, x.order[0 .. ends) lists them in the order of
+/// choices in x.made. `full`: the room did not hold them all.
+struct choice_labels {
+  bool full = false;
+  int ends = 0;
+  std::int64_t kept = 0, made = 0;
+};
+
+namespace detail {
+
+/// Sorts x.order[begin .. end) by time, then memory; equal ones stay in the order they have.
+template <class Scratch>
+constexpr void sort_labels(Scratch& x, int begin, int end) {
+  const auto before = [&x](int a, int b) {
+    const choice_label &p = x.made[a], &q = x.made[b];
+    return p.time < q.time || (p.time == q.time && p.memory < q.memory);
+  };
+  for (int half = 1; half < end - begin; half *= 2)
+    for (int i = begin; i + half < end; i += 2 * half) {
+      const int middle = i + half, last = end - middle < half ? end : middle + half;
+      if (!before(x.order[middle], x.order[middle - 1])) continue;
+      int a = i, b = middle, to = i;
+      while (a < middle && b < last) {
+        const bool second = before(x.order[b], x.order[a]);
+        x.merged[to++] = second ? x.order[b++] : x.order[a++];
+      }
+      while (a < middle) x.merged[to++] = x.order[a++];
+      for (int k = i; k < to; ++k) x.order[k] = x.merged[k];
+    }
+}
+
+/// Drops, of the sorted labels x.order[begin .. end) of one state, those that `wanted` earlier ones dominate.
+template <class Scratch>
+constexpr void drop_dominated(Scratch& x, int begin, int end, int wanted, bool limited) {
+  std::int64_t lowest[most_best_choices] = {};  // the least memories so far, ascending
+  int held = 0;
+  for (int i = begin; i < end; ++i) {
+    choice_label& l = x.made[x.order[i]];
+    const std::int64_t memory = limited ? l.memory : 0;
+    if (held == wanted && lowest[held - 1] <= memory) {
+      l.state = -1;
+      continue;
+    }
+    if (held < wanted) ++held;
+    int k = held - 1;
+    for (; k > 0 && lowest[k - 1] > memory; --k) lowest[k] = lowest[k - 1];
+    lowest[k] = memory;
+  }
+}
+
+/// x.order lists the labels made in `stage` by state, each state's by their number; x.bucket[i] is where state i ends.
+template <class Scratch>
+constexpr void sort_by_state(Scratch& x, const choice_stage& stage, int made) {
+  for (int i = 0; i <= stage.states; ++i) x.bucket[i] = 0;
+  for (int i = 0; i < made; ++i) {
+    ++x.bucket[x.made[i].state - stage.first_state];
+    x.order[i] = 0;
+  }
+  for (int i = 0, sum = 0; i < stage.states; ++i) {
+    const int count = x.bucket[i];
+    x.bucket[i] = sum;
+    sum += count;
+  }
+  for (int i = 0; i < made; ++i) x.order[x.bucket[x.made[i].state - stage.first_state]++] = i;
+}
+
+/// Needs in the scratch least_memory, and the sums of `price` in least_price. O(labels made · log), plus the states.
+template <class Stages, class Scratch>
+constexpr choice_labels set_labels(const Stages& s, std::int64_t budget, bool limited, const memory_price& price,
+                                   std::int64_t ceiling, int wanted, Scratch& x) {
+  choice_labels out;
+  int fronts = 1, first = -1, traces = 0;
+  x.front[0] = {};
+  const std::int64_t most_price = ceiling + price(budget);
+  for (int v = 0; v < s.size.stages; ++v) {
+    const choice_stage now = s.stage[v], after = s.stage[v + 1];
+    int made = 0;
+    for (int i = 0; i < fronts; ++i) {
+      const choice_label l = x.front[i];
+      int t = now.first_transition + (l.state - now.first_state) * now.candidates;
+      for (int c = 0; c < now.candidates; ++c, ++t) {
+        const int next = s.next[t];
+        if (s.time[t] == impossible_time || x.least_memory[next] == impossible_time) continue;
+        const std::int64_t time = l.time + s.time[t], memory = l.memory + s.memory[now.first_memory + c];
+        if (time > ceiling || memory + x.least_memory[next] > budget) continue;
+        if (time + price(memory) + x.least_price[next] > most_price) continue;
+        if (made == x.room.made) return out.full = true, out;
+        x.made[made++] = {time, memory, next, first + i, c};
+      }
+    }
+    out.made += made;
+    sort_by_state(x, after, made);
+    for (int i = 0, begin = 0; i < after.states; begin = x.bucket[i++]) {
+      sort_labels(x, begin, x.bucket[i]);
+      if (v + 1 < s.size.stages) drop_dominated(x, begin, x.bucket[i], wanted, limited);
+    }
+    if (v + 1 == s.size.stages) {
+      out.ends = made;
+      out.kept += made;
+      return out;
+    }
+    first = traces;
+    fronts = 0;
+    for (int i = 0; i < made; ++i) {
+      if (x.made[i].state < 0) continue;
+      if (traces == x.room.labels) return out.full = true, out;
+      x.front[fronts++] = x.made[i];
+      x.trace[traces++] = {x.made[i].parent, x.made[i].candidate};
+    }
+    out.kept = traces;
+  }
+  return out;
+}
+
+}  // namespace detail
+
+}  // namespace hyperparallel

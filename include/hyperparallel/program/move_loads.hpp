@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the busiest receiver of each kind of move takes over each link level of a topology.
+//
+// Devices along axes that a move leaves alone behave alike where a level's groups follow the mesh, so one group along
+// the moved axes tells all. In a native collective every member takes an equal share from every other one, hence the
+// peers on each level are all that is to be counted; other moves are read off their transfers. Laws: elements add up to
+// at most what the kind receives, for collectives to exactly that; the time is at most `price_step`'s of the emitted
+// steps, and equal where the move is one step in which every device sends as much as it receives. Of two steps the
+// levels are added up before they are compared.
+// Units: elements; picoseconds. O(kinds · transfers of a few receivers), less for collectives.
+
+#include <hyperparallel/model/move_kinds.hpp>
+#include <hyperparallel/redistribution/interconnect.hpp>
+
+namespace hyperparallel {
+
+/// Over all steps of a move.
+struct move_load {
+  extent_t elements[max_link_levels] = {};
+  extent_t messages[max_link_levels] = {};
+  cost_code code = cost_code::ok;
+  friend constexpr bool operator==(const move_load&, const move_load&) = default;
+};
+
+/// All levels at once, on each one latencies and then bytes.
+constexpr time_cost time_of(const move_load& load, extent_t element_bytes, const topology_value& t) {
+  time_cost time{load.code, 0};
+  for (int l = 0; l < t.level_count; ++l)
+    time = slower(time, then(latencies(load.messages[l], t.level[l].latency),
+                             work_time(load.elements[l], element_bytes, 1, t.level[l].bandwidth)));
+  return time;
+}
+
+namespace detail {
+
+/// Adds `elements` in `messages` from one rank to another.
+constexpr void load_level(move_load& load, const interconnect& net, int from, int to, extent_t elements,
+                          extent_t messages) {
+  const int level = level_between(net.topology, rank_on(net, {}, from), rank_on(net, {}, to));
+  if (level == no_link) return;
+  if (level == not_connected) {
+    load.code = cost_code::ranks_are_not_connected;
+    return;
+  }
+  load.elements[level] += elements;
+  load.messages[level] += messages;
+}
+
+/// Whether every member of the group takes alike from every other one.
+constexpr bool takes_alike(const move_kind& k, extent_t target, int members) {
+  if (k.plan == plan_kind::all_gather || k.plan == plan_kind::all_to_all)
+    return target / members * (members - 1) == k.received;
+  if (k.plan == plan_kind::reduce_scatter) return target * (members - 1) == k.received;
+  return k.plan == plan_kind::all_reduce && k.steps == 2 && k.terms == members;
+}
+
+/// Members of a group on each level beside its first, where groups along the same axes recur.
+struct group_peers {
+  unsigned axes = 0;
+  extent_t count[max_link_levels] = {};
+  cost_code code = cost_code::ok;
+};
+
+/// What position `at` takes, read off the transfers of the plan.
+constexpr move_load load_of_receiver(const move_plan& plan, const interconnect& net, int at) {
+  move_load load;
+  for (int i = 0; i < plan.step_count; ++i) {
+    const step_receiver r = receiver_of(plan.step[i], plan.shape, at);
+    for (extent_t k = 0; k < r.transfers; ++k) {
+      const transfer t = transfer_at(plan.step[i], r, k);
+      if (const extent_t n = volume(t.part); n > 0 && !is_own(r, t)) load_level(load, net, t.sender, at, n, 1);
+    }
+  }
+  return load;
+}
+
+constexpr extent_t sum_of_elements(const move_load& load) {
+  extent_t sum = 0;
+  for (const extent_t n : load.elements) sum += n;
+  return sum;
+}
+
+/// The positions with coordinate 0 on all axes outside `axes`, of which `limit` or fewer coordinates of each axis.
+struct group_positions {
+  mesh_shape mesh{};
+  axis_list axes{};
+  int limit = 0;
+  int count = 1;
+
+  constexpr group_positions(const mesh_shape& m, unsigned mask, int most)
+      : mesh(m), axes(axes_of(m, mask)), limit(most) {
+    for (int i = 0; i < axes.count; ++i) count *= taken(i);
+  }
+  constexpr int taken(int i) const { return mesh.size[axes.axis[i]] < limit ? mesh.size[axes.axis[i]] : limit; }
+  constexpr int at(int number) const {
+    coordinate c;
+    for (int i = axes.count - 1; i >= 0; --i) {
+      c.at[axes.axis[i]] = number % taken(i);
+      number /= taken(i);
+    }
+    return position_of(mesh, c);
+  }
+};
+
+inline constexpr int every_coordinate = 1 << 30;
+
+constexpr move_load slower_load(const move_load& a, const move_load& b, const topology_value& t) {
+  const time_cost one = time_of(a, 4, t), other = time_of(b, 4, t);
+  if (!one.ok()) return a;
+  return !other.ok() || other.picoseconds > one.picoseconds ? b : a;
+}
+
+/// The levels over which the first member of a group meets the others, looked up or counted.
+constexpr const group_peers& peers_along(growing_array<group_peers>& known, const mesh_shape& m, unsigned axes,
+                                         const interconnect& net) {
+  for (int i = 0; i < known.size; ++i)
+    if (known[i].axes == axes) return known[i];
+  const group_positions group(m, axes, every_coordinate);
+  move_load one_each;
+  for (int i = 1; i < group.count; ++i) load_level(one_each, net, group.at(i), group.at(0), 1, 1);
+  group_peers peers{axes, {}, one_each.code};
+  for (int l = 0; l < max_link_levels; ++l) peers.count[l] = one_each.messages[l];
+  return known[known.push(peers)];
+}
+
+/// Of members that take alike: shares in proportion to the peers on each level, what does not divide on the outermost.
+/// Where an all-reduce has fewer elements than members, only the terms are messages from all.
+constexpr move_load load_of_equals(const move_kind& k, const group_peers& peers, int members, bool is_small) {
+  move_load load;
+  load.code = peers.code;
+  extent_t left = k.received;
+  int outermost = 0;
+  for (int l = 0; l < max_link_levels; ++l) {
+    if (peers.count[l] == 0) continue;
+    load.elements[l] = k.received * peers.count[l] / (members - 1);
+    load.messages[l] = peers.count[l] * (is_small ? 1 : k.steps);
+    left -= load.elements[l];
+    outermost = l;
+  }
+  load.elements[outermost] += left;
+  return load;
+}
+
+constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const interconnect& net) {
+  move_load load;
+  const group_positions ring(m, k.axes, every_coordinate);
+  for (int i = 0; i < ring.count; ++i) {
+    move_load one;
+    load_level(one, net, ring.at((i + ring.count - k.travel) % ring.count), ring.at(i), k.received, 1);
+    load = slower_load(load, one, net.topology);
+  }
+  return load;
+}
+
+constexpr move_load load_of_transfers(const sharded_program& p, const move_kind& k, const interconnect& net) {
+  const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
+  const move_plan plan = plan_move(from.layout, to.layout, p.graph.tensor[from.tensor].shape);
+  move_load load;
+  constexpr int limits[] = {1, 2, every_coordinate};  // the busiest is nearly always in the corner, or near it
+  for (const int limit : limits) {
+    const group_positions receivers(p.mesh.shape, k.axes, limit);
+    extent_t most = 0;
+    for (int i = 0; i < receivers.count; ++i) {
+      const move_load one = load_of_receiver(plan, net, receivers.at(i));
+      most = larger(most, sum_of_elements(one));
+      load = slower_load(load, one, net.topology);
+    }
+    if (most == k.received) break;
+  }
+  return load;
+}
+
+constexpr move_load load_of(const sharded_program& p, const move_kind& k, const interconnect& net,
+                            growing_array<group_peers>& known) {
+  if (k.received == 0) return {};
+  if (k.travel > 0) return load_of_ring(k, p.mesh.shape, net);
+  const int members = group_positions(p.mesh.shape, k.axes, every_coordinate).count;
+  const extent_t target = local_elements(p, p.move[k.example].target);
+  if (!takes_alike(k, target, members)) return load_of_transfers(p, k, net);
+  return load_of_equals(k, peers_along(known, p.mesh.shape, k.axes, net), members,
+                        k.plan == plan_kind::all_reduce && target < members);
+}
+
+}  // namespace detail
+
+/// Of each kind of move. `net` is a topology that `check` accepts, with the ranks of the mesh's positions.
+constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves,
+                                                  const interconnect& net) {
+  growing_array<move_load> load;
+  load.reserve(moves.kind.size);
+  growing_array<detail::group_peers> known;
+  for (int k = 0; k < moves.kind.size; ++k) load.push(detail::load_of(p, moves.kind[k], net, known));
+  return load;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Who pulls what from whom in the moves of a sharded program, kind by kind and step by step.
+//
+// Block 0 of a move is its source, the last one its target, the one between two steps is staged. A move between layouts
+// is `plan_move`'s plan; a rotation, or a move that changes nothing, is one step of whole blocks without a plan. Laws:
+// a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the certificate of
+// the plan counts. O(kinds · (plan + transfers)).
+
+#include <hyperparallel/model/move_kinds.hpp>
+#include <hyperparallel/redistribution/move_plan.hpp>
+
+namespace hyperparallel {
+
+/// The pulls of one kind of move.
+struct move_pulls {
+  move_plan plan{};  ///< no step where whole blocks are pulled
+  int steps = 1;
+  growing_array<int> sender;        ///< of all receivers, one after the other
+  growing_array<int> sender_begin;  ///< of step i and receiver p at i · positions + p
+  growing_array<extent_t> pulled;   ///< elements that others bring, likewise
+};
+
+enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets_other_layout, too_many_steps };
+
+constexpr const char* to_text(move_pulls_code c) {
+  switch (c) {
+    case move_pulls_code::ok:
+      return "ok";
+    case move_pulls_code::plan_is_refused:
+      return "the planner refuses it";
+    case move_pulls_code::rotation_meets_other_layout:
+      return "a rotated block changes its layout";
+    case move_pulls_code::too_many_steps:
+      return "its plan has more than two steps";
+  }
+  return "unknown";
+}
+
+/// What is wrong with `move`, the first of its kind.
+struct move_pulls_status {
+  move_pulls_code code = move_pulls_code::ok;
+  int move = -1;
+  move_code plan = move_code::ok;
+  friend constexpr bool operator==(const move_pulls_status&, const move_pulls_status&) = default;
+};
+
+struct program_pulls {
+  program_moves moves;
+  growing_array<move_pulls> kind;
+  move_pulls_status status{};
+
+  constexpr const move_pulls& of(int move) const { return kind[moves.of[move]]; }
+};
+
+namespace detail {
+
+/// The device that `position` takes its whole block from.
+constexpr int whole_block_sender(const move_kind& k, const mesh_shape& mesh, int position) {
+  if (k.travel == 0) return position;
+  coordinate at = coordinates_of(mesh, position);
+  const int size = mesh.size[k.travel_axis];
+  at.at[k.travel_axis] = (at.at[k.travel_axis] + size - k.travel) % size;
+  return position_of(mesh, at);
+}
+
+constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, extent_t elements, move_pulls& pulls) {
+  const int positions = position_count(mesh);
+  for (int p = 0; p < positions; ++p) {
+    const int sender = whole_block_sender(k, mesh, p);
+    pulls.sender_begin.push(p);
+    pulls.sender.push(sender);
+    pulls.pulled.push(sender == p ? 0 : elements);
+  }
+  pulls.sender_begin.push(positions);
+}
+
+constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
+  const int positions = position_count(mesh);
+  for (int i = 0; i < pulls.steps; ++i)
+    for (int p = 0; p < positions; ++p) {
+      const move_step& step = pulls.plan.step[i];
+      const step_receiver r = receiver_of(step, pulls.plan.shape, p);
+      const int first = pulls.sender.size;
+      extent_t elements = 0;
+      for (extent_t k = 0; k < r.transfers; ++k) {
+        const transfer t = transfer_at(step, r, k);
+        const extent_t part = volume(t.part);
+        if (part == 0) continue;
+        if (!is_own(r, t)) elements += part;
+        bool known = false;
+        for (int s = first; s < pulls.sender.size && !known; ++s) known = pulls.sender[s] == t.sender;
+        if (!known) pulls.sender.push(t.sender);
+      }
+      pulls.sender_begin.push(first);
+      pulls.pulled.push(elements);
+    }
+  pulls.sender_begin.push(pulls.sender.size);
+}
+
+}  // namespace detail
+
+/// Lists the pulls of all moves of `p`, or says which one has none.
+constexpr program_pulls pulls_of(const sharded_program& p) {
+  program_pulls all;
+  all.moves = kinds_of_moves(p);
+  all.kind.reserve(all.moves.kind.size);
+  for (int k = 0; k < all.moves.kind.size; ++k) {
+    const move_kind& kind = all.moves.kind[k];
+    const program_move& m = p.move[kind.example];
+    const program_value &from = p.value[m.source], &to = p.value[m.target];
+    move_pulls pulls;
+    all.status.move = kind.example;
+    if (kind.code != move_code::ok) {
+      all.status.code = move_pulls_code::plan_is_refused;
+      all.status.plan = kind.code;
+      return all;
+    }
+    const bool turned = from.rotation.by != 0 || to.rotation.by != 0;
+    if (turned && !(from.layout == to.layout)) {
+      all.status.code = move_pulls_code::rotation_meets_other_layout;
+      return all;
+    }
+    if (turned || kind.steps == 0) {
+      detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
+    } else {
+      pulls.plan = plan_move(from.layout, to.layout, p.graph.tensor[from.tensor].shape);
+      pulls.steps = pulls.plan.step_count;
+      if (pulls.steps > 2) {
+        all.status.code = move_pulls_code::too_many_steps;
+        return all;
+      }
+      detail::list_senders(to.layout.mesh, pulls);
+    }
+    all.kind.push(pulls);
+  }
+  all.status = {};
+  return all;
+}
+
+}  // namespace hyperparallel

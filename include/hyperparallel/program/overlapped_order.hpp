@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One order of a program's steps for a device that computes and moves at the same time: moves begin as early as they
+// can and are waited for as late as they may.
+//
+// A move is started, then finished; one of two steps is started and finished twice. Between them it owns its blocks:
+// nobody writes its source nor uses its target, nor the staged block. Computing goes on with whatever needs neither,
+// the earliest step of the program first, and only where nothing is left the oldest move is finished. The first of two
+// steps is also finished after a few computations, so that the second one has company, too.
+// Laws: two steps that use one address, one of them writing, keep the order of the program; so every value is what the
+// program in order makes of it, and all processes that have the program have this order. What uses a place whose
+// addresses were taken is refused as lower_program.hpp does. O((steps + overlaps of what they write + conflicts) · log).
+
+#include <algorithm>
+#include <functional>
+
+#include <hyperparallel/program/lower_program.hpp>
+
+namespace hyperparallel {
+
+enum class step_action_kind : unsigned char { compute, start, finish };
+
+struct step_action {
+  step_action_kind kind = step_action_kind::compute;
+  int step = 0;  ///< of the program
+  int part = 0;  ///< step of the move
+  friend constexpr bool operator==(const step_action&, const step_action&) = default;
+};
+
+struct overlapped_order {
+  growing_array<step_action> action;
+  growing_array<int> reads;      ///< values that have to be there before
+  growing_array<bool> writes;    ///< of each storage
+  growing_array<bool> survives;  ///< of each storage: it holds at the end what was last written to it
+  program_flow_status status{};  ///< where it is not ok there are no actions
+};
+
+namespace detail {
+
+/// Which steps have to end before which others begin.
+class step_conflicts {
+ public:
+  constexpr step_conflicts(const sharded_program& p, const program_pulls& pulls, const program_slots& slots,
+                           unsigned phases, overlapped_order& order)
+      : program_(p), pulls_(pulls), slots_(slots), order_(order) {
+    needs_.resize(p.step.size, -1);
+    first_.resize(p.step.size, -1);
+    known_.resize(p.step.size, -1);
+    writer_.resize(slots.place.size, -1);
+    reader_.resize(slots.place.size, -1);
+    overwritten_.resize(slots.place.size, false);
+    used_.resize(p.storage.size, false);
+    order.writes.resize(p.storage.size, false);
+    for (int s = 0; s < p.step.size && order.status.code == program_flow_code::ok; ++s)
+      if ((phases >> static_cast<int>(p.step[s].phase) & 1u) != 0) add(s);
+    for (int i = 0; i < p.storage.size; ++i) order.survives.push(!overwritten_[i]);
+  }
+
+  /// How many steps have to end before `step`; -1: it is of another phase.
+  constexpr int needs(int step) const { return needs_[step]; }
+  template <class Visit>
+  constexpr void visit_followers(int step, const Visit& visit) const {
+    for (int i = first_[step]; i >= 0; i = link_[i].next) visit(link_[i].step);
+  }
+
+ private:
+  struct link {
+    int step;
+    int next;
+  };
+
+  template <class Visit>
+  constexpr void visit_places(int step, const Visit& visit) const {
+    const program_step& s = program_.step[step];
+    visit_values(program_, s, [&](int v, bool written) { visit(program_.value[v].storage, written); });
+    if (s.is_move && pulls_.of(s.index).steps > 1) visit(program_.storage.size + s.index, true);
+  }
+  template <class Visit>
+  constexpr void visit_tenants(int place, const Visit& visit) const {
+    visit(place);
+    for (int k = slots_.overlap_begin[place]; k < slots_.overlap_begin[place + 1]; ++k) visit(slots_.overlap[k]);
+  }
+
+  constexpr void add(int step) {
+    needs_[step] = 0;
+    const program_step& s = program_.step[step];
+    if (s.is_move && program_.value[program_.move[s.index].source].storage ==
+                         program_.value[program_.move[s.index].target].storage)
+      order_.status = {program_flow_code::move_is_in_place, step, program_.value[program_.move[s.index].source].storage};
+    const auto refuse_overwritten = [&](int place) {
+      if (overwritten_[place]) order_.status = {program_flow_code::place_is_overwritten, step, place};
+    };
+    visit_places(step, [&](int place, bool written) {
+      if (!written) refuse_overwritten(place);
+    });
+    visit_places(step, [&](int place, bool written) {
+      if (!written) return;
+      visit_tenants(place, [&](int other) { overwritten_[other] = other != place; });
+    });
+    visit_places(step, [&](int place, bool) { refuse_overwritten(place); });
+
+    visit_values(program_, s, [&](int v, bool written) {
+      const int storage = program_.value[v].storage;
+      if (!written && !used_[storage]) order_.reads.push(v);
+      used_[storage] = true;
+      if (written) order_.writes[storage] = true;
+    });
+    visit_places(step, [&](int place, bool written) {
+      require(writer_[place], step);
+      if (!written) return;
+      visit_tenants(place, [&](int other) {
+        require(writer_[other], step);
+        for (int i = reader_[other]; i >= 0; i = link_[i].next) require(link_[i].step, step);
+      });
+    });
+    visit_places(step, [&](int place, bool written) {
+      if (!written) reader_[place] = link_.push({step, reader_[place]});
+    });
+    visit_places(step, [&](int place, bool written) {
+      if (!written) return;
+      writer_[place] = step;
+      reader_[place] = -1;
+    });
+  }
+
+  constexpr void require(int earlier, int step) {
+    if (earlier < 0 || earlier == step || known_[earlier] == step) return;
+    known_[earlier] = step;
+    first_[earlier] = link_.push({step, first_[earlier]});
+    ++needs_[step];
+  }
+
+  const sharded_program& program_;
+  const program_pulls& pulls_;
+  const program_slots& slots_;
+  overlapped_order& order_;
+  growing_array<link> link_;   ///< of all lists
+  growing_array<int> needs_;   ///< of each step
+  growing_array<int> first_;   ///< of each step: list of its followers
+  growing_array<int> known_;   ///< of each step: its last follower
+  growing_array<int> writer_;  ///< of each place: the last step that wrote it
+  growing_array<int> reader_;  ///< of each place: list of those that have read it since
+  growing_array<bool> overwritten_;
+  growing_array<bool> used_;
+};
+
+/// Steps that may begin, the first of the program on top.
+struct ready_steps {
+  growing_array<int> step;
+  constexpr void push(int s) {
+    step.push(s);
+    std::push_heap(step.begin(), step.end(), std::greater<>{});
+  }
+  constexpr int pop() {
+    std::pop_heap(step.begin(), step.end(), std::greater<>{});
+    const int s = step.last();
+    step.resize(step.size - 1);
+    return s;
+  }
+};
+
+/// Moves in flight, in the order in which they were started.
+struct moves_in_flight {
+  struct flight {
+    int step;
+    int started;  ///< computations before it
+  };
+  growing_array<flight> move;
+  int front = 0;
+  constexpr bool empty() const { return front == move.size; }
+  constexpr const flight& oldest() const { return move[front]; }
+};
+
+}  // namespace detail
+
+/// Orders the steps of `phases`. The first of a move's two steps is finished after `patience` computations.
+constexpr overlapped_order overlap_moves(const sharded_program& p, const program_pulls& pulls,
+                                         const program_slots& slots, unsigned phases = micro_phases | update_phases,
+                                         int patience = 2) {
+  overlapped_order order;
+  if (pulls.status.code != move_pulls_code::ok) {
+    order.status.code = program_flow_code::move_is_refused;
+    return order;
+  }
+  const detail::step_conflicts conflicts(p, pulls, slots, phases, order);
+  if (order.status.code != program_flow_code::ok) return order;
+  growing_array<int> open;  // of each step: how many it waits for
+  detail::ready_steps computes, moves;
+  detail::moves_in_flight halves, wholes;
+  int computed = 0;
+  const auto enter = [&](int s) { (p.step[s].is_move ? moves : computes).push(s); };
+  const auto leave = [&](int s) {
+    conflicts.visit_followers(s, [&](int next) {
+      if (--open[next] == 0) enter(next);
+    });
+  };
+  const auto finish = [&](detail::moves_in_flight& from, bool is_half) {
+    const int s = from.move[from.front++].step;
+    order.action.push({step_action_kind::finish, s, is_half || pulls.of(p.step[s].index).steps == 1 ? 0 : 1});
+    if (!is_half) return leave(s);
+    order.action.push({step_action_kind::start, s, 1});
+    wholes.move.push({s, computed});
+  };
+  for (int s = 0; s < p.step.size; ++s) {
+    open.push(conflicts.needs(s));
+    if (open[s] == 0) enter(s);
+  }
+  for (;;) {
+    if (!moves.step.empty()) {
+      const int s = moves.pop();
+      order.action.push({step_action_kind::start, s, 0});
+      (pulls.of(p.step[s].index).steps > 1 ? halves : wholes).move.push({s, computed});
+    } else if (!halves.empty() && computed - halves.oldest().started >= patience) {
+      finish(halves, true);
+    } else if (!computes.step.empty()) {
+      const int s = computes.pop();
+      order.action.push({step_action_kind::compute, s, 0});
+      ++computed;
+      leave(s);
+    } else if (!halves.empty() && (wholes.empty() || halves.oldest().started <= wholes.oldest().started)) {
+      finish(halves, true);
+    } else if (!wholes.empty()) {
+      finish(wholes, false);
+    } else {
+      return order;
+    }
+  }
+}
+
+}  // namespace hyperparallel

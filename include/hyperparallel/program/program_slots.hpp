@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where a program's memory lies on every device, and which parts of it take turns at one address.
+//
+// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m.
+// Places that share addresses, directly or through others, are intervals of one slot of the taskflow; any other place
+// is a slot of its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines; intervals
+// are counted in cache lines. Laws: slots are disjoint and in address order; two places overlap iff one is listed with
+// the other. Complexity: O(places log places + overlapping pairs).
+
+#include <hyperparallel/model/address_plan.hpp>
+#include <hyperparallel/taskflow/task.hpp>
+
+namespace hyperparallel {
+
+struct program_place {
+  extent_t offset = 0;
+  extent_t bytes = 0;  ///< 0: never used
+  int slot = -1;
+  slot_interval lines{};  ///< of the slot
+};
+
+struct program_slots {
+  growing_array<program_place> place;
+  growing_array<slot> memory;        ///< of rank 0
+  growing_array<int> overlap_begin;  ///< of each place: which others share addresses with it
+  growing_array<int> overlap;
+  extent_t bytes = 0;  ///< of every rank
+
+  constexpr int overlaps(int place_number) const {
+    return overlap_begin[place_number + 1] - overlap_begin[place_number];
+  }
+};
+
+/// The type of an element in a run: there all floats have one type, and numbers of rows are 32 bits wide.
+constexpr data_type run_type(data_type type, data_type floating) {
+  const bool is_float =
+      type == data_type::f16 || type == data_type::bf16 || type == data_type::f32 || type == data_type::f64;
+  return is_float ? floating : data_type::i32;
+}
+
+/// Gives the program's tensors the types of a run, and its storages the bytes. O(tensors + values).
+constexpr void set_run_types(sharded_program& p, data_type floating) {
+  for (graph_tensor& t : p.graph.tensor) t.type = run_type(t.type, floating);
+  for (program_storage& s : p.storage) s.bytes = 0;
+  for (int v = 0; v < p.value.size; ++v) {
+    extent_t& most = p.storage[p.value[v].storage].bytes;
+    most = larger(most, local_bytes(p, v));
+  }
+}
+
+namespace detail {
+
+/// Places by ascending offset: a merge sort of runs of doubling length.
+constexpr growing_array<int> places_by_offset(const growing_array<program_place>& place) {
+  growing_array<int> order, merged;
+  for (int i = 0; i < place.size; ++i) order.push(i);
+  merged.resize(place.size, 0);
+  for (int run = 1; run < place.size; run *= 2) {
+    for (int low = 0; low < place.size; low += 2 * run) {
+      const int middle = low + run < place.size ? low + run : place.size;
+      const int high = low + 2 * run < place.size ? low + 2 * run : place.size;
+      for (int i = low, j = middle, k = low; k < high; ++k) {
+        const bool right = j < high && (i == middle || place[order[j]].offset < place[order[i]].offset);
+        merged[k] = right ? order[j++] : order[i++];
+      }
+    }
+    for (int i = 0; i < place.size; ++i) order[i] = merged[i];
+  }
+  return order;
+}
+
+constexpr void find_overlaps(program_slots& s, const growing_array<int>& order) {
+  growing_array<int> first, second;
+  growing_array<int> live;  // places whose end is not yet behind
+  s.overlap_begin.resize(s.place.size + 1, 0);
+  for (const int i : order) {
+    if (s.place[i].bytes == 0) continue;
+    int kept = 0;
+    for (const int k : live) {
+      if (s.place[k].offset + s.place[k].bytes <= s.place[i].offset) continue;
+      live[kept++] = k;
+      first.push(i);
+      second.push(k);
+      ++s.overlap_begin[i + 1];
+      ++s.overlap_begin[k + 1];
+    }
+    live.resize(kept);
+    live.push(i);
+  }
+  growing_array<int> next;
+  for (int i = 0; i < s.place.size; ++i) {
+    s.overlap_begin[i + 1] += s.overlap_begin[i];
+    next.push(s.overlap_begin[i]);
+  }
+  s.overlap.resize(2 * first.size, 0);
+  for (int k = 0; k < first.size; ++k) {
+    s.overlap[next[first[k]]++] = second[k];
+    s.overlap[next[second[k]]++] = first[k];
+  }
+}
+
+constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
+  extent_t end = -1;
+  for (const int i : order) {
+    program_place& one = s.place[i];
+    if (one.bytes == 0) continue;
+    if (end <= one.offset) s.memory.push({0, 0, one.offset, 0});
+    slot& home = s.memory.last();
+    end = larger(end, one.offset + one.bytes);
+    home.bytes = end - home.offset;
+    one.slot = s.memory.size - 1;
+    one.lines.begin = static_cast<int>((one.offset - home.offset) / storage_alignment);
+    one.lines.end = static_cast<int>((one.offset + one.bytes - home.offset) / storage_alignment);
+  }
+}
+
+}  // namespace detail
+
+/// Addresses under which moves overlap more: what a move reads and writes keeps its memory for `lookahead` more steps
+/// on either side, so nobody else's turn at these addresses makes the move wait, or waits for it. With 0 the same as
+/// `plan_addresses`. Domain and complexity are its own.
+constexpr program_addresses plan_addresses(const sharded_program& p, int lookahead) {
+  if (lookahead == 0) return plan_addresses(p);
+  program_addresses a;
+  growing_array<storage_lifetime> lives = lifetimes_of(p);
+  const auto from = [&](int step) { return step > lookahead ? step - lookahead : 0; };
+  const auto to = [&](int step) { return step + lookahead < p.step.size ? step + lookahead : p.step.size - 1; };
+  for (int i = 0; i < p.step.size; ++i)
+    if (p.step[i].is_move)
+      visit_values(p, p.step[i], [&](int v, bool) {
+        storage_lifetime& l = lives[p.value[v].storage];
+        if (from(i) < l.first) l.first = from(i);
+        if (to(i) > l.last) l.last = to(i);
+      });
+  growing_array<memory_interval> block = temporaries_of(p, lives, kinds_of_moves(p));
+  for (int m = p.storage.size; m < block.size; ++m) {
+    if (block[m].bytes == 0) continue;
+    block[m].first = from(block[m].first);
+    block[m].last = to(block[m].last);
+  }
+  const extent_t least = alive_maximum(block, p.step.size), bottom = resident_bytes(p, lives);
+  const interval_packing packed = pack_intervals(block, least);
+  a.storage.resize(p.storage.size, 0);
+  a.between.resize(p.move.size, -1);
+  extent_t resident = 0;
+  for (int s = 0; s < p.storage.size; ++s) {
+    if (lives[s].always) {
+      a.storage[s] = resident;
+      resident += aligned(p.storage[s].bytes);
+    } else if (lives[s].first <= lives[s].last) {
+      a.storage[s] = bottom + packed.offset[s];
+    }
+  }
+  for (int m = 0; m < p.move.size; ++m)
+    if (block[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
+  a.alive_maximum = bottom + least;
+  a.high_water = bottom + packed.high_water;
+  return a;
+}
+
+/// The places that `a` gives the program.
+constexpr program_slots slots_of(const sharded_program& p, const program_addresses& a) {
+  program_slots s;
+  const growing_array<storage_lifetime> lives = lifetimes_of(p);
+  const program_moves moves = kinds_of_moves(p);
+  for (int i = 0; i < p.storage.size; ++i) {
+    const bool used = lives[i].always || lives[i].first <= lives[i].last;
+    s.place.push({a.storage[i], used ? aligned(p.storage[i].bytes) : 0});
+  }
+  for (int m = 0; m < p.move.size; ++m) {
+    const int bytes = bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
+    const bool staged = a.between[m] >= 0;
+    s.place.push({staged ? a.between[m] : 0, staged ? aligned(kind_of(moves, m).between * bytes) : 0});
+  }
+  for (const program_place& one : s.place) s.bytes = larger(s.bytes, one.offset + one.bytes);
+  const growing_array<int> order = detail::places_by_offset(s.place);
+  detail::find_overlaps(s, order);
+  detail::find_slots(s, order);
+  return s;
+}
+
+}  // namespace hyperparallel

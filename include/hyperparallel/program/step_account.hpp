@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The account of a program on given hardware: memory, operations, bytes and times of one device and one step.
+//
+// One value that may be kept from a constant evaluation, asserted on and printed (report/format_program.hpp):
+//   static_assert(account.memory.peak <= 56 * GiB);
+// O(what its parts take); kinds of moves and their loads are found once for all.
+
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/model/memory_account.hpp>
+#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/traffic_account.hpp>
+
+namespace hyperparallel {
+
+struct step_account {
+  strategy_status status{};  ///< of the program; with a bad one nothing below is told
+  mesh_value mesh{};
+  topology_value topology{};
+  memory_account memory{};
+  work_total work{};
+  traffic_account traffic{};
+  step_times times{};
+  extent_t matrix_peak = 0;   ///< operations a second in bf16
+  extent_t memory_bytes = 0;  ///< that the device has
+  friend constexpr bool operator==(const step_account&, const step_account&) = default;
+};
+
+/// Operations of the matrix unit over what it could have done in the time, in 1/10 000; 0 where no time is told.
+constexpr extent_t matrix_use(const step_account& a) {
+  if (!a.times.total.ok() || a.times.total.picoseconds == 0 || a.matrix_peak == 0) return 0;
+  const time_cost least = work_time(a.work.flops[static_cast<int>(compute_unit::matrix)], 1, 1, a.matrix_peak);
+  return work_time(least.picoseconds, 10'000, a.times.total.picoseconds, second).picoseconds;
+}
+
+/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins.
+constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
+  step_account a;
+  a.status = p.status;
+  a.mesh = p.mesh;
+  a.topology = net.topology;
+  a.matrix_peak = matrix_peak(d, number_format::bfloat16);
+  a.memory_bytes = d.tier[0].bytes;
+  if (p.status.code != strategy_code::ok) return a;
+  const program_moves moves = kinds_of_moves(p);
+  const growing_array<move_load> load = loads_of_moves(p, moves, net);
+  a.memory = memory_account_of(p, moves);
+  a.work = total_work(p);
+  a.traffic = traffic_of(p, moves, load);
+  a.times = time_step(p, moves, load, d, net);
+  return a;
+}
+
+/// The account on a preset, position r of the mesh on rank r: the last axis is innermost.
+template <hardware_type Hardware>
+constexpr step_account account_on(const sharded_program& p) {
+  return account_of(p, Hardware::device, on_topology(Hardware::topology));
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Why a step of training cannot be, in names that outlive the evaluation which found it, and the error line that says
+// so.
+
+#include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/model/strategy.hpp>
+#include <hyperparallel/support/diagnostic.hpp>
+
+namespace hyperparallel {
+
+enum class refusal_kind : unsigned char { nothing, model, strategy };
+
+inline constexpr int most_refusal_text = 95;
+
+/// A name that is kept; longer ones lose their beginning, since the end tells more.
+struct refusal_text {
+  char text[most_refusal_text + 1] = {};
+  int length = 0;
+
+  constexpr refusal_text() = default;
+  constexpr explicit refusal_text(const char* name) {
+    int skip = text_length(name) - most_refusal_text;
+    if (skip < 0) skip = 0;
+    for (; name[skip + length] != '\0'; ++length) text[length] = name[skip + length];
+  }
+};
+
+struct step_refusal {
+  refusal_kind kind = refusal_kind::nothing;
+  graph_code graph = graph_code::ok;
+  strategy_code strategy = strategy_code::ok;
+  refusal_text axis{}, op{}, tensor{}, dim{};
+  extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
+};
+
+/// What the program's status says, with the names of its graph and of the strategy.
+constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value& s) {
+  step_refusal r;
+  const strategy_status& why = p.status;
+  if (why.code == strategy_code::ok) return r;
+  if (why.code == strategy_code::graph_is_refused) {
+    const graph_status& g = p.graph.status;
+    r.kind = refusal_kind::model;
+    r.graph = g.code;
+    if (g.op >= 0) r.op = refusal_text(p.graph.text_at(g.op));
+    if (g.tensor >= 0) r.tensor = refusal_text(p.graph.text_at(g.tensor));
+    r.extent = g.extent;
+    r.other = g.other;
+    return r;
+  }
+  r.kind = refusal_kind::strategy;
+  r.strategy = why.code;
+  const bool of_a_pin =
+      why.code == strategy_code::pattern_matches_nothing || why.code == strategy_code::pin_has_wrong_rank;
+  if (of_a_pin && why.rule >= 0) r.tensor = refusal_text(s.pin.item[why.rule].pattern.text);
+  if (!of_a_pin && why.rule >= 0 && why.tensor < 0) {
+    r.axis = refusal_text(s.rule.item[why.rule].axis.text);
+    r.dim = refusal_text(s.rule.item[why.rule].dim.text);
+  }
+  if (why.axis >= 0) r.axis = refusal_text(s.mesh.label[why.axis].text);
+  if (why.dim >= 0) r.dim = refusal_text(p.graph.name_of_dim(why.dim));
+  if (why.op >= 0) r.op = refusal_text(p.graph.name_of_op(why.op));
+  if (why.tensor >= 0) r.tensor = refusal_text(p.graph.name_of_tensor(why.tensor));
+  r.extent = why.extent;
+  r.other = why.pieces;
+  return r;
+}
+
+template <char...>
+struct named_operator {};
+template <char...>
+struct named_tensor {};
+template <char...>
+struct named_dim {};
+template <extent_t>
+struct bytes_needed {};
+template <extent_t>
+struct bytes_given {};
+
+namespace rejected {
+template <graph_code, class Operator, class Tensor, class Extent, class Other>
+struct model_cannot_be_built;
+template <class Dim, class Extent, class Axis, class Shards, class Where>
+struct dim_is_not_divisible_by_its_axis;
+template <class Axis, class Dim>
+struct rule_matches_no_operator;
+template <class Axis>
+struct strategy_names_an_axis_that_the_mesh_lacks;
+template <strategy_code, class Pattern>
+struct pin_does_not_fit;
+template <class Axis, class Operator>
+struct ring_axis_does_not_shard_the_sequence;
+template <class Needed, class Given>
+struct memory_is_exceeded;
+}  // namespace rejected
+
+namespace detail {
+
+template <class Evaluated>
+struct refused_names {
+  static constexpr step_refusal why = Evaluated::result.refusal;
+  template <refusal_text step_refusal::* Member>
+  struct part {
+    static constexpr const auto& text = (why.*Member).text;
+    static constexpr int length = (why.*Member).length;
+  };
+  using axis = spelled<axes_named, part<&step_refusal::axis>>;
+  using dim = spelled<named_dim, part<&step_refusal::dim>>;
+  using op = spelled<named_operator, part<&step_refusal::op>>;
+  using tensor = spelled<named_tensor, part<&step_refusal::tensor>>;
+  using where = spelled<named_operator, part<&step_refusal::op>>;
+};
+
+template <class Evaluated, refusal_kind Kind, strategy_code Code>
+struct refused_step {
+  using names = refused_names<Evaluated>;
+  using type = rejected::pin_does_not_fit<Code, typename names::tensor>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::nothing, strategy_code::ok> {
+  using type = accepted;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::model, strategy_code::ok> {
+  using names = refused_names<Evaluated>;
+  using type = rejected::model_cannot_be_built<names::why.graph, typename names::op, typename names::tensor,
+                                               extent<names::why.extent>, extent<names::why.other>>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::dim_does_not_divide> {
+  using names = refused_names<Evaluated>;
+  using type =
+      rejected::dim_is_not_divisible_by_its_axis<typename names::dim, extent<names::why.extent>, typename names::axis,
+                                                 shards<names::why.other>, typename names::where>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {
+  using names = refused_names<Evaluated>;
+  using type = rejected::rule_matches_no_operator<typename names::axis, typename names::dim>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_not_in_the_mesh> {
+  using type = rejected::strategy_names_an_axis_that_the_mesh_lacks<typename refused_names<Evaluated>::axis>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_does_not_shard_the_sequence> {
+  using names = refused_names<Evaluated>;
+  using type = rejected::ring_axis_does_not_shard_the_sequence<typename names::axis, typename names::op>;
+};
+
+template <class Evaluated>
+struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Evaluated::result.refusal.strategy> {};
+
+template <bool Enough, extent_t Needed, extent_t Given>
+struct memory_verdict {
+  using type = rejected::memory_is_exceeded<bytes_needed<Needed>, bytes_given<Given>>;
+};
+template <extent_t Needed, extent_t Given>
+struct memory_verdict<true, Needed, Given> {
+  using type = accepted;
+};
+
+}  // namespace detail
+
+}  // namespace hyperparallel

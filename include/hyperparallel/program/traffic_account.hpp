@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bytes that one device receives in a step of training, taken from the moves of its program.
+//
+// A move counts what its busiest receiver takes, as often as it happens: repeated segments, micro-batches. Sums are
+// told by phase, by what travels, by the set of mesh axes along which it travels, and by link level where links are
+// given. Laws: each of the first three adds up to the total; by level too, as far as one receiver is the busiest of a
+// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not (DESIGN §4.2). Units:
+// bytes. O(moves · kinds of moves) and what loads take.
+
+#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/support/static_vector.hpp>
+
+namespace hyperparallel {
+
+/// What travels.
+enum class traffic_class : unsigned char { parameters, gradients, activations, states };
+inline constexpr int traffic_class_count = 4;
+
+constexpr const char* name_of(traffic_class c) {
+  constexpr const char* names[] = {"parameters", "gradients", "activations", "states"};
+  return names[static_cast<int>(c)];
+}
+
+/// Gradients of parameters, accumulated ones too; any other gradient is an activation's.
+constexpr traffic_class traffic_class_of(const graph& g, int tensor) {
+  const graph_tensor& t = g.tensor[tensor];
+  switch (t.kind) {
+    case graph_tensor_kind::parameter:
+      return traffic_class::parameters;
+    case graph_tensor_kind::state:
+      return t.producer >= 0 && g.op[t.producer].kind == model_op::accumulate ? traffic_class::gradients
+                                                                              : traffic_class::states;
+    case graph_tensor_kind::gradient:
+      if (t.source >= 0 && g.tensor[t.source].kind == graph_tensor_kind::parameter) return traffic_class::gradients;
+      break;
+    case graph_tensor_kind::input:
+    case graph_tensor_kind::activation:
+      break;
+  }
+  return traffic_class::activations;
+}
+
+/// What travels along exactly the axes of a mask, bit a for axis a.
+struct axes_traffic {
+  unsigned axes = 0;
+  extent_t bytes = 0;
+  extent_t moves = 0;
+  friend constexpr bool operator==(const axes_traffic&, const axes_traffic&) = default;
+};
+
+inline constexpr int max_axis_sets = 24;
+
+struct traffic_account {
+  extent_t bytes = 0;
+  extent_t moves = 0;  ///< in which something is received
+  extent_t by_phase[graph_phase_count] = {};
+  extent_t by_class[traffic_class_count] = {};
+  static_vector<axes_traffic, max_axis_sets> by_axes{};  ///< in order of their first move; what is left over is last
+  extent_t by_level[max_link_levels] = {};
+  extent_t messages[max_link_levels] = {};
+  friend constexpr bool operator==(const traffic_account&, const traffic_account&) = default;
+};
+
+/// Bytes along one axis alone.
+constexpr extent_t bytes_along(const traffic_account& a, int axis) {
+  for (int i = 0; i < a.by_axes.size; ++i)
+    if (a.by_axes.item[i].axes == 1u << axis) return a.by_axes.item[i].bytes;
+  return 0;
+}
+
+namespace detail {
+
+constexpr void add_axes(traffic_account& a, unsigned axes, extent_t bytes, extent_t times) {
+  int i = 0;
+  while (i < a.by_axes.size && a.by_axes.item[i].axes != axes) ++i;
+  if (i == max_axis_sets) --i;
+  if (i == a.by_axes.size) a.by_axes.push({axes, 0, 0});
+  a.by_axes.item[i].axes |= axes;
+  a.by_axes.item[i].bytes += bytes;
+  a.by_axes.item[i].moves += times;
+}
+
+}  // namespace detail
+
+/// The account of a program whose moves are sorted. `load` is of each kind, or empty: then no levels are told.
+constexpr traffic_account traffic_of(const sharded_program& p, const program_moves& moves,
+                                     const growing_array<move_load>& load) {
+  traffic_account a;
+  for (int i = 0; i < p.step.size; ++i) {
+    const program_step& s = p.step[i];
+    if (!s.is_move) continue;
+    const move_kind& k = kind_of(moves, s.index);
+    if (k.received == 0) continue;
+    const int tensor = p.value[p.move[s.index].source].tensor;
+    const extent_t times = times_of(p, s), element_bytes = bytes_of(p.graph.tensor[tensor].type);
+    const extent_t bytes = k.received * element_bytes * times;
+    a.bytes += bytes;
+    a.moves += times;
+    a.by_phase[static_cast<int>(s.phase)] += bytes;
+    a.by_class[static_cast<int>(traffic_class_of(p.graph, tensor))] += bytes;
+    detail::add_axes(a, k.axes, bytes, times);
+    if (load.size == 0) continue;
+    for (int l = 0; l < max_link_levels; ++l) {
+      a.by_level[l] += load[moves.of[s.index]].elements[l] * element_bytes * times;
+      a.messages[l] += load[moves.of[s.index]].messages[l] * times;
+    }
+  }
+  return a;
+}
+
+/// The account without link levels.
+constexpr traffic_account traffic_of(const sharded_program& p) { return traffic_of(p, kinds_of_moves(p), {}); }
+
+}  // namespace hyperparallel

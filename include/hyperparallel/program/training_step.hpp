@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A step of training as a type: model, strategy, optimizer and hardware, derived and accounted by the compiler.
+//
+//   using step = hp::train_step<my_model, my_strategy, hp::adamw, hp::matrix384, hp::accumulating<8>>;
+//   static_assert(hp::fits<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
+//
+// One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
+// against its laws and accounts it; what it keeps is the account. A model or strategy that cannot be is one error line
+// with the names and sizes. Without options: bf16 parameters and activations, one micro-batch, nothing recomputed.
+
+#include <hyperparallel/model/check_program.hpp>
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/model_builder.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/model/recomputation.hpp>
+#include <hyperparallel/model/strategy_type.hpp>
+#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_refusal.hpp>
+
+namespace hyperparallel {
+
+struct sgd {
+  static constexpr optimizer_value value{.kind = optimizer_kind::sgd};
+};
+struct adamw {
+  static constexpr optimizer_value value{};
+};
+struct muon {
+  static constexpr optimizer_value value{.kind = optimizer_kind::muon};
+};
+
+inline constexpr int max_recomputed_patterns = 8;
+
+struct step_settings {
+  build_options build{.activation = data_type::bf16, .parameter = data_type::bf16};
+  int micro_batches = 1;
+  static_vector<short_text, max_recomputed_patterns> recomputed{};
+};
+
+/// Options of a step. The model's batch is that of one micro-batch.
+template <int MicroBatches>
+struct accumulating {
+  static_assert(MicroBatches >= 1, "a step has at least one micro-batch");
+  static constexpr void apply(step_settings& s) { s.micro_batches = MicroBatches; }
+};
+template <fixed_string Pattern>
+struct recomputing {
+  static constexpr void apply(step_settings& s) { s.recomputed.push(short_text(Pattern.text)); }
+};
+template <data_type Parameters, data_type Activations = Parameters>
+struct precision {
+  static constexpr void apply(step_settings& s) { s.build.parameter = Parameters, s.build.activation = Activations; }
+};
+
+/// The graph of a whole step of training of `Model`.
+template <class Model>
+constexpr graph training_graph(const optimizer_value& optimizer, const step_settings& settings = {}) {
+  graph g = build_model<Model>(settings.build);
+  g.micro_batches = settings.micro_batches;
+  if (g.status.code == graph_code::ok) differentiate(g);
+  for (const short_text& pattern : settings.recomputed)
+    if (g.status.code == graph_code::ok) recompute(g, pattern.text);
+  if (g.status.code == graph_code::ok) append_optimizer(g, optimizer);
+  return g;
+}
+
+namespace detail {
+
+/// What a constant evaluation keeps of a step.
+struct step_evaluation {
+  step_refusal refusal{};
+  program_status law{};
+  step_account account{};
+  extent_t parameters = 0;
+};
+
+template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
+struct evaluated_step {
+  static constexpr step_evaluation evaluate() {
+    step_settings settings;
+    (Options::apply(settings), ...);
+    const graph g = training_graph<Model>(Optimizer::value, settings);
+    const sharded_program p = partition(g, Strategy::value);
+    step_evaluation e;
+    e.refusal = refusal_of(p, Strategy::value);
+    if (e.refusal.kind != refusal_kind::nothing) return e;
+    if (position_count(p.mesh.shape) <= most_checked_positions) e.law = check_program(p);
+    e.account = account_on<Hardware>(p);
+    e.parameters = parameter_count(g);
+    return e;
+  }
+  /// The laws are asked position by position.
+  static constexpr int most_checked_positions = 32;
+  static constexpr step_evaluation result = evaluate();
+};
+
+}  // namespace detail
+
+/// Whether the step would be accepted; silent when not.
+template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
+concept valid_train_step =
+    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.refusal.kind ==
+    refusal_kind::nothing;
+
+template <class Model, strategy_type Strategy, class Optimizer, hardware_type Hardware, class... Options>
+struct train_step {
+  using model = Model;
+  using strategy = Strategy;
+  using hardware = Hardware;
+  using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
+  static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
+
+  static constexpr step_account account = evaluated::result.account;
+  static constexpr extent_t parameters = evaluated::result.parameters;
+  /// The program keeps its laws; asked on meshes of at most 32 devices.
+  static constexpr bool verified = evaluated::result.law.code == program_code::ok;
+  /// Most bytes of a device alive at once.
+  static constexpr extent_t peak = account.memory.peak;
+};
+
+/// Whether the step needs at most so many bytes of a device; what the step's hardware has, unless given.
+template <class Step, extent_t Bytes = Step::account.memory_bytes>
+constexpr bool fits() {
+  return Step::peak <= Bytes;
+}
+
+/// `static_assert(within<step, 56 * GiB>::met)`: one error line with both sizes where the step needs more.
+template <class Step, extent_t Bytes>
+struct within {
+  static constexpr bool met =
+      insist<typename detail::memory_verdict<(Step::peak <= Bytes), Step::peak, Bytes>::type>::met;
+};
+
+}  // namespace hyperparallel

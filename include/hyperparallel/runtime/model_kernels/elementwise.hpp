@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, sigmoid and their gradients.
+//
+//   silu(x) = x · σ(x)          silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
+//
+// Laws: a result element depends on the operands' elements at its own point alone; results may be the same memory as an
+// operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
+// loop of its operands is their contraction. O(points).
+
+#include <cmath>
+
+#include <hyperparallel/runtime/model_kernels/contraction.hpp>
+
+namespace hyperparallel::model_kernels {
+
+/// Whether both tensors' dims follow the same loops in the same order.
+inline bool same_loops(const operator_tensor& a, const operator_tensor& b) {
+  if (a.rank != b.rank) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.loop[d] != b.loop[d]) return false;
+  return true;
+}
+
+/// Refuses a call whose operands [0, count) have not the loops of the first result.
+inline void expect_same_loops(const operator_call& c, int count) {
+  for (int i = 0; i < count; ++i)
+    expect(same_loops(c.op->operand[i], c.op->result[0]), c, "operands and results have different loops");
+}
+
+/// result 0 = f(operand 0, …, operand Count - 1) at each point.
+template <class T, int Count, class Function>
+void pointwise(const operator_call& c, const Function& f) {
+  const operator_tensor& r = c.op->result[0];
+  const T* in[Count];
+  loop_steps steps[Count + 1];
+  bool flat = true;
+  for (int i = 0; i < Count; ++i) {
+    in[i] = operand<T>(c, i);
+    steps[i] = steps_of(c, c.op->operand[i]);
+    flat = flat && same_loops(c.op->operand[i], r);
+    const loop_list missing = loops_of(c.op->operand[i], {}, {&r});
+    expect(missing.count == 0, c, "the result lacks a loop of an operand");
+  }
+  steps[Count] = steps_of(c, r);
+  T* const out = result<T>(c, 0);
+  const auto run = [&](const extent_t(&at)[Count + 1], extent_t n, const extent_t(&step)[Count + 1]) {
+    for (extent_t i = 0; i < n; ++i) {
+      T& to = out[at[Count] + i * step[Count]];
+      if constexpr (Count == 1)
+        to = f(in[0][at[0] + i * step[0]]);
+      else if constexpr (Count == 2)
+        to = f(in[0][at[0] + i * step[0]], in[1][at[1] + i * step[1]]);
+      else
+        to = f(in[0][at[0] + i * step[0]], in[1][at[1] + i * step[1]], in[2][at[2] + i * step[2]]);
+    }
+  };
+  extent_t step[Count + 1], origin[Count + 1] = {};
+  if (flat) {
+    for (extent_t& s : step) s = 1;
+    run(origin, c.result_elements(0), step);
+    return;
+  }
+  loop_list outer = loops_of(r);
+  expect(outer.count > 0, c, "operands and results have different loops");
+  const int inner = outer.loop[--outer.count];
+  for (int i = 0; i <= Count; ++i) step[i] = steps[i].of[inner];
+  for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, step); });
+}
+
+template <class T>
+T sigmoid_of(T x) {
+  return T(1) / (T(1) + std::exp(-x));
+}
+
+template <class T>
+void sum_kernel(const operator_call& c) {
+  if (c.op->operand_count == 2) {
+    pointwise<T, 2>(c, [](T x, T y) { return x + y; });
+    return;
+  }
+  expect_same_loops(c, c.op->operand_count);
+  T* const out = result<T>(c, 0);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    T total = operand<T>(c, 0)[i];
+    for (int x = 1; x < c.op->operand_count; ++x) total += operand<T>(c, x)[i];
+    out[i] = total;
+  }
+}
+
+template <class T>
+void scale_kernel(const operator_call& c) {
+  const T by = static_cast<T>(c.op->real[0]);
+  pointwise<T, 1>(c, [by](T x) { return by * x; });
+}
+
+/// Element by element; a loop that the result lacks is summed over.
+template <class T>
+void multiply_kernel(const operator_call& c) {
+  for (int l = 0; l < c.op->loop_count; ++l)
+    if (!follows(c.op->result[0], l)) return contract_kernel<T>(c);
+  pointwise<T, 2>(c, [](T x, T y) { return x * y; });
+}
+
+template <class T>
+void broadcast_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return x; });
+}
+
+template <class T>
+void accumulate_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
+}
+
+template <class T>
+void silu_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return x * sigmoid_of(x); });
+}
+
+template <class T>
+T silu_slope(T x) {
+  const T s = sigmoid_of(x);
+  return s * (T(1) + x * (T(1) - s));
+}
+
+/// dy, x -> dx.
+template <class T>
+void silu_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T x) { return d * silu_slope(x); });
+}
+
+template <class T>
+void sigmoid_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return sigmoid_of(x); });
+}
+
+/// dy, y -> dx.
+template <class T>
+void sigmoid_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T y) { return d * y * (T(1) - y); });
+}
+
+template <class T>
+void swiglu_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T gate, T up) { return gate * sigmoid_of(gate) * up; });
+}
+
+/// dy, gate, up -> d gate, d up.
+template <class T>
+void swiglu_gradient_kernel(const operator_call& c) {
+  expect_same_loops(c, 3);
+  const T *dy = operand<T>(c, 0), *gate = operand<T>(c, 1), *up = operand<T>(c, 2);
+  T *d_gate = result<T>(c, 0), *d_up = result<T>(c, 1);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    const T d = dy[i], g = gate[i], u = up[i], s = sigmoid_of(g);
+    d_gate[i] = d * u * (s * (T(1) + g * (T(1) - s)));
+    d_up[i] = d * (g * s);
+  }
+}
+
+}  // namespace hyperparallel::model_kernels

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Attention whose scores are the sum of two products: keys of each head, and rotary keys that all heads share.
+//
+//   o = softmax(scale · (q·kᵀ + qr·krᵀ) + mask) · v
+//
+// Law: the gradient of the shared keys is the sum over the heads of the box, so it is a part where heads are cut.
+// Source: DeepSeek-V2, arXiv:2405.04434, §2.1. Work and memory as attention with depth D + R.
+
+#include <hyperparallel/runtime/model_kernels/attention.hpp>
+
+namespace hyperparallel::model_kernels {
+
+/// q, qr, k, kr, v -> o, lse.
+template <class T>
+void latent_attention_kernel(const operator_call& c) {
+  attend<T>(c, 2);
+}
+
+/// do, q, qr, k, kr, v, o, lse -> dq, dqr, dk, dkr, dv.
+template <class T>
+void latent_attention_gradient_kernel(const operator_call& c) {
+  attend_gradient<T>(c, 2);
+}
+
+}  // namespace hyperparallel::model_kernels

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the kernel of a model operator is called with: its operator, its box of loops, and dense blocks of that box.
+//
+// Law: the blocks of operands and results are row-major and hold exactly the box, dim by dim of the tensor as its loops
+// say; no kernel reads or writes anything else, so a kernel knows nothing of devices.
+
+#include <cstdint>
+
+#include <hyperparallel/model/graph.hpp>
+
+namespace hyperparallel {
+
+/// The part of one loop that a call works on: [begin, begin + extent) of [0, whole).
+struct loop_span {
+  extent_t begin = 0;
+  extent_t extent = 1;
+  extent_t whole = 1;
+};
+
+struct operator_call {
+  const graph_operator* op = nullptr;
+  loop_span loop[max_operator_loops] = {};
+  const void* operand[max_operator_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
+  void* result[max_operator_results] = {};          ///< may be the same memory as an operand that it replaces
+  std::int64_t step = 1;                            ///< of training, from 1: bias correction of Adam
+
+  /// Elements of operand `i`'s block.
+  extent_t operand_elements(int i) const { return elements(op->operand[i]); }
+  extent_t result_elements(int i) const { return elements(op->result[i]); }
+
+ private:
+  extent_t elements(const operator_tensor& t) const {
+    extent_t n = 1;
+    for (int d = 0; d < t.rank; ++d) n *= loop[t.loop[d]].extent;
+    return n;
+  }
+};
+
+/// Throws std::exception with one line where a call cannot be computed.
+using operator_kernel = void (*)(const operator_call&);
+
+}  // namespace hyperparallel

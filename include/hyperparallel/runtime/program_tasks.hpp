@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The work behind the tasks of a lowered program: kernel calls of compute steps, transfers of moves, with all
+// addresses.
+//
+// Law: a compute task calls its operator's kernel with the box of loops that its rank works on and the blocks of its
+// values; a move task carries out its receiver's transfers. Items are those of lower_program.hpp. Made once, read by
+// all threads; nothing is allocated in a run.
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/runtime/kernel.hpp>
+#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+#include <hyperparallel/runtime/move_task.hpp>
+#include <hyperparallel/runtime/program_memory.hpp>
+
+namespace hyperparallel {
+
+/// A sharded program cannot be run, or was given what does not fit it.
+struct program_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Which kernel computes an operator.
+using kernel_choice = operator_kernel (*)(model_op);
+
+namespace detail {
+
+/// Throws program_error where an operator's box has another size than the block of its value.
+inline void check_block(const sharded_program& p, const graph_operator& op, int value, extent_t elements) {
+  if (elements == local_elements(p, value)) return;
+  throw program_error(std::string("operator \"") + p.graph.text_at(op.name) + "\" works on " +
+                      std::to_string(elements) + " elements of \"" + p.graph.name_of_tensor(p.value[value].tensor) +
+                      "\", a device has " + std::to_string(local_elements(p, value)));
+}
+
+}  // namespace detail
+
+/// The call of a compute step on one rank. Its operator belongs to the program. Throws program_error where the step's
+/// placement and the layouts of its values do not agree.
+inline operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
+  const program_compute& c = p.compute[p.step[step].index];
+  const graph_operator& op = p.graph.op[c.op];
+  const mesh_shape& m = p.mesh.shape;
+  const coordinate at = coordinates_of(m, rank);
+  operator_call call;
+  call.op = &op;
+  for (int l = 0; l < op.loop_count; ++l) {
+    const interval part = loop_interval(op, c.placement, m, at, l);
+    call.loop[l] = {part.begin, part.end - part.begin, op.loop[l].extent};
+  }
+  for (int i = 0; i < op.operand_count; ++i) {
+    detail::check_block(p, op, c.operand[i], call.operand_elements(i));
+    call.operand[i] = memory.block(c.operand[i], rank);
+  }
+  for (int i = 0; i < op.result_count; ++i) {
+    detail::check_block(p, op, c.result[i], call.result_elements(i));
+    call.result[i] = memory.block(c.result[i], rank);
+  }
+  return call;
+}
+
+/// The transfers of a move step: of move step i and rank r at i · ranks + r.
+inline std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
+                                           const program_memory& memory, int step) {
+  const int number = p.step[step].index, staged = p.storage.size + number;
+  const program_move& m = p.move[number];
+  const move_pulls& how = pulls.of(number);
+  const data_type type = p.graph.tensor[p.value[m.source].tensor].type;
+  const auto place = [&](int block) {
+    return block == 0 ? p.value[m.source].storage : block == how.steps ? p.value[m.target].storage : staged;
+  };
+  std::vector<move_task> tasks;
+  for (int i = 0; i < how.steps; ++i)
+    for (int r = 0; r < memory.ranks(); ++r) {
+      std::byte* const target = memory.address(place(i + 1), r);
+      const auto block = [&](int sender) { return memory.address(place(i), sender); };
+      if (how.plan.step_count > 0) {
+        tasks.emplace_back(how.plan, i, r, type, block, target);
+      } else {
+        const int sender = how.sender[r];
+        tasks.emplace_back(block(sender), target, local_bytes(p, m.target), sender == r);
+      }
+    }
+  return tasks;
+}
+
+/// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
+class program_tasks {
+ public:
+  program_tasks(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
+                kernel_choice choose) {
+    for (int s = 0; s < p.step.size; ++s) {
+      step_work& work = *step_.emplace_back(std::make_unique<step_work>());
+      work.training_step = &training_step_;
+      if (p.step[s].is_move) {
+        work.move = transfers_of(p, pulls, memory, s);
+        work.name = std::string("move of ") + p.graph.name_of_tensor(p.value[p.move[p.step[s].index].target].tensor);
+        continue;
+      }
+      const graph_operator& op = p.graph.op[p.compute[p.step[s].index].op];
+      work.kernel = choose(op.kind);
+      work.name = std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ")";
+      for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
+    }
+  }
+
+  /// Number of the training step that kernels are told; from 1. Domain: not during a run.
+  void set_training_step(std::int64_t step) { training_step_ = step; }
+
+  template <class Executor>
+  void bind_step(Executor& executor, int step) {
+    step_work& work = *step_[static_cast<std::size_t>(step)];
+    executor.bind(step, work.call.empty() ? &program_tasks::move : &program_tasks::compute, &work);
+  }
+  const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
+  /// Bytes that others bring to `rank` in one run of the step.
+  std::int64_t received(int step, int rank, int ranks) const {
+    const std::vector<move_task>& tasks = step_[static_cast<std::size_t>(step)]->move;
+    std::int64_t bytes = 0;
+    for (std::size_t i = static_cast<std::size_t>(rank); i < tasks.size(); i += static_cast<std::size_t>(ranks))
+      bytes += tasks[i].received();
+    return bytes;
+  }
+
+ private:
+  struct step_work {
+    operator_kernel kernel = nullptr;
+    std::vector<operator_call> call;  ///< of each rank
+    std::vector<move_task> move;
+    const std::int64_t* training_step = nullptr;
+    std::string name;
+  };
+
+  static void compute(const kernel_call& c) {
+    const step_work& work = *static_cast<const step_work*>(c.user);
+    operator_call call = work.call[static_cast<std::size_t>(c.item)];
+    call.step = *work.training_step;
+    work.kernel(call);
+  }
+  static void move(const kernel_call& c) {
+    static_cast<const step_work*>(c.user)->move[static_cast<std::size_t>(c.item)].run();
+  }
+
+  std::vector<std::unique_ptr<step_work>> step_;
+  std::int64_t training_step_ = 1;
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every world of a program has, wherever its ranks live: tensors by name, which of them have a value, memory, and
+// the steps of training.
+//
+// `World` is the class that derives from it: program_world, whose ranks are simulated on threads, or mpi_program_world,
+// whose ranks live on processes. It brings
+//
+//   run(phases, …)            carries the phases out, between `begin_run` and `end_run`
+//   set_training_step(step)   the number that kernels are told
+//   read(tensor, type, whole) gathers the value of `value_to_read`
+//
+// Laws: a storage has a value from the moment it is set, or a complete run has written it, until a run takes its
+// addresses for another; what has none cannot be read, nor run with. Errors are program_error and name the tensor.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/element_type.hpp>
+#include <hyperparallel/runtime/execution.hpp>
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/runtime/program_tasks.hpp>
+
+namespace hyperparallel {
+
+struct program_options {
+  executor_options execution{};
+  std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
+  kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
+  bool vector_queue = false;        ///< vector operators on a queue of their own
+  int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
+};
+
+/// A program in the types of a run, with what is kept among its monitors, whose values live to the end.
+struct prepared_program {
+  sharded_program program;
+  program_pulls pulls;
+  int monitors = 0;  ///< of the graph, without what is kept
+};
+
+/// Throws program_error where the program was refused, has folded segments or a move without a plan, or where `keep`
+/// names what is not there.
+inline prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep) {
+  if (p.status.code != strategy_code::ok)
+    throw program_error(std::string("the program was refused: ") + name_of(p.status.code));
+  for (const graph_segment& s : p.graph.segment)
+    if (s.repeats > 1)
+      throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
+                          "\" is folded: only graphs that are built unrolled can run");
+  set_run_types(p, floating);
+  prepared_program prepared{{}, {}, p.graph.monitor.size};
+  for (const std::string& name : keep) {
+    const int t = find_tensor(p.graph, name.c_str());
+    if (t < 0) throw program_error("the graph has no tensor \"" + name + "\" that could be kept");
+    p.graph.monitor.push(t);
+  }
+  prepared.pulls = pulls_of(p);
+  if (const move_pulls_status& s = prepared.pulls.status; s.code != move_pulls_code::ok)
+    throw program_error(std::string("the move of \"") +
+                        p.graph.name_of_tensor(p.value[p.move[s.move].target].tensor) +
+                        "\" cannot be planned: " + to_text(s.code));
+  prepared.program = std::move(p);
+  return prepared;
+}
+
+template <class World, class T>
+class program_values {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "kernels compute in float or double");
+
+ public:
+  program_values(const program_values&) = delete;
+  program_values& operator=(const program_values&) = delete;
+
+  const sharded_program& program() const { return program_; }
+  int ranks() const { return memory_->ranks(); }
+  /// The tensor of that name. Throws program_error.
+  int tensor(const std::string& name) const {
+    const int t = find_tensor(program_.graph, name.c_str());
+    if (t < 0) throw program_error("the graph has no tensor \"" + name + "\"");
+    return t;
+  }
+
+  // ---- values ----
+
+  /// Gives an input, parameter or state its whole value. Throws program_error.
+  void set(int t, std::span<const T> whole) { set_home(t, data_type_of<T>, whole.data(), whole.size()); }
+  void set(int t, std::span<const std::int32_t> whole) { set_home(t, data_type::i32, whole.data(), whole.size()); }
+  void set(const std::string& name, std::span<const T> whole) { set(tensor(name), whole); }
+  void set(const std::string& name, std::span<const std::int32_t> whole) { set(tensor(name), whole); }
+  /// Zeros everywhere, of what may be a sum of terms as well.
+  void clear(int t) {
+    if (program_.home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
+    memory_->clear(program_.home[t]);
+    valid(program_.value[program_.home[t]].storage) = true;
+  }
+  /// Whether some step reads the tensor, or it is one that a run leaves a next value of.
+  bool is_used(int t) const { return program_.home[t] >= 0; }
+
+  /// The whole tensor as it is: what lives from step to step, or what a run has left; terms that wait are reduced.
+  /// Throws where its memory has been taken by another since, or nothing has written it yet.
+  std::vector<T> get(int t) const {
+    std::vector<T> whole(count(t));
+    self().read(t, data_type_of<T>, whole.data());
+    return whole;
+  }
+  std::vector<T> get(const std::string& name) const { return get(tensor(name)); }
+  std::vector<std::int32_t> get_index(int t) const {
+    std::vector<std::int32_t> whole(count(t));
+    self().read(t, data_type::i32, whole.data());
+    return whole;
+  }
+  std::vector<std::int32_t> get_index(const std::string& name) const { return get_index(tensor(name)); }
+
+  /// The i-th monitored number after a run.
+  T monitor(int i) const {
+    if (i < 0 || i >= monitors_)
+      throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(monitors_));
+    return get(program_.graph.monitor[i]).front();
+  }
+  int monitors() const { return monitors_; }
+  /// The mean over the micro-batches of the last `run_step`.
+  T loss() const { return loss_; }
+
+  /// Zeros in what the micro-batches of a step are accumulated in; `run_step` begins with it.
+  void clear_accumulated() {
+    for (const program_compute& c : program_.compute) {
+      const graph_operator& op = program_.graph.op[c.op];
+      const int storage = program_.value[c.operand[0]].storage;
+      if (op.kind != model_op::accumulate || !program_.storage[storage].home) continue;
+      memory_->clear(c.operand[0]);
+      valid(storage) = true;
+    }
+  }
+
+  // ---- runs; each throws what the world's `run` throws. `watch` is what that takes beside the phases ----
+
+  /// Forward to accumulation of one micro-batch. What is accumulated goes on from what it is.
+  template <class... Watch>
+  run_result run_micro(const Watch&... watch) {
+    return self().run(micro_phases, watch...);
+  }
+  /// Norm and update. `step` counts from 1.
+  template <class... Watch>
+  run_result run_update(std::int64_t step, const Watch&... watch) {
+    self().set_training_step(step);
+    return self().run(update_phases, watch...);
+  }
+  /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs.
+  template <class Feed, class... Watch>
+    requires std::is_invocable_v<const Feed&, int>
+  run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
+    const int micro_batches = program_.graph.micro_batches;
+    self().set_training_step(step);
+    clear_accumulated();
+    T sum = 0;
+    for (int m = 0; m < micro_batches; ++m) {
+      feed(m);
+      const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
+      if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
+      if (program_.graph.loss >= 0) sum += get(program_.graph.loss).front();
+    }
+    loss_ = sum / static_cast<T>(micro_batches);
+    return micro_batches == 1 ? run_result::complete : self().run(update_phases, watch...);
+  }
+  run_result run_step(std::int64_t step) {
+    return run_step(step, [](int) {});
+  }
+
+  // ---- what it took ----
+
+  /// Bytes of memory that a rank has been given, and what the address plan says. Domain: the rank's memory is here.
+  std::int64_t high_water(int rank) const { return memory_->high_water(rank); }
+  std::int64_t planned_bytes() const { return addresses_.high_water; }
+  std::int64_t alive_maximum() const { return addresses_.alive_maximum; }
+  /// Bytes that other ranks have brought to the rank, in all complete runs.
+  std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
+
+ protected:
+  /// The memory of these ranks is here. Throws std::bad_alloc.
+  program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted)
+      : monitors_(p.monitors),
+        program_(std::move(p.program)),
+        pulls_(std::move(p.pulls)),
+        addresses_(plan_addresses(program_, lookahead)),
+        slots_(slots_of(program_, addresses_)),
+        memory_(std::make_unique<program_memory>(program_, slots_, hosted)) {
+    valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
+    received_.assign(static_cast<std::size_t>(ranks()), 0);
+    for (int t = 0; t < program_.home.size; ++t)
+      if (program_.home[t] >= 0 && program_.graph.tensor[t].kind == graph_tensor_kind::state)
+        valid(program_.value[program_.home[t]].storage) = true;
+  }
+  ~program_values() = default;
+
+  /// The best value of the tensor that is there: whole rather than waiting terms.
+  int value_to_read(int t, data_type type) const {
+    if (program_.graph.tensor[t].type != type)
+      throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", asked as " +
+                          name_of(type));
+    int found = program_.home[t];
+    if (found >= 0 && valid_[static_cast<std::size_t>(program_.value[found].storage)]) return found;
+    found = -1;
+    for (int v = 0; v < program_.value.size; ++v) {
+      const program_value& one = program_.value[v];
+      if (one.tensor != t || !valid_[static_cast<std::size_t>(one.storage)]) continue;
+      if (found < 0 || (is_partial(program_.value[found].layout) && !is_partial(one.layout))) found = v;
+    }
+    if (found < 0)
+      throw program_error(label(t) +
+                          " has no value: nothing has written it, or its memory was used again; it can be "
+                          "kept by program_options::keep");
+    return found;
+  }
+
+  /// Before a run that reads these values. Throws program_error.
+  void check_reads(const auto& reads) {
+    for (const int v : reads)
+      if (!valid(program_.value[v].storage))
+        throw program_error(label(program_.value[v].tensor) +
+                            (program_.home[program_.value[v].tensor] == v ? " was not set" : " has no value yet"));
+  }
+  /// From here on what the run writes or takes the addresses of has no value.
+  template <class Run>
+  void begin_run(const Run& r) {
+    for (int s = 0; s < program_.storage.size; ++s) valid(s) = valid(s) && !r.writes(s) && r.survives(s);
+  }
+  /// The run is complete.
+  template <class Run>
+  void end_run(const Run& r) {
+    for (int s = 0; s < program_.storage.size; ++s) valid(s) = valid(s) || (r.writes(s) && r.survives(s));
+    for (int rank = 0; rank < ranks(); ++rank) received_[static_cast<std::size_t>(rank)] += r.received(rank);
+  }
+
+  std::string label(int t) const {
+    return std::string(name_of(program_.graph.tensor[t].kind)) + " \"" + program_.graph.name_of_tensor(t) + "\"";
+  }
+
+  int monitors_ = 0;
+  sharded_program program_;
+  program_pulls pulls_;
+  program_addresses addresses_;
+  program_slots slots_;
+  std::unique_ptr<program_memory> memory_;
+
+ private:
+  World& self() { return static_cast<World&>(*this); }
+  const World& self() const { return static_cast<const World&>(*this); }
+  std::size_t count(int t) const { return static_cast<std::size_t>(elements_of(program_.graph.tensor[t])); }
+  std::vector<bool>::reference valid(int storage) { return valid_[static_cast<std::size_t>(storage)]; }
+
+  void set_home(int t, data_type type, const void* whole, std::size_t elements) {
+    const int home = program_.home[t];
+    if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
+    if (program_.graph.tensor[t].type != type)
+      throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", given " +
+                          name_of(type));
+    if (elements != count(t))
+      throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " +
+                          std::to_string(elements));
+    if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+    memory_->scatter(home, static_cast<const std::byte*>(whole));
+    valid(program_.value[home].storage) = true;
+  }
+
+  std::vector<bool> valid_;  ///< of each storage: it holds a value
+  std::vector<std::int64_t> received_;
+  T loss_ = 0;
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/planned_flow.hpp>
+
+#include <model/random_program.hpp>
+#include <program/one_move.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+int tries(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
+
+/// A program with everything that its flow is made of.
+struct lowered {
+  hp::sharded_program program;
+  hp::program_addresses addresses;
+  hp::program_slots slots;
+  hp::program_pulls pulls;
+  std::unique_ptr<hp::program_flow> flow;
+  std::unique_ptr<hp::planned_flow> planned;
+
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& how) : lowered(p, how, hp::plan_addresses(p)) {}
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& how, const hp::program_addresses& a)
+      : program(p), addresses(a) {
+    slots = hp::slots_of(program, addresses);
+    pulls = hp::pulls_of(program);
+    flow = std::make_unique<hp::program_flow>(program, pulls, slots, how);
+    planned = std::make_unique<hp::planned_flow>(*flow, flow->machine(),
+                                                 hp::schedule_options{hp::priority::reference_order, 0});
+  }
+  int queues() const { return hp::queue_count(planned->schedule().machine); }
+  hp::exact_code exactly() const {
+    hp::owned_exact_scratch x(planned->flow().size, queues());
+    return hp::check_exactly(planned->flow(), planned->schedule(), x).code;
+  }
+  void expect_safe() const {
+    ASSERT_EQ(flow->status(), hp::program_flow_status{});
+    const std::int64_t capacity[] = {slots.bytes};
+    hp::owned_flow_scratch x(planned->flow().size);
+    EXPECT_EQ(hp::check_flow(planned->flow(), flow->ranks(), capacity, 1, x).code, hp::flow_code::ok);
+    EXPECT_EQ(planned->verify().code, hp::verify_code::ok);
+    EXPECT_EQ(exactly(), hp::exact_code::safe);
+  }
+};
+
+hp::sharded_program random_program(std::mt19937& random, const programs::random_program_sizes& sizes) {
+  hp::sharded_program p = programs::random_program(random, sizes);
+  hp::set_run_types(p, hp::data_type::f32);
+  return p;
+}
+
+TEST(LowerProgram, EveryFlowIsProvedAndExactlySafe) {
+  std::mt19937 random(6);
+  for (int n = tries(25, 400); n > 0; --n) {
+    const hp::sharded_program p = random_program(random, {4, 40, 2000, 0.35});
+    hp::program_flow_options how;
+    how.vector_queue = n % 3 == 0;
+    lowered(p, how).expect_safe();
+    lowered(p, how, hp::plan_addresses(p, n % 5)).expect_safe();
+  }
+}
+
+TEST(LowerProgram, NoWaitCanBeWeakenedUnnoticed) {
+  std::mt19937 random(7);
+  int weakened = 0, unsafe = 0;
+  for (int n = tries(6, 60); n > 0; --n) {
+    const lowered one(random_program(random, {3, 14, 500, 0.4}), hp::program_flow_options{});
+    const hp::dynamic_taskflow& f = one.planned->flow();
+    for (int w = 0; w < f.size.waits; ++w) {
+      const int before = f.wait[w].threshold;
+      if (before == 1) continue;
+      f.wait[w].threshold = before - 1;
+      ++weakened;
+      const bool proved = one.planned->verify().code == hp::verify_code::ok;
+      const bool safe = one.exactly() == hp::exact_code::safe;
+      EXPECT_TRUE(safe || !proved);
+      unsafe += safe ? 0 : 1;
+      f.wait[w].threshold = before;
+    }
+  }
+  EXPECT_GT(weakened, 100);
+  EXPECT_GT(unsafe, weakened / 4);  // most waits are needed: others of the same task or queue imply the rest
+}
+
+/// The first step that uses lines which another place has written last, by walking the steps.
+int first_overwritten(const lowered& l) {
+  const hp::sharded_program& p = l.program;
+  std::vector<int> owner(static_cast<std::size_t>(l.slots.bytes / hp::storage_alignment), -1);
+  const auto lines = [&](int place, const auto& visit) {
+    const hp::program_place& one = l.slots.place[place];
+    for (hp::extent_t b = one.offset; b < one.offset + one.bytes; b += hp::storage_alignment)
+      visit(owner[static_cast<std::size_t>(b / hp::storage_alignment)]);
+  };
+  const auto is_there = [&](int place) {
+    bool there = true;
+    lines(place, [&](int by) { there = there && (by < 0 || by == place); });
+    return there;
+  };
+  const auto pass = [&](const std::vector<int>& reads, const std::vector<int>& writes) {
+    bool good = true;
+    for (const int place : reads) good = good && is_there(place);
+    for (const int place : writes) lines(place, [&](int& by) { by = place; });
+    for (const int place : reads) good = good && is_there(place);
+    for (const int place : writes) good = good && is_there(place);
+    return good;
+  };
+  for (int s = 0; s < p.step.size; ++s) {
+    std::vector<int> reads, writes;
+    hp::visit_values(p, p.step[s],
+                     [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
+    const int staged = p.storage.size + p.step[s].index;
+    if (p.step[s].is_move && l.pulls.of(p.step[s].index).steps == 2) {
+      if (!pass(reads, {staged}) || !pass({staged}, writes)) return s;
+    } else if (!pass(reads, writes)) {
+      return s;
+    }
+  }
+  return -1;
+}
+
+TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
+  std::mt19937 random(8);
+  int refused = 0, accepted = 0;
+  for (int n = tries(300, 5000); n > 0; --n) {
+    const hp::sharded_program p = random_program(random, {3, 12, 300, 0.3});
+    hp::program_addresses a = hp::plan_addresses(p);
+    // A few storages somewhere else.
+    for (int k = 0; k < 3; ++k)
+      a.storage[static_cast<int>(random() % static_cast<unsigned>(p.storage.size))] =
+          hp::storage_alignment * static_cast<hp::extent_t>(random() % 300);
+    const lowered l(p, {}, a);
+    const int first = first_overwritten(l);
+    EXPECT_EQ(l.flow->status().code,
+              first < 0 ? hp::program_flow_code::ok : hp::program_flow_code::place_is_overwritten);
+    EXPECT_EQ(l.flow->status().step, first);
+    (first < 0 ? accepted : refused) += 1;
+    if (first < 0) l.expect_safe();
+  }
+  EXPECT_GT(refused, 20);
+  EXPECT_GT(accepted, 20);
+}
+
+TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
+  std::mt19937 random(9);
+  for (int n = 0; n < 20; ++n) {
+    const lowered l(random_program(random, {4, 40, 2000, 0.3}), hp::program_flow_options{});
+    std::vector<int> writer(static_cast<std::size_t>(l.program.storage.size), -1);
+    for (int s = 0; s < l.program.step.size; ++s)
+      hp::visit_values(l.program, l.program.step[s], [&](int v, bool written) {
+        if (written) writer[static_cast<std::size_t>(l.program.value[v].storage)] = s;
+      });
+    for (int s = 0; s < l.program.storage.size; ++s) {
+      EXPECT_EQ(l.flow->writes(s), writer[static_cast<std::size_t>(s)] >= 0);
+      bool taken = false;
+      for (int k = l.slots.overlap_begin[s]; k < l.slots.overlap_begin[s + 1]; ++k) {
+        const int other = l.slots.overlap[k];
+        if (other < l.program.storage.size)
+          taken = taken || writer[static_cast<std::size_t>(other)] > writer[static_cast<std::size_t>(s)];
+      }
+      EXPECT_TRUE(!taken || !l.flow->survives(s));
+    }
+    for (int v = 0; v < l.program.value.size; ++v)
+      EXPECT_TRUE(!hp::is_shown(l.program.graph, l.program.value[v].tensor) ||
+                  l.flow->survives(l.program.value[v].storage));
+  }
+}
+
+/// first(x) -> a; a moves to b; second(x) -> c; third(b, c) -> d: on four devices, `x` replicated, `a` partial.
+constexpr hp::sharded_program diamond() {
+  hp::sharded_program p;
+  p.mesh.shape = {1, {4}};
+  hp::layout_value whole, waits;
+  whole.mesh = waits.mesh = p.mesh.shape;
+  whole.rank = waits.rank = 1;
+  waits.partial[0] = hp::reduce_op::sum;
+  const int name = hp::add_text(p.graph, "t");
+  const auto add_value = [&](int tensor, const hp::layout_value& l, bool home) {
+    return p.value.push({tensor, l, {}, p.storage.push({tensor, home, 4096})});
+  };
+  for (int t = 0; t < 4; ++t) {
+    hp::graph_tensor one;
+    one.name = name;
+    one.shape = hp::shape{1024};
+    p.graph.tensor.push(one);
+  }
+  const int x = add_value(0, whole, true), a = add_value(1, waits, false), b = add_value(1, whole, false);
+  const int c = add_value(2, whole, false), d = add_value(3, whole, false);
+  const auto add_step = [&](int first, int second, int result) {
+    hp::graph_operator o;
+    o.kind = hp::model_op::sum;
+    o.operand_count = second < 0 ? 1 : 2;
+    o.result_count = 1;
+    hp::program_compute step;
+    step.op = p.graph.op.push(o);
+    step.operand[0] = first;
+    step.operand[1] = second;
+    step.result[0] = result;
+    p.step.push({false, p.compute.push(step), hp::graph_phase::forward, -1});
+  };
+  add_step(x, -1, a);
+  p.step.push({true, p.move.push({a, b, -1}), hp::graph_phase::forward, -1});
+  add_step(x, -1, c);
+  add_step(b, c, d);
+  return p;
+}
+
+TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
+  hp::program_flow_options how;
+  how.task_overhead = 0;
+  how.bytes_per_nanosecond = 1;
+  how.operations_per_nanosecond = 1;  // bytes decide
+  // A compute task takes 8192 ns, 12288 with two operands; either step of the move pulls 3072 bytes. Where memory is
+  // tight, the result of the second task takes the place of what the first step of the move reads.
+  const std::int64_t apart = (8192 + 8192 + 12288) * 1000, tight = apart + 3072 * 1000;
+  const hp::sharded_program p = diamond();
+  for (const int lookahead : {0, 1}) {
+    lowered l(p, how, hp::plan_addresses(p, lookahead));
+    l.expect_safe();
+    ASSERT_EQ(l.pulls.of(0).steps, 2);
+    EXPECT_EQ(l.planned->simulate().result.makespan, lookahead == 0 ? tight : apart);
+  }
+}
+
+TEST(LowerProgram, TasksAreNumberedByStepAndItem) {
+  const lowered l(diamond(), hp::program_flow_options{});
+  const hp::dynamic_taskflow& f = l.planned->flow();
+  ASSERT_EQ(f.size.tasks, 4 * 3 + 4 * 2);
+  std::vector<int> next(4, 0);
+  for (int t = 0; t < f.size.tasks; ++t) {
+    const hp::task& k = f.task[t];
+    EXPECT_EQ(k.item, next[static_cast<std::size_t>(k.operation)]++);
+    EXPECT_EQ(k.rank, k.item % 4);
+    EXPECT_EQ(k.kind, k.operation == 1 ? hp::resource::link : hp::resource::aic);
+  }
+  hp::program_flow_options how;
+  how.vector_queue = true;
+  const lowered two(diamond(), how);
+  for (int t = 0; t < two.planned->flow().size.tasks; ++t)
+    EXPECT_NE(two.planned->flow().task[t].kind, hp::resource::aic);  // sums are work of the vector unit
+  how.phases = hp::update_phases;
+  EXPECT_EQ(lowered(diamond(), how).planned->flow().size.tasks, 0);
+}
+
+TEST(LowerProgram, RefusesWhatCannotBeMoved) {
+  hp::sharded_program p = diamond();
+  p.value[2].storage = p.value[1].storage;
+  EXPECT_EQ(lowered(p, hp::program_flow_options{}).flow->status().code, hp::program_flow_code::move_is_in_place);
+  p = diamond();
+  p.value[2].rotation = {0, 1};
+  EXPECT_EQ(lowered(p, hp::program_flow_options{}).flow->status().code, hp::program_flow_code::move_is_refused);
+  for (int c = 0; c < 5; ++c) EXPECT_STRNE(hp::to_text(static_cast<hp::program_flow_code>(c)), "unknown");
+}
+
+constexpr int tasks_at_compile_time() {
+  hp::sharded_program p = diamond();
+  hp::program_addresses a;
+  for (int s = 0; s < p.storage.size; ++s) a.storage.push(4096 * s);
+  a.between.push(4096 * p.storage.size);
+  const hp::program_pulls pulls = hp::pulls_of(p);
+  const hp::program_slots slots = hp::slots_of(p, a);
+  const hp::program_flow flow(p, pulls, slots, {});
+  return flow.status().code == hp::program_flow_code::ok ? hp::measure(flow).tasks : -1;
+}
+static_assert(tasks_at_compile_time() == 20);
+
+}  // namespace

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/redistribution/certificate.hpp>
+
+#include <program/one_move.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+int tries(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
+
+/// Everything a plan's own transfers say.
+void expect_transfers(const hp::sharded_program& p, const hp::move_pulls& pulls) {
+  const hp::program_value &from = p.value[0], &to = p.value[1];
+  const hp::move_plan plan = hp::plan_move(from.layout, to.layout, p.graph.tensor[0].shape);
+  ASSERT_EQ(plan.code, hp::move_code::ok);
+  ASSERT_EQ(pulls.steps, plan.step_count == 0 ? 1 : plan.step_count);
+  const int positions = hp::position_count(p.mesh.shape);
+  hp::extent_t total = 0;
+  for (int i = 0; i < plan.step_count; ++i)
+    for (int q = 0; q < positions; ++q) {
+      const hp::step_receiver r = hp::receiver_of(plan.step[i], plan.shape, q);
+      std::set<int> senders, listed;
+      hp::extent_t elements = 0;
+      for (hp::extent_t k = 0; k < r.transfers; ++k) {
+        const hp::transfer t = hp::transfer_at(plan.step[i], r, k);
+        if (hp::volume(t.part) == 0) continue;
+        senders.insert(t.sender);
+        if (t.sender != q) elements += hp::volume(t.part);
+      }
+      const int at = i * positions + q;
+      for (int k = pulls.sender_begin[at]; k < pulls.sender_begin[at + 1]; ++k)
+        EXPECT_TRUE(listed.insert(pulls.sender[k]).second) << "listed twice";
+      EXPECT_EQ(listed, senders);
+      EXPECT_EQ(pulls.pulled[at], elements);
+      total += elements;
+    }
+  std::vector<hp::extent_t> tally(2 * static_cast<std::size_t>(positions) + 64);
+  EXPECT_EQ(total, plan.step_count == 0 ? 0 : hp::certify(plan, tally.data()).received_total);
+}
+
+TEST(MovePulls, ListEachSenderOnceAndCountWhatTheCertificateCounts) {
+  std::mt19937 random(1);
+  for (int n = tries(300, 20000); n > 0; --n) {
+    const hp::sharded_program p = programs::random_move(random, n % 3 == 0 ? hp::reduce_op::none : hp::reduce_op::sum);
+    const hp::program_pulls pulls = hp::pulls_of(p);
+    ASSERT_EQ(pulls.status, hp::move_pulls_status{});
+    expect_transfers(p, pulls.of(0));
+  }
+}
+
+TEST(MovePulls, RotatedBlocksComeWholeFromTheDeviceThatHoldsThem) {
+  std::mt19937 random(2);
+  for (int n = tries(200, 5000); n > 0; --n) {
+    const hp::mesh_shape m = programs::random_mesh(random);
+    const hp::layout_value l = programs::random_layout(random, m, 2, hp::reduce_op::sum);
+    const int axis = static_cast<int>(random() % static_cast<unsigned>(m.axis_count));
+    const int before = static_cast<int>(random() % 4), after = static_cast<int>(random() % 4);
+    const hp::shape s{2 * hp::shards_of(l, 0), hp::shards_of(l, 1)};
+    const hp::sharded_program p = programs::one_move(l, l, s, {before == 0 ? -1 : axis, before}, {axis, after});
+    const hp::program_pulls pulls = hp::pulls_of(p);
+    ASSERT_EQ(pulls.status.code, hp::move_pulls_code::ok);
+    const hp::move_pulls& one = pulls.of(0);
+    EXPECT_EQ(one.steps, 1);
+    for (int q = 0; q < hp::position_count(m); ++q) {
+      ASSERT_EQ(one.sender_begin[q + 1] - one.sender_begin[q], 1);
+      const int sender = one.sender[one.sender_begin[q]];
+      EXPECT_EQ(hp::box_of(p, 0, sender), hp::box_of(p, 1, q));
+      EXPECT_EQ(one.pulled[q], sender == q ? 0 : hp::local_elements(p, 1));
+      hp::coordinate from = hp::coordinates_of(m, sender), to = hp::coordinates_of(m, q);
+      from.at[axis] = to.at[axis] = 0;  // terms and replicas along other axes stay where they are
+      EXPECT_EQ(from, to);
+    }
+  }
+}
+
+TEST(MovePulls, NameTheMoveThatHasNone) {
+  hp::layout_value cut, whole;
+  cut.mesh = whole.mesh = {1, {4}};
+  cut.rank = whole.rank = 1;
+  hp::append_cut(cut, {0, 0, 1, 4});
+  const hp::program_pulls turned = hp::pulls_of(programs::one_move(cut, whole, hp::shape{8}, {0, 1}));
+  EXPECT_EQ(turned.status.code, hp::move_pulls_code::rotation_meets_other_layout);
+  EXPECT_EQ(turned.status.move, 0);
+  hp::layout_value waits = whole, other = whole;
+  waits.mesh = other.mesh = {2, {2, 2}};
+  waits.partial[0] = hp::reduce_op::sum;
+  waits.partial[1] = hp::reduce_op::max;
+  const hp::program_pulls mixed = hp::pulls_of(programs::one_move(waits, other, hp::shape{8}));
+  EXPECT_EQ(mixed.status.code, hp::move_pulls_code::plan_is_refused);
+  EXPECT_EQ(mixed.status.plan, hp::move_code::reductions_do_not_commute);
+  for (int c = 0; c < 4; ++c) EXPECT_STRNE(hp::to_text(static_cast<hp::move_pulls_code>(c)), "unknown");
+}
+
+constexpr bool lists_at_compile_time() {
+  hp::layout_value cut, whole;
+  cut.mesh = whole.mesh = {1, {4}};
+  cut.rank = whole.rank = 1;
+  hp::append_cut(cut, {0, 0, 1, 4});
+  hp::sharded_program p;
+  p.mesh.shape = cut.mesh;
+  hp::graph_tensor t;
+  t.shape = hp::shape{8};
+  p.graph.tensor.push(t);
+  p.value.push({0, cut, {}, 0});
+  p.value.push({0, whole, {}, 1});
+  p.move.push({0, 1, -1});
+  const hp::program_pulls pulls = hp::pulls_of(p);
+  return pulls.status.code == hp::move_pulls_code::ok && pulls.of(0).sender.size == 16 && pulls.of(0).pulled[2] == 6;
+}
+static_assert(lists_at_compile_time());
+
+}  // namespace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/program_slots.hpp>
+
+#include <model/random_program.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+bool meet(const hp::program_place& a, const hp::program_place& b) {
+  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+void expect_laws(const hp::program_slots& s) {
+  for (int i = 0; i < s.place.size; ++i) {
+    std::set<int> listed;
+    for (int k = s.overlap_begin[i]; k < s.overlap_begin[i + 1]; ++k) EXPECT_TRUE(listed.insert(s.overlap[k]).second);
+    EXPECT_EQ(static_cast<int>(listed.size()), s.overlaps(i));
+    for (int k = 0; k < s.place.size; ++k) {
+      EXPECT_EQ(listed.count(k) == 1, k != i && meet(s.place[i], s.place[k])) << i << " and " << k;
+      const bool together = s.place[i].slot == s.place[k].slot;
+      EXPECT_TRUE(together || !meet(s.place[i], s.place[k]));
+    }
+    const hp::program_place& one = s.place[i];
+    EXPECT_EQ(one.slot >= 0, one.bytes > 0);
+    if (one.slot < 0) continue;
+    const hp::slot& home = s.memory[one.slot];
+    EXPECT_EQ(home.offset + one.lines.begin * hp::storage_alignment, one.offset);
+    EXPECT_EQ(home.offset + one.lines.end * hp::storage_alignment, one.offset + one.bytes);
+    EXPECT_LE(one.offset + one.bytes, home.offset + home.bytes);
+    EXPECT_LE(one.offset + one.bytes, s.bytes);
+  }
+  for (int m = 0; m + 1 < s.memory.size; ++m) EXPECT_LE(s.memory[m].offset + s.memory[m].bytes, s.memory[m + 1].offset);
+}
+
+TEST(ProgramSlots, AreThePlannedAddresses) {
+  std::mt19937 random(3);
+  for (int n = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 500 : 40; n > 0; --n) {
+    hp::sharded_program p = programs::random_program(random);
+    hp::set_run_types(p, n % 2 == 0 ? hp::data_type::f32 : hp::data_type::f64);
+    const hp::program_addresses a = hp::plan_addresses(p);
+    const hp::program_slots s = hp::slots_of(p, a);
+    expect_laws(s);
+    EXPECT_EQ(s.bytes, a.high_water);
+    EXPECT_EQ(s.place.size, p.storage.size + p.move.size);
+    for (int i = 0; i < p.storage.size; ++i)
+      EXPECT_TRUE(s.place[i].bytes == 0 || s.place[i].bytes >= p.storage[i].bytes);
+  }
+}
+
+TEST(ProgramSlots, LookaheadKeepsMovesApartFromOtherTenants) {
+  std::mt19937 random(6);
+  for (int n = 0; n < 30; ++n) {
+    hp::sharded_program p = programs::random_program(random, {3, 40, 2000, 0.3});
+    hp::set_run_types(p, hp::data_type::f32);
+    const hp::extent_t least = hp::plan_addresses(p).high_water;
+    EXPECT_EQ(hp::plan_addresses(p, 0).high_water, least);
+    for (const int lookahead : {1, 4, 100}) {
+      const hp::program_addresses a = hp::plan_addresses(p, lookahead);
+      const hp::program_slots s = hp::slots_of(p, a);
+      expect_laws(s);
+      EXPECT_GE(a.high_water, a.alive_maximum);
+      const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
+      for (int i = 0; i < p.step.size; ++i) {
+        if (!p.step[i].is_move) continue;
+        hp::visit_values(p, p.step[i], [&](int v, bool) {
+          const int place = p.value[v].storage;
+          for (int k = s.overlap_begin[place]; k < s.overlap_begin[place + 1]; ++k) {
+            if (s.overlap[k] >= p.storage.size) continue;
+            const hp::storage_lifetime& other = lives[s.overlap[k]];
+            EXPECT_TRUE(other.last < i - lookahead || other.first > i + lookahead);
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST(ProgramSlots, HoldForAnyAddresses) {
+  std::mt19937 random(4);
+  for (int n = 0; n < 60; ++n) {
+    hp::sharded_program p = programs::random_program(random, {3, 20, 600, 0.0});
+    hp::program_addresses a = hp::plan_addresses(p);
+    for (hp::extent_t& offset : a.storage) offset = hp::storage_alignment * static_cast<hp::extent_t>(random() % 80);
+    expect_laws(hp::slots_of(p, a));
+  }
+}
+
+TEST(ProgramSlots, ARunHasOneTypeOfFloats) {
+  using enum hp::data_type;
+  for (const hp::data_type narrow : {f16, bf16, f32, f64}) {
+    EXPECT_EQ(hp::run_type(narrow, f32), f32);
+    EXPECT_EQ(hp::run_type(narrow, f64), f64);
+  }
+  for (const hp::data_type whole : {boolean, i8, i16, i32, i64}) EXPECT_EQ(hp::run_type(whole, f64), i32);
+  std::mt19937 random(5);
+  hp::sharded_program p = programs::random_program(random);
+  hp::set_run_types(p, f64);
+  std::vector<hp::extent_t> most(static_cast<std::size_t>(p.storage.size), 0);
+  for (int v = 0; v < p.value.size; ++v) {
+    hp::extent_t& bytes = most[static_cast<std::size_t>(p.value[v].storage)];
+    bytes = std::max(bytes, hp::local_elements(p, v) * 8);
+  }
+  for (int s = 0; s < p.storage.size; ++s) EXPECT_EQ(p.storage[s].bytes, most[static_cast<std::size_t>(s)]);
+}
+
+}  // namespace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/step_account.hpp>
+
+#include <model/stacked_model.hpp>
+
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/partition.hpp>
+
+#include <gtest/gtest.h>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+constexpr hp::step_account account(const char* name, int ranks) {
+  programs::stacked_model model;
+  model.key_heads = 4;
+  model.dense_layers = 6;
+  const hp::graph g = model.build();
+  const hp::strategy_result s = hp::strategy_called(name, ranks);
+  const hp::sharded_program p = hp::partition(g, s.strategy);
+  return hp::account_on<hp::matrix384>(p);
+}
+
+TEST(step_account, is_what_its_parts_say) {
+  for (const char* name : {"single", "dp", "zero3", "tp-sp", "dp-tp"}) {
+    programs::stacked_model model;
+    model.key_heads = 4;
+    const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(name, 4).strategy);
+    const hp::step_account a = hp::account_on<hp::matrix384>(p);
+    EXPECT_EQ(a.status, hp::strategy_status{});
+    EXPECT_EQ(a.memory, hp::memory_account_of(p));
+    EXPECT_EQ(a.work, hp::total_work(p));
+    EXPECT_EQ(a.traffic.bytes, hp::traffic_of(p).bytes);
+    EXPECT_GT(a.times.total.picoseconds, 0);
+    EXPECT_EQ(a.memory_bytes, 64 * hp::GiB);
+    const double use = static_cast<double>(a.work.flops[0]) * 1e12 / static_cast<double>(a.matrix_peak) /
+                       static_cast<double>(a.times.total.picoseconds);
+    EXPECT_NEAR(static_cast<double>(hp::matrix_use(a)) / 1e4, use, 1e-4);
+  }
+}
+
+TEST(step_account, of_a_refused_program_tells_why_and_nothing_else) {
+  programs::stacked_model model;
+  const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called("tp-sp", 16).strategy);
+  ASSERT_NE(p.status.code, hp::strategy_code::ok);
+  const hp::step_account a = hp::account_on<hp::matrix384>(p);
+  EXPECT_EQ(a.status, p.status);
+  EXPECT_EQ(a.memory, hp::memory_account{});
+  EXPECT_EQ(hp::matrix_use(a), 0);
+}
+
+TEST(step_account, is_the_same_at_compile_time_and_at_run_time) {
+  constexpr hp::step_account kept = account("zero3", 4);
+  static_assert(kept.memory.peak > 0 && kept.times.total.ok());
+  EXPECT_EQ(kept, account("zero3", 4));
+}
+
+}  // namespace

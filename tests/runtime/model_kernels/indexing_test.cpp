@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/runtime/model_kernels/indexing.hpp>
+
+#include <gtest/gtest.h>
+
+#include "operator_cases.hpp"
+
+namespace {
+
+using namespace kernel_test;
+using hp::model_op;
+
+TEST(Indexing, EmbeddingAndItsGradientAgreeWithTheDefinition) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    run_case<double> c(model_op::embed, "xy,vh->xyh", "in", {}, random);
+    c.run_whole();
+    const std::vector<std::int32_t>& id = c.operand[0].indices;
+    const std::size_t width = c.operand[1].values.size() / at(c.op.loop[2].extent);
+    for (std::size_t i = 0; i < id.size(); ++i)
+      for (std::size_t h = 0; h < width; ++h)
+        EXPECT_EQ(c.result[0].values[i * width + h], c.operand[1].values[at(id[i]) * width + h]);
+
+    run_case<double> d(model_op::embed_gradient, "xy,xyh->vh", "in", {}, random);
+    d.run_whole();
+    const std::size_t d_width = d.operand[1].values.size() / d.operand[0].indices.size();
+    std::vector<double> expected(d.result[0].values.size());
+    for (std::size_t i = 0; i < d.operand[0].indices.size(); ++i)
+      for (std::size_t h = 0; h < d_width; ++h)
+        expected[at(d.operand[0].indices[i]) * d_width + h] += d.operand[1].values[i * d_width + h];
+    EXPECT_EQ(d.result[0].values, expected);
+  }
+}
+
+// A box of the table's rows gives zero for the numbers of other boxes, and the element for its own.
+TEST(Indexing, NumbersOutsideTheBoxGiveZero) {
+  std::mt19937 random(2);
+  run_case<float> c(model_op::pick, "xv,x->x", "nl", {}, random);
+  c.operand[1].indices[0] = -1;
+  const extent_t v = c.op.loop[1].extent;
+  for (extent_t begin = 0; begin < v; ++begin) {
+    hp::operator_call call = c.whole();
+    call.loop[1] = {begin, 1, v};
+    const std::vector<float> picked = c.run_box(call)[0].values;
+    for (std::size_t i = 0; i < picked.size(); ++i) {
+      const std::int32_t label = c.operand[1].indices[i];
+      EXPECT_EQ(picked[i], label == begin ? c.operand[0].values[i * at(v) + at(begin)] : 0.0F);
+    }
+  }
+}
+
+}  // namespace

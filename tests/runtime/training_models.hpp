@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The model that every strategy trains alike: four layers, grouped queries, eight experts of which a token takes two.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "../../examples/models/small_moe.hpp"
+
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+
+namespace training {
+
+inline bool exhaustive() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr; }
+
+/// The graph of a training step; what runs is unrolled.
+inline hyperparallel::graph small_step(int micro_batches = 1, hyperparallel::extent_t layers = 4) {
+  hyperparallel::model_builder m({.unrolled = true});
+  models::build_small_moe(m, {.batch = 8,
+                              .sequence = 16,
+                              .layers = layers,
+                              .hidden = 32,
+                              .query_heads = 16,
+                              .key_heads = 8,
+                              .head_dim = 4,
+                              .expert_width = 16});
+  m.graph.micro_batches = micro_batches;
+  hyperparallel::differentiate(m.graph);
+  hyperparallel::append_optimizer(m.graph, {});
+  return m.graph;
+}
+
+/// The parameters, by their first names.
+inline std::vector<int> parameters_of(const hyperparallel::graph& g) {
+  std::vector<int> all;
+  for (int t = 0; t < g.tensor.size; ++t)
+    if (g.tensor[t].kind == hyperparallel::graph_tensor_kind::parameter && g.tensor[t].replaces < 0) all.push_back(t);
+  return all;
+}
+
+inline std::vector<std::string> gradient_names(const hyperparallel::graph& g) {
+  std::vector<std::string> names;
+  for (const int p : parameters_of(g)) names.emplace_back(g.name_of_tensor(g.tensor[p].gradient));
+  return names;
+}
+
+}  // namespace training
