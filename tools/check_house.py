@@ -51,6 +51,10 @@ WITHOUT_TEST = {
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
     "model/example_models_test.cpp": "builds the models of examples/models/",
+    "model/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
+    "model/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
+    "runtime/model_kernels/gradient_check_test.cpp": "holds the gradient of every operator against finite differences",
+    "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of model/ and runtime/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
 }

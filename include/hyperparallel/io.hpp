@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Files: read whole, written whole.
+// Files: read whole, written whole. io/checkpoint.hpp and io/safetensors.hpp, which need nlohmann-json, are included by
+// those who use them.
 
 #include <hyperparallel/io/atomic_file.hpp>
+#include <hyperparallel/io/checksum.hpp>
 #include <hyperparallel/io/io_error.hpp>
+#include <hyperparallel/io/tensor_entry.hpp>
 #include <hyperparallel/io/text_file.hpp>

@@ -2,10 +2,32 @@
 #pragma once
 // Front header of program/: layouts, taskflow, proof and timeline composed, at compile time and at run time.
 
+#include <hyperparallel/program/choice_chain.hpp>
+#include <hyperparallel/program/choice_check.hpp>
+#include <hyperparallel/program/choice_graph.hpp>
+#include <hyperparallel/program/choice_labels.hpp>
+#include <hyperparallel/program/choice_relaxation.hpp>
+#include <hyperparallel/program/choice_stages.hpp>
+#include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
+#include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
 #include <hyperparallel/program/moe_program.hpp>
 #include <hyperparallel/program/moe_tiling_choice.hpp>
 #include <hyperparallel/program/moe_vector_queues.hpp>
+#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/program/overlapped_order.hpp>
+#include <hyperparallel/program/part_rules.hpp>
+#include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/program/segment_costs.hpp>
+#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/program/traffic_account.hpp>
+#include <hyperparallel/program/training_step.hpp>

@@ -13,6 +13,7 @@
 #include <hyperparallel/report/format_move.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 #include <hyperparallel/report/format_plan.hpp>
+#include <hyperparallel/report/format_program.hpp>
 #include <hyperparallel/report/format_shape.hpp>
 #include <hyperparallel/report/format_taskflow.hpp>
 #include <hyperparallel/report/format_units.hpp>

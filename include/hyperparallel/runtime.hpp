@@ -17,11 +17,16 @@
 #include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/runtime/kernels/top_k.hpp>
 #include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/runtime/model_kernels/single_device.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_gradient_kernels.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
 #include <hyperparallel/runtime/moe_rank_view.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/one_sided.hpp>
+#include <hyperparallel/runtime/program_run.hpp>
+#include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/runtime/world.hpp>

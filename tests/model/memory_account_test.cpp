@@ -10,7 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <random>
+#include <string>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -67,6 +68,90 @@ TEST(memory_account, of_a_folded_program_is_that_of_the_program_written_out) {
                      hp::memory_account_of(programs::one_device_program(unrolled)));
         if (HasFailure()) return;
       }
+}
+
+/// Layers of random operators between tensors of random sizes: those of forward are read by those of backward, some of
+/// backward by the update, and each direction hands one tensor on.
+class random_layers {
+ public:
+  random_layers(unsigned seed, int repeats, bool folded) : folded_(folded), seed_(seed) {
+    int x = add("x", 1, hp::graph_phase::forward, -1, {});
+    if (folded) g_.segment.push({hp::add_text(g_, "layer"), repeats, x});
+    const int written = folded ? 1 : repeats;
+    std::vector<std::vector<int>> made(static_cast<std::size_t>(written));
+    for (auto& layer : made) {
+      layer.push_back(x);
+      for (int k = 0; k < operators; ++k) layer.push_back(part(layer, 0, k, hp::graph_phase::forward));
+      x = layer.back();
+    }
+    int dx = add("dx", 2, hp::graph_phase::backward, -1, {x});
+    const int first_gradient = dx;
+    for (int l = written - 1; l >= 0; --l) {
+      auto& layer = made[static_cast<std::size_t>(l)];
+      layer.push_back(dx);
+      for (int k = 0; k < operators; ++k) layer.push_back(part(layer, 1, k, hp::graph_phase::backward));
+      dx = layer.back();
+    }
+    if (folded) {
+      g_.segment[0].carried_out = x;
+      g_.segment[0].gradient_in = first_gradient;
+      g_.segment[0].gradient_out = dx;
+    }
+    add("end", 3, hp::graph_phase::backward, -1, {dx});
+    for (const auto& layer : made)
+      for (int k = 0; k < 2; ++k)
+        add("update", 4, hp::graph_phase::update, folded ? 0 : -1,
+            {layer[layer.size() - 2 - static_cast<std::size_t>(drawn(2, k) % (operators - 2))]});
+  }
+  const hp::graph& graph() const { return g_; }
+
+ private:
+  static constexpr int operators = 6;
+
+  /// The same for each layer.
+  unsigned drawn(int kind, int number) const {
+    unsigned n = seed_ * 0x9e3779b9u + static_cast<unsigned>(kind) * 0x85ebca6bu + static_cast<unsigned>(number);
+    for (int round = 0; round < 3; ++round) {
+      n ^= n >> 16;
+      n *= 0x7feb352du;
+    }
+    return n >> 8;
+  }
+  int part(const std::vector<int>& layer, int kind, int k, hp::graph_phase phase) {
+    const unsigned which = drawn(kind + 5, k), size = static_cast<unsigned>(layer.size());
+    return add("t", k + 1 == operators ? 1 + kind : 100 * kind + k + 10, phase, folded_ ? 0 : -1,
+               {layer[which % size], layer[which / 64 % size], layer[which / 4096 % size]});
+  }
+  int add(const char* name, int kind_of_size, hp::graph_phase phase, int segment, const std::vector<int>& read) {
+    hp::graph_tensor t;
+    t.name = hp::add_text(g_, name);
+    t.kind = phase == hp::graph_phase::forward ? hp::graph_tensor_kind::activation : hp::graph_tensor_kind::gradient;
+    t.shape = hp::shape{1 + drawn(9, kind_of_size) % 1000};
+    t.producer = g_.op.size;
+    t.segment = segment;
+    hp::graph_operator o;
+    o.phase = phase;
+    o.segment = segment;
+    for (const int r : read) o.operand[o.operand_count++].tensor = r;
+    o.result_count = 1;
+    o.result[0].tensor = g_.tensor.push(t);
+    g_.op.push(o);
+    return o.result[0].tensor;
+  }
+
+  bool folded_;
+  unsigned seed_;
+  hp::graph g_;
+};
+
+TEST(memory_account, of_random_layers_is_that_of_layers_written_out) {
+  for (unsigned seed = 0; seed < 300; ++seed)
+    for (const int repeats : {1, 2, 3, 4, 5, 6, 7, 11, 40}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", repeated " + std::to_string(repeats));
+      expect_equal(hp::memory_account_of(programs::one_device_program(random_layers(seed, repeats, true).graph())),
+                   hp::memory_account_of(programs::one_device_program(random_layers(seed, repeats, false).graph())));
+      if (HasFailure()) return;
+    }
 }
 
 hp::extent_t repeated_moves(const hp::sharded_program& p) {

@@ -198,16 +198,15 @@ constexpr bool is_order(bool waits, const hp::growing_array<hp::step_action>& ex
 }
 constexpr bool orders_at_compile_time() {
   hp::growing_array<hp::step_action> one, two;
-  for (const hp::step_action& a : {hp::step_action{compute, 0, 0}, hp::step_action{start, 1, 0},
-                                   hp::step_action{compute, 2, 0}, hp::step_action{compute, 3, 0},
-                                   hp::step_action{compute, 4, 0}, hp::step_action{finish, 1, 0},
-                                   hp::step_action{compute, 5, 0}})
+  for (const hp::step_action& a :
+       {hp::step_action{compute, 0, 0}, hp::step_action{start, 1, 0}, hp::step_action{compute, 2, 0},
+        hp::step_action{compute, 3, 0}, hp::step_action{compute, 4, 0}, hp::step_action{finish, 1, 0},
+        hp::step_action{compute, 5, 0}})
     one.push(a);
-  for (const hp::step_action& a : {hp::step_action{compute, 0, 0}, hp::step_action{start, 1, 0},
-                                   hp::step_action{compute, 2, 0}, hp::step_action{compute, 3, 0},
-                                   hp::step_action{finish, 1, 0}, hp::step_action{start, 1, 1},
-                                   hp::step_action{compute, 4, 0}, hp::step_action{finish, 1, 1},
-                                   hp::step_action{compute, 5, 0}})
+  for (const hp::step_action& a :
+       {hp::step_action{compute, 0, 0}, hp::step_action{start, 1, 0}, hp::step_action{compute, 2, 0},
+        hp::step_action{compute, 3, 0}, hp::step_action{finish, 1, 0}, hp::step_action{start, 1, 1},
+        hp::step_action{compute, 4, 0}, hp::step_action{finish, 1, 1}, hp::step_action{compute, 5, 0}})
     two.push(a);
   return is_order(false, one) && is_order(true, two) && order_of_line(true, hp::update_phases).action.empty();
 }

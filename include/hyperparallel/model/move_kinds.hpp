@@ -19,7 +19,8 @@ struct move_kind {
   plan_kind plan = plan_kind::no_op;
   move_code code = move_code::ok;
   int steps = 0;             ///< of the plan; 0: every device has what it wants
-  int terms = 1;             ///< that meet in each element
+  unsigned reduced = 0;      ///< axes whose terms meet
+  extent_t share = 0;        ///< of an all-reduce: what a device reduces at most
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
   extent_t received = 0;     ///< by the device that receives most
   extent_t between = 0;      ///< in blocks that lie between the plan's steps, of one device
@@ -94,11 +95,11 @@ constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const mo
 constexpr extent_t most_received_in(const move_plan& plan, move_kind& k) {
   const move_step& first = plan.step[0];
   const mesh_shape& m = first.source.mesh;
-  k.terms = group_size(m, axes_of(m, plan.reduced));
+  k.reduced = plan.reduced;
   if (plan.kind != plan_kind::all_reduce || plan.step_count != 2) return most_received(plan);
   const box block = source_frame(first, plan.shape, 0);
-  const int shares = group_size(m, axes_of(m, first.shared));
-  return volume(block) + (k.terms - 2) * volume(part_of(block, 0, shares));
+  k.share = volume(part_of(block, 0, group_size(m, axes_of(m, first.shared))));
+  return volume(block) + (group_size(m, axes_of(m, plan.reduced)) - 2) * k.share;
 }
 
 constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k) {

@@ -186,7 +186,7 @@ constexpr strategy_result strategy_called(const char* name, int ranks, const int
     if (count == 0 && ranks > 0) detail::deal_ranks(ranks, one.axis_count, degree);
     for (int a = 0; a < one.axis_count; ++a) {
       if (a < count) degree[a] = degrees[a];
-      product *= degree[a];
+      product *= degree[a] > 0 ? degree[a] : 0;
     }
     if (product != ranks || ranks < 1 || (count != 0 && count != one.axis_count)) {
       r.status = {strategy_code::ranks_do_not_factor, -1, -1, -1, -1, -1, ranks, product};

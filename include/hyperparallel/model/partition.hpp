@@ -10,6 +10,7 @@
 // sharded_program.hpp. Complexity: O(operators · (axes · rules · loops + operands · values)). Source: DESIGN §4.5;
 // GSPMD (2105.04663) for one rule per dim, ZeRO (1910.02054), Megatron sequence parallelism (2205.05198).
 
+#include <hyperparallel/model/gradient_buckets.hpp>
 #include <hyperparallel/model/program_writer.hpp>
 
 namespace hyperparallel {
@@ -57,6 +58,7 @@ class partitioner : program_writer {
     }
     if (layouts_.status().code == strategy_code::ok) layouts_.check_use();
     program_.status = layouts_.status();
+    bucket_gradients(program_, strategy_.bucket_bytes);
     return static_cast<sharded_program&&>(program_);
   }
 

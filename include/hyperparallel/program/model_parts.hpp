@@ -15,6 +15,9 @@
 
 namespace hyperparallel {
 
+/// A model of more parts is one part.
+inline constexpr int max_model_parts = 32;
+
 struct model_part {
   int first = 0, last = 0;  ///< forward operators
   int leaves = -1;          ///< the joint to the next part; -1: the last part
@@ -41,7 +44,7 @@ class part_finder {
 
   constexpr model_parts run() {
     cut();
-    if (!is_chain()) {
+    if (parts.part.size > max_model_parts || !is_chain()) {
       parts.part.clear();
       parts.part.push({0, forward - 1, -1, -1});
       for (int o = 0; o < forward; ++o) parts.of_op[o] = 0;

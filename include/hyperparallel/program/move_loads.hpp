@@ -47,17 +47,17 @@ constexpr void load_level(move_load& load, const interconnect& net, int from, in
   load.messages[level] += messages;
 }
 
-/// Whether every member of the group takes alike from every other one.
+/// Whether every member of the group takes alike from every other one, in one step.
 constexpr bool takes_alike(const move_kind& k, extent_t target, int members) {
   if (k.plan == plan_kind::all_gather || k.plan == plan_kind::all_to_all)
     return target / members * (members - 1) == k.received;
-  if (k.plan == plan_kind::reduce_scatter) return target * (members - 1) == k.received;
-  return k.plan == plan_kind::all_reduce && k.steps == 2 && k.terms == members;
+  return k.plan == plan_kind::reduce_scatter && target * (members - 1) == k.received;
 }
 
 /// Members of a group on each level beside its first, where groups along the same axes recur.
 struct group_peers {
   unsigned axes = 0;
+  int members = 1;
   extent_t count[max_link_levels] = {};
   cost_code code = cost_code::ok;
 };
@@ -119,27 +119,26 @@ constexpr const group_peers& peers_along(growing_array<group_peers>& known, cons
   const group_positions group(m, axes, every_coordinate);
   move_load one_each;
   for (int i = 1; i < group.count; ++i) load_level(one_each, net, group.at(i), group.at(0), 1, 1);
-  group_peers peers{axes, {}, one_each.code};
+  group_peers peers{axes, group.count, {}, one_each.code};
   for (int l = 0; l < max_link_levels; ++l) peers.count[l] = one_each.messages[l];
   return known[known.push(peers)];
 }
 
-/// Of members that take alike: shares in proportion to the peers on each level, what does not divide on the outermost.
-/// Where an all-reduce has fewer elements than members, only the terms are messages from all.
-constexpr move_load load_of_equals(const move_kind& k, const group_peers& peers, int members, bool is_small) {
-  move_load load;
-  load.code = peers.code;
-  extent_t left = k.received;
+/// Adds elements in proportion to the peers on each level, what does not divide on the outermost.
+constexpr void add_equal_shares(move_load& load, const group_peers& peers, extent_t elements) {
+  if (peers.code != cost_code::ok) load.code = peers.code;
+  if (elements == 0) return;
+  extent_t left = elements;
   int outermost = 0;
   for (int l = 0; l < max_link_levels; ++l) {
     if (peers.count[l] == 0) continue;
-    load.elements[l] = k.received * peers.count[l] / (members - 1);
-    load.messages[l] = peers.count[l] * (is_small ? 1 : k.steps);
-    left -= load.elements[l];
+    const extent_t share = elements * peers.count[l] / (peers.members - 1);
+    load.elements[l] += share;
+    load.messages[l] += peers.count[l];
+    left -= share;
     outermost = l;
   }
   load.elements[outermost] += left;
-  return load;
 }
 
 constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const interconnect& net) {
@@ -175,11 +174,28 @@ constexpr move_load load_of(const sharded_program& p, const move_kind& k, const 
                             growing_array<group_peers>& known) {
   if (k.received == 0) return {};
   if (k.travel > 0) return load_of_ring(k, p.mesh.shape, net);
-  const int members = group_positions(p.mesh.shape, k.axes, every_coordinate).count;
+  const mesh_shape& m = p.mesh.shape;
   const extent_t target = local_elements(p, p.move[k.example].target);
+  move_load load;
+  if (k.share > 0) {  // all other terms of a share, then all other shares
+    add_equal_shares(load, peers_along(known, m, k.reduced, net), k.received - (target - k.share));
+    add_equal_shares(load, peers_along(known, m, k.axes, net), target - k.share);
+    return load;
+  }
+  const int members = group_positions(m, k.axes, every_coordinate).count;
+  if (k.steps == 2 && k.reduced == k.axes) {  // every member reduces a share, then takes its target's from the holders
+    const unsigned holding = k.axes & ~cut_axes(p.value[p.move[k.example].target].layout);
+    const int holders = group_positions(m, holding, every_coordinate).count;
+    const extent_t whole = local_elements(p, p.move[k.example].source), share = whole / members;
+    if (share * members == whole && share * (members + holders - 2) == k.received) {
+      add_equal_shares(load, peers_along(known, m, k.axes, net), share * (members - 1));
+      add_equal_shares(load, peers_along(known, m, holding, net), share * (holders - 1));
+      return load;
+    }
+  }
   if (!takes_alike(k, target, members)) return load_of_transfers(p, k, net);
-  return load_of_equals(k, peers_along(known, p.mesh.shape, k.axes, net), members,
-                        k.plan == plan_kind::all_reduce && target < members);
+  add_equal_shares(load, peers_along(known, m, k.axes, net), k.received);
+  return load;
 }
 
 }  // namespace detail

@@ -9,7 +9,8 @@
 // steps is also finished after a few computations, so that the second one has company, too.
 // Laws: two steps that use one address, one of them writing, keep the order of the program; so every value is what the
 // program in order makes of it, and all processes that have the program have this order. What uses a place whose
-// addresses were taken is refused as lower_program.hpp does. O((steps + overlaps of what they write + conflicts) · log).
+// addresses were taken is refused as lower_program.hpp does. O((steps + overlaps of what they write + conflicts) ·
+// log).
 
 #include <algorithm>
 #include <functional>
@@ -84,9 +85,10 @@ class step_conflicts {
   constexpr void add(int step) {
     needs_[step] = 0;
     const program_step& s = program_.step[step];
-    if (s.is_move && program_.value[program_.move[s.index].source].storage ==
-                         program_.value[program_.move[s.index].target].storage)
-      order_.status = {program_flow_code::move_is_in_place, step, program_.value[program_.move[s.index].source].storage};
+    if (s.is_move &&
+        program_.value[program_.move[s.index].source].storage == program_.value[program_.move[s.index].target].storage)
+      order_.status = {program_flow_code::move_is_in_place, step,
+                       program_.value[program_.move[s.index].source].storage};
     const auto refuse_overwritten = [&](int place) {
       if (overwritten_[place]) order_.status = {program_flow_code::place_is_overwritten, step, place};
     };

@@ -24,7 +24,14 @@ class plan_prices {
 
   /// One execution of step `i`.
   constexpr extent_t of_step(const sharded_program& p, int i) {
-    return p.step[i].is_move ? of_move(p, p.step[i].index) : of_compute(p, p.compute[p.step[i].index]);
+    return p.step[i].is_move ? of_move(p, p.step[i].index) : of_compute(p, p.step[i].index);
+  }
+
+  /// One execution of compute step `c`.
+  constexpr extent_t of_compute(const sharded_program& p, int c) {
+    const graph_operator& o = p.graph.op[p.compute[c].op];
+    const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
+    return told(compute_time(device_, work_of(p, p.compute[c]), p.graph.tensor[typed].type));
   }
 
  private:
@@ -42,12 +49,6 @@ class plan_prices {
   constexpr extent_t told(const time_cost& t) {
     if (code_ == cost_code::ok) code_ = t.code;
     return t.picoseconds;
-  }
-
-  constexpr extent_t of_compute(const sharded_program& p, const program_compute& c) {
-    const graph_operator& o = p.graph.op[c.op];
-    const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
-    return told(compute_time(device_, work_of(p, c), p.graph.tensor[typed].type));
   }
 
   constexpr extent_t of_move(const sharded_program& p, int move) {

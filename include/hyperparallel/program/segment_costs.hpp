@@ -3,16 +3,17 @@
 // What each part of a model costs under each of its candidates, measured by the partitioner, so exactly that the costs
 // of a plan's parts add up to the evaluation of the plan.
 //
-// A part meets its neighbours at joints. What it does depends on its own candidate, on how the joint before it comes
-// (the state: its layout, the layout in which its gradient is to be summed, and the layout in which the segment carries
-// it) and on how the gradient of the joint behind it comes. So a *variant* of a part is a candidate with what comes
-// from both sides; it has a time, a memory, and what it leaves to both sides. Two neighbours' variants fit together
-// where each finds what it reckons with.
+// The parts of one segment hang together, since what a repetition leaves is what the next one finds: they are one
+// *block*, whose candidates are the products of theirs. Any other part is a block. Blocks meet at joints. What a block
+// does depends on its candidate, on how the joint before it comes (its layout, the layout in which its gradient is to
+// be summed, the one in which a segment carried it), and on how the gradient of the joint behind it comes. So a
+// *variant* of a block is a candidate with what comes from both sides; it has a time, a memory, and what it leaves to
+// both sides. Two neighbours' variants fit together where each finds what it reckons with.
 //
 // Law: a choice of candidates has exactly one row of variants that fit, and their times add up to evaluate_plan's time;
 // their memories, of what is certainly held when forward ends, to at most its memory.
-// Whole models are partitioned under chosen candidates; each tells a variant of every part. Forwards, states that can
-// be reached are found part by part; backwards, the gradients that can come to them. Complexity: at most one
+// Whole models are partitioned under chosen candidates; each tells a variant of every block. Forwards, states that can
+// be reached are found block by block; backwards, the gradients that can come to them. Complexity: at most one
 // partitioning a variant.
 
 #include <hyperparallel/program/plan_evaluation.hpp>
@@ -29,11 +30,16 @@ struct joint_state {
 };
 
 /// States are numbers of their joint; 0 where there is no joint.
-struct part_variant {
+struct block_variant {
   int enters = 0, candidate = 0, gradient_enters = 0;
   int leaves = 0, gradient_leaves = 0;
   extent_t time = 0, memory = 0;
   int example = -1;  ///< the first choice in which it was met
+};
+
+/// Parts [first, last] and the number of their candidates' products.
+struct plan_block {
+  int first = 0, last = 0, candidates = 1;
 };
 
 class segment_costs {
@@ -43,61 +49,64 @@ class segment_costs {
                           plan_prices& prices)
       : given(g), planned(planned_graph), parts(of), space(covered), price(prices), form(g, covered.frame.pipeline) {
     const int n = parts.part.size;
-    variant.resize(n);
-    state.resize(n);
-    gradient.resize(n);
-    for (int p = 0; p < n; ++p) most_ = larger(most_, extent_t{space.candidate[p].size});
-    dead_.resize(n * static_cast<int>(most_), false);
+    for (int p = 0; p < n; ++p) {
+      const int segment = parts.part[p].segment;
+      if (p == 0 || segment < 0 || parts.part[p - 1].segment != segment) block.push({p, p, 1});
+      block.last().last = p;
+      block.last().candidates *= space.candidate[p].size;
+      most_ = most_ > space.candidate[p].size ? most_ : space.candidate[p].size;
+    }
+    dead_.resize(n * most_, false);
     find_sums();
   }
 
-  growing_array<growing_array<part_variant>> variant;  ///< of each part
-  growing_array<int> choices;                          ///< that were partitioned, one after the other
-  bool rules_fit = true;                               ///< no choice had more rules than a strategy holds
-  strategy_status refused{};                           ///< the last refusal
+  growing_array<plan_block> block;
+  growing_array<block_variant> variant[max_model_parts];  ///< of each block
+  growing_array<int> choices;                             ///< of parts, that were partitioned, one after the other
+  bool rules_fit = true;                                  ///< no choice had more rules than a strategy holds
+  strategy_status refused{};                              ///< the last refusal
 
-  constexpr int size() const { return parts.part.size; }
-  /// Whether the partitioner refuses the candidate.
-  constexpr bool is_dead(int p, int c) const { return dead_[p * static_cast<int>(most_) + c]; }
-  constexpr int partitionings() const { return choices.size / size(); }
+  constexpr int size() const { return block.size; }
+  constexpr int partitionings() const { return choices.size / parts.part.size; }
+  /// Whether the partitioner refuses the candidate of a part.
+  constexpr bool is_dead(int p, int c) const { return dead_[p * most_ + c]; }
   /// Whether every part has a candidate.
   constexpr bool alive() const {
-    for (int p = 0; p < size(); ++p)
+    for (int p = 0; p < parts.part.size; ++p)
       if (first_alive(p) < 0) return false;
+    return true;
+  }
+  /// Writes what the parts of block b take in its candidate c.
+  constexpr void read_candidate(int b, int c, int* choice) const {
+    for (int p = block[b].last; p >= block[b].first; --p) {
+      choice[p] = c % space.candidate[p].size;
+      c /= space.candidate[p].size;
+    }
+  }
+  constexpr bool is_alive(int b, int c) const {
+    for (int p = block[b].last; p >= block[b].first; --p) {
+      if (is_dead(p, c % space.candidate[p].size)) return false;
+      c /= space.candidate[p].size;
+    }
     return true;
   }
 
   /// Measures every variant that some choice of candidates has.
   constexpr void measure_all() {
-    const int n = size();
     growing_array<int> choice;
-    choice.resize(n, 0);
+    choice.resize(parts.part.size, 0);
     for (int k = 0; k < most_ && alive(); ++k) {
-      for (int p = 0; p < n; ++p) choice[p] = k % space.candidate[p].size;
+      for (int p = 0; p < parts.part.size; ++p) choice[p] = k % space.candidate[p].size;
       measure(choice);
     }
-    for (int p = 0; p < n && alive(); ++p) reach(p);
-    for (int p = n - 1; p >= 0 && alive(); --p) complete(p);
-  }
-
-  /// The gradients that may come to part p when it leaves `leaves`: calls visit(gradient, example of the suffix).
-  template <class Visit>
-  constexpr void visit_gradients(int p, int leaves, const Visit& visit) const {
-    if (p + 1 == size()) return visit(0, -1);
-    growing_array<bool> seen;
-    seen.resize(gradient[p].size + 1, false);
-    for (int v = 0; v < variant[p + 1].size; ++v) {
-      const part_variant& next = variant[p + 1][v];
-      if (next.enters != leaves || seen[next.gradient_leaves] || is_dead(p + 1, next.candidate)) continue;
-      seen[next.gradient_leaves] = true;
-      visit(next.gradient_leaves, next.example);
-    }
+    for (int b = 0; b < size() && alive(); ++b) reach(b);
+    for (int b = size() - 1; b >= 0 && alive(); --b) complete(b);
   }
 
  private:
   /// The operator that sums the gradient of each joint, if one does.
   constexpr void find_sums() {
-    sum_of.resize(size(), -1);
+    sum_of.resize(parts.part.size, -1);
     for (int o = 0; o < planned.op.size; ++o)
       if (parts.ruled_by[o] != parts.of_op[o]) sum_of[parts.ruled_by[o]] = o;
     by_name.resize(planned.text.size, -1);
@@ -109,77 +118,68 @@ class segment_costs {
       if (!is_dead(p, c)) return c;
     return -1;
   }
-  constexpr bool all_alive(const growing_array<int>& choice) const {
-    for (int p = 0; p < size(); ++p)
-      if (is_dead(p, choice[p])) return false;
-    return true;
-  }
 
-  /// Every candidate of part p in every state that part p - 1 leaves.
-  constexpr void reach(int p) {
-    growing_array<int> choice;
-    for (int s = 0; s < state_count(p); ++s) {
-      const int before = p == 0 ? -1 : example_of_state(p - 1, s);
-      if (p > 0 && before < 0) continue;
-      for (int c = 0; c < space.candidate[p].size; ++c) {
-        if (is_dead(p, c) || leaves_of(p, s, c) >= 0) continue;
-        start_with(choice, before, p, c, -1);
-        measure(choice);
-      }
+  /// Every candidate of block b in every state that block b - 1 leaves.
+  constexpr void reach(int b) {
+    for (int s = 0; s < state_count(b); ++s) {
+      const int before = b == 0 ? -1 : example_of_state(b - 1, s);
+      if (b > 0 && before < 0) continue;
+      for (int c = 0; c < block[b].candidates; ++c)
+        if (is_alive(b, c) && leaves_of(b, s, c) < 0) measure_with(before, b, c, -1);
     }
   }
 
-  /// Every gradient that may come to part p, in every state and candidate.
-  constexpr void complete(int p) {
-    growing_array<int> choice;
-    for (int s = 0; s < state_count(p); ++s) {
-      const int before = p == 0 ? -1 : example_of_state(p - 1, s);
-      if (p > 0 && before < 0) continue;
-      for (int c = 0; c < space.candidate[p].size; ++c) {
-        const int leaves = is_dead(p, c) ? -1 : leaves_of(p, s, c);
-        if (leaves < 0) continue;
-        growing_array<int> suffix;
-        visit_gradients(p, leaves, [&](int gradient_enters, int example) {
-          if (!is_known(p, s, c, gradient_enters)) suffix.push(example);
-        });
-        for (const int example : suffix) {
-          start_with(choice, before, p, c, example);
-          measure(choice);
+  /// Every gradient that may come to block b, in every state and candidate.
+  constexpr void complete(int b) {
+    for (int s = 0; s < state_count(b); ++s) {
+      const int before = b == 0 ? -1 : example_of_state(b - 1, s);
+      if (b > 0 && before < 0) continue;
+      for (int c = 0; c < block[b].candidates; ++c) {
+        const int leaves = is_alive(b, c) ? leaves_of(b, s, c) : -1;
+        if (leaves < 0 || b + 1 == size()) continue;
+        for (int v = 0; v < variant[b + 1].size; ++v) {
+          const block_variant next = variant[b + 1][v];
+          if (next.enters == leaves && is_alive(b + 1, next.candidate) && !is_known(b, s, c, next.gradient_leaves))
+            measure_with(before, b, c, next.example);
         }
       }
     }
   }
 
-  constexpr int state_count(int p) const { return p == 0 ? 1 : state[p - 1].size; }
-  constexpr int example_of_state(int p, int s) const {
-    for (int v = 0; v < variant[p].size; ++v)
-      if (variant[p][v].leaves == s && !is_dead(p, variant[p][v].candidate)) return variant[p][v].example;
+  constexpr int state_count(int b) const { return b == 0 ? 1 : state[b - 1].size; }
+  constexpr int example_of_state(int b, int s) const {
+    for (const block_variant& v : variant[b])
+      if (v.leaves == s && is_alive(b, v.candidate)) return v.example;
     return -1;
   }
-  constexpr int leaves_of(int p, int enters, int candidate) const {
-    for (int v = 0; v < variant[p].size; ++v)
-      if (variant[p][v].enters == enters && variant[p][v].candidate == candidate) return variant[p][v].leaves;
+  constexpr int leaves_of(int b, int enters, int candidate) const {
+    for (const block_variant& v : variant[b])
+      if (v.enters == enters && v.candidate == candidate) return v.leaves;
     return -1;
   }
-  constexpr bool is_known(int p, int enters, int candidate, int gradient_enters) const {
-    for (int v = 0; v < variant[p].size; ++v)
-      if (variant[p][v].enters == enters && variant[p][v].candidate == candidate &&
-          variant[p][v].gradient_enters == gradient_enters)
-        return true;
+  constexpr bool is_known(int b, int enters, int candidate, int gradient_enters) const {
+    for (const block_variant& v : variant[b])
+      if (v.enters == enters && v.candidate == candidate && v.gradient_enters == gradient_enters) return true;
     return false;
   }
 
-  /// Parts before p as in choice `before`, those behind it as in choice `behind`; -1: the first candidates.
-  constexpr void start_with(growing_array<int>& choice, int before, int p, int c, int behind) const {
-    choice.resize(size(), 0);
-    for (int i = 0; i < size(); ++i) {
-      const int like = i < p ? before : behind;
-      choice[i] = i == p ? c : like >= 0 ? choices[like * size() + i] : first_alive(i);
+  /// Block b takes candidate c, those before it what they take in choice `before`, those behind it in `behind`; -1: the
+  /// first candidates.
+  constexpr void measure_with(int before, int b, int c, int behind) {
+    const int n = parts.part.size;
+    growing_array<int> choice;
+    choice.resize(n, 0);
+    for (int p = 0; p < n; ++p) {
+      const int like = p < block[b].first ? before : behind;
+      choice[p] = like >= 0 ? choices[like * n + p] : first_alive(p);
     }
+    read_candidate(b, c, choice.item);
+    measure(choice);
   }
 
   constexpr void measure(const growing_array<int>& choice) {
-    if (!all_alive(choice)) return;
+    for (int p = 0; p < choice.size; ++p)
+      if (is_dead(p, choice[p])) return;
     strategy_value s;
     if (!compose(space, choice.item, s)) {
       rules_fit = false;
@@ -195,16 +195,18 @@ class segment_costs {
   constexpr void bury(const sharded_program& program, const growing_array<int>& choice) {
     refused = program.status;
     const int o = refused.op, t = refused.tensor;
-    const int p = o >= 0 && o < parts.ruled_by.size        ? parts.ruled_by[o]
-                  : t >= 0 && t < parts.of_tensor.size ? parts.of_tensor[t]
-                                                       : -1;
-    for (int i = 0; i < size(); ++i)
+    int p = -1;
+    if (o >= 0 && o < parts.ruled_by.size)
+      p = parts.ruled_by[o];
+    else if (t >= 0 && t < parts.of_tensor.size)
+      p = parts.of_tensor[t];
+    for (int i = 0; i < choice.size; ++i)
       for (int c = 0; c < space.candidate[i].size; ++c)
-        if (p < 0 || (i == p && c == choice[i])) dead_[i * static_cast<int>(most_) + c] = true;
+        if (p < 0 || (i == p && c == choice[i])) dead_[i * most_ + c] = true;
   }
 
   constexpr void record(const sharded_program& program, const strategy_value& s, const growing_array<int>& choice) {
-    const int n = size();
+    const int n = parts.part.size;
     growing_array<extent_t> time, memory;
     time.resize(n, 0);
     memory.resize(n, 0);
@@ -216,16 +218,22 @@ class segment_costs {
       memory[is_home ? parts.of_tensor[program.storage[storage].tensor] : part_of_step(program, first)] += bytes;
     });
     strategy_layouts layouts(program.graph, s);
-    int enters = 0;
-    growing_array<int> comes;
-    comes.resize(n, 0);
-    for (int p = 0; p + 1 < n; ++p) comes[p] = number_of(gradient[p], gradient_state(program, p));
-    for (int p = 0; p < n; ++p) {
-      const int leaves = p + 1 < n ? number_of(state[p], forward_state(program, layouts, p)) : 0;
-      if (!is_known(p, enters, choice[p], comes[p]))
-        variant[p].push({enters, choice[p], comes[p], leaves, p > 0 ? comes[p - 1] : 0, time[p], memory[p],
-                         partitionings() - 1});
-      enters = leaves;
+    int enters = 0, gradient_leaves = 0;
+    for (int b = 0; b < size(); ++b) {
+      block_variant v;
+      v.enters = enters;
+      v.gradient_leaves = gradient_leaves;
+      v.example = partitionings() - 1;
+      for (int p = block[b].first; p <= block[b].last; ++p) {
+        v.candidate = v.candidate * space.candidate[p].size + choice[p];
+        v.time += time[p];
+        v.memory += memory[p];
+      }
+      if (b + 1 < size()) {
+        v.leaves = enters = number_of(state[b], forward_state(program, layouts, block[b].last));
+        v.gradient_enters = gradient_leaves = number_of(gradient[b], gradient_state(program, block[b].last));
+      }
+      if (!is_known(b, v.enters, v.candidate, v.gradient_enters)) variant[b].push(v);
     }
   }
 
@@ -301,12 +309,12 @@ class segment_costs {
   const plan_space& space;
   plan_prices& price;
   pipeline_form form;
-  growing_array<growing_array<joint_state>> state;     ///< of each joint
-  growing_array<growing_array<joint_state>> gradient;  ///< of its gradient
+  growing_array<joint_state> state[max_model_parts];     ///< of the joint behind each block
+  growing_array<joint_state> gradient[max_model_parts];  ///< of its gradient
   growing_array<int> sum_of;
   growing_array<int> by_name;
   growing_array<bool> dead_;
-  extent_t most_ = 0;  ///< candidates of a part
+  int most_ = 0;  ///< candidates of a part
 };
 
 }  // namespace hyperparallel

@@ -34,6 +34,13 @@ struct step_refusal {
   extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
 };
 
+/// The first axis that the pin names and the mesh lacks.
+constexpr const char* unknown_axis_of(const strategy_pin& pin, const mesh_value& mesh) {
+  int d = 0;
+  while (d + 1 < pin.rank && (pin.axis[d].text[0] == '\0' || axis_index(mesh, pin.axis[d].text) >= 0)) ++d;
+  return pin.axis[d].text;
+}
+
 /// What the program's status says, with the names of its graph and of the strategy.
 constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value& s) {
   step_refusal r;
@@ -58,6 +65,8 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
     r.axis = refusal_text(s.rule.item[why.rule].axis.text);
     r.dim = refusal_text(s.rule.item[why.rule].dim.text);
   }
+  if (why.code == strategy_code::axis_is_not_in_the_mesh && why.tensor >= 0)
+    r.axis = refusal_text(unknown_axis_of(s.pin.item[why.rule], s.mesh));
   if (why.axis >= 0) r.axis = refusal_text(s.mesh.label[why.axis].text);
   if (why.dim >= 0) r.dim = refusal_text(p.graph.name_of_dim(why.dim));
   if (why.op >= 0) r.op = refusal_text(p.graph.name_of_op(why.op));
@@ -87,7 +96,7 @@ template <class Axis, class Dim>
 struct rule_matches_no_operator;
 template <class Axis>
 struct strategy_names_an_axis_that_the_mesh_lacks;
-template <strategy_code, class Pattern>
+template <strategy_code, class Tensor, class... Sizes>
 struct pin_does_not_fit;
 template <class Axis, class Operator>
 struct ring_axis_does_not_shard_the_sequence;
@@ -96,6 +105,15 @@ struct memory_is_exceeded;
 }  // namespace rejected
 
 namespace detail {
+
+template <bool IsTensor, class Names>
+struct refused_place {
+  using type = typename Names::op;
+};
+template <class Names>
+struct refused_place<true, Names> {
+  using type = typename Names::tensor;
+};
 
 template <class Evaluated>
 struct refused_names {
@@ -109,7 +127,6 @@ struct refused_names {
   using dim = spelled<named_dim, part<&step_refusal::dim>>;
   using op = spelled<named_operator, part<&step_refusal::op>>;
   using tensor = spelled<named_tensor, part<&step_refusal::tensor>>;
-  using where = spelled<named_operator, part<&step_refusal::op>>;
 };
 
 template <class Evaluated, refusal_kind Kind, strategy_code Code>
@@ -132,7 +149,15 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::dim_does_n
   using names = refused_names<Evaluated>;
   using type =
       rejected::dim_is_not_divisible_by_its_axis<typename names::dim, extent<names::why.extent>, typename names::axis,
-                                                 shards<names::why.other>, typename names::where>;
+                                                 shards<names::why.other>,
+                                                 typename refused_place<names::why.op.length == 0, names>::type>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_has_wrong_rank> {
+  using names = refused_names<Evaluated>;
+  using type = rejected::pin_does_not_fit<strategy_code::pin_has_wrong_rank, typename names::tensor,
+                                          map_entries<static_cast<int>(names::why.other)>,
+                                          tensor_dims<static_cast<int>(names::why.extent)>>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {

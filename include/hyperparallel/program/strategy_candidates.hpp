@@ -114,7 +114,8 @@ struct plan_space {
   plan_frame frame{};
   strategy_value base{};               ///< mesh and flags; rules that come before those of the parts
   growing_array<strategy_rule> after;  ///< and those that come behind
-  growing_array<growing_array<part_candidate>> candidate;  ///< of each part
+  int parts = 0;
+  growing_array<part_candidate> candidate[max_model_parts];  ///< of each part
   bool names_suffice = true;
 };
 
@@ -195,7 +196,7 @@ constexpr plan_space space_of(const graph& g, const model_parts& parts, const pl
   for (int z = 0; z < f.zero; ++z)
     for (int a = 0; a < (f.zero_wide ? 5 : 3); ++a)
       if (axis_index(s.base.mesh, axes[a]) >= 0) s.after.push(shard_stage(stages[z], axes[a]));
-  s.candidate.resize(parts.part.size);
+  s.parts = parts.part.size;
   for (int p = 0; p < parts.part.size; ++p)
     if (!detail::list_candidates(g, parts, p, f, reduced, s.candidate[p])) s.names_suffice = false;
   return s;
@@ -205,7 +206,7 @@ constexpr plan_space space_of(const graph& g, const model_parts& parts, const pl
 constexpr bool compose(const plan_space& s, const int* choice, strategy_value& made) {
   made = s.base;
   bool fits = true;
-  for (int p = 0; p < s.candidate.size; ++p)
+  for (int p = 0; p < s.parts; ++p)
     for (const strategy_rule& r : s.candidate[p][choice[p]].rule) {
       bool known = false;
       for (int i = 0; i < made.rule.size && !known; ++i) known = made.rule.item[i] == r;

@@ -9,6 +9,7 @@
 // Law: first values depend on a tensor's name and the place of an element in the whole tensor alone, so every strategy
 // starts with the same ones. Weights are uniform with the variance 1 / (elements that their first reader sums over), a
 // table of embeddings with 1 / (elements of a row); norms' weights are 1, states 0, masters what they are masters of.
+// `World` is what runs the program: program_world, or one that lives in a place, as mpi_program_world does.
 
 #include <cmath>
 #include <cstdint>
@@ -67,7 +68,7 @@ inline extent_t index_limit(const graph& g, int input) {
   return 1;
 }
 
-template <class T>
+template <class T, class World = program_world<T>>
 class model_run {
  public:
   /// Throws program_error where the strategy does not fit the graph.
@@ -75,8 +76,14 @@ class model_run {
       : options_(options), world_(partitioned(g, s), options.program) {
     set_first_values();
   }
+  /// In a place whose processes all come here: throws on all of them what is wrong on one.
+  template <class Place>
+  model_run(const Place& place, const graph& g, const strategy_value& s, const model_run_options& options = {})
+      : options_(options), world_(place, [&] { return partitioned(g, s); }, options.program) {
+    set_first_values();
+  }
 
-  program_world<T>& world() { return world_; }
+  World& world() { return world_; }
   const hyperparallel::graph& model() const { return world_.program().graph; }
   std::int64_t steps() const { return steps_; }
   /// Steps done before, of a run that goes on.
@@ -155,7 +162,7 @@ class model_run {
   }
 
   model_run_options options_;
-  program_world<T> world_;
+  World world_;
   std::int64_t steps_ = 0;
 };
 

@@ -2,9 +2,10 @@
 #pragma once
 // The memories of the simulated ranks of a program, and the way of whole tensors into them and out of them.
 //
-// Every rank has one arena, laid out by the program's places. Laws: `scatter` gives each rank its box of the tensor;
-// `gather` puts the boxes together, one replica of each, and folds the terms of a partial value in the order of
-// positions; gather after scatter is the identity, bit by bit. O(positions² + elements).
+// Every rank has one arena, laid out by the program's places; where ranks live on several processes, each has the
+// arenas of its own. Laws: `scatter` gives each rank its box of the tensor; `gather` puts the boxes together, one
+// replica of each, and folds the terms of a partial value in the order of positions; gather after scatter is the
+// identity, bit by bit. O(positions² + elements).
 
 #include <cstddef>
 #include <cstdint>
@@ -18,27 +19,47 @@
 
 namespace hyperparallel {
 
+/// The block of a rank that `gather` reads.
+struct gathered_block {
+  int rank = 0;
+  int term = 0;  ///< number of the term that it belongs to; terms follow one another
+  box part{};
+};
+
+/// Every rank of the program.
+inline std::vector<int> all_ranks(const sharded_program& p) {
+  std::vector<int> ranks;
+  for (int r = 0; r < position_count(p.mesh.shape); ++r) ranks.push_back(r);
+  return ranks;
+}
+
 class program_memory {
  public:
   /// `p` and `s` must outlive the memory.
-  program_memory(const sharded_program& p, const program_slots& s)
-      : program_(p), slots_(s), ranks_(position_count(p.mesh.shape)) {
+  program_memory(const sharded_program& p, const program_slots& s) : program_memory(p, s, all_ranks(p)) {}
+  /// The memories of the ranks of `hosted` alone.
+  program_memory(const sharded_program& p, const program_slots& s, const std::vector<int>& hosted)
+      : program_(p), slots_(s), hosted_(hosted), place_(static_cast<std::size_t>(position_count(p.mesh.shape)), -1) {
     const std::int64_t bytes[] = {s.bytes};
-    arenas_ = arena_set(ranks_, bytes);
-    for (int r = 0; r < ranks_; ++r) {
-      prefer_huge_pages(arenas_.address(r, 0, 0), s.bytes);
+    arenas_ = arena_set(static_cast<int>(hosted.size()), bytes);
+    for (int i = 0; i < arenas_.ranks(); ++i) {
+      place_[at(hosted_[at(i)])] = i;
+      prefer_huge_pages(arenas_.address(i, 0, 0), s.bytes);
       for (slot one : s.memory) {
-        one.rank = r;
+        one.rank = i;
         arenas_.place(one);
       }
     }
   }
 
-  int ranks() const { return ranks_; }
-  /// The highest address that a rank's places reach, bytes.
-  std::int64_t high_water(int rank) const { return arenas_.high_water(rank, 0); }
+  /// Of the program.
+  int ranks() const { return static_cast<int>(place_.size()); }
+  bool hosts(int rank) const { return place_[at(rank)] >= 0; }
+  const std::vector<int>& hosted() const { return hosted_; }
+  /// The highest address that a rank's places reach, bytes. Domain here and below: the rank's memory is here.
+  std::int64_t high_water(int rank) const { return arenas_.high_water(place_[at(rank)], 0); }
   std::byte* address(int place, int rank) const {
-    return arenas_.address(rank, 0, slots_.place[place].offset, slots_.place[place].bytes);
+    return arenas_.address(place_[at(rank)], 0, slots_.place[place].offset, slots_.place[place].bytes);
   }
   std::byte* block(int value, int rank) const { return address(program_.value[value].storage, rank); }
 
@@ -46,20 +67,46 @@ class program_memory {
   void scatter(int value, const std::byte* whole) const {
     const graph_tensor& t = tensor_of(value);
     const box all = whole_box(t.shape);
-    for (int r = 0; r < ranks_; ++r) {
+    for (const int r : hosted_) {
       const box part = box_of(program_, value, r);
       copy_box(copy_between(all, part, part, bytes_of(t.type)), whole, block(value, r));
     }
   }
   /// Zeros on every rank.
   void clear(int value) const {
-    for (int r = 0; r < ranks_; ++r)
-      std::memset(block(value, r), 0, static_cast<std::size_t>(local_bytes(program_, value)));
+    for (const int r : hosted_) std::memset(block(value, r), 0, static_cast<std::size_t>(local_bytes(program_, value)));
+  }
+
+  /// What `gather` reads: of each term each box once, from the first rank that holds it.
+  std::vector<gathered_block> gathered_blocks(int value) const {
+    const layout_value& l = program_.value[value].layout;
+    std::vector<gathered_block> blocks;
+    std::vector<bool> taken(place_.size(), false);
+    int term = 0;
+    for (int leader = 0; leader < ranks(); ++leader) {
+      if (taken[at(leader)]) continue;
+      const std::size_t first = blocks.size();
+      for (int r = leader; r < ranks(); ++r) {
+        if (taken[at(r)] || !same_term(l, leader, r)) continue;
+        taken[at(r)] = true;
+        const box part = box_of(program_, value, r);
+        bool repeated = false;
+        for (std::size_t i = first; i < blocks.size(); ++i) repeated = repeated || blocks[i].part == part;
+        if (!repeated) blocks.push_back({r, term, part});
+      }
+      ++term;
+    }
+    return blocks;
   }
 
   /// Fills `whole` with elements of type U. Domain: sizeof(U) are the bytes of the tensor's elements.
   template <class U>
   void gather(int value, U* whole) const {
+    gather(value, whole, gathered_blocks(value), [&](std::size_t, int rank) { return block(value, rank); });
+  }
+  /// The same of blocks wherever they are: `source(i, rank)` is the first byte of `blocks[i]`.
+  template <class U, class Source>
+  void gather(int value, U* whole, const std::vector<gathered_block>& blocks, const Source& source) const {
     const graph_tensor& t = tensor_of(value);
     const layout_value& l = program_.value[value].layout;
     const extent_t elements = elements_of(t);
@@ -72,26 +119,14 @@ class program_memory {
     }
     const box all = whole_box(t.shape);
     std::vector<U> term(op == reduce_op::none ? 0 : static_cast<std::size_t>(elements));
-    std::vector<box> known;  // boxes of the term at hand
-    std::vector<bool> taken(static_cast<std::size_t>(ranks_), false);
-    bool first = true;
-    for (int leader = 0; leader < ranks_; ++leader) {
-      if (taken[at(leader)]) continue;
-      known.clear();
-      U* const to = first ? whole : term.data();
-      for (int r = leader; r < ranks_; ++r) {
-        if (taken[at(r)] || !same_term(l, leader, r)) continue;
-        taken[at(r)] = true;
-        const box part = box_of(program_, value, r);
-        bool repeated = false;
-        for (const box& one : known) repeated = repeated || one == part;
-        if (repeated) continue;
-        known.push_back(part);
-        copy_box(copy_between(part, all, part, bytes_of(t.type)), block(value, r), reinterpret_cast<std::byte*>(to));
-      }
-      for (extent_t i = 0; !first && i < elements; ++i)
-        whole[i] = folded(op, whole[i], term[static_cast<std::size_t>(i)]);
-      first = false;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const gathered_block& b = blocks[i];
+      U* const to = b.term == 0 ? whole : term.data();
+      copy_box(copy_between(b.part, all, b.part, bytes_of(t.type)), source(i, b.rank),
+               reinterpret_cast<std::byte*>(to));
+      const bool complete = i + 1 == blocks.size() || blocks[i + 1].term != b.term;
+      for (extent_t e = 0; b.term > 0 && complete && e < elements; ++e)
+        whole[e] = folded(op, whole[e], term[static_cast<std::size_t>(e)]);
     }
     for (extent_t i = 0; divisor > 1 && i < elements; ++i)
       whole[i] = static_cast<U>(whole[i] / static_cast<U>(divisor));
@@ -137,7 +172,8 @@ class program_memory {
 
   const sharded_program& program_;
   const program_slots& slots_;
-  int ranks_;
+  std::vector<int> hosted_;
+  std::vector<int> place_;  ///< of each rank among `hosted`, or -1
   arena_set arenas_;
 };
 

@@ -41,6 +41,14 @@ inline void check_block(const sharded_program& p, const graph_operator& op, int 
 
 }  // namespace detail
 
+/// How errors call a step.
+inline std::string name_of_step(const sharded_program& p, int step) {
+  if (p.step[step].is_move)
+    return std::string("move of ") + p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
+  const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
+  return std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ")";
+}
+
 /// The call of a compute step on one rank. Its operator belongs to the program. Throws program_error where the step's
 /// placement and the layouts of its values do not agree.
 inline operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
@@ -98,14 +106,12 @@ class program_tasks {
     for (int s = 0; s < p.step.size; ++s) {
       step_work& work = *step_.emplace_back(std::make_unique<step_work>());
       work.training_step = &training_step_;
+      work.name = name_of_step(p, s);
       if (p.step[s].is_move) {
         work.move = transfers_of(p, pulls, memory, s);
-        work.name = std::string("move of ") + p.graph.name_of_tensor(p.value[p.move[p.step[s].index].target].tensor);
         continue;
       }
-      const graph_operator& op = p.graph.op[p.compute[p.step[s].index].op];
-      work.kernel = choose(op.kind);
-      work.name = std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ")";
+      work.kernel = choose(p.graph.op[p.compute[p.step[s].index].op].kind);
       for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
     }
   }

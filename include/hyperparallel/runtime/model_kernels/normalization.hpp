@@ -2,7 +2,8 @@
 #pragma once
 // RMS normalisation and rotary positions.
 //
-//   rms_norm   y = w · x̂,  x̂ = x / √(mean x² + ε)       dx = (w·dy − x̂ · mean(w·dy·x̂)) / √(mean x² + ε),  dw = Σ dy · x̂
+//   rms_norm   y = w · x̂,  x̂ = r · x,  r = 1 / √(mean x² + ε)
+//              dx = r · (w·dy − x̂ · mean(w·dy·x̂)),  dw = Σ dy · x̂
 //   rope       pair (i, i + D/2) of position p turns by p · base^(−2i/D), forward or back
 //
 // Laws: a row depends on itself alone (and on its position in the whole sequence); dw is summed over 64 rows at a time.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The choice graph of one plan space: a node a block, a candidate a variant, edges that let only variants follow each
+// other that fit together; and its best choices, in a constant evaluation as at run time.
+//
+// Law: the choices that nothing forbids are the choices of candidates of the space, one each, with the times and
+// memories of segment_costs.hpp.
+
+#include <hyperparallel/program/choice_chain.hpp>
+#include <hyperparallel/program/segment_costs.hpp>
+
+namespace hyperparallel {
+
+namespace detail {
+
+/// The storages of a choice search in arrays that grow.
+struct growing_choice_graph : dynamic_choice_graph {
+  growing_array<choice_node> nodes;
+  growing_array<choice_candidate> candidates;
+  growing_array<choice_edge> edges;
+  growing_array<std::int64_t> entries;
+
+  constexpr explicit growing_choice_graph(const choice_graph_size& n) {
+    nodes.resize(n.nodes + 1);
+    candidates.resize(n.candidates + 1);
+    edges.resize(n.edges + 1);
+    entries.resize(n.entries + 1);
+    node = nodes.item;
+    candidate = candidates.item;
+    edge = edges.item;
+    entry = entries.item;
+  }
+};
+
+struct growing_choice_order : dynamic_choice_order {
+  growing_array<int> ints;
+  growing_array<std::int64_t> times;
+
+  constexpr explicit growing_choice_order(const choice_graph_size& n) {
+    const int nodes = n.nodes + 1;
+    ints.resize(6 * nodes + n.edges + 1, 0);
+    times.resize(n.candidates + 1, 0);
+    variable = ints.item;
+    last = variable + nodes;
+    root = last + nodes;
+    open = root + nodes;
+    digit = open + nodes;
+    edge_head = digit + nodes;
+    edge_next = edge_head + nodes;
+    own_time = times.item;
+  }
+};
+
+struct growing_choice_stages : dynamic_choice_stages {
+  growing_array<choice_stage> stage_list;
+  growing_array<std::int64_t> numbers;
+  growing_array<int> targets;
+
+  constexpr explicit growing_choice_stages(const choice_stage_size& n) {
+    stage_list.resize(n.stages + 1);
+    numbers.resize(n.candidates + n.transitions + 2, 0);
+    targets.resize(n.transitions + 1, 0);
+    stage = stage_list.item;
+    memory = numbers.item;
+    time = memory + n.candidates + 1;
+    next = targets.item;
+  }
+};
+
+struct growing_choice_scratch : dynamic_choice_scratch {
+  growing_array<std::int64_t> least;
+  growing_array<choice_trace> traces;
+  growing_array<choice_label> labels;
+  growing_array<int> ints;
+
+  constexpr growing_choice_scratch(const choice_stage_size& n, const choice_room& most) {
+    room = most;
+    least.resize(2 * (n.states + 1), 0);
+    traces.resize(room.labels + 1);
+    labels.resize(2 * (room.made + 1));
+    ints.resize(2 * (room.made + 1) + n.widest + 1, 0);
+    least_memory = least.item;
+    least_price = least.item + n.states + 1;
+    trace = traces.item;
+    front = labels.item;
+    made = labels.item + room.made + 1;
+    order = ints.item;
+    merged = order + room.made + 1;
+    bucket = merged + room.made + 1;
+  }
+};
+
+}  // namespace detail
+
+/// The best choices of variants, first node first.
+struct growing_choice_answer : dynamic_choice_answer {
+  growing_array<int> chosen;
+
+  constexpr growing_choice_answer(int nodes, int best) {
+    room = best;
+    chosen.resize(nodes * best + 1, 0);
+    choice = chosen.item;
+  }
+};
+
+/// Fills a choice graph with the variants of `c`. O(Σ products of neighbours' variants).
+template <class Graph>
+constexpr void add_variants(Graph& g, const segment_costs& c) {
+  for (int b = 0; b < c.size(); ++b) {
+    add_choice_node(g);
+    for (const block_variant& v : c.variant[b])
+      add_candidate(g, c.is_alive(b, v.candidate) ? v.time : impossible_time, v.memory);
+  }
+  for (int b = 0; b + 1 < c.size(); ++b) {
+    add_choice_edge(g, b, b + 1);
+    for (const block_variant& left : c.variant[b])
+      for (const block_variant& right : c.variant[b + 1]) {
+        const bool fit = right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
+        add_edge_time(g, fit ? 0 : impossible_time);
+      }
+  }
+}
+
+/// The best choices of variants of at most `budget` memory. Labels are given room as they need it, to a limit.
+constexpr growing_choice_answer best_variants(const segment_costs& c, extent_t budget, int best) {
+  growing_choice_answer answer(c.size(), best);
+  const choice_graph_size size = measure_choices([&](auto& g) { add_variants(g, c); });
+  detail::growing_choice_graph g(size);
+  add_variants(g, c);
+  answer.graph = check_choice_graph(g);
+  answer.code = choice_search_code::bad_graph;
+  if (answer.graph.code != choice_graph_code::ok) return answer;
+  detail::growing_choice_order order(size);
+  const choice_stage_measure m = measure_stages(g, order);
+  answer.code = choice_search_code::too_wide;
+  if (m.too_wide >= 0) return answer;
+  detail::growing_choice_stages stages(m.size);
+  build_stages(g, m.size, order, stages);
+  constexpr choice_room most{1 << 22, 1 << 21};
+  for (choice_room now{1 << 6, 1 << 6};; now = {now.labels * 4, now.made * 4}) {
+    if (now.labels > most.labels) now.labels = most.labels;
+    if (now.made > most.made) now.made = most.made;
+    detail::growing_choice_scratch scratch(m.size, now);
+    search_choices(g, stages, budget, scratch, answer);
+    if (answer.code != choice_search_code::labels_full) return answer;
+    if (now.labels == most.labels && now.made == most.made) return answer;
+  }
+}
+
+}  // namespace hyperparallel

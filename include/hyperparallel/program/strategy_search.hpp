@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Strategy search: the plan of least time within the memory of a device, over all meshes, options and candidates of
+// strategy_candidates.hpp, with a certificate.
+//
+//   const search_result r = search_strategies(graphs, count, device, topology, 768, limits);
+//
+// Graphs are variants of one step of training (micro-batches, recomputation) among which the search chooses too. Each
+// frame, a mesh with its options, is measured part by part (segment_costs.hpp); its best choices come from the choice
+// graph, with what is certainly held as their memory; the whole plan is then partitioned and accounted, and where it
+// does not fit, the next one is taken. Frames that cannot hold the model's states, or whose matrix work alone takes
+// longer than plans that are known, are passed over.
+//
+// Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
+// evaluate_plan says; it is at least the certificate's lower bound, and equal where the search is complete.
+
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/ring_attention.hpp>
+#include <hyperparallel/program/plan_choices.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int most_found_plans = 5;
+
+/// A plan that was found: everything that partition needs, and what it costs.
+struct found_plan {
+  strategy_value strategy{};
+  plan_frame frame{};  ///< of a named strategy only the pipeline's degree is told
+  int graph = -1;      ///< which of the graphs
+  bool named = false;
+  static_vector<short_text, max_model_parts> family{};  ///< of each part
+  plan_evaluation evaluation{};
+  friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
+};
+
+struct search_certificate {
+  bool complete = true;      ///< every frame was searched to its end
+  extent_t lower_bound = 0;  ///< no plan of the space that fits takes less
+  extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
+  extent_t plans = 0;          ///< choices of candidates in the frames that were searched
+  extent_t partitionings = 0;  ///< that it took
+  extent_t named = 0;          ///< strategies that competed as they are
+  extent_t law_breaks = 0;     ///< plans whose parts did not add up; they count as they are
+  extent_t least_memory = 0;   ///< of any plan that was looked at: what is certainly held
+  friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
+};
+
+struct search_result {
+  static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
+  static_vector<found_plan, 1> best_named{};
+  search_certificate certificate{};
+  constexpr bool ok() const { return !plan.empty(); }
+  friend constexpr bool operator==(const search_result&, const search_result&) = default;
+};
+
+/// What a long search says of itself.
+struct search_progress {
+  int graph = 0;
+  plan_frame frame{};
+  extent_t frames = 0;  ///< so far
+  extent_t best = 0;    ///< time of the best plan so far; 0: none
+};
+
+namespace detail {
+
+template <class Progress>
+class plan_search {
+ public:
+  constexpr plan_search(const graph* of, int count, const device_value& d, const topology_value& t, int machine,
+                        const search_limits& most, extent_t memory, const Progress& say)
+      : graphs(of), graph_count(count), device(d), topology(t), devices(machine), limits(most), budget(memory),
+        report(say) {}
+
+  constexpr search_result run() {
+    for (now = 0; now < graph_count; ++now) {
+      plan_prices prices(device, topology);
+      price = &prices;
+      find_work();
+      ring_degree = 0;
+      visit_frames(graphs[now], devices, limits, [&](const plan_frame& f) { search_frame(f); });
+    }
+    if (limits.named) compete();
+    if (result.certificate.complete && result.ok()) lower_bound(result.plan.item[0].evaluation.time);
+    return result;
+  }
+
+ private:
+  static constexpr int best_choices_asked = 8;
+  static constexpr int most_descents = 4096;
+
+  constexpr void lower_bound(extent_t bound) { result.certificate.lower_bound = bound; }
+  constexpr extent_t worst_time() const {
+    return result.plan.full() ? result.plan.item[most_found_plans - 1].evaluation.time : longest_time;
+  }
+
+  /// Operations of the matrix unit in a step on one device, and its best rate.
+  constexpr void find_work() {
+    strategy_value alone;
+    alone.mesh = mesh_of({});
+    matrix_flops = total_work(partition(graphs[now], alone)).flops[static_cast<int>(compute_unit::matrix)];
+    matrix_rate = 0;
+    for (const std::int64_t rate : device.matrix_flops) matrix_rate = larger(matrix_rate, extent_t{rate});
+  }
+
+  /// At least what matrix work takes where nothing is done twice.
+  constexpr extent_t time_bound(const plan_frame& f) const {
+    const extent_t m = graphs[now].micro_batches;
+    return work_time(matrix_flops, m + f.pipeline - 1, m * devices, matrix_rate, device.gmm_cold).picoseconds;
+  }
+
+  /// At least what parameters and states take where each is cut by every axis that the frame may cut it by.
+  constexpr extent_t memory_bound(const plan_frame& f) const {
+    const graph& g = graphs[now];
+    const pipeline_form form(g, f.pipeline);
+    const int expert = find_dim(g, "experts");
+    extent_t sum = 0;
+    for (const graph_tensor& t : g.tensor) {
+      const bool is_state = t.kind == graph_tensor_kind::state;
+      if (t.producer >= 0 || (t.kind != graph_tensor_kind::parameter && !is_state)) continue;
+      extent_t cuts = extent_t{f.x} * f.tp;
+      bool has_experts = false;
+      for (int d = 0; d < t.shape.rank; ++d) has_experts = has_experts || t.dim[d] == expert;
+      if (f.zero >= (is_state ? 1 : 3))
+        cuts *= extent_t{f.dp} * f.ep * f.cp;
+      else if (has_experts)
+        cuts *= f.ep;
+      sum += form.held(t.segment).of(bytes_of(t) * repeats_of(g, t.segment)) / cuts;
+    }
+    return sum;
+  }
+
+  constexpr void plan_graph(const plan_frame& f) {
+    const int degree = f.context == context_form::ring ? f.cp : 1;
+    if (degree == ring_degree) return;
+    ring_degree = degree;
+    planned = degree > 1 ? rotate_attention(graphs[now], degree) : graphs[now];
+    parts = find_parts(planned);
+  }
+
+  constexpr void search_frame(const plan_frame& f) {
+    search_certificate& told = result.certificate;
+    ++told.frames;
+    report(search_progress{now, f, told.frames, result.ok() ? result.plan.item[0].evaluation.time : 0});
+    if (time_bound(f) >= worst_time()) {
+      ++told.frames_too_slow;
+      return;
+    }
+    if (const extent_t held = memory_bound(f); held > budget) {
+      note_memory(held);
+      ++told.frames_too_large;
+      return;
+    }
+    plan_graph(f);
+    const plan_space space = space_of(planned, parts, f, limits.reduced);
+    segment_costs costs(graphs[now], planned, parts, space, *price);
+    costs.measure_all();
+    told.partitionings += costs.partitionings();
+    if (!costs.rules_fit || !space.names_suffice) told.complete = false;
+    if (!costs.alive() || costs.partitionings() == 0) {
+      ++told.frames_refused;
+      return;
+    }
+    count_plans(costs);
+    const growing_choice_answer answer = best_variants(costs, budget, best_choices_asked);
+    note_memory(answer.least_memory);
+    if (answer.code == choice_search_code::over_budget || answer.code == choice_search_code::impossible) {
+      ++told.frames_too_large;
+      return;
+    }
+    if (answer.code != choice_search_code::ok) told.complete = false;
+    for (int b = 0; b < answer.count; ++b)
+      if (answer.time[b] >= worst_time() || try_choice(costs, space, answer.choice + b * costs.size(), answer.time[b]))
+        return;
+    if (answer.count == best_choices_asked) descend(costs, space);
+  }
+
+  constexpr void note_memory(extent_t bytes) {
+    extent_t& least = result.certificate.least_memory;
+    if (least == 0 || bytes < least) least = bytes;
+  }
+
+  constexpr void count_plans(const segment_costs& costs) {
+    extent_t plans = 1;
+    for (int b = 0; b < costs.size(); ++b) {
+      extent_t alive = 0;
+      for (int c = 0; c < costs.block[b].candidates; ++c) alive += costs.is_alive(b, c) ? 1 : 0;
+      plans *= alive;
+    }
+    result.certificate.plans += plans;
+  }
+
+  /// Partitions the whole plan. True: it fits, and has been noted.
+  constexpr bool try_choice(const segment_costs& costs, const plan_space& space, const int* chosen, extent_t expected) {
+    int choice[max_model_parts] = {};
+    for (int b = 0; b < costs.size(); ++b) costs.read_candidate(b, costs.variant[b][chosen[b]].candidate, choice);
+    found_plan p;
+    compose(space, choice, p.strategy);
+    p.frame = space.frame;
+    p.graph = now;
+    for (int i = 0; i < space.parts; ++i) p.family.push(space.candidate[i][choice[i]].name);
+    p.evaluation = evaluate_plan(graphs[now], p.strategy, space.frame.pipeline, *price);
+    if (p.evaluation.time != expected) ++result.certificate.law_breaks;
+    if (!p.evaluation.ok() || p.evaluation.memory > budget) return false;
+    note(p);
+    return true;
+  }
+
+  constexpr void note(const found_plan& p) {
+    auto& list = result.plan;
+    int at = list.size;
+    while (at > 0 && p.evaluation.time < list.item[at - 1].evaluation.time) --at;
+    if (at == most_found_plans) return;
+    if (!list.full()) ++list.size;
+    for (int i = list.size - 1; i > at; --i) list.item[i] = list.item[i - 1];
+    list.item[at] = p;
+  }
+
+  /// All choices in turn that the best known plans and the budget leave, shortest rest first to bound them.
+  constexpr void descend(const segment_costs& costs, const plan_space& space) {
+    const int n = costs.size();
+    growing_array<extent_t> rest_time, rest_memory;  // least of blocks b and behind
+    rest_time.resize(n + 1, 0);
+    rest_memory.resize(n + 1, 0);
+    for (int b = n - 1; b >= 0; --b) {
+      extent_t time = longest_time, memory = longest_time;
+      for (const block_variant& v : costs.variant[b]) {
+        if (!costs.is_alive(b, v.candidate)) continue;
+        time = smaller(time, v.time);
+        memory = smaller(memory, v.memory);
+      }
+      rest_time[b] = rest_time[b + 1] + time;
+      rest_memory[b] = rest_memory[b + 1] + memory;
+    }
+    int chosen[max_model_parts] = {}, b = 0, tried = 0;
+    extent_t time[max_model_parts + 1] = {}, memory[max_model_parts + 1] = {};
+    extent_t best = worst_time();
+    chosen[0] = -1;
+    while (b >= 0) {
+      if (++chosen[b] == costs.variant[b].size) {
+        --b;
+        continue;
+      }
+      const block_variant& v = costs.variant[b][chosen[b]];
+      time[b + 1] = time[b] + v.time;
+      memory[b + 1] = memory[b] + v.memory;
+      const bool fits = b == 0 || (costs.variant[b - 1][chosen[b - 1]].leaves == v.enters &&
+                                   costs.variant[b - 1][chosen[b - 1]].gradient_enters == v.gradient_leaves);
+      if (!fits || !costs.is_alive(b, v.candidate) || time[b + 1] + rest_time[b + 1] >= best ||
+          memory[b + 1] + rest_memory[b + 1] > budget)
+        continue;
+      if (b + 1 < n) {
+        chosen[++b] = -1;
+        continue;
+      }
+      if (++tried > most_descents) {
+        result.certificate.complete = false;
+        return;
+      }
+      if (try_choice(costs, space, chosen, time[n])) best = smaller(best, time[n]);
+    }
+  }
+
+  // ---- strategies by name, with all degrees ----
+
+  constexpr void compete() {
+    for (now = 0; now < graph_count; ++now) {
+      plan_prices prices(device, topology);
+      price = &prices;
+      for (int p = 1; p <= limits.pipeline && p <= devices; ++p) {
+        if (devices % p != 0 || !pipeline_form(graphs[now], p).fits()) continue;
+        for (int i = 0; i < named_strategy_count; ++i) {
+          int degree[4] = {1, 1, 1, 1};
+          split(named_strategy_at(i), devices / p, devices / p, 0, degree, p);
+        }
+      }
+    }
+  }
+
+  constexpr void split(const named_strategy& n, int ranks, int left, int axis, int* degree, int pipeline) {
+    if (axis + 1 == n.axis_count) {
+      degree[axis] = left;
+      return enter(n, ranks, degree, pipeline);
+    }
+    for (int d = 1; d <= left; ++d) {
+      if (left % d != 0) continue;
+      degree[axis] = d;
+      split(n, ranks, left / d, axis + 1, degree, pipeline);
+    }
+  }
+
+  constexpr void enter(const named_strategy& n, int ranks, const int* degree, int pipeline) {
+    const strategy_result r = strategy_called(n.name, ranks, degree, n.axis_count);
+    if (r.status.code != strategy_code::ok) return;
+    const sharded_program program = partition(graphs[now], r.strategy);
+    if (program.status.code != strategy_code::ok) return;
+    ++result.certificate.named;
+    const pipeline_form form(graphs[now], pipeline);
+    extent_t held = 0;
+    visit_kept_memory(program, form, [&](int, int, extent_t bytes) { held += bytes; });
+    if (held > budget) return;
+    extent_t least = 0;
+    for (const program_step& s : program.step)
+      if (!s.is_move && !joins_numbers(program, s))
+        least += form.busy(s.segment, s.phase).of(price->of_compute(program, s.index) * times_of(program, s));
+    const extent_t best = result.best_named.empty() ? longest_time : result.best_named.item[0].evaluation.time;
+    if (least >= best) return;
+    found_plan p;
+    p.strategy = r.strategy;
+    p.frame.pipeline = pipeline;
+    p.graph = now;
+    p.named = true;
+    p.evaluation = evaluate_program(program, pipeline, *price);
+    if (!p.evaluation.ok() || p.evaluation.memory > budget || p.evaluation.time >= best) return;
+    result.best_named.size = 0;
+    result.best_named.push(p);
+    if (p.evaluation.time < worst_time()) note(p);
+  }
+
+  const graph* graphs;
+  int graph_count;
+  const device_value& device;
+  const topology_value& topology;
+  int devices;
+  const search_limits& limits;
+  extent_t budget;
+  const Progress& report;
+  int now = 0;
+  plan_prices* price = nullptr;
+  extent_t matrix_flops = 0, matrix_rate = 0;
+  int ring_degree = 0;
+  graph planned;
+  model_parts parts;
+  search_result result{};
+};
+
+}  // namespace detail
+
+/// The best plans of `devices` devices for one of the graphs. `report` hears of each frame.
+template <class Progress>
+constexpr search_result search_strategies(const graph* graphs, int count, const device_value& device,
+                                          const topology_value& topology, int devices, const search_limits& limits,
+                                          extent_t memory, const Progress& report) {
+  return detail::plan_search<Progress>(graphs, count, device, topology, devices, limits, memory, report).run();
+}
+
+/// The same within the whole of tier 0, silently.
+constexpr search_result search_strategies(const graph* graphs, int count, const device_value& device,
+                                          const topology_value& topology, int devices,
+                                          const search_limits& limits = {}) {
+  return search_strategies(graphs, count, device, topology, devices, limits, device.tier[0].bytes,
+                           [](const search_progress&) {});
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The account of a sharded program as text: memory by class, operations, traffic by class, axes and level, times.
+//
+// Laws: parts of a table stand in the order of their enumerations, those that are 0 are left out; the last line of each
+// table is the whole. Bytes and times as in format_units.hpp; operations decimal, two decimals.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/report/format_hardware.hpp>
+#include <hyperparallel/report/format_units.hpp>
+#include <hyperparallel/report/table.hpp>
+
+namespace hyperparallel {
+
+namespace report {
+
+/// Operations: "12.50 Tflop".
+struct operation_count {
+  std::int64_t operations = 0;
+};
+
+inline std::string to_text(operation_count n) {
+  constexpr detail::unit units[] = {{1, "flop"},
+                                    {1000, "kflop"},
+                                    {1'000'000, "Mflop"},
+                                    {1'000'000'000, "Gflop"},
+                                    {1'000'000'000'000, "Tflop"},
+                                    {1'000'000'000'000'000, "Pflop"}};
+  return detail::in_units(n.operations, units, 2);
+}
+
+/// `part` of `whole`; "-" where there is no whole.
+inline std::string share_text(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "-";
+  const double share = static_cast<double>(part) / static_cast<double>(whole);
+  return to_text(percent{static_cast<std::int64_t>(share * 10'000 + 0.5)});
+}
+
+/// "dp and tp" of a mask.
+inline std::string axes_text(const mesh_value& m, unsigned axes) {
+  std::string out;
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    if ((axes >> a & 1u) != 0) out += (out.empty() ? "" : " and ") + std::string(m.label[a].text);
+  return out;
+}
+
+}  // namespace report
+
+inline std::string to_text(const memory_account& m) {
+  report::table t({"memory of a device", "at the peak", "most", "always"});
+  std::int64_t resident = 0;
+  for (int c = 0; c < memory_class_count; ++c) {
+    resident += m.resident[c];
+    if (m.most[c] == 0) continue;
+    t.row({name_of(static_cast<memory_class>(c)), to_text(report::byte_count{m.at_peak[c]}),
+           to_text(report::byte_count{m.most[c]}), to_text(report::byte_count{m.resident[c]})});
+  }
+  t.row({"all", to_text(report::byte_count{m.peak}), to_text(report::byte_count{m.peak}),
+         to_text(report::byte_count{resident})});
+  return t.text();
+}
+
+inline std::string to_text(const work_total& w) {
+  report::table t({"work of a device", "operations", "bytes"});
+  for (int u = 0; u < compute_unit_count; ++u)
+    t.row({name_of(static_cast<compute_unit>(u)), to_text(report::operation_count{w.flops[u]}),
+           to_text(report::byte_count{w.bytes[u]})});
+  t.row({"all", to_text(report::operation_count{w.flops[0] + w.flops[1]}),
+         to_text(report::byte_count{w.bytes[0] + w.bytes[1]})});
+  return t.text();
+}
+
+inline std::string to_text(const step_times& s) {
+  if (!s.total.ok()) return to_text(s.total) + "\n";
+  const std::int64_t total = s.total.picoseconds;
+  report::table t({"time of a step", "busy", "share"});
+  for (int u = 0; u < compute_unit_count; ++u)
+    t.row({name_of(static_cast<compute_unit>(u)), to_text(report::duration{s.by_unit[u]}),
+           report::share_text(s.by_unit[u], total)});
+  t.row({"communication", to_text(report::duration{s.communication_busy}),
+         report::share_text(s.communication_busy, total)});
+  t.row({"exposed of it", to_text(report::duration{s.exposed}), report::share_text(s.exposed, total)});
+  t.row({"all", to_text(report::duration{total}), report::share_text(total, total)});
+  return t.text();
+}
+
+/// What a device receives, by what travels, by mesh axes and by link level.
+inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh, const topology_value& topology) {
+  report::table t({"received by a device", "bytes", "share", "moves"});
+  const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& moves) {
+    if (bytes > 0) t.row({name, to_text(report::byte_count{bytes}), report::share_text(bytes, a.bytes), moves});
+  };
+  for (int c = 0; c < traffic_class_count; ++c) row(name_of(static_cast<traffic_class>(c)), a.by_class[c], "");
+  for (int i = 0; i < a.by_axes.size; ++i)
+    row("along " + report::axes_text(mesh, a.by_axes.item[i].axes), a.by_axes.item[i].bytes,
+        std::to_string(a.by_axes.item[i].moves));
+  for (int l = 0; l < topology.level_count; ++l)
+    row("over " + std::string(topology.level[l].name.text), a.by_level[l], "");
+  t.row({"all", to_text(report::byte_count{a.bytes}), report::share_text(a.bytes, a.bytes), std::to_string(a.moves)});
+  return t.text();
+}
+
+/// "16 devices: dp 4, tp 4".
+inline std::string devices_text(const mesh_value& m) {
+  std::string out = std::to_string(device_count(m)) + (device_count(m) == 1 ? " device" : " devices");
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    out += (a == 0 ? ": " : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
+  return out;
+}
+
+inline std::string to_text(const step_account& a) {
+  if (a.status.code != strategy_code::ok) return devices_text(a.mesh) + "; the strategy is refused\n";
+  std::string out = devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
+                    traffic_text(a.traffic, a.mesh, a.topology) + "\n" + to_text(a.times) + "\n";
+  out += fmt::format("memory in use {} of {}, matrix operations {} of the bf16 peak\n",
+                     report::share_text(a.memory.peak, a.memory_bytes), to_text(report::byte_count{a.memory_bytes}),
+                     to_text(report::percent{matrix_use(a)}));
+  return out;
+}
+
+}  // namespace hyperparallel
+
+template <>
+struct fmt::formatter<hyperparallel::report::operation_count>
+    : hyperparallel::report::text_formatter<hyperparallel::report::operation_count> {};
+template <>
+struct fmt::formatter<hyperparallel::memory_account>
+    : hyperparallel::report::text_formatter<hyperparallel::memory_account> {};
+template <>
+struct fmt::formatter<hyperparallel::work_total> : hyperparallel::report::text_formatter<hyperparallel::work_total> {};
+template <>
+struct fmt::formatter<hyperparallel::step_times> : hyperparallel::report::text_formatter<hyperparallel::step_times> {};
+template <>
+struct fmt::formatter<hyperparallel::step_account>
+    : hyperparallel::report::text_formatter<hyperparallel::step_account> {};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One step of a move of a program between processes: the plan's transfers to and from the ranks of this process.
+//
+// What crosses processes is one message to each peer and one from each; what stays within the process is copied when
+// the step starts. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
+// here, else out of staging when all have come. Law: after `finish` the target block of every hosted rank is that of
+// move_task.hpp, bit for bit. Source, target and staging belong to the step from `start` to the end of `finish`.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/runtime/copy_schedule.hpp>
+#include <hyperparallel/runtime/mpi/overlapped_messages.hpp>
+#include <hyperparallel/runtime/mpi/world.hpp>
+#include <hyperparallel/runtime/planned_tensor.hpp>
+
+namespace hyperparallel::detail {
+
+class move_messages {
+ public:
+  /// Step `part` of `move`, planned in `pulls`. `address(block, rank)` is where a hosted rank's block lies: block
+  /// `part` before the step, `part` + 1 after it. O(ranks that concern the process · transfers).
+  template <class Address>
+  move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int part,
+                const Address& address)
+      : type_(p.graph.tensor[p.value[p.move[move].source].tensor].type), messages_(world.channel()) {
+    const auto end_of = [&](int block, int rank) -> end {
+      return {world.process_of(rank), world.hosts(rank) ? address(block, rank) : nullptr};
+    };
+    for (int r = 0; r < world.ranks(); ++r) {
+      const int* const sender = pulls.sender.item + pulls.sender_begin[part * world.ranks() + r];
+      const int* const behind = pulls.sender.item + pulls.sender_begin[part * world.ranks() + r + 1];
+      bool concerned = world.hosts(r);
+      for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(*s);
+      if (!concerned) continue;
+      const end to = end_of(part + 1, r);
+      if (pulls.plan.step_count > 0) {
+        add_transfers(pulls.plan, part, r, to, [&](int rank) { return end_of(part, rank); });
+      } else {
+        strided_copy whole;
+        whole.run = local_bytes(p, p.move[move].target);
+        add_copy(end_of(part, *sender), to, {whole, whole, whole});
+      }
+    }
+    message_bytes_ = messages_.staging_bytes();
+  }
+  move_messages(const move_messages&) = delete;
+  move_messages& operator=(const move_messages&) = delete;
+
+  /// What it needs beside the blocks, from a cache line on.
+  std::int64_t staging_bytes() const { return message_bytes_ + kept_bytes_; }
+
+  /// Gives it the staging, which others may use while the step is not in flight. Throws mpi_error, std::bad_alloc.
+  void prepare(std::byte* staging) {
+    messages_.prepare(staging);
+    for (kept_term& k : kept_) k.to = staging + message_bytes_ + k.offset;
+    std::vector<fold_record> here, staged;
+    for (fold& f : fold_) {
+      for (const term& t : f.terms)
+        f.block.push_back(t.block != nullptr ? t.block
+                          : t.peer < 0       ? kept_[static_cast<std::size_t>(t.place)].to
+                                             : messages_.arrived(t.peer, t.place));
+      (f.here ? here : staged).push_back({f.copy, f.block, f.target, f.how});
+    }
+    folds_here_ = copy_schedule({}, here);
+    folds_staged_ = copy_schedule({}, staged);
+    fold_.clear();
+  }
+
+  /// Posts the messages, and does what needs none. Throws mpi_error.
+  void start(run_health health) {
+    const bool is_sound = health == run_health::sound;
+    for (std::size_t i = 0; is_sound && i < fills_.size(); ++i) fills_[i].write(type_);
+    messages_.start(health);
+    if (!is_sound) return;
+    for (const copy_record& c : copies_) copy_strided(c.copy, c.source, c.target);
+    for (const kept_term& k : kept_) copy_strided(k.out, k.block, k.to);
+    run_all(folds_here_);
+  }
+  /// Lets the messages progress. Throws mpi_error.
+  void look() { messages_.look(); }
+  /// Waits for the messages, and does the rest. False where a peer has failed: the target is not there. Throws
+  /// mpi_error.
+  bool finish(std::chrono::milliseconds patience) {
+    if (!messages_.finish(patience)) return false;
+    run_all(folds_staged_);
+    return true;
+  }
+
+ private:
+  /// A rank's side of a transfer; its block is null where another process hosts it.
+  struct end {
+    int process = 0;
+    std::byte* block = nullptr;
+  };
+  /// A transfer from block to block, from the block into a dense one, and out of that into the block.
+  struct transfer_copies {
+    strided_copy direct{}, out{}, in{};
+  };
+  /// Of a fold: in the sender's block, in what has come from a peer, or in what is kept (peer -1).
+  struct term {
+    const std::byte* block = nullptr;
+    int peer = -1;
+    std::int64_t place = 0;
+  };
+  /// A term of this process that is folded with those of others.
+  struct kept_term {
+    strided_copy out{};
+    const std::byte* block = nullptr;
+    std::int64_t offset = 0;
+    std::byte* to = nullptr;
+  };
+  struct fold {
+    strided_copy copy{};
+    std::vector<term> terms;
+    std::byte* target = nullptr;
+    kernels::term_fold how{};
+    bool here = true;  ///< all terms are
+    std::vector<const std::byte*> block{};
+  };
+  struct filled_block {
+    std::byte* block = nullptr;
+    extent_t elements = 0;
+    reduce_op op = reduce_op::none;
+    void write(data_type type) const {
+      std::memset(block, 0, static_cast<std::size_t>(elements * bytes_of(type)));
+      write_identity(op, type, elements, block);
+    }
+  };
+
+  template <class Sender>
+  void add_transfers(const move_plan& plan, int part, int receiver, const end& to, const Sender& sender) {
+    const move_step& step = plan.step[part];
+    const step_values values = values_of(step, type_);
+    const box wanted = target_frame(step, plan.shape, receiver);
+    if (to.block != nullptr && step.filled != 0 && step.kind != step_kind::collect)
+      fills_.push_back({to.block, volume(wanted), values.fill});
+    const step_receiver r = receiver_of(step, plan.shape, receiver);
+    std::vector<end> terms;
+    for (extent_t k = 0; k < r.transfers; k += r.terms) {
+      const transfer first = transfer_at(step, r, k);
+      if (volume(first.part) == 0) continue;
+      const box held = part == 0 ? source_frame(step, plan.shape, first.sender)
+                                 : target_frame(plan.step[part - 1], plan.shape, first.sender);
+      const auto copy = [&](const box& from, const box& into) {
+        return flatten(copy_between(from, into, first.part, bytes_of(type_)));
+      };
+      const transfer_copies c{copy(held, wanted), copy(held, first.part), copy(first.part, wanted)};
+      terms.clear();
+      for (int t = 0; t < r.terms; ++t) terms.push_back(sender(transfer_at(step, r, k + t).sender));
+      if (r.terms == 1)
+        add_copy(terms.front(), to, c);
+      else
+        add_fold(terms, to, c, values.fold);
+    }
+  }
+
+  void add_copy(const end& from, const end& to, const transfer_copies& c) {
+    if (from.block != nullptr && to.block != nullptr)
+      copies_.push_back({c.direct, from.block, to.block});
+    else if (from.block != nullptr)
+      messages_.send(to.process, c.out, from.block);
+    else if (to.block != nullptr)
+      messages_.receive(from.process, c.in, to.block);
+  }
+
+  void add_fold(const std::vector<end>& terms, const end& to, const transfer_copies& c, const kernels::term_fold& how) {
+    if (to.block == nullptr) {
+      for (const end& one : terms)
+        if (one.block != nullptr) messages_.send(to.process, c.out, one.block);
+      return;
+    }
+    fold f{c.direct, {}, to.block, how};
+    for (const end& one : terms) f.here = f.here && one.block != nullptr;
+    if (!f.here) f.copy = c.in;
+    for (const end& one : terms) {
+      if (f.here)
+        f.terms.push_back({one.block});
+      else if (one.block != nullptr)
+        f.terms.push_back(keep(c.out, one.block));
+      else
+        f.terms.push_back({nullptr, one.process, messages_.receive(one.process, dense(c.in), nullptr)});
+    }
+    fold_.push_back(std::move(f));
+  }
+
+  /// Into staging, beside the terms of others.
+  term keep(const strided_copy& out, const std::byte* block) {
+    kept_.push_back({out, block, kept_bytes_});
+    kept_bytes_ += ceil_divide(byte_count(out), arena::alignment) * arena::alignment;
+    return {nullptr, -1, static_cast<std::int64_t>(kept_.size()) - 1};
+  }
+  static strided_copy dense(const strided_copy& copy) {
+    strided_copy one;
+    one.run = byte_count(copy);
+    return one;
+  }
+
+  static void run_all(const copy_schedule& schedule) {
+    schedule.run(schedule.whole(), store_kind::cached, [](std::int64_t) noexcept { return true; });
+  }
+
+  data_type type_;
+  overlapped_messages messages_;
+  std::vector<copy_record> copies_;  ///< within the process
+  std::vector<kept_term> kept_;
+  std::vector<filled_block> fills_;
+  std::vector<fold> fold_;  ///< until it is prepared
+  copy_schedule folds_here_, folds_staged_;
+  std::int64_t message_bytes_ = 0, kept_bytes_ = 0;
+};
+
+}  // namespace hyperparallel::detail

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A sharded program in words, line by line: what processes compare before they run it together.
+//
+// Laws: two programs with equal statements have the same values, steps and moves, so the same messages. Lines come from
+// coarse to fine: mesh, micro-batches, each tensor, each value with its layout, each step with its operator, so that
+// the first line in which two processes differ tells most. O(tensors + values + steps).
+
+#include <charconv>
+#include <string>
+
+#include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/runtime/mpi/statement.hpp>
+
+namespace hyperparallel {
+
+namespace detail {
+
+inline std::string labelled_mesh_text(const mesh_value& m) {
+  std::string text;
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    text += (a > 0 ? ", " : "") + std::string(m.label[a].text) + "=" + std::to_string(m.shape.size[a]);
+  return text.empty() ? "of one device" : text;
+}
+
+/// Which axes shard which loops, in order.
+inline std::string placement_text(const operator_placement& p) {
+  std::string text;
+  for (int i = 0; i < p.count; ++i) {
+    const int a = p.axis[i];
+    text += " " + std::to_string(a) + ":" + std::to_string(p.loop[a]);
+    if (p.turned[a] >= 0) text += "/" + std::to_string(p.turned[a]);
+  }
+  return text;
+}
+
+/// The shortest text that is this number and no other.
+inline std::string number_text(double number) {
+  char text[32] = {};
+  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
+}
+
+inline std::string operator_text(const sharded_program& p, const program_compute& c) {
+  const graph_operator& op = p.graph.op[c.op];
+  std::string text = std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ") placed" +
+                     placement_text(c.placement) + " turned " + std::to_string(op.rotation) + " with";
+  for (const extent_t number : op.integer) text += " " + std::to_string(number);
+  for (const double number : op.real) text += " " + number_text(number);
+  text += " loops";
+  for (int l = 0; l < op.loop_count; ++l) text += " " + std::to_string(op.loop[l].extent);
+  text += " of";
+  for (int i = 0; i < op.operand_count; ++i) text += " " + std::to_string(c.operand[i]);
+  text += " to";
+  for (int i = 0; i < op.result_count; ++i) text += " " + std::to_string(c.result[i]);
+  return text;
+}
+
+}  // namespace detail
+
+/// The statement of a program, each line ended.
+inline std::string statement_of(const sharded_program& p) {
+  std::string text = "mesh " + detail::labelled_mesh_text(p.mesh) + "\n" + std::to_string(p.graph.micro_batches) +
+                     " micro-batches\n" + std::to_string(p.graph.tensor.size) + " tensors\n";
+  for (int t = 0; t < p.graph.tensor.size; ++t) {
+    const graph_tensor& one = p.graph.tensor[t];
+    text += std::string("tensor ") + p.graph.name_of_tensor(t) + " " +
+            detail::extents_text(one.shape.extent, one.shape.rank) + " " + name_of(one.type) + "\n";
+  }
+  for (const program_value& v : p.value) {
+    text += std::string("value of ") + p.graph.name_of_tensor(v.tensor) + " " + detail::layout_text(v.layout);
+    if (v.rotation.axis >= 0)
+      text += " turned " + std::to_string(v.rotation.by) + " along " + std::to_string(v.rotation.axis);
+    text += " in storage " + std::to_string(v.storage) + "\n";
+  }
+  for (const program_step& s : p.step) {
+    text += s.is_move ? "move of value " + std::to_string(p.move[s.index].source) + " to " +
+                            std::to_string(p.move[s.index].target)
+                      : detail::operator_text(p, p.compute[s.index]);
+    text += std::string(", ") + name_of(s.phase) + "\n";
+  }
+  for (const int t : p.graph.monitor) text += std::string("kept ") + p.graph.name_of_tensor(t) + "\n";
+  return text;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs a sharded program on the processes of an MPI world: each has the memory of its ranks, computes what they
+// compute, and exchanges messages while it does.
+//
+//   hp::mpi_world world(MPI_COMM_WORLD);
+//   hp::mpi_program_world<float> program(world, hp::partition(graph, strategy));
+//   program.set("x", x);                                    // whole tensors, the same on every process
+//   program.run_step(1, [&](int micro_batch) { … });        // collective, as `get`, `loss` and `monitor` are
+//   program.loss(), program.get("gradient(weight)")         // the same on every process
+//   hp::model_run<float, hp::mpi_program_world<float>> run(world, graph, strategy);
+//
+// Laws: every value has the bits that program_world gives it, whatever ranks live on which processes, and `received` is
+// the same number. Construction, runs and reading are collective; each begins with an agreement, and runs end with one,
+// so that a process that does or has something else, fails, dies or hangs is named to all processes, by the same
+// mpi_error. After an exception of a kernel the world can go on; after a message that did not come, or a silent
+// process, it is broken. A process waits for each message as long as for an agreement, so that the world's timeout has
+// to be longer than the computations by which processes may differ. Of the options `execution` and `vector_queue` say
+// nothing here: kernels run on the thread that calls, those of the process's ranks one after the other.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/runtime/mpi/program_run.hpp>
+#include <hyperparallel/runtime/mpi/program_statement.hpp>
+#include <hyperparallel/runtime/program_values.hpp>
+
+namespace hyperparallel {
+
+template <class T>
+class mpi_program_world : public program_values<mpi_program_world<T>, T> {
+  using values = program_values<mpi_program_world<T>, T>;
+
+ public:
+  /// Collective. Throws mpi_error on all processes alike, with what is wrong with the program, or in what it differs
+  /// from that of process 0.
+  mpi_program_world(const mpi_world& world, const sharded_program& p, const program_options& options = {})
+      : mpi_program_world(world, [&] { return p; }, options) {}
+  /// The same where `make()` returns the program; what it throws becomes the error of all.
+  template <class Make>
+    requires std::is_invocable_r_v<sharded_program, const Make&>
+  mpi_program_world(const mpi_world& world, const Make& make, const program_options& options = {})
+      : mpi_program_world(world, "program " + std::to_string(world.next_number()), make, options) {}
+
+  /// Messages of a broken world may still arrive, so that memory is left to the end of the job.
+  ~mpi_program_world() {
+    if (!world_.channel().broken()) return;
+    static_cast<void>(this->memory_.release());
+    for (std::unique_ptr<detail::mpi_program_run>& r : run_) static_cast<void>(r.release());
+  }
+
+  const mpi_world& world() const { return world_; }
+  /// Bytes of this process beside the memory of its ranks, for messages in flight, of all phases that have run.
+  std::int64_t staging_bytes() const {
+    std::int64_t bytes = 0;
+    for (const std::unique_ptr<detail::mpi_program_run>& r : run_) bytes += r->staging_bytes();
+    return bytes;
+  }
+
+ private:
+  friend values;
+
+  template <class Make>
+  mpi_program_world(const mpi_world& world, const std::string& name, const Make& make,
+                    const program_options& options) try
+      : values(agreed_program(world, name, make, options), options.lookahead, world.hosted()),
+        world_(world),
+        name_(name),
+        kernels_(options.kernels != nullptr ? options.kernels : &kernel_of<T>) {
+    world.channel().agree(name + ", memory");
+  } catch (const mpi_error&) {
+    throw;
+  } catch (...) {
+    world.channel().agree(name + ", memory", {}, detail::complaint_of([] { throw; }));
+    throw;
+  }
+
+  template <class Make>
+  static prepared_program agreed_program(const mpi_world& world, const std::string& name, const Make& make,
+                                         const program_options& options) {
+    prepared_program p;
+    std::string statement;
+    const std::string complaint = detail::complaint_of([&] {
+      p = prepare_program(make(), data_type_of<T>, options.keep);
+      if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
+        throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
+                            std::to_string(world.ranks()));
+      statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
+                  std::to_string(options.lookahead) + "\n" + statement_of(p.program);
+    });
+    world.channel().agree(name, statement, complaint);
+    return p;
+  }
+
+  void set_training_step(std::int64_t step) { training_step_ = step; }
+
+  run_result run(unsigned phases) {
+    detail::mpi_channel& channel = world_.channel();
+    const std::string round = name_ + ", run " + std::to_string(++runs_);
+    detail::mpi_program_run* now = nullptr;
+    const std::string complaint = detail::complaint_of([&] {
+      now = &run_of(phases);
+      this->check_reads(now->reads());
+    });
+    channel.agree(round, "phases " + std::to_string(phases) + "\nstep " + std::to_string(training_step_), complaint);
+    this->begin_run(*now);
+    const auto [what, is_final] = now->run(training_step_, channel.timeout());
+    if (what.empty() || is_final)
+      channel.agree_after_messages(round + ", end", what);
+    else
+      channel.agree(round + ", end", {}, what);
+    this->end_run(*now);
+    return run_result::complete;
+  }
+
+  detail::mpi_program_run& run_of(unsigned phases) {
+    for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
+      if (r->phases() == phases) return *r;
+    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
+        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, phases));
+  }
+
+  /// What is on its way when a value is read.
+  struct reading {
+    detail::overlapped_messages messages;
+    std::vector<gathered_block> block{};
+    std::vector<std::int64_t> place{};  ///< of each block in the message that brings it
+    arena staging{};
+
+    explicit reading(const detail::mpi_channel& channel) : messages(channel) {}
+  };
+
+  /// Each block that is to be gathered goes from the process that has it to all others. If messages do not come, those
+  /// who have theirs hear of it in their next collective call.
+  template <class U>
+  void read(int t, data_type type, U* whole) const {
+    detail::mpi_channel& channel = world_.channel();
+    const std::string round = name_ + ", read " + std::to_string(++reads_);
+    int value = -1;
+    std::unique_ptr<reading> way;
+    std::string complaint = detail::complaint_of([&] {
+      value = this->value_to_read(t, type);
+      way = way_of(value);
+    });
+    channel.agree(round, this->label(t) + ", value " + std::to_string(value), complaint);
+    complaint = detail::complaint_of([&] {
+      way->messages.start(detail::run_health::sound);
+      way->messages.finish(channel.timeout());
+    });
+    if (!complaint.empty()) {
+      static_cast<void>(way.release());
+      channel.agree_after_messages(round, complaint);
+    }
+    this->memory_->gather(value, whole, way->block, [&](std::size_t i, int rank) -> const std::byte* {
+      return world_.hosts(rank) ? this->memory_->block(value, rank)
+                                : way->messages.arrived(world_.process_of(rank), way->place[i]);
+    });
+  }
+
+  std::unique_ptr<reading> way_of(int value) const {
+    auto way = std::make_unique<reading>(world_.channel());
+    way->block = this->memory_->gathered_blocks(value);
+    strided_copy whole;
+    whole.run = local_bytes(this->program_, value);
+    for (const gathered_block& b : way->block) {
+      const int from = world_.process_of(b.rank);
+      way->place.push_back(from == world_.process() ? 0 : way->messages.receive(from, whole, nullptr));
+      for (int p = 0; from == world_.process() && p < world_.processes(); ++p)
+        if (p != from) way->messages.send(p, whole, this->memory_->block(value, b.rank));
+    }
+    way->staging = arena(way->messages.staging_bytes());
+    way->messages.prepare(way->staging.data());
+    return way;
+  }
+
+  mpi_world world_;
+  std::string name_;
+  kernel_choice kernels_ = nullptr;
+  std::int64_t training_step_ = 1;
+  int runs_ = 0;
+  mutable int reads_ = 0;
+  std::vector<std::unique_ptr<detail::mpi_program_run>> run_;
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A width of 30 over four devices.
+// expect: rejected::dim_is_not_divisible_by_its_axis<
+// expect: named_dim<'f', 'f', 'n'>
+// expect: extent<30>
+// expect: axes_named<'t', 'p'>
+// expect: shards<4>
+// expect: named_operator<'f', 'i', 'r', 's', 't'>
+#include <hyperparallel/program.hpp>
+
+namespace hp = hyperparallel;
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
+struct pair {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 30);
+    const int x = m.input("x", {m.dim("batch", 8), hidden});
+    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
+    const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
+    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  }
+};
+using right = hp::strategy<mesh, hp::data_parallel<"dp">>;
+using wrong = hp::strategy<mesh, hp::data_parallel<"dp">, hp::tensor_parallel<"tp">>;
+
+template <class Strategy>
+constexpr bool accepted = hp::valid_train_step<pair, Strategy, hp::adamw, hp::matrix384>;
+static_assert(accepted<right> && !accepted<wrong>);
+
+#ifdef NEGATIVE
+using step = hp::train_step<pair, wrong, hp::adamw, hp::matrix384>;
+#else
+using step = hp::train_step<pair, right, hp::adamw, hp::matrix384>;
+#endif
+
+constexpr hp::extent_t parameters = step::parameters;
+constexpr bool proved = step::verified;
+constexpr bool small = hp::fits<step>();

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// processes: 8 4 3
+// A training step over processes against the same step over threads: losses, norms, gradients, parameters, states and
+// bytes, bit for bit.
+#include <hyperparallel/runtime/mpi/program_world.hpp>
+
+#include <hyperparallel/runtime/model_run.hpp>
+
+#include "mpi/worlds.hpp"
+#include "runtime/training_models.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+using namespace mpi_worlds;
+
+template <class T>
+using threaded_run = hp::model_run<T>;
+template <class T>
+using mpi_run = hp::model_run<T, hp::mpi_program_world<T>>;
+
+/// Everything that a few steps leave.
+template <class T>
+struct course {
+  std::vector<T> loss;
+  std::vector<std::vector<T>> monitors;
+  std::vector<std::vector<T>> gradient;  ///< of the first step
+  std::vector<std::vector<T>> values;    ///< parameters and states after the last step
+  std::vector<std::int64_t> received;    ///< of each rank
+  std::int64_t planned_bytes = 0;
+  friend bool operator==(const course&, const course&) = default;
+};
+
+template <class T, class Run>
+course<T> train(Run& run, const hp::graph& g, int steps) {
+  course<T> c;
+  auto& world = run.world();
+  for (int s = 0; s < steps; ++s) {
+    c.loss.push_back(
+        run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro)); }));
+    std::vector<T>& monitors = c.monitors.emplace_back();
+    for (int i = 0; i < world.monitors(); ++i) monitors.push_back(world.monitor(i));
+    if (s == 0)
+      for (const std::string& name : training::gradient_names(g)) c.gradient.push_back(world.get(name));
+  }
+  for (int t = 0; t < g.tensor.size; ++t) {
+    const bool lives =
+        g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state;
+    if (lives && world.is_used(t)) c.values.push_back(world.get(t));
+  }
+  for (int r = 0; r < world.ranks(); ++r) c.received.push_back(world.received(r));
+  c.planned_bytes = world.planned_bytes();
+  return c;
+}
+
+template <class T>
+struct compared {
+  const char* strategy;
+  const hp::graph* model;
+  int steps;
+  int lookahead;
+  course<T> spread{};
+};
+
+template <class T>
+hp::model_run_options options_for(const compared<T>& c) {
+  hp::model_run_options options;
+  options.program.keep = training::gradient_names(*c.model);
+  options.program.execution.threads = 1;
+  options.program.lookahead = c.lookahead;
+  return options;
+}
+
+/// Trains all over processes; then each process repeats some of it over threads. What differed between processes would
+/// differ from that on one of them.
+template <class T>
+void expect_same(const hp::mpi_world& world, std::vector<compared<T>> all) {
+  for (compared<T>& c : all) {
+    mpi_run<T> run(world, *c.model, hp::strategy_called(c.strategy, 8).strategy, options_for(c));
+    c.spread = train<T>(run, *c.model, c.steps);
+    for (const int r : world.hosted()) EXPECT_EQ(run.world().high_water(r), run.world().planned_bytes());
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int>(i) % world.processes() != world.process()) continue;
+    const compared<T>& c = all[i];
+    SCOPED_TRACE(c.strategy);
+    threaded_run<T> alone(*c.model, hp::strategy_called(c.strategy, 8).strategy, options_for(c));
+    const course<T> expected = train<T>(alone, *c.model, c.steps);
+    EXPECT_EQ(c.spread.loss, expected.loss);
+    EXPECT_EQ(c.spread.monitors, expected.monitors);
+    EXPECT_TRUE(c.spread.gradient == expected.gradient);
+    EXPECT_TRUE(c.spread.values == expected.values);
+    EXPECT_FALSE(expected.values.empty());
+    EXPECT_EQ(c.spread.received, expected.received);
+    EXPECT_EQ(c.spread.planned_bytes, expected.planned_bytes);
+  }
+  world.channel().agree("comparison");
+}
+
+TEST(mpi_program_world, trains_as_threads_do_under_every_kind_of_strategy) {
+  const hp::graph g = training::small_step(1, 2);
+  ASSERT_EQ(g.status.code, hp::graph_code::ok);
+  if (training::exhaustive()) {
+    std::vector<compared<double>> all;
+    for (int i = 0; i < hp::named_strategy_count; ++i) all.push_back({hp::named_strategy_at(i).name, &g, 3, 0});
+    expect_same<double>(eight_ranks(), all);
+  }
+  std::vector<compared<float>> some;
+  for (const char* const name :
+       {"dp", "zero1", "zero3", "hsdp3", "tp-sp", "2d", "summa", "ulysses", "ring", "ep", "ep-tp", "dp-tp-ep-cp"})
+    some.push_back({name, &g, 3, 0});
+  expect_same<float>(eight_ranks(), some);
+}
+
+TEST(mpi_program_world, accumulates_micro_batches_as_threads_do) {
+  const hp::graph g = training::small_step(2, 2);
+  expect_same<double>(eight_ranks(), {{"zero2", &g, 2, 0}, {"ring", &g, 2, 0}});
+}
+
+TEST(mpi_program_world, moves_that_run_ahead_change_no_bit) {
+  const hp::graph g = training::small_step(1, 2);
+  expect_same<float>(eight_ranks(), {{"zero3", &g, 1, 4}, {"zero3", &g, 1, 100}});
+}
+
+/// The text of the error that `action` throws on this process.
+template <class Action>
+std::string error_of(const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(mpi_program_world, names_who_has_another_strategy) {
+  const hp::mpi_world world = eight_ranks();
+  const hp::graph g = training::small_step(1, 1), other = training::small_step(2, 1);
+  const int last = world.processes() - 1;
+  const bool differs = world.process() == last;
+  const auto error = [&](const hp::graph& mine, const char* name, const hp::model_run_options& options = {}) {
+    return error_of([&] { const mpi_run<float> run(world, mine, hp::strategy_called(name, 8).strategy, options); });
+  };
+  const std::string who = world.name(last) + " has \"", zero = "\" where " + world.name(0) + " has \"";
+  EXPECT_EQ(error(g, differs ? "tp" : "dp"), who + "mesh tp=8" + zero + "mesh dp=8\"");
+  EXPECT_EQ(error(differs ? other : g, "dp"), who + "2 micro-batches" + zero + "1 micro-batches\"");
+  EXPECT_EQ(error(g, "dp", {.program = {.lookahead = differs ? 3 : 0}}), who + "lookahead 3" + zero + "lookahead 0\"");
+  const std::string layout = error(g, differs ? "zero1" : "dp");
+  EXPECT_EQ(layout.find(who), 0U) << layout;
+  const std::string refused =
+      error_of([&] { const mpi_run<float> run(world, g, hp::strategy_called("dp", differs ? 16 : 8).strategy); });
+  EXPECT_EQ(refused.find(world.name(last) + ": strategy \"dp\" is refused: dim_does_not_divide"), 0U) << refused;
+  EXPECT_EQ(error_of([&] { const mpi_run<float> run(world, g, hp::strategy_called("dp", 4).strategy); }),
+            world.name(0) + ": the program is for 4 ranks, the world has 8");
+}
+
+bool fails = false;
+hp::operator_kernel failing_kernels(hp::model_op kind) {
+  if (kind != hp::model_op::softmax && kind != hp::model_op::rms_norm) return hp::kernel_of<float>(kind);
+  return [](const hp::operator_call& call) {
+    if (fails) throw std::runtime_error("no more");
+    hp::kernel_of<float>(call.op->kind)(call);
+  };
+}
+
+TEST(mpi_program_world, a_kernel_that_throws_ends_the_run_on_all_alike) {
+  const hp::mpi_world world = eight_ranks();
+  const hp::graph g = training::small_step(1, 1);
+  for (const char* const name : {"zero3", "tp-sp", "dp-tp-ep-cp"}) {
+    mpi_run<float> run(world, g, hp::strategy_called(name, 8).strategy, {.program = {.kernels = &failing_kernels}});
+    const auto step = [&] { run.train_step([&](int) { run.set_random_inputs(1); }); };
+    ASSERT_EQ(error_of(step), "none");
+    fails = world.process() == 1;
+    const std::string what = error_of(step);
+    fails = false;
+    EXPECT_EQ(what.find(world.name(1) + ": step "), 0U) << what;
+    EXPECT_NE(what.find("(rms_norm) failed: no more"), std::string::npos) << what;
+    const std::string after = error_of(step);  // a parameter was to be replaced
+    EXPECT_NE(after.find(world.name(0) + ": parameter"), std::string::npos) << after;
+    EXPECT_NE(after.find("was not set"), std::string::npos) << after;
+    run.set_first_values();
+    EXPECT_EQ(error_of(step), "none");
+    if (world.process() != 0) continue;
+    threaded_run<float> alone(g, hp::strategy_called(name, 8).strategy, {.program = {.execution = {.threads = 1}}});
+    alone.train_step([&](int) { alone.set_random_inputs(1); });
+    EXPECT_EQ(run.world().loss(), alone.world().loss());
+  }
+}
+
+TEST(mpi_program_world, what_cannot_be_run_or_read_is_named_to_all) {
+  const hp::mpi_world world = eight_ranks();
+  const hp::graph g = training::small_step(1, 1);
+  mpi_run<float> run(world, g, hp::strategy_called("dp", 8).strategy);
+  EXPECT_EQ(error_of([&] { run.world().run_micro(); }), world.name(0) + ": input \"tokens\" was not set");
+  if (world.process() != 1) run.set_random_inputs(0);
+  EXPECT_EQ(error_of([&] { run.world().run_micro(); }), world.name(1) + ": input \"tokens\" was not set");
+  run.set_random_inputs(0);
+  const std::string loss = world.name(0) + ": activation \"" + g.name_of_tensor(g.loss) + "\" has ";
+  EXPECT_EQ(error_of([&] { run.world().get(g.loss); }).find(loss + "no value"), 0U);
+  EXPECT_EQ(error_of([&] { run.world().get_index(g.loss); }), loss + "elements of type f32, asked as i32");
+  EXPECT_EQ(error_of([&] { run.world().get("nothing"); }), "the graph has no tensor \"nothing\"");
+  const std::string update = error_of([&] {
+    if (world.process() == 1)
+      run.world().run_update(1);
+    else
+      run.world().run_micro();
+  });
+  EXPECT_NE(update.find(world.name(1)), std::string::npos) << update;
+  run.world().run_micro();
+  EXPECT_GT(run.world().get(g.loss).front(), 0.0F);
+  EXPECT_EQ(run.world().get_index("tokens").size(), 8U * 16U);
+}
+
+}  // namespace
