@@ -7,7 +7,7 @@ if(NOT TARGET hyperparallel_mpi)
   return()
 endif()
 add_custom_target(mpi_tests)
-add_dependencies(mpi_tests mpi_redistribution)
+add_dependencies(mpi_tests mpi_redistribution mpi_train_model)
 add_library(mpi_test_main OBJECT mpi/main.cpp)
 target_link_libraries(mpi_test_main PRIVATE hyperparallel::mpi hyperparallel_warnings GTest::gtest)
 

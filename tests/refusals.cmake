@@ -16,6 +16,21 @@ if(TARGET moe_layer)
   hyperparallel_add_refusal(moe_layer unwritable_trace 1 missing/trace.json --trace missing/trace.json)
 endif()
 
+if(TARGET train_text)
+  hyperparallel_add_refusal(train_text missing_text 1 missing.txt missing.txt)
+  hyperparallel_add_refusal(train_text short_text 1 "the text has 0 bytes, 17409 are needed" empty.txt)
+  hyperparallel_add_refusal(train_text unknown_option 2 --no-such-option --no-such-option)
+  hyperparallel_add_refusal(train_text no_ranks 2 "--ranks: Value 0 not in range" --ranks 0)
+  hyperparallel_add_refusal(train_text unknown_strategy 1 "no strategy is called \"nothing\": --list shows them"
+                            --strategy nothing)
+  hyperparallel_add_refusal(train_text degrees 1 "8 ranks are not the product of its degrees, 3" --strategy dp --degrees 3)
+  hyperparallel_add_refusal(train_text indivisible 1 "axis \"dp\", operator \"embedding\", dim \"batch\", 16 by 3"
+                            --strategy dp --ranks 3)
+  hyperparallel_add_refusal(train_text missing_checkpoint 1 "cannot read 'missing.safetensors'"
+                            --resume missing.safetensors)
+  hyperparallel_add_refusal(train_text damaged_checkpoint 1 "cannot read 'empty.txt'" --resume empty.txt)
+endif()
+
 if(TARGET hp_paper_tables)
   hyperparallel_add_refusal(hp_paper_tables unknown_option 2 --no-such-option --no-such-option)
   hyperparallel_add_refusal(hp_paper_tables unwritable_json 1 missing/tables.json --json missing/tables.json)

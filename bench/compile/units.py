@@ -8,7 +8,9 @@ of their costs is the cost of the items. Units are deterministic: the same argum
 import itertools
 import random
 import re
+from pathlib import Path
 
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 NAMESPACE = "namespace hp = hyperparallel;\n"
 
 FOUR_AXES = [("dp", 2), ("cp", 2), ("ep", 4), ("tp", 4)]
@@ -481,6 +483,16 @@ static_assert(backward::verified && backward::certificate.ratio() <= 10150);
 """
 
 
+def training_step(_):
+    """DeepSeek-V3 on half a supernode: built, differentiated, with its optimizer, partitioned and accounted."""
+    text = f'#include "{EXAMPLES}/models/deepseek_v3.hpp"\n' + include("program/training_step.hpp") + NAMESPACE
+    return text + mesh("mesh", [("dp", 24), ("tp", 16)]) + """using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fully_sharded<"dp", 1>,
+                              hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
+using step = hp::train_step<models::deepseek_v3<24, 4096>, strategy, hp::adamw, hp::matrix384>;
+static_assert(step::parameters == 671'026'404'352 && step::account.times.total.ok());
+"""
+
+
 FAMILIES = {
     "calibration": calibration,
     "empty": empty,
@@ -497,4 +509,5 @@ FAMILIES = {
     "periodic_layers": periodic_layers,
     "moe_program": moe_program,
     "moe_training": moe_training,
+    "training_step": training_step,
 }

@@ -12,7 +12,11 @@
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/model_builder.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/world.hpp>
@@ -239,7 +243,26 @@ void sharding_plan_error() {
          "pattern_is_overridden: up.*");
 }
 
+void program_error() {
+  hp::model_builder m;
+  const int hidden = m.dim("hidden", 8), wide = m.dim("ffn", 4);
+  const int x = m.input("x", {m.dim("batch", 4), hidden});
+  const int y = m.contract("up", "*k,kn->*n", x, m.parameter("weight", {hidden, wide}));
+  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  const hp::graph& product = m.graph;
+
+  assert(text_of<hp::program_error>([&] {
+           hp::model_run<float> run(product, hp::strategy_called("dp", 3).strategy);
+         }) == "strategy \"dp\" is refused: dim_does_not_divide, axis \"dp\", operator \"up\", dim \"batch\", 4 by 3");
+  hp::model_run<float> run(product, hp::strategy_called("dp", 2).strategy);
+  assert(text_of<hp::program_error>([&] { run.world().get("bias"); }) == "the graph has no tensor \"bias\"");
+  assert(text_of<hp::program_error>([&] { run.world().set("x", std::vector<float>(31)); }) ==
+         "input \"x\" has 32 elements, given 31");
+}
+
 int main() {
+  program_error();
   layout_error();
   operator_error();
   dtensor_error();

@@ -8,7 +8,6 @@
 #include <model/program_volumes.hpp>
 #include <model/trained_models.hpp>
 
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>

@@ -6,6 +6,7 @@
 // without a dim (losses, norms) are left out.
 
 #include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/model/sharding_plan.hpp>
 #include <hyperparallel/redistribution/certificate.hpp>
 
 #include <vector>

@@ -23,13 +23,12 @@ struct ordered {
   hp::program_pulls pulls;
   hp::overlapped_order order;
 
-  ordered(hp::sharded_program p, const hp::program_addresses& a, unsigned phases)
+  ordered(hp::sharded_program p, const hp::program_addresses& a, const hp::overlap_options& options = {})
       : program(std::move(p)), slots(hp::slots_of(program, a)), pulls(hp::pulls_of(program)) {
-    order = hp::overlap_moves(program, pulls, slots, phases);
+    order = hp::overlap_moves(program, pulls, slots, options);
   }
-  explicit ordered(const hp::sharded_program& p, int lookahead = 0,
-                   unsigned phases = hp::micro_phases | hp::update_phases)
-      : ordered(p, hp::plan_addresses(p, lookahead), phases) {}
+  explicit ordered(const hp::sharded_program& p, int lookahead = 0, const hp::overlap_options& options = {})
+      : ordered(p, hp::plan_addresses(p, lookahead), options) {}
 
   int parts(int step) const { return program.step[step].is_move ? pulls.of(program.step[step].index).steps : 1; }
   /// Whether two steps use one byte, one of them writing.
@@ -83,10 +82,17 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
   std::mt19937 random(21);
   int beside = 0;
   for (int n = tries(30, 600); n > 0; --n) {
-    const ordered o(random_program(random, {4, 60, 2000, 0.35}), n % 4);
+    const int most = 1 + n % 9;
+    const ordered o(random_program(random, {4, 60, 2000, 0.35}), n % 4, {.most_in_flight = most});
     ASSERT_EQ(o.order.status, hp::program_flow_status{});
     std::vector<int> first, last;
     walk(o, first, last);
+    int in_flight = 0;
+    for (const hp::step_action& a : o.order.action) {
+      if (a.kind == start && a.part == 0) ++in_flight;
+      if (a.kind == finish && a.part + 1 == o.parts(a.step)) --in_flight;
+      EXPECT_LE(in_flight, most);
+    }
     for (int a = 0; a < o.program.step.size; ++a)
       for (int b = a + 1; b < o.program.step.size; ++b) {
         const size_t i = static_cast<size_t>(a), j = static_cast<size_t>(b);
@@ -129,7 +135,7 @@ TEST(OverlappedOrder, RefusesWhatTheTaskflowRefuses) {
     for (int k = 0; k < 3; ++k)
       a.storage[static_cast<int>(random() % static_cast<unsigned>(p.storage.size))] =
           hp::storage_alignment * static_cast<hp::extent_t>(random() % 300);
-    const ordered o(p, a, hp::micro_phases | hp::update_phases);
+    const ordered o(p, a);
     const hp::program_flow flow(o.program, o.pulls, o.slots, {});
     // A move of two steps may hand its source's addresses to its target, which the taskflow sees and the order refuses.
     const bool flow_is_refused = flow.status().code != hp::program_flow_code::ok;
@@ -191,7 +197,7 @@ constexpr hp::overlapped_order order_of_line(bool waits, unsigned phases) {
   hp::program_addresses a;
   for (int s = 0; s < p.storage.size; ++s) a.storage.push(4096 * s);
   a.between.push(waits ? 4096 * p.storage.size : -1);
-  return hp::overlap_moves(p, hp::pulls_of(p), hp::slots_of(p, a), phases);
+  return hp::overlap_moves(p, hp::pulls_of(p), hp::slots_of(p, a), {.phases = phases});
 }
 constexpr bool is_order(bool waits, const hp::growing_array<hp::step_action>& expected) {
   return order_of_line(waits, hp::micro_phases).action == expected;

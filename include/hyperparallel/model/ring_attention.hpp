@@ -7,7 +7,8 @@
 // and ends with its own, and the gradients of keys and values travel with their block: they start where it is first
 // met and arrive at home with the last term. So keys and values make `blocks - 1` hops each way, and their gradients as
 // many: 2 and 4 times (blocks - 1) / blocks of the keys and values, forward and backward.
-// Law: results are those of the whole attention up to rounding. Latent attention is left as it is.
+// Law: results are those of the whole attention up to rounding. Latent attention is left
+// as it is, and so is attention to another sequence.
 // Source: Liu et al., "Ring Attention", 2310.01889; Brandon et al., "Striped Attention", for the order.
 
 #include <hyperparallel/model/graph.hpp>
@@ -24,9 +25,9 @@ class attention_rotation {
     to_.op.clear();
     place_.resize(from_.op.size, -1);
     for (int o = 0; o < from_.op.size; ++o) {
-      if (from_.op[o].kind == model_op::attention) {
+      if (from_.op[o].kind == model_op::attention && meets_itself(from_.op[o], 0)) {
         forward(o);
-      } else if (from_.op[o].kind == model_op::attention_gradient) {
+      } else if (from_.op[o].kind == model_op::attention_gradient && meets_itself(from_.op[o], 1)) {
         backward(o);
       } else {
         graph_operator op = from_.op[o];
@@ -39,6 +40,12 @@ class attention_rotation {
 
  private:
   static constexpr int keys_operand = 1;
+
+  /// Whether keys are of the sequence that queries are of; operand `queries` are these, the next one the keys.
+  static constexpr bool meets_itself(const graph_operator& op, int queries) {
+    const operator_loop &from = op.loop[op.operand[queries].loop[1]], &to = op.loop[op.operand[queries + 1].loop[1]];
+    return from.dim == to.dim && from.extent == to.extent;
+  }
 
   constexpr graph_operator moved(graph_operator op) const {
     if (op.forward >= 0) op.forward = place_[op.forward];

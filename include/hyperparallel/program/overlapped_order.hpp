@@ -5,8 +5,9 @@
 //
 // A move is started, then finished; one of two steps is started and finished twice. Between them it owns its blocks:
 // nobody writes its source nor uses its target, nor the staged block. Computing goes on with whatever needs neither,
-// the earliest step of the program first, and only where nothing is left the oldest move is finished. The first of two
-// steps is also finished after a few computations, so that the second one has company, too.
+// the earliest step of the program first; only where nothing is left, or a move wants to start and many are in flight,
+// the oldest one is finished. The first of two steps is also finished after a few computations, so that the second one
+// has company, too.
 // Laws: two steps that use one address, one of them writing, keep the order of the program; so every value is what the
 // program in order makes of it, and all processes that have the program have this order. What uses a place whose
 // addresses were taken is refused as lower_program.hpp does. O((steps + overlaps of what they write + conflicts) ·
@@ -34,6 +35,12 @@ struct overlapped_order {
   growing_array<bool> writes;    ///< of each storage
   growing_array<bool> survives;  ///< of each storage: it holds at the end what was last written to it
   program_flow_status status{};  ///< where it is not ok there are no actions
+};
+
+struct overlap_options {
+  unsigned phases = micro_phases | update_phases;  ///< bit of each phase whose steps are ordered
+  int patience = 2;                                ///< computations after which the first of two steps is finished
+  int most_in_flight = 8;                          ///< moves; what is in flight may need memory for its messages
 };
 
 namespace detail {
@@ -169,22 +176,22 @@ struct moves_in_flight {
   };
   growing_array<flight> move;
   int front = 0;
+  constexpr int count() const { return move.size - front; }
   constexpr bool empty() const { return front == move.size; }
   constexpr const flight& oldest() const { return move[front]; }
 };
 
 }  // namespace detail
 
-/// Orders the steps of `phases`. The first of a move's two steps is finished after `patience` computations.
+/// Orders the steps of a program.
 constexpr overlapped_order overlap_moves(const sharded_program& p, const program_pulls& pulls,
-                                         const program_slots& slots, unsigned phases = micro_phases | update_phases,
-                                         int patience = 2) {
+                                         const program_slots& slots, const overlap_options& options = {}) {
   overlapped_order order;
   if (pulls.status.code != move_pulls_code::ok) {
     order.status.code = program_flow_code::move_is_refused;
     return order;
   }
-  const detail::step_conflicts conflicts(p, pulls, slots, phases, order);
+  const detail::step_conflicts conflicts(p, pulls, slots, options.phases, order);
   if (order.status.code != program_flow_code::ok) return order;
   growing_array<int> open;  // of each step: how many it waits for
   detail::ready_steps computes, moves;
@@ -203,26 +210,31 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
     order.action.push({step_action_kind::start, s, 1});
     wholes.move.push({s, computed});
   };
+  const auto finish_oldest = [&] {
+    const bool is_half = !halves.empty() && (wholes.empty() || halves.oldest().started <= wholes.oldest().started);
+    finish(is_half ? halves : wholes, is_half);
+  };
   for (int s = 0; s < p.step.size; ++s) {
     open.push(conflicts.needs(s));
     if (open[s] == 0) enter(s);
   }
   for (;;) {
-    if (!moves.step.empty()) {
+    const int in_flight = halves.count() + wholes.count();
+    if (!moves.step.empty() && in_flight < options.most_in_flight) {
       const int s = moves.pop();
       order.action.push({step_action_kind::start, s, 0});
       (pulls.of(p.step[s].index).steps > 1 ? halves : wholes).move.push({s, computed});
-    } else if (!halves.empty() && computed - halves.oldest().started >= patience) {
+    } else if (!halves.empty() && computed - halves.oldest().started >= options.patience) {
       finish(halves, true);
+    } else if (!moves.step.empty()) {
+      finish_oldest();
     } else if (!computes.step.empty()) {
       const int s = computes.pop();
       order.action.push({step_action_kind::compute, s, 0});
       ++computed;
       leave(s);
-    } else if (!halves.empty() && (wholes.empty() || halves.oldest().started <= wholes.oldest().started)) {
-      finish(halves, true);
-    } else if (!wholes.empty()) {
-      finish(wholes, false);
+    } else if (in_flight > 0) {
+      finish_oldest();
     } else {
       return order;
     }

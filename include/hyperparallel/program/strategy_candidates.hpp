@@ -38,12 +38,12 @@ struct plan_frame {
 
 /// Limits of the enumeration.
 struct search_limits {
-  bool reduced = true;   ///< fewer candidates, options and orders
-  int tensor = 16;       ///< x · tp
+  bool reduced = true;  ///< fewer candidates, options and orders
+  int tensor = 16;      ///< x · tp
   int context = 8;
   int experts = 64;
   int pipeline = 16;
-  bool named = true;     ///< strategies of named_strategies.hpp compete as they are
+  bool named = true;  ///< strategies of named_strategies.hpp compete as they are
   friend constexpr bool operator==(const search_limits&, const search_limits&) = default;
 };
 
@@ -67,6 +67,11 @@ inline constexpr tensor_family tensor_family_table[] = {
      [](strategy_value& s) {
        add_tensor_parallel(s, "tp");
        add_sequence_parallel(s, "tp");
+     }},
+    {"tensor, hidden", false, true,
+     [](strategy_value& s) {
+       add_tensor_parallel(s, "tp");
+       s.add(shard_dim_if_divisible("hidden", "tp"));
      }},
     {"tensor, experts", false, false, [](strategy_value& s) { add_tensor_experts(s); }},
     {"tensor, experts, sequence", false, true,

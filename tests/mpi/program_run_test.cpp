@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// processes: 3
+#include <hyperparallel/runtime/mpi/program_run.hpp>
+
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/runtime/program_run.hpp>
+
+#include "mpi/worlds.hpp"
+#include "runtime/small_models.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+using namespace mpi_worlds;
+using hp::detail::mpi_program_run;
+
+bool fails = false;
+hp::operator_kernel kernels(hp::model_op kind) {
+  if (kind != hp::model_op::silu) return hp::kernel_of<double>(kind);
+  return [](const hp::operator_call& call) {
+    if (fails) throw std::runtime_error("no more\nof this");
+    hp::kernel_of<double>(hp::model_op::silu)(call);
+  };
+}
+
+struct small_world {
+  hp::mpi_world world{MPI_COMM_WORLD, {2, 0, 1, 0}, {.timeout = 30s}};
+  hp::sharded_program program;
+  hp::program_pulls pulls;
+  hp::program_slots slots;
+  hp::program_memory memory;
+  mpi_program_run run;
+
+  explicit small_world(bool data_parallel)
+      : program(in_doubles(small_models::two_layers_on(4, data_parallel))),
+        pulls(hp::pulls_of(program)),
+        slots(hp::slots_of(program, hp::plan_addresses(program))),
+        memory(program, slots, world.hosted()),
+        run(world, program, pulls, slots, memory, &kernels, hp::micro_phases) {
+    for (int t = 0; t < program.home.size; ++t) {
+      if (program.home[t] < 0) continue;
+      std::vector<double> whole(static_cast<std::size_t>(hp::elements_of(program.graph.tensor[t])));
+      for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<double>(i % 7) - 3;
+      memory.scatter(program.home[t], reinterpret_cast<const std::byte*>(whole.data()));
+    }
+  }
+  static hp::sharded_program in_doubles(hp::sharded_program p) {
+    hp::set_run_types(p, hp::data_type::f64);
+    return p;
+  }
+  /// What the ranks of this process hold of the last value, which every device has whole or in part.
+  std::vector<double> result() const {
+    std::vector<double> all;
+    const int value = program.value.size - 1;
+    for (const int r : world.hosted()) {
+      const double* const block = reinterpret_cast<const double*>(memory.block(value, r));
+      all.insert(all.end(), block, block + hp::local_elements(program, value));
+    }
+    return all;
+  }
+};
+
+TEST(mpi_program_run, is_the_share_of_a_run_within_one_process) {
+  for (const bool data_parallel : {true, false}) {
+    small_world w(data_parallel);
+    const mpi_program_run::outcome out = w.run.run(1, 30s);
+    EXPECT_EQ(out.complaint, "");
+    EXPECT_FALSE(out.is_final);
+    hp::program_memory all(w.program, w.slots);
+    hp::program_tasks tasks(w.program, w.pulls, all, &kernels);
+    hp::program_run alone(w.program, w.pulls, w.slots, tasks, {}, {});
+    EXPECT_EQ(std::vector<int>(w.run.reads().begin(), w.run.reads().end()), alone.reads());
+    for (int s = 0; s < w.program.storage.size; ++s) {
+      EXPECT_EQ(w.run.writes(s), alone.writes(s));
+      EXPECT_EQ(w.run.survives(s), alone.survives(s));
+    }
+    for (int r = 0; r < 4; ++r) EXPECT_EQ(w.run.received(r), alone.received(r));
+    EXPECT_EQ(w.run.phases(), hp::micro_phases);
+    EXPECT_GE(w.run.staging_bytes(), 0);
+  }
+}
+
+TEST(mpi_program_run, ends_everywhere_when_a_kernel_throws) {
+  for (const bool data_parallel : {true, false}) {
+    small_world w(data_parallel);
+    w.run.run(1, 30s);
+    const std::vector<double> expected = w.result();
+    fails = w.world.process() == 1;
+    const mpi_program_run::outcome out = w.run.run(1, 30s);
+    fails = false;
+    EXPECT_FALSE(out.is_final);
+    EXPECT_EQ(out.complaint, w.world.process() == 1 ? "step 1 on rank 2: a (silu) failed: no more" : "");
+    EXPECT_EQ(w.run.run(1, 30s).complaint, "");
+    EXPECT_EQ(w.result(), expected);
+  }
+}
+
+TEST(mpi_program_run, says_what_cannot_be_ordered) {
+  const hp::mpi_world world(MPI_COMM_WORLD, {0, 1, 2, 0}, {.timeout = 30s});
+  hp::sharded_program p = small_world::in_doubles(small_models::two_layers_on(4, true));
+  p.value[p.move[0].target].storage = p.value[p.move[0].source].storage;
+  const hp::program_pulls pulls = hp::pulls_of(p);
+  const hp::program_slots slots = hp::slots_of(p, hp::plan_addresses(p));
+  const hp::program_memory memory(p, slots, world.hosted());
+  const std::string what = hp::detail::complaint_of(
+      [&] { const mpi_program_run run(world, p, pulls, slots, memory, &kernels, hp::micro_phases); });
+  EXPECT_NE(what.find("(move of d_first) cannot be ordered: a move writes the blocks that others read"),
+            std::string::npos)
+      << what;
+}
+
+TEST(mpi_program_run, complaints_are_one_line) {
+  EXPECT_EQ(hp::detail::complaint_of([] {}), "");
+  EXPECT_EQ(hp::detail::complaint_of([] { throw std::runtime_error("one\ntwo"); }), "one");
+  EXPECT_EQ(hp::detail::complaint_of([] { throw 3; }), "unknown exception");
+}
+
+}  // namespace

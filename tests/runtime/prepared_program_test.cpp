@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/runtime/prepared_program.hpp>
+
+#include <runtime/small_models.hpp>
+
+#include <gtest/gtest.h>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+template <class Call>
+std::string message(const Call& call) {
+  try {
+    call();
+  } catch (const hp::program_error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
+  const hp::sharded_program p = small_models::two_layers_on(2, true);
+  for (const hp::data_type type : {hp::data_type::f32, hp::data_type::f64}) {
+    const hp::prepared_program prepared = hp::prepare_program(p, type, {"y", "h"});
+    for (const hp::graph_tensor& t : prepared.program.graph.tensor) EXPECT_EQ(t.type, type);
+    for (int s = 0; s < p.storage.size; ++s) EXPECT_GT(prepared.program.storage[s].bytes, 0);
+    EXPECT_EQ(prepared.monitors, 0);
+    ASSERT_EQ(prepared.program.graph.monitor.size, 2);
+    EXPECT_EQ(prepared.program.graph.monitor[0], hp::find_tensor(p.graph, "y"));
+    EXPECT_EQ(prepared.pulls.moves.of.size, p.move.size);
+  }
+}
+
+TEST(PreparedProgram, WhatCannotRunIsNamed) {
+  const auto refusal = [](const hp::sharded_program& p, const std::vector<std::string>& keep = {}) {
+    return message([&] { hp::prepare_program(p, hp::data_type::f32, keep); });
+  };
+  hp::sharded_program p = small_models::two_layers_on(2, true);
+  EXPECT_EQ(refusal(p), "no error");
+  EXPECT_EQ(refusal(p, {"q"}), "the graph has no tensor \"q\" that could be kept");
+  p.value[p.move[0].target].rotation = {0, 1};
+  EXPECT_EQ(refusal(p), "the move of \"d_first\" cannot be planned: a rotated block changes its layout");
+  p.graph.segment.push({p.graph.tensor[0].name, 4});
+  EXPECT_EQ(refusal(p), "segment \"x\" is folded: only graphs that are built unrolled can run");
+  p.status.code = hp::strategy_code::dim_does_not_divide;
+  EXPECT_EQ(refusal(p), "the program was refused: dim_does_not_divide");
+}
+
+}  // namespace
