@@ -32,7 +32,7 @@ foreach(source IN LISTS sources)
   # Kernels start no threads, so they are a group of their own, which the thread sanitizer is spared; properties of
   # distributed tensors are no core.
   set(group ${folder})
-  if(folder STREQUAL "runtime" AND entity MATCHES "^kernels_")
+  if(folder STREQUAL "runtime" AND entity MATCHES "^(model_)?kernels_")
     set(group kernels)
   endif()
   hyperparallel_is_core(${folder} in_core)

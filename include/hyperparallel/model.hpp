@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of model/: descriptions of layers, plans of name patterns.
+// Front header of model/: models for one device, their gradients and optimizers, strategies, and the program of every
+// device; descriptions of layers, plans of name patterns.
 
 #include <hyperparallel/model/address_plan.hpp>
 #include <hyperparallel/model/check_graph.hpp>
 #include <hyperparallel/model/check_program.hpp>
 #include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/gradient_buckets.hpp>
 #include <hyperparallel/model/gradient_rules.hpp>
 #include <hyperparallel/model/graph.hpp>
 #include <hyperparallel/model/layers.hpp>

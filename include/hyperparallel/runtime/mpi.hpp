@@ -3,4 +3,5 @@
 // Ranks on processes over MPI. Optional: not part of hyperparallel.hpp; link with hyperparallel::mpi.
 
 #include <hyperparallel/runtime/mpi/main.hpp>
+#include <hyperparallel/runtime/mpi/program_world.hpp>
 #include <hyperparallel/runtime/mpi/redistribution.hpp>

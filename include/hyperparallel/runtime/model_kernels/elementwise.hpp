@@ -44,28 +44,28 @@ void pointwise(const operator_call& c, const Function& f) {
   }
   steps[Count] = steps_of(c, r);
   T* const out = result<T>(c, 0);
-  const auto run = [&](const extent_t(&at)[Count + 1], extent_t n, const extent_t(&step)[Count + 1]) {
+  const auto run = [&](const extent_t(&at)[Count + 1], extent_t n, const extent_t(&stride)[Count + 1]) {
     for (extent_t i = 0; i < n; ++i) {
-      T& to = out[at[Count] + i * step[Count]];
+      T& to = out[at[Count] + i * stride[Count]];
       if constexpr (Count == 1)
-        to = f(in[0][at[0] + i * step[0]]);
+        to = f(in[0][at[0] + i * stride[0]]);
       else if constexpr (Count == 2)
-        to = f(in[0][at[0] + i * step[0]], in[1][at[1] + i * step[1]]);
+        to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]]);
       else
-        to = f(in[0][at[0] + i * step[0]], in[1][at[1] + i * step[1]], in[2][at[2] + i * step[2]]);
+        to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]], in[2][at[2] + i * stride[2]]);
     }
   };
-  extent_t step[Count + 1], origin[Count + 1] = {};
+  extent_t stride[Count + 1], origin[Count + 1] = {};
   if (flat) {
-    for (extent_t& s : step) s = 1;
-    run(origin, c.result_elements(0), step);
+    for (extent_t& s : stride) s = 1;
+    run(origin, c.result_elements(0), stride);
     return;
   }
   loop_list outer = loops_of(r);
   expect(outer.count > 0, c, "operands and results have different loops");
   const int inner = outer.loop[--outer.count];
-  for (int i = 0; i <= Count; ++i) step[i] = steps[i].of[inner];
-  for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, step); });
+  for (int i = 0; i <= Count; ++i) stride[i] = steps[i].of[inner];
+  for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, stride); });
 }
 
 template <class T>
