@@ -26,7 +26,7 @@ def main():
             if not any(flat(match.group(1)) in source for source in compiled):
                 line = text[: match.start()].count("\n") + 1
                 problems.append(f"{name}:{line}: the block stands in no compiled source")
-        for target in LINK.findall(text):
+        for target in LINK.findall(BLOCK.sub("", text)):
             if not (page.parent / target).exists():
                 problems.append(f"{name}: leads to {target}, which does not exist")
     for problem in problems:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of program/: layouts, taskflow, proof and timeline composed, at compile time and at run time.
+// Front header of program/: layouts, taskflow, proof and timeline composed, steps of training and their accounts,
+// search of strategies, at compile time and at run time.
 
 #include <hyperparallel/program/choice_chain.hpp>
 #include <hyperparallel/program/choice_check.hpp>
@@ -18,16 +19,22 @@
 #include <hyperparallel/program/moe_vector_queues.hpp>
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/program/named_plans.hpp>
 #include <hyperparallel/program/overlapped_order.hpp>
 #include <hyperparallel/program/part_rules.hpp>
+#include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/program/step_timing.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/program/training_step.hpp>

@@ -89,7 +89,7 @@ TEST(training_step, fits_up_to_its_peak) {
   static_assert(hp::fits<step>() && hp::fits<step, step::peak>() && !hp::fits<step, step::peak - 1>());
   static_assert(hp::within<step, step::peak>::met);
   EXPECT_EQ(step::account.memory_bytes, hp::matrix384::device.tier[0].bytes);
-  // Sixteen times the states' shards would not make the weights smaller: 2 bytes of each, split four ways at most.
+  // Weights of two bytes are cut four ways at most.
   EXPECT_GE(step::peak, step::parameters * 2 / 4);
 }
 

@@ -17,7 +17,8 @@ namespace detail {
 
 class part_narrowing {
  public:
-  constexpr part_narrowing(const graph& graph_of_parts, const model_parts& of, int which, growing_array<strategy_rule>& rules)
+  constexpr part_narrowing(const graph& graph_of_parts, const model_parts& of, int which,
+                           growing_array<strategy_rule>& rules)
       : g(graph_of_parts), parts(of), part(which), to(rules) {}
 
   /// False where names do not tell the part's operators from others in the length of a pattern.

@@ -92,7 +92,7 @@ struct growing_choice_scratch : dynamic_choice_scratch {
 
 }  // namespace detail
 
-/// The best choices of variants, first node first.
+/// The best choices of variants, first node first. It stays where it was made.
 struct growing_choice_answer : dynamic_choice_answer {
   growing_array<int> chosen;
 
@@ -101,7 +101,14 @@ struct growing_choice_answer : dynamic_choice_answer {
     chosen.resize(nodes * best + 1, 0);
     choice = chosen.item;
   }
+  growing_choice_answer(const growing_choice_answer&) = delete;
+  growing_choice_answer& operator=(const growing_choice_answer&) = delete;
 };
+
+/// Whether two variants of neighbouring blocks find what they reckon with.
+constexpr bool follows_on(const block_variant& left, const block_variant& right) {
+  return right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
+}
 
 /// Fills a choice graph with the variants of `c`. O(Σ products of neighbours' variants).
 template <class Graph>
@@ -114,26 +121,23 @@ constexpr void add_variants(Graph& g, const segment_costs& c) {
   for (int b = 0; b + 1 < c.size(); ++b) {
     add_choice_edge(g, b, b + 1);
     for (const block_variant& left : c.variant[b])
-      for (const block_variant& right : c.variant[b + 1]) {
-        const bool fit = right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
-        add_edge_time(g, fit ? 0 : impossible_time);
-      }
+      for (const block_variant& right : c.variant[b + 1])
+        add_edge_time(g, follows_on(left, right) ? 0 : impossible_time);
   }
 }
 
 /// The best choices of variants of at most `budget` memory. Labels are given room as they need it, to a limit.
-constexpr growing_choice_answer best_variants(const segment_costs& c, extent_t budget, int best) {
-  growing_choice_answer answer(c.size(), best);
+constexpr void find_best_variants(const segment_costs& c, extent_t budget, growing_choice_answer& answer) {
   const choice_graph_size size = measure_choices([&](auto& g) { add_variants(g, c); });
   detail::growing_choice_graph g(size);
   add_variants(g, c);
   answer.graph = check_choice_graph(g);
   answer.code = choice_search_code::bad_graph;
-  if (answer.graph.code != choice_graph_code::ok) return answer;
+  if (answer.graph.code != choice_graph_code::ok) return;
   detail::growing_choice_order order(size);
   const choice_stage_measure m = measure_stages(g, order);
   answer.code = choice_search_code::too_wide;
-  if (m.too_wide >= 0) return answer;
+  if (m.too_wide >= 0) return;
   detail::growing_choice_stages stages(m.size);
   build_stages(g, m.size, order, stages);
   constexpr choice_room most{1 << 22, 1 << 21};
@@ -142,8 +146,45 @@ constexpr growing_choice_answer best_variants(const segment_costs& c, extent_t b
     if (now.made > most.made) now.made = most.made;
     detail::growing_choice_scratch scratch(m.size, now);
     search_choices(g, stages, budget, scratch, answer);
-    if (answer.code != choice_search_code::labels_full) return answer;
-    if (now.labels == most.labels && now.made == most.made) return answer;
+    if (answer.code != choice_search_code::labels_full) return;
+    if (now.labels == most.labels && now.made == most.made) return;
+  }
+}
+
+/// Calls `visit(chosen, time, limit)` for each row of variants that fit, take less than `limit` and certainly hold at
+/// most `budget`, until it says false; it may lower the limit. Exponential in the worst case.
+template <class Visit>
+constexpr void visit_rows(const segment_costs& c, extent_t budget, extent_t limit, const Visit& visit) {
+  const int n = c.size();
+  growing_array<extent_t> rest_time, rest_memory;  // least of block b and those behind it
+  rest_time.resize(n + 1, 0);
+  rest_memory.resize(n + 1, 0);
+  for (int b = n - 1; b >= 0; --b) {
+    extent_t least_time = longest_time, least_memory = longest_time;
+    for (const block_variant& v : c.variant[b]) {
+      if (!c.is_alive(b, v.candidate)) continue;
+      least_time = smaller(least_time, v.time);
+      least_memory = smaller(least_memory, v.memory);
+    }
+    rest_time[b] = rest_time[b + 1] + least_time;
+    rest_memory[b] = rest_memory[b + 1] + least_memory;
+  }
+  int chosen[max_model_parts] = {-1}, b = 0;
+  extent_t time[max_model_parts + 1] = {}, memory[max_model_parts + 1] = {};
+  while (b >= 0) {
+    if (++chosen[b] == c.variant[b].size) {
+      --b;
+      continue;
+    }
+    const block_variant& v = c.variant[b][chosen[b]];
+    if (!c.is_alive(b, v.candidate) || (b > 0 && !follows_on(c.variant[b - 1][chosen[b - 1]], v))) continue;
+    time[b + 1] = time[b] + v.time;
+    memory[b + 1] = memory[b] + v.memory;
+    if (time[b + 1] + rest_time[b + 1] >= limit || memory[b + 1] + rest_memory[b + 1] > budget) continue;
+    if (b + 1 < n)
+      chosen[++b] = -1;
+    else if (!visit(chosen, time[n], limit))
+      return;
   }
 }
 

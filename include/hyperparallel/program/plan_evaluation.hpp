@@ -30,9 +30,7 @@ struct plan_evaluation {
   extent_t time = 0;  ///< of all these
   extent_t memory = 0;
   memory_account account{};  ///< without a pipeline
-  constexpr bool ok() const {
-    return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits;
-  }
+  constexpr bool ok() const { return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits; }
   friend constexpr bool operator==(const plan_evaluation&, const plan_evaluation&) = default;
 };
 

@@ -16,18 +16,10 @@
 // be reached are found block by block; backwards, the gradients that can come to them. Complexity: at most one
 // partitioning a variant.
 
-#include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
 
 namespace hyperparallel {
-
-/// How a joint, or its gradient, comes.
-struct joint_state {
-  layout_value made{};     ///< as its part makes it
-  layout_value wanted{};   ///< of a joint: where the sum of its gradient is to be made
-  layout_value carried{};  ///< in which the segment takes it from one repetition to the next
-  friend constexpr bool operator==(const joint_state&, const joint_state&) = default;
-};
 
 /// States are numbers of their joint; 0 where there is no joint.
 struct block_variant {
@@ -47,7 +39,13 @@ class segment_costs {
   /// `g` is the training graph, `parts` those of the graph that programs have: g, or g with its attention in a ring.
   constexpr segment_costs(const graph& g, const graph& planned_graph, const model_parts& of, const plan_space& covered,
                           plan_prices& prices)
-      : given(g), planned(planned_graph), parts(of), space(covered), price(prices), form(g, covered.frame.pipeline) {
+      : given(g),
+        planned(planned_graph),
+        parts(of),
+        space(covered),
+        price(prices),
+        form(g, covered.frame.pipeline),
+        sorted(planned_graph, of) {
     const int n = parts.part.size;
     for (int p = 0; p < n; ++p) {
       const int segment = parts.part[p].segment;
@@ -57,7 +55,6 @@ class segment_costs {
       most_ = most_ > space.candidate[p].size ? most_ : space.candidate[p].size;
     }
     dead_.resize(n * most_, false);
-    find_sums();
   }
 
   growing_array<plan_block> block;
@@ -95,24 +92,21 @@ class segment_costs {
   constexpr void measure_all() {
     growing_array<int> choice;
     choice.resize(parts.part.size, 0);
-    for (int k = 0; k < most_ && alive(); ++k) {
-      for (int p = 0; p < parts.part.size; ++p) choice[p] = k % space.candidate[p].size;
-      measure(choice);
+    for (int k = 0; k < most_; ++k) {  // each candidate once, so that refused ones are known
+      bool refuses = true;
+      while (refuses && alive()) {
+        for (int p = 0; p < choice.size; ++p) {
+          choice[p] = k % space.candidate[p].size;
+          if (is_dead(p, choice[p])) choice[p] = first_alive(p);
+        }
+        refuses = !measure(choice);
+      }
     }
     for (int b = 0; b < size() && alive(); ++b) reach(b);
     for (int b = size() - 1; b >= 0 && alive(); --b) complete(b);
   }
 
  private:
-  /// The operator that sums the gradient of each joint, if one does.
-  constexpr void find_sums() {
-    sum_of.resize(parts.part.size, -1);
-    for (int o = 0; o < planned.op.size; ++o)
-      if (parts.ruled_by[o] != parts.of_op[o]) sum_of[parts.ruled_by[o]] = o;
-    by_name.resize(planned.text.size, -1);
-    for (int o = planned.op.size - 1; o >= 0; --o) by_name[planned.op[o].name] = o;
-  }
-
   constexpr int first_alive(int p) const {
     for (int c = 0; c < space.candidate[p].size; ++c)
       if (!is_dead(p, c)) return c;
@@ -177,18 +171,21 @@ class segment_costs {
     measure(choice);
   }
 
-  constexpr void measure(const growing_array<int>& choice) {
-    for (int p = 0; p < choice.size; ++p)
-      if (is_dead(p, choice[p])) return;
+  /// False where the partitioner refuses a candidate.
+  constexpr bool measure(const growing_array<int>& choice) {
     strategy_value s;
     if (!compose(space, choice.item, s)) {
       rules_fit = false;
-      return;
+      return true;
     }
     const sharded_program program = partition(given, s);
-    if (program.status.code != strategy_code::ok) return bury(program, choice);
+    if (program.status.code != strategy_code::ok) {
+      bury(program, choice);
+      return false;
+    }
     for (const int c : choice) choices.push(c);
     record(program, s, choice);
+    return true;
   }
 
   /// A refusal is the fault of the candidate of the part that it names, or of all of them.
@@ -210,12 +207,13 @@ class segment_costs {
     growing_array<extent_t> time, memory;
     time.resize(n, 0);
     memory.resize(n, 0);
-    visit_prices(program, form, price, [&](int i, extent_t t) { time[part_of_step(program, i)] += t; });
+    visit_prices(program, form, price, [&](int i, extent_t t) { time[sorted.part_of_step(program, i)] += t; });
     if (form.degree > 1 && !planned.segment.empty())
-      time[parts.of_tensor[planned.segment.last().carried_out]] += hop_time(program, form, price.topology()).picoseconds;
+      time[parts.of_tensor[planned.segment.last().carried_out]] +=
+          hop_time(program, form, price.topology()).picoseconds;
     visit_kept_memory(program, form, [&](int storage, int first, extent_t bytes) {
       const bool is_home = program.storage[storage].home;
-      memory[is_home ? parts.of_tensor[program.storage[storage].tensor] : part_of_step(program, first)] += bytes;
+      memory[is_home ? parts.of_tensor[program.storage[storage].tensor] : sorted.part_of_step(program, first)] += bytes;
     });
     strategy_layouts layouts(program.graph, s);
     int enters = 0, gradient_leaves = 0;
@@ -230,8 +228,8 @@ class segment_costs {
         v.memory += memory[p];
       }
       if (b + 1 < size()) {
-        v.leaves = enters = number_of(state[b], forward_state(program, layouts, block[b].last));
-        v.gradient_enters = gradient_leaves = number_of(gradient[b], gradient_state(program, block[b].last));
+        v.leaves = enters = number_of(state[b], sorted.state_of(program, layouts, block[b].last));
+        v.gradient_enters = gradient_leaves = number_of(gradient[b], sorted.gradient_state_of(program, block[b].last));
       }
       if (!is_known(b, v.enters, v.candidate, v.gradient_enters)) variant[b].push(v);
     }
@@ -243,66 +241,6 @@ class segment_costs {
     return list.push(one);
   }
 
-  constexpr joint_state forward_state(const sharded_program& program, strategy_layouts& layouts, int p) const {
-    joint_state s;
-    s.made = first_layout(program, parts.part[p].leaves);
-    if (const int o = sum_of[p]; o >= 0) {
-      const graph_operator& op = program.graph.op[o];
-      s.wanted = layout_of(op, op.result[0], layouts.place(program.graph, o), program.mesh.shape, true);
-    }
-    const int segment = parts.part[p].segment;
-    if (segment >= 0)
-      s.carried = first_read(program, program.graph.segment[segment].carried_in, segment, graph_phase::forward);
-    return s;
-  }
-
-  constexpr joint_state gradient_state(const sharded_program& program, int p) const {
-    joint_state s;
-    const int segment = parts.part[p + 1].segment;
-    const bool enters = segment >= 0 && parts.part[p].segment != segment;
-    s.made = first_layout(program, enters ? planned.segment[segment].gradient_out
-                                          : planned.tensor[parts.part[p].leaves].gradient);
-    if (segment >= 0)
-      s.carried = first_read(program, program.graph.segment[segment].gradient_in, segment, graph_phase::backward);
-    return s;
-  }
-
-  static constexpr layout_value first_layout(const sharded_program& program, int tensor) {
-    for (int v = 0; v < program.value.size && tensor >= 0; ++v)
-      if (program.value[v].tensor == tensor) return program.value[v].layout;
-    return {};
-  }
-  static constexpr layout_value first_read(const sharded_program& program, int tensor, int segment, graph_phase phase) {
-    for (int i = 0; i < program.step.size && tensor >= 0; ++i) {
-      const program_step& s = program.step[i];
-      if (s.is_move || s.segment != segment || s.phase != phase) continue;
-      const program_compute& c = program.compute[s.index];
-      for (int k = 0; k < program.graph.op[c.op].operand_count; ++k)
-        if (program.value[c.operand[k]].tensor == tensor) return program.value[c.operand[k]].layout;
-    }
-    return {};
-  }
-
-  /// Operators that the partitioner adds have the name of the one that they are taken from.
-  constexpr int part_of_op(const sharded_program& program, int o) const {
-    return parts.of_op[o < parts.of_op.size ? o : by_name[program.graph.op[o].name]];
-  }
-
-  constexpr int part_of_step(const sharded_program& program, int i) const {
-    const program_step& s = program.step[i];
-    if (!s.is_move) return part_of_op(program, program.compute[s.index].op);
-    const int t = program.value[program.move[s.index].source].tensor;
-    if (t >= parts.of_tensor.size) return part_of_op(program, program.graph.tensor[t].producer);
-    const auto in_segment = [&](int p) { return s.segment >= 0 && parts.part[p].segment == s.segment; };
-    if (const int p = parts.joint[t]; p >= 0) return in_segment(p) && !in_segment(p + 1) ? p : p + 1;
-    const int p = parts.joint_gradient[t];
-    if (p < 0) return parts.of_tensor[t];
-    const int segment = parts.part[p + 1].segment;
-    const bool whole = t == planned.tensor[parts.part[p].leaves].gradient ||
-                       (segment >= 0 && t == planned.segment[segment].gradient_out);
-    return !whole || (in_segment(p + 1) && !in_segment(p)) ? p + 1 : p;
-  }
-
   const graph& given;
   const graph& planned;
   const model_parts& parts;
@@ -311,8 +249,7 @@ class segment_costs {
   pipeline_form form;
   growing_array<joint_state> state[max_model_parts];     ///< of the joint behind each block
   growing_array<joint_state> gradient[max_model_parts];  ///< of its gradient
-  growing_array<int> sum_of;
-  growing_array<int> by_name;
+  step_parts sorted;
   growing_array<bool> dead_;
   int most_ = 0;  ///< candidates of a part
 };

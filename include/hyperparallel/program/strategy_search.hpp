@@ -14,52 +14,12 @@
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
 // evaluate_plan says; it is at least the certificate's lower bound, and equal where the search is complete.
 
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/ring_attention.hpp>
+#include <hyperparallel/program/named_plans.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
+#include <hyperparallel/program/search_result.hpp>
 
 namespace hyperparallel {
-
-inline constexpr int most_found_plans = 5;
-
-/// A plan that was found: everything that partition needs, and what it costs.
-struct found_plan {
-  strategy_value strategy{};
-  plan_frame frame{};  ///< of a named strategy only the pipeline's degree is told
-  int graph = -1;      ///< which of the graphs
-  bool named = false;
-  static_vector<short_text, max_model_parts> family{};  ///< of each part
-  plan_evaluation evaluation{};
-  friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
-};
-
-struct search_certificate {
-  bool complete = true;      ///< every frame was searched to its end
-  extent_t lower_bound = 0;  ///< no plan of the space that fits takes less
-  extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
-  extent_t plans = 0;          ///< choices of candidates in the frames that were searched
-  extent_t partitionings = 0;  ///< that it took
-  extent_t named = 0;          ///< strategies that competed as they are
-  extent_t law_breaks = 0;     ///< plans whose parts did not add up; they count as they are
-  extent_t least_memory = 0;   ///< of any plan that was looked at: what is certainly held
-  friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
-};
-
-struct search_result {
-  static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
-  static_vector<found_plan, 1> best_named{};
-  search_certificate certificate{};
-  constexpr bool ok() const { return !plan.empty(); }
-  friend constexpr bool operator==(const search_result&, const search_result&) = default;
-};
-
-/// What a long search says of itself.
-struct search_progress {
-  int graph = 0;
-  plan_frame frame{};
-  extent_t frames = 0;  ///< so far
-  extent_t best = 0;    ///< time of the best plan so far; 0: none
-};
 
 namespace detail {
 
@@ -68,7 +28,13 @@ class plan_search {
  public:
   constexpr plan_search(const graph* of, int count, const device_value& d, const topology_value& t, int machine,
                         const search_limits& most, extent_t memory, const Progress& say)
-      : graphs(of), graph_count(count), device(d), topology(t), devices(machine), limits(most), budget(memory),
+      : graphs(of),
+        graph_count(count),
+        device(d),
+        topology(t),
+        devices(machine),
+        limits(most),
+        budget(memory),
         report(say) {}
 
   constexpr search_result run() {
@@ -86,7 +52,7 @@ class plan_search {
 
  private:
   static constexpr int best_choices_asked = 8;
-  static constexpr int most_descents = 4096;
+  static constexpr int most_rows = 4096;
 
   constexpr void lower_bound(extent_t bound) { result.certificate.lower_bound = bound; }
   constexpr extent_t worst_time() const {
@@ -133,7 +99,8 @@ class plan_search {
     const int degree = f.context == context_form::ring ? f.cp : 1;
     if (degree == ring_degree) return;
     ring_degree = degree;
-    planned = degree > 1 ? rotate_attention(graphs[now], degree) : graphs[now];
+    planned = graphs[now];
+    if (degree > 1) planned = rotate_attention(graphs[now], degree);
     parts = find_parts(planned);
   }
 
@@ -151,7 +118,8 @@ class plan_search {
       return;
     }
     plan_graph(f);
-    const plan_space space = space_of(planned, parts, f, limits.reduced);
+    plan_space space;
+    fill_space(space, planned, parts, f, limits.reduced);
     segment_costs costs(graphs[now], planned, parts, space, *price);
     costs.measure_all();
     told.partitionings += costs.partitionings();
@@ -161,7 +129,8 @@ class plan_search {
       return;
     }
     count_plans(costs);
-    const growing_choice_answer answer = best_variants(costs, budget, best_choices_asked);
+    growing_choice_answer answer(costs.size(), best_choices_asked);
+    find_best_variants(costs, budget, answer);
     note_memory(answer.least_memory);
     if (answer.code == choice_search_code::over_budget || answer.code == choice_search_code::impossible) {
       ++told.frames_too_large;
@@ -171,7 +140,13 @@ class plan_search {
     for (int b = 0; b < answer.count; ++b)
       if (answer.time[b] >= worst_time() || try_choice(costs, space, answer.choice + b * costs.size(), answer.time[b]))
         return;
-    if (answer.count == best_choices_asked) descend(costs, space);
+    if (answer.count < best_choices_asked) return;
+    int tried = 0;
+    visit_rows(costs, budget, worst_time(), [&](const int* chosen, extent_t time, extent_t& limit) {
+      if (++tried > most_rows) told.complete = false;
+      if (tried <= most_rows && try_choice(costs, space, chosen, time)) limit = smaller(limit, time);
+      return tried <= most_rows;
+    });
   }
 
   constexpr void note_memory(extent_t bytes) {
@@ -199,99 +174,29 @@ class plan_search {
     p.graph = now;
     for (int i = 0; i < space.parts; ++i) p.family.push(space.candidate[i][choice[i]].name);
     p.evaluation = evaluate_plan(graphs[now], p.strategy, space.frame.pipeline, *price);
-    if (p.evaluation.time != expected) ++result.certificate.law_breaks;
+    if (p.evaluation.time != expected) {
+      ++result.certificate.law_breaks;
+      result.certificate.complete = false;
+    }
     if (!p.evaluation.ok() || p.evaluation.memory > budget) return false;
-    note(p);
+    enter_plan(result.plan, p);
     return true;
   }
 
-  constexpr void note(const found_plan& p) {
-    auto& list = result.plan;
-    int at = list.size;
-    while (at > 0 && p.evaluation.time < list.item[at - 1].evaluation.time) --at;
-    if (at == most_found_plans) return;
-    if (!list.full()) ++list.size;
-    for (int i = list.size - 1; i > at; --i) list.item[i] = list.item[i - 1];
-    list.item[at] = p;
-  }
-
-  /// All choices in turn that the best known plans and the budget leave, shortest rest first to bound them.
-  constexpr void descend(const segment_costs& costs, const plan_space& space) {
-    const int n = costs.size();
-    growing_array<extent_t> rest_time, rest_memory;  // least of blocks b and behind
-    rest_time.resize(n + 1, 0);
-    rest_memory.resize(n + 1, 0);
-    for (int b = n - 1; b >= 0; --b) {
-      extent_t time = longest_time, memory = longest_time;
-      for (const block_variant& v : costs.variant[b]) {
-        if (!costs.is_alive(b, v.candidate)) continue;
-        time = smaller(time, v.time);
-        memory = smaller(memory, v.memory);
-      }
-      rest_time[b] = rest_time[b + 1] + time;
-      rest_memory[b] = rest_memory[b + 1] + memory;
-    }
-    int chosen[max_model_parts] = {}, b = 0, tried = 0;
-    extent_t time[max_model_parts + 1] = {}, memory[max_model_parts + 1] = {};
-    extent_t best = worst_time();
-    chosen[0] = -1;
-    while (b >= 0) {
-      if (++chosen[b] == costs.variant[b].size) {
-        --b;
-        continue;
-      }
-      const block_variant& v = costs.variant[b][chosen[b]];
-      time[b + 1] = time[b] + v.time;
-      memory[b + 1] = memory[b] + v.memory;
-      const bool fits = b == 0 || (costs.variant[b - 1][chosen[b - 1]].leaves == v.enters &&
-                                   costs.variant[b - 1][chosen[b - 1]].gradient_enters == v.gradient_leaves);
-      if (!fits || !costs.is_alive(b, v.candidate) || time[b + 1] + rest_time[b + 1] >= best ||
-          memory[b + 1] + rest_memory[b + 1] > budget)
-        continue;
-      if (b + 1 < n) {
-        chosen[++b] = -1;
-        continue;
-      }
-      if (++tried > most_descents) {
-        result.certificate.complete = false;
-        return;
-      }
-      if (try_choice(costs, space, chosen, time[n])) best = smaller(best, time[n]);
-    }
-  }
-
-  // ---- strategies by name, with all degrees ----
-
+  /// Strategies by name, with all degrees.
   constexpr void compete() {
     for (now = 0; now < graph_count; ++now) {
       plan_prices prices(device, topology);
       price = &prices;
-      for (int p = 1; p <= limits.pipeline && p <= devices; ++p) {
-        if (devices % p != 0 || !pipeline_form(graphs[now], p).fits()) continue;
-        for (int i = 0; i < named_strategy_count; ++i) {
-          int degree[4] = {1, 1, 1, 1};
-          split(named_strategy_at(i), devices / p, devices / p, 0, degree, p);
-        }
-      }
+      for (int p = 1; p <= limits.pipeline && p <= devices; ++p)
+        if (devices % p == 0 && pipeline_form(graphs[now], p).fits())
+          visit_named_strategies(devices / p, [&](const strategy_value& s) { enter_named(s, p); });
     }
   }
 
-  constexpr void split(const named_strategy& n, int ranks, int left, int axis, int* degree, int pipeline) {
-    if (axis + 1 == n.axis_count) {
-      degree[axis] = left;
-      return enter(n, ranks, degree, pipeline);
-    }
-    for (int d = 1; d <= left; ++d) {
-      if (left % d != 0) continue;
-      degree[axis] = d;
-      split(n, ranks, left / d, axis + 1, degree, pipeline);
-    }
-  }
-
-  constexpr void enter(const named_strategy& n, int ranks, const int* degree, int pipeline) {
-    const strategy_result r = strategy_called(n.name, ranks, degree, n.axis_count);
-    if (r.status.code != strategy_code::ok) return;
-    const sharded_program program = partition(graphs[now], r.strategy);
+  /// Partitions are evaluated in full only where their compute and what they certainly hold leave a chance.
+  constexpr void enter_named(const strategy_value& s, int pipeline) {
+    const sharded_program program = partition(graphs[now], s);
     if (program.status.code != strategy_code::ok) return;
     ++result.certificate.named;
     const pipeline_form form(graphs[now], pipeline);
@@ -299,13 +204,13 @@ class plan_search {
     visit_kept_memory(program, form, [&](int, int, extent_t bytes) { held += bytes; });
     if (held > budget) return;
     extent_t least = 0;
-    for (const program_step& s : program.step)
-      if (!s.is_move && !joins_numbers(program, s))
-        least += form.busy(s.segment, s.phase).of(price->of_compute(program, s.index) * times_of(program, s));
+    for (const program_step& x : program.step)
+      if (!x.is_move && !joins_numbers(program, x))
+        least += form.busy(x.segment, x.phase).of(price->of_compute(program, x.index) * times_of(program, x));
     const extent_t best = result.best_named.empty() ? longest_time : result.best_named.item[0].evaluation.time;
     if (least >= best) return;
     found_plan p;
-    p.strategy = r.strategy;
+    p.strategy = s;
     p.frame.pipeline = pipeline;
     p.graph = now;
     p.named = true;
@@ -313,7 +218,7 @@ class plan_search {
     if (!p.evaluation.ok() || p.evaluation.memory > budget || p.evaluation.time >= best) return;
     result.best_named.size = 0;
     result.best_named.push(p);
-    if (p.evaluation.time < worst_time()) note(p);
+    enter_plan(result.plan, p);
   }
 
   const graph* graphs;

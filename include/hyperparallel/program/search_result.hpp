@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a strategy search finds: plans with their costs, and the certificate of what was covered.
+//
+// Laws: plans stand in the order of their times; a complete search's lower bound is the winner's time.
+
+#include <hyperparallel/program/model_parts.hpp>
+#include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/support/static_vector.hpp>
+
+namespace hyperparallel {
+
+inline constexpr int most_found_plans = 5;
+
+/// A plan that was found: everything that partition needs, and what it costs.
+struct found_plan {
+  strategy_value strategy{};
+  plan_frame frame{};  ///< of a named strategy only the pipeline's degree is told
+  int graph = -1;      ///< which of the graphs
+  bool named = false;
+  static_vector<short_text, max_model_parts> family{};  ///< of each part
+  plan_evaluation evaluation{};
+  friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
+};
+
+struct search_certificate {
+  bool complete = true;      ///< every frame was searched to its end
+  extent_t lower_bound = 0;  ///< no plan of the space that fits takes less
+  extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
+  extent_t plans = 0;          ///< choices of candidates in the frames that were searched
+  extent_t partitionings = 0;  ///< that it took
+  extent_t named = 0;          ///< strategies that competed as they are
+  extent_t law_breaks = 0;     ///< plans whose parts did not add up: the bound does not hold then
+  extent_t least_memory = 0;   ///< of any plan that was looked at: what is certainly held
+  friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
+};
+
+/// Enters a plan where its time belongs; false where it is no better than as many others.
+constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, const found_plan& p) {
+  int at = list.size;
+  while (at > 0 && p.evaluation.time < list.item[at - 1].evaluation.time) --at;
+  if (at == most_found_plans) return false;
+  if (!list.full()) ++list.size;
+  for (int i = list.size - 1; i > at; --i) list.item[i] = list.item[i - 1];
+  list.item[at] = p;
+  return true;
+}
+
+struct search_result {
+  static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
+  static_vector<found_plan, 1> best_named{};
+  search_certificate certificate{};
+  constexpr bool ok() const { return !plan.empty(); }
+  friend constexpr bool operator==(const search_result&, const search_result&) = default;
+};
+
+/// What a long search says of itself.
+struct search_progress {
+  int graph = 0;
+  plan_frame frame{};
+  extent_t frames = 0;  ///< so far
+  extent_t best = 0;    ///< time of the best plan so far; 0: none
+};
+
+}  // namespace hyperparallel

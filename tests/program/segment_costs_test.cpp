@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/segment_costs.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "search_models.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+struct row_of_variants {
+  int rows = 0;
+  hp::extent_t time = 0, memory = 0;
+};
+
+/// The rows of variants that a choice of candidates has, from the definition.
+void collect(const hp::segment_costs& c, const std::vector<int>& candidate, std::vector<const hp::block_variant*>& row,
+             row_of_variants& found) {
+  const int b = static_cast<int>(row.size());
+  if (b == c.size()) {
+    ++found.rows;
+    found.time = found.memory = 0;
+    for (const hp::block_variant* v : row) {
+      found.time += v->time;
+      found.memory += v->memory;
+    }
+    return;
+  }
+  for (const hp::block_variant& v : c.variant[b]) {
+    if (v.candidate != candidate[static_cast<std::size_t>(b)]) continue;
+    if (b > 0 && (v.enters != row.back()->leaves || v.gradient_leaves != row.back()->gradient_enters)) continue;
+    row.push_back(&v);
+    collect(c, candidate, row, found);
+    row.pop_back();
+  }
+}
+
+// The law: parts measured in some plans add up to the evaluation of any other plan.
+TEST(SegmentCosts, AddUpToTheEvaluationOfThePlan) {
+  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(17);
+  int plans = 0, spaces = 0;
+  for (int i = 0; i < (exhaustive ? 400 : 30); ++i) {
+    const hp::graph g = searched::random_model(random, i % 2 == 0).build();
+    const hp::device_value device = searched::random_device(random);
+    const hp::topology_value topology = searched::random_topology(random);
+    hp::plan_prices prices(device, topology);
+    hp::search_limits limits;
+    limits.reduced = random() % 2 == 0;
+    limits.pipeline = 2;
+    limits.context = 2;
+    std::vector<hp::plan_frame> frames;
+    hp::visit_frames(g, random() % 2 == 0 ? 4 : 8, limits, [&](const hp::plan_frame& f) {
+      if (f.tp > 1) frames.push_back(f);
+    });
+    if (frames.empty()) continue;
+    const hp::plan_frame f = frames[random() % frames.size()];
+    const bool turns = f.context == hp::context_form::ring && f.cp > 1;
+    const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
+    const hp::model_parts parts = hp::find_parts(planned);
+    hp::plan_space space;
+    hp::fill_space(space, planned, parts, f, limits.reduced);
+    hp::segment_costs costs(g, planned, parts, space, prices);
+    costs.measure_all();
+    if (!costs.alive() || !costs.rules_fit) continue;
+    ++spaces;
+    for (int k = 0; k < (exhaustive ? 60 : 12); ++k) {
+      int choice[hp::max_model_parts] = {};
+      bool alive = true;
+      std::string names;
+      std::vector<int> candidate;
+      for (int b = 0; b < costs.size(); ++b) {
+        candidate.push_back(static_cast<int>(random() % static_cast<unsigned>(costs.block[b].candidates)));
+        alive = alive && costs.is_alive(b, candidate.back());
+        costs.read_candidate(b, candidate.back(), choice);
+      }
+      for (int p = 0; p < space.parts; ++p) names += std::string(space.candidate[p][choice[p]].name.text) + " | ";
+      if (!alive) continue;
+      hp::strategy_value s;
+      if (!hp::compose(space, choice, s)) continue;
+      const hp::plan_evaluation e = hp::evaluate_plan(g, s, f.pipeline, prices);
+      ASSERT_TRUE(e.ok());
+      row_of_variants found;
+      std::vector<const hp::block_variant*> row;
+      collect(costs, candidate, row, found);
+      EXPECT_EQ(found.rows, 1) << i << ": " << names;
+      EXPECT_EQ(found.time, e.time) << i << ": " << names;
+      EXPECT_LE(found.memory, e.memory) << i << ": " << names;
+      ++plans;
+    }
+  }
+  EXPECT_GT(spaces, 15);
+  EXPECT_GT(plans, 150);
+}
+
+TEST(SegmentCosts, RefusedCandidatesAreTold) {
+  // 4 heads of keys and no groups do not divide by 8: attention cannot be tensor parallel; feed-forward can.
+  const hp::graph g = searched::small_model{.batch = 8, .sequence = 16}.build();
+  const hp::model_parts parts = hp::find_parts(g);
+  hp::plan_space space;
+  hp::fill_space(space, g, parts, {.tp = 8}, false);
+  hp::plan_prices prices(hp::generic_host::device, hp::generic_host::topology);
+  hp::segment_costs costs(g, g, parts, space, prices);
+  costs.measure_all();
+  EXPECT_TRUE(costs.alive());
+  for (int p = 0; p < space.parts; ++p)
+    for (int c = 0; c < space.candidate[p].size; ++c)
+      if (hp::same_text(space.candidate[p][c].name.text, "tensor")) {
+        EXPECT_EQ(costs.is_dead(p, c), p == 1) << p;
+      }
+  EXPECT_EQ(costs.refused.code, hp::strategy_code::dim_does_not_divide);
+}
+
+}  // namespace

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/strategy_search.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "search_models.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+struct least_plan {
+  bool found = false;
+  hp::extent_t time = 0, plans = 0;
+  void enter(const hp::plan_evaluation& e, hp::extent_t budget) {
+    if (!e.ok() || e.memory > budget || (found && e.time >= time)) return;
+    found = true;
+    time = e.time;
+  }
+};
+
+/// All candidates of all parts of all frames, each plan evaluated by itself.
+least_plan by_force(const std::vector<hp::graph>& graphs, const hp::device_value& device,
+                    const hp::topology_value& topology, int devices, const hp::search_limits& limits,
+                    hp::extent_t budget) {
+  least_plan least;
+  for (const hp::graph& g : graphs) {
+    hp::plan_prices prices(device, topology);
+    hp::visit_frames(g, devices, limits, [&](const hp::plan_frame& f) {
+      const bool turns = f.context == hp::context_form::ring && f.cp > 1;
+      const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
+      hp::plan_space space;
+      hp::fill_space(space, planned, hp::find_parts(planned), f, limits.reduced);
+      int choice[hp::max_model_parts] = {};
+      for (;;) {
+        hp::strategy_value s;
+        if (hp::compose(space, choice, s)) least.enter(hp::evaluate_plan(g, s, f.pipeline, prices), budget);
+        ++least.plans;
+        int p = 0;
+        while (p < space.parts && ++choice[p] == space.candidate[p].size) choice[p++] = 0;
+        if (p == space.parts) return;
+      }
+    });
+    if (!limits.named) continue;
+    for (int p = 1; p <= limits.pipeline; ++p)
+      if (devices % p == 0)
+        hp::visit_named_strategies(
+            devices / p, [&](const hp::strategy_value& s) { least.enter(hp::evaluate_plan(g, s, p, prices), budget); });
+  }
+  return least;
+}
+
+// The law, over random models, devices, topologies and budgets.
+TEST(StrategySearch, EqualsBruteForce) {
+  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(31);
+  int infeasible = 0, feasible = 0, tight = 0, named = 0;
+  hp::extent_t plans = 0;
+  const int cases = exhaustive ? 300 : 60;
+  for (int i = 0; i < cases; ++i) {
+    searched::small_model m = searched::random_model(random, i % 5 == 0);
+    m.unrolled = false;
+    std::vector<hp::graph> graphs{m.build()};
+    if (i % 4 == 1) {
+      m.recomputed = !m.recomputed;
+      graphs.push_back(m.build());
+    }
+    const hp::device_value device = searched::random_device(random);
+    const hp::topology_value topology = searched::random_topology(random);
+    const int devices = exhaustive && i % 6 == 0 ? 8 : random() % 3 == 0 ? 4 : 2;
+    hp::search_limits limits;
+    limits.reduced = i % 5 == 0 || devices > 2 || random() % 2 == 0;
+    limits.tensor = devices == 2 ? 2 : static_cast<int>(searched::one_of(random, 2, 4));
+    limits.context = static_cast<int>(searched::one_of(random, 1, 2));
+    limits.pipeline = static_cast<int>(searched::one_of(random, 1, 2));
+    limits.named = random() % 2 == 0;
+    const auto say = [](const hp::search_progress&) {};
+    const auto search = [&](hp::extent_t budget) {
+      return hp::search_strategies(graphs.data(), static_cast<int>(graphs.size()), device, topology, devices, limits,
+                                   budget, say);
+    };
+    const hp::search_result free = search(hp::longest_time / 4);
+    ASSERT_TRUE(free.ok());
+    // Budgets around what the best plan holds: plans beyond are refused, or all of them.
+    const hp::extent_t held = free.plan[0].evaluation.memory;
+    for (const hp::extent_t budget : {hp::longest_time / 4, held - 1, held / 2}) {
+      const hp::search_result r = budget > held ? free : search(budget);
+      const least_plan least = by_force(graphs, device, topology, devices, limits, budget);
+      plans += least.plans;
+      ASSERT_EQ(r.ok(), least.found) << i;
+      EXPECT_TRUE(r.certificate.complete) << i;
+      EXPECT_EQ(r.certificate.law_breaks, 0) << i;
+      if (!r.ok()) {
+        ++infeasible;
+        EXPECT_GT(r.certificate.least_memory, 0);
+        continue;
+      }
+      ++feasible;
+      tight += budget < held ? 1 : 0;
+      const hp::found_plan& best = r.plan[0];
+      named += best.named ? 1 : 0;
+      EXPECT_EQ(best.evaluation.time, least.time) << i;
+      EXPECT_EQ(r.certificate.lower_bound, least.time) << i;
+      EXPECT_LE(best.evaluation.memory, budget);
+      // The plan is what it says, and a program keeps every law under it.
+      hp::plan_prices prices(device, topology);
+      const hp::graph& g = graphs[static_cast<std::size_t>(best.graph)];
+      EXPECT_EQ(hp::evaluate_plan(g, best.strategy, best.frame.pipeline, prices), best.evaluation);
+      for (int k = 1; k < r.plan.size; ++k) EXPECT_GE(r.plan[k].evaluation.time, r.plan[k - 1].evaluation.time);
+    }
+  }
+  EXPECT_GT(feasible, cases);
+  EXPECT_GT(tight, cases / 3);
+  EXPECT_GT(infeasible, 0);
+  RecordProperty("plans", static_cast<int>(plans));
+  RecordProperty("named", named);
+}
+
+TEST(StrategySearch, NothingFits) {
+  const hp::graph g = searched::small_model{}.build();
+  const hp::search_result r = hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, 4, {},
+                                                    1000, [](const hp::search_progress&) {});
+  EXPECT_FALSE(r.ok());
+  EXPECT_TRUE(r.certificate.complete);
+  EXPECT_EQ(r.certificate.frames, r.certificate.frames_too_large);
+  EXPECT_GT(r.certificate.least_memory, 1000);
+}
+
+TEST(StrategySearch, SaysWhereItIs) {
+  const hp::graph g = searched::small_model{}.build();
+  int calls = 0;
+  hp::extent_t best = 0;
+  const auto say = [&](const hp::search_progress& p) {
+    EXPECT_EQ(p.frames, ++calls);
+    if (best > 0) {
+      EXPECT_LE(p.best, best);
+    }
+    best = p.best;
+  };
+  const hp::search_result r =
+      hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, 4, {}, hp::GiB, say);
+  EXPECT_EQ(calls, r.certificate.frames);
+  EXPECT_GT(best, 0);
+}
+
+// The same search in a constant expression.
+constexpr searched::small_model tiny{
+    .layers = 2, .batch = 4, .sequence = 4, .hidden = 8, .ffn = 8, .vocabulary = 8, .key_heads = 2, .head_dim = 2};
+constexpr hp::search_limits few{.reduced = true, .tensor = 2, .context = 1, .pipeline = 1, .named = false};
+constexpr hp::search_result search_tiny() {
+  const hp::graph g = tiny.build();
+  return hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, 2, few);
+}
+constexpr hp::search_result constant = search_tiny();
+static_assert(constant.ok() && constant.certificate.complete && constant.certificate.plans > 8);
+static_assert(constant.certificate.lower_bound == constant.plan[0].evaluation.time);
+
+TEST(StrategySearch, ConstantExpressionsAgree) {
+  const hp::search_result now = search_tiny();
+  EXPECT_EQ(now, constant);
+}
+
+}  // namespace
