@@ -146,12 +146,20 @@ TEST(StrategySearch, SaysWhereItIs) {
   EXPECT_GT(best, 0);
 }
 
-// The same search in a constant expression.
-constexpr searched::small_model tiny{
-    .layers = 2, .batch = 4, .sequence = 4, .hidden = 8, .ffn = 8, .vocabulary = 8, .key_heads = 2, .head_dim = 2};
+// The same search in a constant expression: a block of feed-forward between an embedding and a head.
+constexpr hp::graph tiny_graph() {
+  hp::model_builder m;
+  const int b = m.dim("batch", 3), s = m.dim("seq", 4);
+  const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
+  int x = hp::token_embedding{.vocabulary = 8, .hidden = 8}(m, ids);
+  x = hp::residual_branch(m, "norm", "residual", 1e-6, x, hp::swiglu_layer{.width = 8});
+  hp::language_head{.vocabulary = 8}(m, x, labels);
+  hp::differentiate(m.graph);
+  return static_cast<hp::graph&&>(m.graph);
+}
 constexpr hp::search_limits few{.reduced = true, .tensor = 2, .context = 1, .pipeline = 1, .named = false};
 constexpr hp::search_result search_tiny() {
-  const hp::graph g = tiny.build();
+  const hp::graph g = tiny_graph();
   return hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, 2, few);
 }
 constexpr hp::search_result constant = search_tiny();
