@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +20,14 @@
 #include "text.hpp"
 
 namespace train_text {
+
+/// A checkpoint that cannot be written is refused before anything is trained. Throws std::invalid_argument.
+inline void check_place(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (path.empty() || (std::filesystem::is_directory(folder) && !std::filesystem::is_directory(path))) return;
+  throw std::invalid_argument("a checkpoint cannot be written to \"" + path + "\": " +
+                              (std::filesystem::is_directory(path) ? "it is a folder" : "its folder does not exist"));
+}
 
 inline hp::graph forward_graph(const train_options& o) {
   hp::model_builder m({.unrolled = true});
@@ -59,6 +68,7 @@ class trainer {
         text_(std::move(text)),
         run_(training_graph(o), s, run_options(o)),
         judge_(forward_graph(o), s, run_options(o)) {
+    check_place(o.checkpoint);
     const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
     held_ = std::max(static_cast<std::size_t>(o.validation_bytes), least);
     if (text_.size() < held_ + least)

@@ -24,8 +24,8 @@ struct training {
 /// Differentiates what the builder has and appends the optimizer.
 constexpr hp::graph trained(hp::model_builder& m, const training& how) {
   m.graph.micro_batches = how.micro_batches;
-  if (how.recomputed != nullptr) hp::recompute(m.graph, how.recomputed);
   hp::differentiate(m.graph);
+  if (how.recomputed != nullptr) hp::recompute(m.graph, how.recomputed);
   hp::optimizer_value o;
   o.kind = how.optimizer;
   hp::append_optimizer(m.graph, o);

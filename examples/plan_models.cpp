@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans the training of Llama-3-8B, Qwen3-30B-A3B and DeepSeek-V3 on a machine of 8 dies, one of 16, and a supernode.
+//
+//   plan_models                        all of them, in the reduced space
+//   plan_models --model llama --devices 16 --full --sequences 128
+//
+// For each: the plans that a search found beside the best strategy with a name, then the winner's account: memory of a
+// die by class, operations, bytes by link level, times with what is exposed.
+
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/model/recomputation.hpp>
+#include <hyperparallel/report/format_search.hpp>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "models/deepseek_v3.hpp"
+#include "models/llama3_8b.hpp"
+#include "models/qwen3_30b_a3b.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+struct choice {
+  std::string model = "all";
+  int devices = 0;    ///< 0: all machines
+  int sequences = 0;  ///< in a step of training; 0: eight a die, on the supernode four
+  bool full = false, accounts = true;
+  int tensor = 0, context = 0, pipeline = 0;
+};
+
+/// The training graph with so many sequences in each of its micro-batches.
+using training_graph = hp::graph (*)(int micro_batches, bool recomputed);
+
+template <class Model>
+hp::graph trained(int micro_batches, bool recomputed) {
+  hp::model_builder m({hp::data_type::bf16});
+  Model::build(m);
+  m.graph.micro_batches = micro_batches;
+  hp::differentiate(m.graph);
+  if (recomputed) hp::recompute(m.graph, "*layers.*");
+  hp::append_optimizer(m.graph, {});
+  return static_cast<hp::graph&&>(m.graph);
+}
+
+struct sized_graph {
+  int batch;
+  training_graph build;
+};
+
+template <template <hp::extent_t, hp::extent_t> class Model>
+const std::vector<sized_graph>& graphs_of() {
+  static const std::vector<sized_graph> all{
+      {32, trained<Model<32, 4096>>},     {64, trained<Model<64, 4096>>},   {128, trained<Model<128, 4096>>},
+      {256, trained<Model<256, 4096>>},   {512, trained<Model<512, 4096>>}, {1024, trained<Model<1024, 4096>>},
+      {2048, trained<Model<2048, 4096>>},
+  };
+  return all;
+}
+
+void plan(const std::string& model, const std::vector<sized_graph>& sizes, int devices, const choice& c) {
+  const int sequences = c.sequences > 0 ? c.sequences : devices > 16 ? 4 * devices : 8 * devices;
+  std::vector<hp::graph> graphs;
+  std::vector<std::string> names;
+  for (const sized_graph& s : sizes) {
+    const int micro_batches = sequences / s.batch;
+    if (sequences % s.batch != 0 || (micro_batches != 1 && micro_batches != 4 && micro_batches != 16)) continue;
+    for (const bool recomputed : {false, true}) {
+      graphs.push_back(s.build(micro_batches, recomputed));
+      names.push_back(std::to_string(micro_batches) + (recomputed ? " micro-batches, recomputed" : " micro-batches"));
+    }
+  }
+  hp::search_limits limits;
+  limits.reduced = !c.full;
+  limits.context = c.context > 0 ? c.context : devices > 16 || !c.full ? 1 : 4;
+  limits.tensor = c.tensor > 0 ? c.tensor : 16;
+  limits.pipeline = c.pipeline > 0 ? c.pipeline : devices > 16 ? 8 : 4;
+  using machine = hp::matrix384;
+  fmt::print("\n=== {} on {} dies, {} sequences of 4096 a step\n\n", model, devices, sequences);
+  const auto start = std::chrono::steady_clock::now();
+  const hp::search_result r = hp::search_strategies(graphs.data(), static_cast<int>(graphs.size()), machine::device,
+                                                    machine::topology, devices, limits);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  fmt::print("{}searched in {:.1f} s\n", hp::told(r, names), took.count());
+  if (!r.ok() || !c.accounts) return;
+  const hp::found_plan& best = r.plan[0];
+  const hp::sharded_program p = hp::partition(graphs[static_cast<std::size_t>(best.graph)], best.strategy);
+  if (best.frame.pipeline > 1) fmt::print("\nthe account is that of all layers on one stage's devices\n");
+  fmt::print("\n{}", hp::account_of(p, machine::device, hp::on_topology(machine::topology)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Plans the training of large models."};
+  choice c;
+  app.add_option("--model", c.model, "llama, qwen, deepseek or all");
+  app.add_option("--devices", c.devices, "dies; 0: 8, 16 and 256");
+  app.add_option("--sequences", c.sequences, "of 4096 tokens in a step of training");
+  app.add_option("--tensor", c.tensor, "largest tensor degree");
+  app.add_option("--context", c.context, "largest context degree");
+  app.add_option("--pipeline", c.pipeline, "largest pipeline degree");
+  app.add_flag("--full", c.full, "the full space");
+  app.add_flag("!--no-accounts", c.accounts, "tables of plans only");
+  CLI11_PARSE(app, argc, argv);
+  const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16, 256};
+  for (const int devices : machines) {
+    if (c.model == "llama" || c.model == "all") plan("Llama-3-8B", graphs_of<models::llama3_8b>(), devices, c);
+    if (c.model == "qwen" || c.model == "all") plan("Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>(), devices, c);
+    if (c.model == "deepseek" || c.model == "all") plan("DeepSeek-V3", graphs_of<models::deepseek_v3>(), devices, c);
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a strategy search found, and why: plans in the order of their times, what their time is made of, the memory of
+// a device; the best strategy that has a name; what was covered.
+//
+//   plan            mesh         pipeline  sharded  parts               time     compute  moves       memory    behind
+//   winner          dp 4, tp 2          1  ZeRO 3   tensor, sequence    8.178 s  7.239 s  935.000 ms  53.0 GiB
+//   2nd             …
+//   named: 3d       x 1, y 2, …                                         8.322 s  …                              1.76 %
+//
+// Law: every plan has a row; `behind` is what its time exceeds the winner's by, in parts of the winner's.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/report/format_program.hpp>
+
+namespace hyperparallel {
+
+namespace report {
+
+/// "dp 4, tp 2", and what lies innermost where that is not the tensor axes.
+inline std::string mesh_text(const found_plan& p) {
+  std::string out;
+  const mesh_value& m = p.strategy.mesh;
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    out += (a == 0 ? "" : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
+  return out;
+}
+
+/// "ZeRO 3 everywhere, ring": the options of the whole model.
+inline std::string options_text(const found_plan& p) {
+  if (p.named) return "";
+  std::string out = p.frame.zero > 0 ? "ZeRO " + std::to_string(p.frame.zero) : "replicated";
+  if (p.frame.zero_wide) out += " everywhere";
+  if (p.frame.cp > 1) out += std::string(", ") + name_of(p.frame.context);
+  return out;
+}
+
+/// The families of the parts, once where all take one: "tensor / data / tensor / tensor".
+inline std::string families_text(const found_plan& p) {
+  std::string out;
+  bool alike = true;
+  for (int i = 0; i < p.family.size; ++i) {
+    alike = alike && p.family.item[i] == p.family.item[0];
+    out += (i == 0 ? "" : " / ") + std::string(p.family.item[i].text);
+  }
+  return alike && p.family.size > 0 ? p.family.item[0].text : out;
+}
+
+inline std::int64_t compute_of(const plan_evaluation& e) {
+  std::int64_t sum = 0;
+  for (const std::int64_t t : e.compute) sum += t;
+  return sum;
+}
+
+/// A search with names of its graphs, which must outlive it; none: numbers.
+struct named_search {
+  const search_result& result;
+  const std::vector<std::string>& graphs;
+};
+
+inline std::string certificate_text(const search_certificate& c) {
+  std::string out = fmt::format("{} frames: {} cannot hold the model, {} cannot be as fast, {} are refused\n", c.frames,
+                                c.frames_too_large, c.frames_too_slow, c.frames_refused);
+  out += fmt::format("{} plans in the others, told by {} partitionings; {} strategies by name\n", c.plans,
+                     c.partitionings, c.named);
+  if (c.law_breaks > 0) out += fmt::format("{} plans differ from the sum of their parts\n", c.law_breaks);
+  out += c.complete ? fmt::format("no plan of them that fits takes less than {}\n", to_text(duration{c.lower_bound}))
+                    : "the search is not complete\n";
+  return out;
+}
+
+inline std::string to_text(const named_search& s) {
+  const search_result& r = s.result;
+  if (!r.ok())
+    return fmt::format("no plan fits: at least {} a device are needed\n",
+                       to_text(byte_count{r.certificate.least_memory})) +
+           certificate_text(r.certificate);
+  table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "moves", "memory", "behind"});
+  const std::int64_t best = r.plan[0].evaluation.time;
+  const auto row = [&](const std::string& title, const found_plan& p) {
+    const plan_evaluation& e = p.evaluation;
+    const std::size_t g = static_cast<std::size_t>(p.graph);
+    const std::int64_t compute = compute_of(e);
+    t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p), std::to_string(p.frame.pipeline),
+           g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph), options_text(p), families_text(p),
+           to_text(duration{e.time}), to_text(duration{compute}), to_text(duration{e.time - compute}),
+           to_text(byte_count{e.memory}), e.time == best ? "" : share_text(e.time - best, best)});
+  };
+  for (int i = 0; i < r.plan.size; ++i) row(i == 0 ? "winner" : "next", r.plan[i]);
+  if (!r.best_named.empty()) row("best by name", r.best_named[0]);
+  return t.text() + certificate_text(r.certificate);
+}
+
+}  // namespace report
+
+/// The search as text; `graphs` are names of the graphs.
+inline report::named_search told(const search_result& r, const std::vector<std::string>& graphs) { return {r, graphs}; }
+
+inline std::string to_text(const search_result& r) { return report::to_text(report::named_search{r, {}}); }
+
+}  // namespace hyperparallel
+
+template <>
+struct fmt::formatter<hyperparallel::search_result>
+    : hyperparallel::report::text_formatter<hyperparallel::search_result> {};
+template <>
+struct fmt::formatter<hyperparallel::report::named_search>
+    : hyperparallel::report::text_formatter<hyperparallel::report::named_search> {};
