@@ -105,11 +105,6 @@ struct growing_choice_answer : dynamic_choice_answer {
   growing_choice_answer& operator=(const growing_choice_answer&) = delete;
 };
 
-/// Whether two variants of neighbouring blocks find what they reckon with.
-constexpr bool follows_on(const block_variant& left, const block_variant& right) {
-  return right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
-}
-
 /// Fills a choice graph with the variants of `c`. O(Σ products of neighbours' variants).
 template <class Graph>
 constexpr void add_variants(Graph& g, const segment_costs& c) {

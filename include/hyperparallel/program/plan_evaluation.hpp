@@ -163,7 +163,7 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.hops = hop.picoseconds;
   e.time += e.hops;
   e.code = prices.code() != cost_code::ok ? prices.code() : hop.code;
-  e.account = memory_account_of(p);
+  e.account = memory_account_of(p, prices.moves_of(p));
   e.memory = stage_memory(p, form, e.account);
   return e;
 }

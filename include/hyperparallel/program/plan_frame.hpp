@@ -98,7 +98,7 @@ constexpr void visit_frames(const graph& g, int devices, const search_limits& mo
         if (moved[order] == 1 || behind[order] == 1) continue;
         for (int zero = 0; zero <= 3; ++zero) {
           if (zero > 0 && data == 1 && (most.reduced || f.x * f.tp == 1)) continue;
-          if (most.reduced && data > 1 && zero % 2 == 0) continue;  // 1 holds less than 0, 3 less than 2
+          if (most.reduced && data > 1 && zero == 0) continue;  // 1 moves as much and holds less
           for (int wide = 0; wide < (zero > 0 && f.x * f.tp > 1 && !most.reduced ? 2 : 1); ++wide) {
             if (zero > 0 && data == 1 && wide == 0) continue;
             plan_frame now = f;

@@ -3,8 +3,10 @@
 // What each step of a program costs by itself on given hardware: compute by the roofline of step_timing.hpp, a move by
 // latencies and bytes on the link levels that its mesh axes lie on, or as a copy where nothing travels.
 //
-// Programs of one mesh ask for the same moves again and again, so each distinct move is planned once and kept.
-// Law: the prices are the durations of `time_step` where no bucket joins moves. Units: picoseconds.
+// Programs of one mesh ask for the same moves again and again, so each distinct move is planned once and kept. On more
+// than 64 devices, a move of fewer elements than devices is read off the receivers at the mesh's corners alone: others
+// take at most one element more.
+// Law: any other price is the duration of `time_step` where no bucket joins moves. Units: picoseconds.
 // O(1) expected for a move that was asked for before.
 
 #include <hyperparallel/program/step_timing.hpp>
@@ -24,7 +26,7 @@ class plan_prices {
 
   /// One execution of step `i`.
   constexpr extent_t of_step(const sharded_program& p, int i) {
-    return p.step[i].is_move ? of_move(p, p.step[i].index) : of_compute(p, p.step[i].index);
+    return p.step[i].is_move ? known_[find(p, p.step[i].index)].picoseconds : of_compute(p, p.step[i].index);
   }
 
   /// One execution of compute step `c`.
@@ -34,14 +36,20 @@ class plan_prices {
     return told(compute_time(device_, work_of(p, p.compute[c]), p.graph.tensor[typed].type));
   }
 
+  /// The program's moves, as far as memory_account_of asks: what lies between their steps.
+  constexpr program_moves moves_of(const sharded_program& p) {
+    program_moves m;
+    for (int i = 0; i < p.move.size; ++i) m.of.push(m.kind.push(known_[find(p, i)].kind));
+    return m;
+  }
+
  private:
-  struct priced_move {
+  struct known_move {
     shape whole{};
     layout_value from{}, to{};
-    int travel = 0, travel_axis = -1;
+    move_kind kind{};
     extent_t element_bytes = 0;
     extent_t picoseconds = 0;
-    unsigned fingerprint = 0;
     int next = -1;
   };
   static constexpr int slots = 256;
@@ -51,36 +59,59 @@ class plan_prices {
     return t.picoseconds;
   }
 
-  constexpr extent_t of_move(const sharded_program& p, int move) {
+  /// The move among the known ones, after planning it where it is new.
+  constexpr int find(const sharded_program& p, int move) {
     const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
+    const graph_tensor& tensor = p.graph.tensor[from.tensor];
     move_kind key = detail::key_of_move(p, move);
-    const extent_t element_bytes = bytes_of(p.graph.tensor[from.tensor].type);
     if (first_.empty()) first_.resize(slots, -1);
-    int& slot = first_[static_cast<int>(key.fingerprint % unsigned{slots})];
-    for (int k = slot; k >= 0; k = known_[k].next) {
-      const priced_move& m = known_[k];
-      if (m.fingerprint == key.fingerprint && m.travel == key.travel && m.travel_axis == key.travel_axis &&
-          m.element_bytes == element_bytes && m.whole == p.graph.tensor[from.tensor].shape && m.from == from.layout &&
-          m.to == to.layout)
-        return m.picoseconds;
+    const int slot = static_cast<int>(key.fingerprint % unsigned{slots});
+    for (int k = first_[slot]; k >= 0; k = known_[k].next) {
+      const known_move& m = known_[k];
+      if (m.kind.fingerprint == key.fingerprint && m.kind.travel == key.travel &&
+          m.kind.travel_axis == key.travel_axis && m.element_bytes == bytes_of(tensor.type) &&
+          m.whole == tensor.shape && m.from == from.layout && m.to == to.layout)
+        return k;
     }
-    detail::plan_kind_of_move(p, key);
-    time_cost t;
+    known_move fresh{tensor.shape, from.layout, to.layout, key, bytes_of(tensor.type), 0, first_[slot]};
+    fresh.picoseconds = told(price(p, move, fresh.kind));
+    return first_[slot] = known_.push(fresh);
+  }
+
+  constexpr time_cost price(const sharded_program& p, int move, move_kind& kind) {
+    const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
+    const graph_tensor& tensor = p.graph.tensor[from.tensor];
+    const int devices = position_count(p.mesh.shape);
     if (!(mesh_ == p.mesh.shape)) peers_.clear();
     mesh_ = p.mesh.shape;
-    if (key.received > 0)
-      t = time_of(detail::load_of(p, key, net_, peers_), element_bytes, net_.topology);
-    else if (key.steps > 0)
-      t = vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
-    const extent_t price = told(t);
-    slot = known_.push({p.graph.tensor[from.tensor].shape, from.layout, to.layout, key.travel, key.travel_axis,
-                        element_bytes, price, key.fingerprint, slot});
-    return price;
+    if (devices > 64 && kind.travel_axis < 0 && elements_of(tensor) < devices)
+      return time_of(load_of_corners(from.layout, to.layout, tensor.shape, kind), bytes_of(tensor.type), net_.topology);
+    detail::plan_kind_of_move(p, kind);
+    if (kind.received > 0) return time_of(detail::load_of(p, kind, net_, peers_), bytes_of(tensor.type), net_.topology);
+    if (kind.steps == 0) return {};
+    return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
+  }
+
+  constexpr move_load load_of_corners(const layout_value& from, const layout_value& to, const shape& s,
+                                      move_kind& kind) const {
+    const move_plan plan = plan_move(from, to, s);
+    kind.steps = plan.step_count;
+    if (plan.step_count == 0) return {};
+    unsigned axes = travelled_axes(from, to);
+    for (int i = 0; i < plan.step_count; ++i) {
+      axes |= plan.step[i].shared | plan.step[i].replicas.split;
+      if (i + 1 < plan.step_count) kind.between += volume(target_frame(plan.step[i], s, 0));
+    }
+    const detail::group_positions corners(from.mesh, axes, 2);
+    move_load load;
+    for (int i = 0; i < corners.count; ++i)
+      load = detail::slower_load(load, detail::load_of_receiver(plan, net_, corners.at(i)), net_.topology);
+    return load;
   }
 
   device_value device_;
   interconnect net_;
-  growing_array<priced_move> known_;
+  growing_array<known_move> known_;
   growing_array<int> first_;
   mesh_shape mesh_{};
   growing_array<detail::group_peers> peers_;  ///< of that mesh

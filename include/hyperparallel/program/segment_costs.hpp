@@ -18,6 +18,7 @@
 
 #include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/program/traffic_account.hpp>
 
 namespace hyperparallel {
 
@@ -26,8 +27,14 @@ struct block_variant {
   int enters = 0, candidate = 0, gradient_enters = 0;
   int leaves = 0, gradient_leaves = 0;
   extent_t time = 0, memory = 0;
-  int example = -1;  ///< the first choice in which it was met
+  extent_t core = 0;  ///< of the time: what sharding parameters and states does not change
+  int example = -1;   ///< the first choice in which it was met
 };
+
+/// Whether two variants of neighbouring blocks find what they reckon with.
+constexpr bool follows_on(const block_variant& left, const block_variant& right) {
+  return right.enters == left.leaves && right.gradient_leaves == left.gradient_enters;
+}
 
 /// Parts [first, last] and the number of their candidates' products.
 struct plan_block {
@@ -86,6 +93,24 @@ class segment_costs {
       c /= space.candidate[p].size;
     }
     return true;
+  }
+
+  /// No choice has less core time. O(Σ products of neighbours' variants).
+  constexpr extent_t least_core() const {
+    growing_array<extent_t> before, least;
+    for (int b = 0; b < size(); ++b) {
+      least.clear();
+      for (const block_variant& v : variant[b]) {
+        extent_t best = b == 0 ? 0 : longest_time;
+        for (int u = 0; u < before.size; ++u)
+          if (follows_on(variant[b - 1][u], v)) best = smaller(best, before[u]);
+        least.push(best == longest_time ? best : best + v.core);
+      }
+      before = least;
+    }
+    extent_t best = longest_time;
+    for (const extent_t t : before) best = smaller(best, t);
+    return best;
   }
 
   /// Measures every variant that some choice of candidates has.
@@ -204,10 +229,15 @@ class segment_costs {
 
   constexpr void record(const sharded_program& program, const strategy_value& s, const growing_array<int>& choice) {
     const int n = parts.part.size;
-    growing_array<extent_t> time, memory;
+    growing_array<extent_t> time, memory, core;
     time.resize(n, 0);
     memory.resize(n, 0);
-    visit_prices(program, form, price, [&](int i, extent_t t) { time[sorted.part_of_step(program, i)] += t; });
+    core.resize(n, 0);
+    visit_prices(program, form, price, [&](int i, extent_t t) {
+      const int p = sorted.part_of_step(program, i);
+      time[p] += t;
+      if (is_core(program, program.step[i])) core[p] += t;
+    });
     if (form.degree > 1 && !planned.segment.empty())
       time[parts.of_tensor[planned.segment.last().carried_out]] +=
           hop_time(program, form, price.topology()).picoseconds;
@@ -226,6 +256,7 @@ class segment_costs {
         v.candidate = v.candidate * space.candidate[p].size + choice[p];
         v.time += time[p];
         v.memory += memory[p];
+        v.core += core[p];
       }
       if (b + 1 < size()) {
         v.leaves = enters = number_of(state[b], sorted.state_of(program, layouts, block[b].last));
@@ -233,6 +264,14 @@ class segment_costs {
       }
       if (!is_known(b, v.enters, v.candidate, v.gradient_enters)) variant[b].push(v);
     }
+  }
+
+  /// Whether the step is about activations: forward and backward without what is done to parameters' gradients.
+  static constexpr bool is_core(const sharded_program& program, const program_step& s) {
+    if (s.phase > graph_phase::backward) return false;
+    if (!s.is_move) return program.graph.op[program.compute[s.index].op].kind != model_op::accumulate;
+    return traffic_class_of(program.graph, program.value[program.move[s.index].source].tensor) ==
+           traffic_class::activations;
   }
 
   static constexpr int number_of(growing_array<joint_state>& list, const joint_state& one) {

@@ -43,6 +43,7 @@ class plan_search {
       price = &prices;
       find_work();
       ring_degree = 0;
+      core_frame.dp = 0;
       visit_frames(graphs[now], devices, limits, [&](const plan_frame& f) { search_frame(f); });
     }
     if (limits.named) compete();
@@ -72,6 +73,13 @@ class plan_search {
   constexpr extent_t time_bound(const plan_frame& f) const {
     const extent_t m = graphs[now].micro_batches;
     return work_time(matrix_flops, m + f.pipeline - 1, m * devices, matrix_rate, device.gmm_cold).picoseconds;
+  }
+
+  /// Whether two frames differ in the sharding of parameters and states alone.
+  static constexpr bool same_core(plan_frame a, const plan_frame& b) {
+    a.zero = b.zero;
+    a.zero_wide = b.zero_wide;
+    return a == b;
   }
 
   /// At least what parameters and states take where each is cut by every axis that the frame may cut it by.
@@ -108,7 +116,7 @@ class plan_search {
     search_certificate& told = result.certificate;
     ++told.frames;
     report(search_progress{now, f, told.frames, result.ok() ? result.plan.item[0].evaluation.time : 0});
-    if (time_bound(f) >= worst_time()) {
+    if (time_bound(f) >= worst_time() || (same_core(f, core_frame) && core_bound >= worst_time())) {
       ++told.frames_too_slow;
       return;
     }
@@ -128,6 +136,8 @@ class plan_search {
       ++told.frames_refused;
       return;
     }
+    core_frame = f;
+    core_bound = costs.least_core();
     count_plans(costs);
     growing_choice_answer answer(costs.size(), best_choices_asked);
     find_best_variants(costs, budget, answer);
@@ -232,6 +242,8 @@ class plan_search {
   int now = 0;
   plan_prices* price = nullptr;
   extent_t matrix_flops = 0, matrix_rate = 0;
+  plan_frame core_frame{};  ///< the last one that was measured
+  extent_t core_bound = 0;
   int ring_degree = 0;
   graph planned;
   model_parts parts;
