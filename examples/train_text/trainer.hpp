@@ -23,10 +23,11 @@ namespace train_text {
 
 /// A checkpoint that cannot be written is refused before anything is trained. Throws std::invalid_argument.
 inline void check_place(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  if (path.empty() || (std::filesystem::is_directory(folder) && !std::filesystem::is_directory(path))) return;
-  throw std::invalid_argument("a checkpoint cannot be written to \"" + path + "\": " +
-                              (std::filesystem::is_directory(path) ? "it is a folder" : "its folder does not exist"));
+  if (path.empty()) return;
+  const bool is_folder = std::filesystem::is_directory(path);
+  if (!is_folder && std::filesystem::is_directory(std::filesystem::absolute(path).parent_path())) return;
+  throw std::invalid_argument("a checkpoint cannot be written to \"" + path +
+                              "\": " + (is_folder ? "it is a folder" : "its folder does not exist"));
 }
 
 inline hp::graph forward_graph(const train_options& o) {
