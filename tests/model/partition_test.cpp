@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 #include <model/bare_model.hpp>
 #include <model/program_volumes.hpp>
+#include <model/stacked_model.hpp>
+#include <model/strategy_on.hpp>
 #include <model/trained_models.hpp>
 
+#include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -238,19 +242,115 @@ TEST(partition, the_compiler_makes_the_program_that_run_time_makes) {
   }
 }
 
-// ---- pins and the short form ----
+// ---- segments are walked one after the other ----
 
-hp::strategy_value on_axes(std::initializer_list<hp::axis> axes) {
-  hp::strategy_value s;
-  const char* names[hp::max_axes] = {};
-  int sizes[hp::max_axes] = {}, n = 0;
-  for (const hp::axis& a : axes) {
-    names[n] = a.label.text;
-    sizes[n++] = a.size;
+constexpr auto& on_axes = programs::strategy_on;
+
+/// Rules that operators of a scope may have on an axis.
+constexpr void (*families[])(hp::strategy_value&) = {
+    [](hp::strategy_value& s) { hp::add_tensor_parallel(s, "tp"); },
+    [](hp::strategy_value& s) {
+      hp::add_tensor_parallel(s, "tp");
+      hp::add_sequence_parallel(s, "tp");
+    },
+    [](hp::strategy_value& s) { hp::add_data_parallel(s, "tp"); },
+    [](hp::strategy_value& s) { hp::add_sequence_parallel(s, "tp"); },
+};
+constexpr int family_count = 4;
+
+void add_family(hp::strategy_value& s, int family, const char* scope) {
+  hp::strategy_value rules;
+  families[family](rules);
+  for (hp::strategy_rule r : rules.rule) {
+    r.where = scope;
+    r.if_present = true;
+    s.add(r);
   }
-  s.mesh = hp::make_mesh(names, n, sizes, n).mesh;
-  return s;
 }
+
+std::string text_of(const hp::sharded_program& p, int value) {
+  const hp::program_value& v = p.value[value];
+  std::string text = std::string(" ") + p.graph.name_of_tensor(v.tensor) + ":";
+  for (int i = 0; i < v.layout.cut_count; ++i)
+    text += std::to_string(v.layout.cut[i].dim) + "@" + std::to_string(v.layout.cut[i].axis) + ",";
+  return text + (hp::is_partial(v.layout) ? "terms" : "");
+}
+
+/// Stretches of a program of two stacks: up to the end of the first one, of the second one, and back.
+constexpr int stretch_count = 4;
+struct walked_stretches {
+  std::string steps[stretch_count];  ///< as text
+  std::string comes[stretch_count];  ///< what is carried across the beginning, as it lies until then
+};
+
+walked_stretches stretches_of(const hp::sharded_program& p) {
+  constexpr int segment[] = {0, 1, 1, 0};
+  int last[stretch_count] = {};
+  for (int i = 0; i < p.step.size; ++i)
+    for (int k = 0; k < stretch_count; ++k)
+      if (p.step[i].segment == segment[k] &&
+          p.step[i].phase == (k < 2 ? hp::graph_phase::forward : hp::graph_phase::backward))
+        last[k] = i;
+  walked_stretches w;
+  const auto note = [&](int v, int stretch) {
+    for (int k = stretch + 1; k < stretch_count; ++k) {
+      const hp::graph_segment& s = p.graph.segment[segment[k]];
+      if (p.value[v].tensor == (k < 2 ? s.carried_in : s.gradient_in)) w.comes[k] += text_of(p, v);
+    }
+  };
+  for (int i = 0, k = 0; i <= last[stretch_count - 1]; ++i) {
+    if (i > last[k]) ++k;
+    const hp::program_step& s = p.step[i];
+    if (s.is_move) {
+      w.steps[k] += "move" + text_of(p, p.move[s.index].source) + text_of(p, p.move[s.index].target) + "\n";
+      note(p.move[s.index].target, k);
+      continue;
+    }
+    const hp::program_compute& c = p.compute[s.index];
+    const hp::graph_operator& op = p.graph.op[c.op];
+    w.steps[k] += hp::name_of(op.kind);
+    for (int o = 0; o < op.operand_count; ++o) w.steps[k] += text_of(p, c.operand[o]);
+    for (int r = 0; r < op.result_count; ++r) {
+      w.steps[k] += text_of(p, c.result[r]);
+      note(c.result[r], k);
+    }
+    w.steps[k] += "\n";
+  }
+  return w;
+}
+
+// Two stacks of two blocks, and a head, under all rows of rules. What is walked depends on what was walked before it,
+// and of that on how the carried tensor comes: not on rules of what is behind, nor on how the other stack came to rest.
+TEST(partition, a_segment_depends_on_its_own_rules_and_on_what_comes_to_it) {
+  const hp::graph g = programs::stacked_model{.expert_layers = 2, .trained = false}.build();
+  const char* const scopes[] = {"*embedding*",       "*dense.*attention*",   "*dense.*feed_forward*",
+                                "*wide.*attention*", "*wide.*feed_forward*", "*head.*"};
+  constexpr int scope_count = 6, rows = 4096;
+  std::map<std::string, std::string> known[stretch_count];  // of what a stretch may depend on, its steps
+  for (int row = 0; row < rows; ++row) {
+    hp::strategy_value s = on_axes({{"tp", 2}});
+    int family[scope_count] = {};
+    for (int i = 0, rest = row; i < scope_count; ++i, rest /= family_count) {
+      family[i] = rest % family_count;
+      add_family(s, family[i], scopes[i]);
+    }
+    const hp::sharded_program p = hp::partition(g, s);
+    ASSERT_EQ(p.status, hp::strategy_status{}) << hp::name_of(p.status.code);
+    const walked_stretches w = stretches_of(p);
+    const auto rules = [&](int begin, int end) {
+      std::string text;
+      for (int i = begin; i < end; ++i) text += std::to_string(family[i]);
+      return text;
+    };
+    const std::string depends[stretch_count] = {rules(0, 3), rules(3, 5) + w.comes[1],
+                                                rules(5, 6) + w.comes[2] + w.steps[1], rules(0, 3) + w.comes[3]};
+    for (int k = 0; k < stretch_count; ++k)
+      EXPECT_EQ(known[k].try_emplace(depends[k], w.steps[k]).first->second, w.steps[k]) << row << " " << depends[k];
+  }
+  for (int k = 0; k < stretch_count; ++k) EXPECT_LE(known[k].size(), rows / 10);  // most rows are compared with another
+}
+
+// ---- pins and the short form ----
 
 hp::strategy_pin pin(const char* pattern, std::initializer_list<const char*> axes) {
   hp::strategy_pin p{pattern, static_cast<int>(axes.size()), {}};

@@ -22,6 +22,7 @@ struct small_model {
   hp::extent_t key_heads = 4, group = 1, head_dim = 4, experts = 0;
   int micro_batches = 1;
   bool unrolled = false, recomputed = false;
+  bool latent = false;  ///< attention with latents, of key_heads · group heads
 
   constexpr hp::graph build() const {
     hp::model_builder m(hp::build_options{hp::data_type::f32, hp::data_type::f32, unrolled});
@@ -29,21 +30,33 @@ struct small_model {
     const int b = m.dim("batch", batch), s = m.dim("seq", sequence);
     const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
     int x = hp::token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, ids);
-    const hp::attention_layer attention{.query_heads = key_heads * group, .key_heads = key_heads, .head_dim = head_dim};
-    if (layers > 0)
-      x = m.repeat("layers", layers, x, [&](hp::model_builder& inner, int y) {
-        return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{attention, {.width = ffn}}(inner, y);
-      });
-    if (wide_layers > 0)
-      x = m.repeat("wide", wide_layers, x, [&](hp::model_builder& inner, int y) {
-        return hp::transformer_block<hp::attention_layer, hp::mixture_of_experts>{
-            attention, {.experts = experts, .top_k = 2, .width = ffn}}(inner, y);
-      });
+    const hp::extent_t heads = key_heads * group;
+    x = latent ? stacks(m, x,
+                        hp::latent_attention_layer{.heads = heads,
+                                                   .head_dim = head_dim,
+                                                   .rope_dim = 4,
+                                                   .value_dim = head_dim,
+                                                   .query_rank = 8,
+                                                   .key_value_rank = 8})
+               : stacks(m, x, hp::attention_layer{.query_heads = heads, .key_heads = key_heads, .head_dim = head_dim});
     hp::language_head{.vocabulary = vocabulary}(m, x, labels);
     hp::differentiate(m.graph);
-    if (recomputed) hp::recompute(m.graph, layers > 0 ? "layers.*" : "wide.*");
+    if (recomputed && layers > 0) hp::recompute(m.graph, "layers.*");
+    if (recomputed && wide_layers > 0) hp::recompute(m.graph, "wide.*");
     hp::append_optimizer(m.graph, {});
     return static_cast<hp::graph&&>(m.graph);
+  }
+
+ private:
+  template <class Attention>
+  constexpr int stacks(hp::model_builder& m, int x, const Attention& attention) const {
+    if (layers > 0)
+      x = m.repeat("layers", layers, x, hp::transformer_block<Attention, hp::swiglu_layer>{attention, {.width = ffn}});
+    if (wide_layers > 0)
+      x = m.repeat("wide", wide_layers, x,
+                   hp::transformer_block<Attention, hp::mixture_of_experts>{
+                       attention, {.experts = experts, .top_k = 2, .width = ffn}});
+    return x;
   }
 };
 
@@ -73,6 +86,16 @@ inline small_model random_model(std::mt19937& random, bool with_experts) {
     m.layers = 0;
     m.experts = one_of(random, 4, 8);
   }
+  return m;
+}
+
+/// Dense layers, then layers with experts.
+inline small_model random_two_stacks(std::mt19937& random) {
+  small_model m = random_model(random, false);
+  m.wide_layers = one_of(random, 1, 2, 5);
+  m.experts = one_of(random, 4, 8);
+  m.unrolled = false;
+  m.latent = random() % 2 == 0;
   return m;
 }
 

@@ -40,62 +40,98 @@ void collect(const hp::segment_costs& c, const std::vector<int>& candidate, std:
   }
 }
 
+constexpr int every_candidate = 100;
+
+struct plan_counts {
+  int spaces = 0, plans = 0;
+};
+
+/// Some of the candidates of each part, at most so many.
+void thin_out(hp::plan_space& space, std::mt19937& random, int most) {
+  for (int p = 0; p < space.parts; ++p)
+    for (hp::growing_array<hp::part_candidate>& list = space.candidate[p]; list.size > most;) {
+      list[static_cast<int>(random() % static_cast<unsigned>(list.size))] = list.last();
+      --list.size;
+    }
+}
+
+/// Measures the parts under one of the frames of `g`, and adds them up for random plans.
+void expect_sums(const hp::graph& g, std::mt19937& random, bool reduced, int most_candidates, int plans,
+                 const std::string& what, plan_counts& counts) {
+  const hp::device_value device = searched::random_device(random);
+  const hp::topology_value topology = searched::random_topology(random);
+  hp::plan_prices prices(device, topology);
+  hp::search_limits limits;
+  limits.reduced = reduced;
+  limits.pipeline = 2;
+  limits.context = 2;
+  std::vector<hp::plan_frame> frames;
+  hp::visit_frames(g, random() % 2 == 0 ? 4 : 8, limits, [&](const hp::plan_frame& f) {
+    if (f.tp > 1) frames.push_back(f);
+  });
+  if (frames.empty()) return;
+  const hp::plan_frame f = frames[random() % frames.size()];
+  const bool turns = f.context == hp::context_form::ring && f.cp > 1;
+  const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
+  const hp::model_parts parts = hp::find_parts(planned);
+  hp::plan_space space;
+  hp::fill_space(space, planned, parts, f, limits.reduced);
+  thin_out(space, random, most_candidates);
+  hp::segment_costs costs(g, planned, parts, space, prices);
+  costs.measure_all();
+  if (!costs.alive() || !costs.rules_fit) return;
+  ++counts.spaces;
+  for (int k = 0; k < plans; ++k) {
+    int choice[hp::max_model_parts] = {};
+    bool alive = true;
+    std::string names = what + ": ";
+    std::vector<int> candidate;
+    for (int b = 0; b < costs.size(); ++b) {
+      candidate.push_back(static_cast<int>(random() % static_cast<unsigned>(costs.block[b].candidates)));
+      alive = alive && costs.is_alive(b, candidate.back());
+      costs.read_candidate(b, candidate.back(), choice);
+    }
+    for (int p = 0; p < space.parts; ++p) names += std::string(space.candidate[p][choice[p]].name.text) + " | ";
+    if (!alive) continue;
+    hp::strategy_value s;
+    if (!hp::compose(space, choice, s)) continue;
+    const hp::plan_evaluation e = hp::evaluate_plan(g, s, f.pipeline, prices);
+    ASSERT_TRUE(e.ok());
+    row_of_variants found;
+    std::vector<const hp::block_variant*> row;
+    collect(costs, candidate, row, found);
+    EXPECT_EQ(found.rows, 1) << names;
+    EXPECT_EQ(found.time, e.time) << names;
+    EXPECT_LE(found.memory, e.memory) << names;
+    ++counts.plans;
+  }
+}
+
 // The law: parts measured in some plans add up to the evaluation of any other plan.
 TEST(SegmentCosts, AddUpToTheEvaluationOfThePlan) {
   const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
   std::mt19937 random(17);
-  int plans = 0, spaces = 0;
+  plan_counts counts;
   for (int i = 0; i < (exhaustive ? 400 : 30); ++i) {
     const hp::graph g = searched::random_model(random, i % 2 == 0).build();
-    const hp::device_value device = searched::random_device(random);
-    const hp::topology_value topology = searched::random_topology(random);
-    hp::plan_prices prices(device, topology);
-    hp::search_limits limits;
-    limits.reduced = random() % 2 == 0;
-    limits.pipeline = 2;
-    limits.context = 2;
-    std::vector<hp::plan_frame> frames;
-    hp::visit_frames(g, random() % 2 == 0 ? 4 : 8, limits, [&](const hp::plan_frame& f) {
-      if (f.tp > 1) frames.push_back(f);
-    });
-    if (frames.empty()) continue;
-    const hp::plan_frame f = frames[random() % frames.size()];
-    const bool turns = f.context == hp::context_form::ring && f.cp > 1;
-    const hp::graph planned = turns ? hp::rotate_attention(g, f.cp) : g;
-    const hp::model_parts parts = hp::find_parts(planned);
-    hp::plan_space space;
-    hp::fill_space(space, planned, parts, f, limits.reduced);
-    hp::segment_costs costs(g, planned, parts, space, prices);
-    costs.measure_all();
-    if (!costs.alive() || !costs.rules_fit) continue;
-    ++spaces;
-    for (int k = 0; k < (exhaustive ? 60 : 12); ++k) {
-      int choice[hp::max_model_parts] = {};
-      bool alive = true;
-      std::string names;
-      std::vector<int> candidate;
-      for (int b = 0; b < costs.size(); ++b) {
-        candidate.push_back(static_cast<int>(random() % static_cast<unsigned>(costs.block[b].candidates)));
-        alive = alive && costs.is_alive(b, candidate.back());
-        costs.read_candidate(b, candidate.back(), choice);
-      }
-      for (int p = 0; p < space.parts; ++p) names += std::string(space.candidate[p][choice[p]].name.text) + " | ";
-      if (!alive) continue;
-      hp::strategy_value s;
-      if (!hp::compose(space, choice, s)) continue;
-      const hp::plan_evaluation e = hp::evaluate_plan(g, s, f.pipeline, prices);
-      ASSERT_TRUE(e.ok());
-      row_of_variants found;
-      std::vector<const hp::block_variant*> row;
-      collect(costs, candidate, row, found);
-      EXPECT_EQ(found.rows, 1) << i << ": " << names;
-      EXPECT_EQ(found.time, e.time) << i << ": " << names;
-      EXPECT_LE(found.memory, e.memory) << i << ": " << names;
-      ++plans;
-    }
+    expect_sums(g, random, random() % 2 == 0, every_candidate, exhaustive ? 60 : 12, std::to_string(i), counts);
   }
-  EXPECT_GT(spaces, 15);
-  EXPECT_GT(plans, 150);
+  EXPECT_GT(counts.spaces, 15);
+  EXPECT_GT(counts.plans, 150);
+}
+
+// Two stacks meet at a joint where both take over what they carry: neither may depend on how the other came to rest.
+TEST(SegmentCosts, AddUpOverTwoStacks) {
+  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(11);
+  plan_counts counts;
+  for (int i = 0; i < (exhaustive ? 200 : 16); ++i) {
+    const searched::small_model m = searched::random_two_stacks(random);
+    expect_sums(m.build(), random, false, i % 20 == 19 ? every_candidate : 3, exhaustive ? 60 : 24, std::to_string(i),
+                counts);
+  }
+  EXPECT_GT(counts.spaces, 5);
+  EXPECT_GT(counts.plans, exhaustive ? 3000 : 100);
 }
 
 TEST(SegmentCosts, RefusedCandidatesAreTold) {

@@ -6,9 +6,18 @@
 // layouts that it implies, its results are values of the layouts that it leaves. Reductions wait as partial values
 // until somebody needs them: sums add terms that wait alike before they are communicated, so terms of one sum travel
 // once. A parameter lives where the `parameter` rules put it and is gathered where it is used; a complete gradient is
-// reduced at once or at the update; an update happens where the states are, and its parameter goes home. Laws: those of
-// sharded_program.hpp. Complexity: O(operators · (axes · rules · loops + operands · values)). Source: DESIGN §4.5;
-// GSPMD (2105.04663) for one rule per dim, ZeRO (1910.02054), Megatron sequence parallelism (2205.05198).
+// reduced at once or at the update; an update happens where the states are, and its parameter goes home.
+//
+// A segment is walked once for all its repetitions, on the assumption that what it carries comes in its *entry*, the
+// layout in which a repetition leaves it. Where one leaves it otherwise, the entry is corrected and the walk starts
+// over at once, so that nothing behind an open segment decides anything: with all before it at rest, a segment's entry,
+// and so its steps, depend on its own rules and on how its input comes. That is what lets costs of parts add up
+// (program/segment_costs.hpp). An entry is corrected at most twice in each phase, then it stays, and each repetition
+// moves what it leaves there; so there are at most 1 + 4 · segments walks.
+//
+// Laws: those of sharded_program.hpp; steps of forward up to a segment's end do not depend on rules of what is behind
+// it. Complexity: O(operators · (axes · rules · loops + operands · values)) a walk. Source: DESIGN §4.5; GSPMD
+// (2105.04663) for one rule per dim, ZeRO (1910.02054), Megatron sequence parallelism (2205.05198).
 
 #include <hyperparallel/model/gradient_buckets.hpp>
 #include <hyperparallel/model/program_writer.hpp>
@@ -19,17 +28,18 @@ namespace hyperparallel {
 struct segment_entry {
   layout_value forward{{}, -1};
   layout_value backward{{}, -1};
+  int corrected[2] = {};  ///< how often, by phase
 };
 
 class partitioner : program_writer {
  public:
-  /// `entries` has one of each segment of the graph; the walk corrects them.
+  /// `entries` has one of each segment of the graph; the walk corrects the first that is open.
   constexpr partitioner(const graph& g, const strategy_value& s, growing_array<segment_entry>& entries)
       : program_writer(g, s), entries_(entries) {
     placement_.resize(program_.graph.op.size, operator_placement{});
   }
 
-  /// Whether the walk left what segments carry where it took it over.
+  /// Whether the walk came to its end. Otherwise it stopped at a segment that left what it carries elsewhere.
   constexpr bool closed() const { return closed_; }
 
   constexpr sharded_program run() {
@@ -40,7 +50,7 @@ class partitioner : program_writer {
     find_complete_gradients();
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;
-    for (int o = 0; o < operators && layouts_.status().code == strategy_code::ok; ++o) {
+    for (int o = 0; o < operators && closed_ && layouts_.status().code == strategy_code::ok; ++o) {
       const graph_operator& op = program_.graph.op[o];
       const bool enters = op.segment >= 0 && (o == 0 || program_.graph.op[o - 1].segment != op.segment ||
                                               program_.graph.op[o - 1].phase != op.phase);
@@ -56,7 +66,7 @@ class partitioner : program_writer {
            program_.graph.op[o + 1].phase != phase_))
         leave_segment();
     }
-    if (layouts_.status().code == strategy_code::ok) layouts_.check_use();
+    if (closed_ && layouts_.status().code == strategy_code::ok) layouts_.check_use();
     program_.status = layouts_.status();
     bucket_gradients(program_, strategy_.bucket_bytes);
     return static_cast<sharded_program&&>(program_);
@@ -318,13 +328,15 @@ class partitioner : program_writer {
         entry() = layout_of(op, op.result[r], placement(producer), mesh(), false);
     book_.keep_only(tensor, ensure(tensor, entry()));
   }
-  /// What a repetition leaves waits for nothing. Where it lies otherwise than was assumed, the next walk knows.
+  /// What a repetition leaves waits for nothing. Where it lies otherwise than was assumed, the walk ends here.
   constexpr void leave_segment() {
     const int tensor = carried(false), value = tensor < 0 ? -1 : book_.best(tensor);
     if (value < 0) return;
     ensure(tensor, entry());
     const layout_value left = program_.value[value].layout;
-    if (is_partial(left) || left == entry()) return;
+    int& corrected = entries_[segment_in_].corrected[phase_ == graph_phase::forward ? 0 : 1];
+    if (is_partial(left) || left == entry() || corrected == most_corrections) return;
+    ++corrected;
     closed_ = false;
     entry() = left;
   }
@@ -332,19 +344,19 @@ class partitioner : program_writer {
   growing_array<operator_placement> placement_;  ///< of each forward operator
   growing_array<bool> complete_;                 ///< tensors that are gradients of parameters
   growing_array<segment_entry>& entries_;
+  static constexpr int most_corrections = 2;
   int segment_in_ = -1;
   bool closed_ = true;
 };
 
 /// The program of every device of the strategy's mesh. Its status tells what was refused, and why.
 constexpr sharded_program partition(const graph& g, const strategy_value& s) {
-  constexpr int most_walks = 3;
   growing_array<segment_entry> entries;
   entries.resize(g.segment.size, segment_entry{});
-  for (int walk = 1;; ++walk) {
+  for (;;) {
     partitioner p(g, s, entries);
     sharded_program program = p.run();
-    if (p.closed() || walk == most_walks) return program;
+    if (p.closed()) return program;
   }
 }
 
