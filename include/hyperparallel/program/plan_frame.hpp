@@ -3,7 +3,8 @@
 // Frames of a plan: the degrees of the mesh axes, the pipeline, and the options of the whole model.
 //
 //   axes, outer to inner   dp, ep, cp, x, tp   data, experts (and data), context, second and first tensor axis
-//   options                sharding of parameters and states (ZeRO 0 to 3), how attention meets the cut sequence
+//   options                sharding of parameters and states (ZeRO 0 to 3, and 3 with parameters that stay gathered
+//                          from forward to backward), how attention meets the cut sequence
 //
 // A mesh's last axis lies on the innermost links, so tensor axes stay where links are fastest; or data does, and in the
 // full set experts or context. A pipeline's stages are outermost. Degrees that do not divide batch, sequence or experts
@@ -30,20 +31,25 @@ constexpr const char* name_of(axis_order o) {
   return names[static_cast<int>(o)];
 }
 
+/// Stage 3 of ZeRO, but for parameters that stay gathered from forward to backward: as hybrid sharding at level 2.
+inline constexpr int zero_gathered_once = 4;
+
 struct plan_frame {
   int dp = 1, ep = 1, cp = 1, x = 1, tp = 1;
   int pipeline = 1;
   axis_order order = axis_order::tensor_inside;
   context_form context = context_form::gathered;
-  int zero = 0;            ///< stage of sharding on dp, ep and cp
+  int zero = 0;            ///< stage of sharding on dp, ep and cp, to zero_gathered_once
   bool zero_wide = false;  ///< on x and tp too, where a parameter is whole along them
   friend constexpr bool operator==(const plan_frame&, const plan_frame&) = default;
 };
 
 /// Limits of the enumeration.
 struct search_limits {
-  bool reduced = true;  ///< fewer candidates, options and orders
-  int tensor = 16;      ///< x · tp
+  bool reduced = true;   ///< fewer candidates, options and orders
+  int tensor = 16;       ///< x · tp at most
+  int least_tensor = 1;  ///< and at least
+  int orders = 4;        ///< of axis_order, the first ones; the reduced set has at most two
   int context = 8;
   int experts = 64;
   int pipeline = 16;
@@ -92,11 +98,11 @@ constexpr void visit_frames(const graph& g, int devices, const search_limits& mo
   const auto visit_options = [&] {
     const int data = f.dp * f.ep * f.cp;
     for (int context = 0; context < (f.cp > 1 && !most.reduced ? 3 : 1); ++context)
-      for (int order = 0; order < (most.reduced ? 2 : 4); ++order) {
+      for (int order = 0; order < (most.reduced && most.orders > 2 ? 2 : most.orders); ++order) {
         const int moved[] = {2, f.dp, f.ep, f.cp},
                   behind[] = {2, f.ep * f.cp * f.x * f.tp, f.cp * f.x * f.tp, f.x * f.tp};
         if (moved[order] == 1 || behind[order] == 1) continue;
-        for (int zero = 0; zero <= 3; ++zero) {
+        for (int zero = 0; zero <= zero_gathered_once; ++zero) {
           if (zero > 0 && data == 1 && (most.reduced || f.x * f.tp == 1)) continue;
           if (most.reduced && data > 1 && zero == 0) continue;  // 1 moves as much and holds less
           for (int wide = 0; wide < (zero > 0 && f.x * f.tp > 1 && !most.reduced ? 2 : 1); ++wide) {
@@ -116,7 +122,9 @@ constexpr void visit_frames(const graph& g, int devices, const search_limits& mo
     const int stage = devices / f.pipeline;
     for (f.tp = 1; f.tp <= most.tensor; ++f.tp)
       for (f.x = 1; f.x * f.tp <= most.tensor; ++f.x) {
-        if (stage % (f.tp * f.x) != 0 || (f.x > 1 && (f.tp == 1 || (most.reduced && f.x > f.tp)))) continue;
+        if (f.tp * f.x < most.least_tensor || stage % (f.tp * f.x) != 0 ||
+            (f.x > 1 && (f.tp == 1 || (most.reduced && f.x > f.tp))))
+          continue;
         for (f.cp = 1; f.cp <= most.context; ++f.cp) {
           if (stage % (f.tp * f.x * f.cp) != 0 || sequence % f.cp != 0) continue;
           for (f.ep = 1; f.ep <= most.experts; ++f.ep) {

@@ -33,7 +33,7 @@ inline constexpr tensor_family tensor_family_table[] = {
        add_tensor_parallel(s, "tp");
        add_sequence_parallel(s, "tp");
      }},
-    {"tensor, hidden", false, true,
+    {"tensor, hidden", false, false,
      [](strategy_value& s) {
        add_tensor_parallel(s, "tp");
        s.add(shard_dim_if_divisible("hidden", "tp"));
@@ -136,9 +136,10 @@ constexpr void fill_space(plan_space& s, const graph& g, const model_parts& part
   if (f.cp > 1) s.base.add(shard_dim_if_present("seq", "cp"));
   if (f.cp > 1 && f.context == context_form::ring) s.base.ring_axis = short_text("cp");
   s.base.reduce_at_once = f.zero != 1;
+  s.base.reshard_after_forward = f.zero != zero_gathered_once;
   constexpr rule_stage stages[] = {rule_stage::state, rule_stage::gradient, rule_stage::parameter};
   const char* const axes[] = {"dp", "ep", "cp", "x", "tp"};
-  for (int z = 0; z < f.zero; ++z)
+  for (int z = 0; z < f.zero && z < 3; ++z)
     for (int a = 0; a < (f.zero_wide ? 5 : 3); ++a)
       if (axis_index(s.base.mesh, axes[a]) >= 0) s.after.push(shard_stage(stages[z], axes[a]));
   s.parts = parts.part.size;

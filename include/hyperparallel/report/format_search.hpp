@@ -32,7 +32,9 @@ inline std::string mesh_text(const found_plan& p) {
 /// "ZeRO 3 everywhere, ring": the options of the whole model.
 inline std::string options_text(const found_plan& p) {
   if (p.named) return "";
-  std::string out = p.frame.zero > 0 ? "ZeRO " + std::to_string(p.frame.zero) : "replicated";
+  const bool once = p.frame.zero == zero_gathered_once;
+  std::string out = p.frame.zero > 0 ? "ZeRO " + std::to_string(once ? 3 : p.frame.zero) : "replicated";
+  if (once) out += " gathered once";
   if (p.frame.zero_wide) out += " everywhere";
   if (p.frame.cp > 1) out += std::string(", ") + name_of(p.frame.context);
   return out;
@@ -67,9 +69,9 @@ inline std::string certificate_text(const search_certificate& c) {
   out += fmt::format("{} plans in the others, told by {} partitionings; {} strategies by name\n", c.plans,
                      c.partitionings, c.named);
   if (c.law_breaks > 0) out += fmt::format("{} plans differ from the sum of their parts\n", c.law_breaks);
-  out += c.complete ? fmt::format("no plan of them that fits takes less than {}\n", to_text(duration{c.lower_bound}))
-                    : "the search is not complete\n";
-  return out;
+  if (!c.complete) return out + "the search is not complete\n";
+  if (c.lower_bound == 0) return out + "none of them fits\n";
+  return out + fmt::format("no plan of them that fits takes less than {}\n", to_text(duration{c.lower_bound}));
 }
 
 inline std::string to_text(const named_search& s) {
