@@ -204,28 +204,34 @@ constexpr extent_t alive_maximum(const sharded_program& p) {
   return resident_bytes(p, lives) + alive_maximum(temporaries_of(p, lives, kinds_of_moves(p)), p.step.size);
 }
 
-/// Addresses of everything. Domain: no segment of the program repeats.
-constexpr program_addresses plan_addresses(const sharded_program& p) {
+/// Addresses of everything whose lifetimes are `lives`, with what `temporaries_of` says of them, or longer ones.
+constexpr program_addresses plan_addresses(const sharded_program& p, const growing_array<storage_lifetime>& lives,
+                                           const growing_array<memory_interval>& block) {
   program_addresses a;
-  const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  const growing_array<memory_interval> block = temporaries_of(p, lives, kinds_of_moves(p));
-  const extent_t least = alive_maximum(block, p.step.size);
+  const extent_t least = alive_maximum(block, p.step.size), bottom = resident_bytes(p, lives);
   const interval_packing packed = pack_intervals(block, least);
   a.storage.resize(p.storage.size, 0);
   a.between.resize(p.move.size, -1);
-  extent_t bottom = 0;
+  extent_t resident = 0;
   for (int s = 0; s < p.storage.size; ++s) {
-    if (!lives[s].always) continue;
-    a.storage[s] = bottom;
-    bottom += aligned(p.storage[s].bytes);
+    if (lives[s].always) {
+      a.storage[s] = resident;
+      resident += aligned(p.storage[s].bytes);
+    } else if (lives[s].first <= lives[s].last) {
+      a.storage[s] = bottom + packed.offset[s];
+    }
   }
-  for (int s = 0; s < p.storage.size; ++s)
-    if (!lives[s].always && lives[s].first <= lives[s].last) a.storage[s] = bottom + packed.offset[s];
   for (int m = 0; m < p.move.size; ++m)
     if (block[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
   a.alive_maximum = bottom + least;
   a.high_water = bottom + packed.high_water;
   return a;
+}
+
+/// Addresses of everything. Domain: no segment of the program repeats.
+constexpr program_addresses plan_addresses(const sharded_program& p) {
+  const growing_array<storage_lifetime> lives = lifetimes_of(p);
+  return plan_addresses(p, lives, temporaries_of(p, lives, kinds_of_moves(p)));
 }
 
 }  // namespace hyperparallel

@@ -31,9 +31,9 @@ enum class model_op : unsigned char {
   attention_gradient,  ///< do, q, k, v, o, lse -> dq, dk, dv
   latent_attention,    ///< q, q rotary, k, k rotary, v -> o, lse: scores are the sum of two products
   latent_attention_gradient,  ///< do, q, qr, k, kr, v, o, lse -> dq, dqr, dk, dkr, dv
-  attention_block,            ///< q, k, v of one block -> o, lse of that block alone; integer[1] = number of the block
+  attention_block,            ///< q, k, v of one block -> o, lse of that block alone, wherever it lies
   attention_merge,            ///< o, lse, o, lse -> o, lse: two blocks of keys joined
-  attention_block_gradient,   ///< do, q, k, v, o, lse (joined) -> dq, dk, dv of one block; integer[1] = its number
+  attention_block_gradient,   ///< do, q, k, v, o, lse (joined) -> dq, dk, dv of one block
   swiglu,                     ///< silu(gate) · up
   swiglu_gradient,            ///< dy, gate, up -> d gate, d up
   silu,

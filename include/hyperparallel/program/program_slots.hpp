@@ -122,7 +122,6 @@ constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
 /// `plan_addresses`. Domain and complexity are its own.
 constexpr program_addresses plan_addresses(const sharded_program& p, int lookahead) {
   if (lookahead == 0) return plan_addresses(p);
-  program_addresses a;
   growing_array<storage_lifetime> lives = lifetimes_of(p);
   const auto from = [&](int step) { return step > lookahead ? step - lookahead : 0; };
   const auto to = [&](int step) { return step + lookahead < p.step.size ? step + lookahead : p.step.size - 1; };
@@ -139,24 +138,7 @@ constexpr program_addresses plan_addresses(const sharded_program& p, int lookahe
     block[m].first = from(block[m].first);
     block[m].last = to(block[m].last);
   }
-  const extent_t least = alive_maximum(block, p.step.size), bottom = resident_bytes(p, lives);
-  const interval_packing packed = pack_intervals(block, least);
-  a.storage.resize(p.storage.size, 0);
-  a.between.resize(p.move.size, -1);
-  extent_t resident = 0;
-  for (int s = 0; s < p.storage.size; ++s) {
-    if (lives[s].always) {
-      a.storage[s] = resident;
-      resident += aligned(p.storage[s].bytes);
-    } else if (lives[s].first <= lives[s].last) {
-      a.storage[s] = bottom + packed.offset[s];
-    }
-  }
-  for (int m = 0; m < p.move.size; ++m)
-    if (block[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
-  a.alive_maximum = bottom + least;
-  a.high_water = bottom + packed.high_water;
-  return a;
+  return plan_addresses(p, lives, block);
 }
 
 /// The places that `a` gives the program.
