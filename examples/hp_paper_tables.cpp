@@ -6,7 +6,6 @@
 // when every anchor holds, 1 when one does not or the file cannot be written, 2 for a command line that cannot be read.
 
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <string>
 
@@ -14,6 +13,7 @@
 
 #include <hyperparallel/io/atomic_file.hpp>
 
+#include "command_line.hpp"
 #include "hp_paper_tables/l2_interleave.hpp"
 #include "hp_paper_tables/masking.hpp"
 #include "hp_paper_tables/modules.hpp"
@@ -44,16 +44,7 @@ int main(int argc, char** argv) {
   app.add_option(
       "--json", json,
       "also write parameters and anchors to this file as JSON; -: to standard output, in place of the tables");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "hp_paper_tables: %s\n", e.what());
-    return 2;
-  }
-  try {
+  return command_line::run(app, argc, argv, [&] {
     std::optional<hyperparallel::atomic_file> file;
     if (!json.empty() && json != "-") file.emplace(json);
     const parameters p;
@@ -67,8 +58,5 @@ int main(int argc, char** argv) {
     else
       std::fputs(text_of(p.rows(), anchors).c_str(), stdout);
     return all_hold(anchors) ? 0 : 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "hp_paper_tables: %s\n", e.what());
-    return 1;
-  }
+  });
 }

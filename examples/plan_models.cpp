@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "models/deepseek_v3.hpp"
 #include "models/llama3_8b.hpp"
 #include "models/qwen3_30b_a3b.hpp"
@@ -97,7 +98,7 @@ void plan(const std::string& model, const std::vector<sized_graph>& sizes, int d
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Plans the training of large models."};
+  CLI::App app{"Plans the training of large models.", "plan_models"};
   choice c;
   app.add_option("--model", c.model, "llama, qwen, deepseek or all");
   app.add_option("--devices", c.devices, "dies; 0: 8 and 16; more than 16 of a supernode take minutes");
@@ -107,12 +108,13 @@ int main(int argc, char** argv) {
   app.add_option("--pipeline", c.pipeline, "largest pipeline degree");
   app.add_flag("--full", c.full, "the full space");
   app.add_flag("!--no-accounts", c.accounts, "tables of plans only");
-  CLI11_PARSE(app, argc, argv);
-  const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16};
-  for (const int devices : machines) {
-    if (c.model == "llama" || c.model == "all") plan("Llama-3-8B", graphs_of<models::llama3_8b>(), devices, c);
-    if (c.model == "qwen" || c.model == "all") plan("Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>(), devices, c);
-    if (c.model == "deepseek" || c.model == "all") plan("DeepSeek-V3", graphs_of<models::deepseek_v3>(), devices, c);
-  }
-  return 0;
+  return command_line::run(app, argc, argv, [&] {
+    const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16};
+    for (const int devices : machines) {
+      if (c.model == "llama" || c.model == "all") plan("Llama-3-8B", graphs_of<models::llama3_8b>(), devices, c);
+      if (c.model == "qwen" || c.model == "all") plan("Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>(), devices, c);
+      if (c.model == "deepseek" || c.model == "all") plan("DeepSeek-V3", graphs_of<models::deepseek_v3>(), devices, c);
+    }
+    return 0;
+  });
 }

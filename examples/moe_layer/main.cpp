@@ -4,14 +4,13 @@
 //
 // Plans a mixture-of-experts layer at full size in the compiler, then runs it at reduced size over the bytes of a text.
 
-#include <cstdio>
-#include <exception>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <hyperparallel/io/text_file.hpp>
 
+#include "../command_line.hpp"
 #include "run.hpp"
 
 int main(int argc, char** argv) {
@@ -22,22 +21,10 @@ int main(int argc, char** argv) {
   app.add_option("--trace", trace, "where the trace goes (default: trace.json in this folder)");
   app.add_option("--threads", threads, "threads that simulate the ranks (default: all cores)")
       ->check(CLI::Range(0, 64));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "moe_layer: %s\n", e.what());
-    return 2;
-  }
-  try {
+  return command_line::run(app, argc, argv, [&] {
     const auto bytes = hyperparallel::read_bytes(text, {.empty = hyperparallel::empty_file::refused});
     hyperparallel::atomic_file file(trace);
     moe_layer::print_plan();
     return moe_layer::run_text(bytes, threads, file) ? 0 : 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "moe_layer: %s\n", e.what());
-    return 1;
-  }
+  });
 }

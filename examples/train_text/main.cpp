@@ -8,10 +8,10 @@
 
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 #include <CLI/CLI.hpp>
 
+#include "../command_line.hpp"
 #include "trainer.hpp"
 
 namespace {
@@ -102,20 +102,8 @@ int main(int argc, char** argv) {
   app.add_flag("--f64", o.doubles, "compute in doubles");
   app.add_flag("--compare", o.compare, "train on one device as well and compare every loss");
   app.add_flag("--list", o.list, "list the strategies");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "train_text: %s\n", e.what());
-    return 2;
-  }
-  if (o.list) return list_strategies();
-  try {
+  return command_line::run(app, argc, argv, [&] {
+    if (o.list) return list_strategies();
     return o.doubles ? run<double>(o) : run<float>(o);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "train_text: %s\n", e.what());
-    return 1;
-  }
+  });
 }

@@ -109,35 +109,37 @@ std::vector<hp::memory_interval> layered(std::mt19937& random, int layers, int k
   return all;
 }
 
-TEST(address_plan, stays_near_what_is_alive_at_once_in_layers) {
-  std::mt19937 random(17);
-  for (const int layers : {4, 12, 40}) {
-    const auto all = layered(random, layers, 12, 10);
-    hp::growing_array<hp::memory_interval> blocks;
+/// Blocks of that many layers in their places.
+struct packed_layers {
+  hp::growing_array<hp::memory_interval> blocks;
+  hp::extent_t least = 0;  ///< alive at once
+  hp::interval_packing packed;
+
+  packed_layers(std::mt19937& random, int layers) {
     int steps = 0;
-    for (const auto& b : all) {
+    for (const hp::memory_interval& b : layered(random, layers, 12, 10)) {
       blocks.push(b);
       steps = std::max(steps, b.last + 1);
     }
-    const hp::extent_t least = hp::alive_maximum(blocks, steps);
-    const hp::interval_packing packed = hp::pack_intervals(blocks, least);
-    EXPECT_LE(static_cast<double>(packed.high_water), 1.01 * static_cast<double>(least)) << layers << " layers";
+    least = hp::alive_maximum(blocks, steps);
+    packed = hp::pack_intervals(blocks, least);
+  }
+  double excess() const { return static_cast<double>(packed.high_water) / static_cast<double>(least); }
+};
+
+TEST(address_plan, stays_near_what_is_alive_at_once_in_layers) {
+  std::mt19937 random(17);
+  for (const int layers : {4, 12, 40}) {
+    const packed_layers p(random, layers);
+    EXPECT_LE(p.excess(), 1.01) << layers << " layers";
   }
 }
 
 TEST(address_plan, a_thousand_times_as_many_blocks_are_still_placed) {
   std::mt19937 random(23);
-  const auto all = layered(random, 300, 12, 10);
-  hp::growing_array<hp::memory_interval> blocks;
-  int steps = 0;
-  for (const auto& b : all) {
-    blocks.push(b);
-    steps = std::max(steps, b.last + 1);
-  }
-  const hp::extent_t least = hp::alive_maximum(blocks, steps);
-  const hp::interval_packing packed = hp::pack_intervals(blocks, least);
-  EXPECT_GE(packed.high_water, least);
-  EXPECT_LE(static_cast<double>(packed.high_water), 1.05 * static_cast<double>(least)) << blocks.size << " blocks";
+  const packed_layers p(random, 300);
+  EXPECT_GE(p.packed.high_water, p.least);
+  EXPECT_LE(p.excess(), 1.05) << p.blocks.size << " blocks";
 }
 
 TEST(address_plan, real_programs_need_hardly_more_than_is_alive_at_once) {

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
+
+#include "language_model.hpp"
 
 namespace hyperparallel {
 namespace {
@@ -12,10 +13,8 @@ namespace {
 /// Both attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
 graph every_operator() {
   model_builder m;
-  const int b = m.dim("batch", 2), s = m.dim("seq", 3);
-  const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-  int x = token_embedding{.vocabulary = 11, .hidden = 6}(m, ids);
-  x = position_embedding{}(m, x);
+  const programs::text_inputs text(m, {2, 3, 11, 6});
+  int x = position_embedding{}(m, text.x);
   const attention_layer attention{.query_heads = 4, .key_heads = 2, .head_dim = 8, .rope_base = 1e4};
   const latent_attention_layer latent{
       .heads = 2, .head_dim = 8, .rope_dim = 4, .value_dim = 10, .query_rank = 5, .key_value_rank = 7};
@@ -32,7 +31,7 @@ graph every_operator() {
         inner, x);
   });
   x = m.apply(model_op::multiply, "gated", {x, m.apply(model_op::silu, "gate", {x})});
-  language_head{.vocabulary = 11}(m, x, labels);
+  language_head{.vocabulary = 11}(m, x, text.labels);
   differentiate(m.graph);
   return m.graph;
 }

@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include <hyperparallel/model/check_graph.hpp>
-#include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
 
+#include <support/tries.hpp>
+
 #include "graph_reference.hpp"
+#include "language_model.hpp"
 #include "random_graph.hpp"
 
 namespace hyperparallel {
@@ -76,9 +77,9 @@ void expect_gradients(const graph& g, unsigned seed) {
 }
 
 TEST(gradient, equals_finite_differences_on_random_graphs) {
-  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  const unsigned seeds = static_cast<unsigned>(tested::tries(200, 4000));
   std::map<model_op, int> met;
-  for (unsigned seed = 0; seed < (exhaustive ? 4000U : 200U); ++seed) {
+  for (unsigned seed = 0; seed < seeds; ++seed) {
     random_model r(seed);
     graph g = r.build(1 + static_cast<int>(seed % 12));
     differentiate(g);
@@ -97,10 +98,7 @@ TEST(gradient, equals_finite_differences_on_random_graphs) {
 /// A table, a norm, and the cross entropy of a head; a label that is negative counts nothing.
 graph small_language_model() {
   model_builder m({.activation = data_type::f64, .parameter = data_type::f64});
-  const int b = m.dim("batch", 2), s = m.dim("seq", 3);
-  const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-  const int x = token_embedding{.vocabulary = 5, .hidden = 4}(m, ids);
-  language_head{.vocabulary = 5}(m, swiglu_layer{.width = 3}(m, x), labels);
+  programs::language_model(m, {2, 3, 5, 4}, swiglu_layer{.width = 3});
   return m.graph;
 }
 
@@ -111,7 +109,7 @@ TEST(gradient, of_the_cross_entropy_goes_straight_to_the_logits) {
   std::mt19937 random(1);
   graph_evaluator e(g);
   test::randomise(e, g, random);
-  e.of(find_tensor(g, "ids")) = {0, 3, 1, 4, 3, 3};
+  e.of(find_tensor(g, "tokens")) = {0, 3, 1, 4, 3, 3};
   e.of(find_tensor(g, "labels")) = {2, -1, 0, 4, 1, 1};
   e.run(graph_phase::forward, graph_phase::backward);
   for (const char* name : {"embedding.weight", "feed_forward.up.weight", "head.logits.weight", "head.norm.weight"}) {
@@ -135,11 +133,8 @@ TEST(gradient, of_the_cross_entropy_goes_straight_to_the_logits) {
 }
 
 struct decoder {
-  static constexpr void build(model_builder& m) {
-    const int b = m.dim("batch", 4), s = m.dim("seq", 8);
-    const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-    int x = token_embedding{.vocabulary = 64, .hidden = 32}(m, ids);
-    x = m.repeat("layers", 5, x, [](model_builder& layer, int y) {
+  static constexpr int layers(model_builder& m, int x) {
+    const int y = m.repeat("layers", 5, x, [](model_builder& layer, int z) {
       return transformer_block<attention_layer, mixture_of_experts>{
           .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 8, .rope_base = 1e4, .query_key_norm = true},
           .feed_forward = {.experts = 4,
@@ -147,15 +142,15 @@ struct decoder {
                            .width = 16,
                            .shared_width = 16,
                            .scores = expert_scores::sigmoid,
-                           .balance_scale = 0.1}}(layer, y);
+                           .balance_scale = 0.1}}(layer, z);
     });
-    x = m.repeat("tail", 3, x, [](model_builder& layer, int y) {
+    return m.repeat("tail", 3, y, [](model_builder& layer, int z) {
       return transformer_block<latent_attention_layer, swiglu_layer>{
           .attention = {.heads = 2, .head_dim = 8, .rope_dim = 4, .value_dim = 8, .query_rank = 6, .key_value_rank = 6},
-          .feed_forward = {.width = 16}}(layer, y);
+          .feed_forward = {.width = 16}}(layer, z);
     });
-    language_head{.vocabulary = 64}(m, x, labels);
   }
+  static constexpr void build(model_builder& m) { programs::language_model(m, {4, 8, 64, 32}, layers); }
 };
 
 /// How often each operator runs in each phase, and over how many points.

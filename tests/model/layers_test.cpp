@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "language_model.hpp"
 #include "layers/described.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <random>
 
@@ -98,18 +98,9 @@ TEST(Layers, GradientsOfTheSmallModelInEveryMode) {
     }
 }
 
-/// Tokens, their vectors and labels; the head closes it.
-struct text_model {
-  hp::model_builder m{hp::build_options{.unrolled = true}};
-  int batch = m.dim("batch", 2), sequence = m.dim("seq", 5);
-  int tokens = m.index_input("tokens", {batch, sequence});
-  int labels = m.index_input("labels", {batch, sequence});
-  int x = hp::token_embedding{"embedding", vocabulary, 8}(m, tokens);
-};
-
 TEST(Layers, GradientsOfAConditionedDiffusionBlock) {
-  text_model text;
-  hp::model_builder& m = text.m;
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
   const int weights = m.input("weights", {text.batch, text.sequence});
   const int time = m.input("time", {text.batch, m.dim("condition", 3)});
   const hp::diffusion_block<> block{
@@ -121,8 +112,8 @@ TEST(Layers, GradientsOfAConditionedDiffusionBlock) {
 }
 
 TEST(Layers, GradientsOfCrossAndLatentAttention) {
-  text_model text;
-  hp::model_builder& m = text.m;
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
   const int image = m.input("image", {text.batch, m.dim("patches", 4), m.dim("patch_values", 3)});
   const int patches = hp::linear_layer{"patch_embedding", {m.dim("hidden", 8)}}(m, image);
   const int seen = hp::position_embedding{}(m, patches);

@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/model/move_kinds.hpp>
 
-#include <model/random_program.hpp>
+#include <program/one_move.hpp>
 
 #include <gtest/gtest.h>
-
-#include <vector>
 
 namespace hp = hyperparallel;
 
 namespace {
 
-hp::layout_value random_layout(std::mt19937& random, const hp::mesh_shape& m, int rank, bool with_terms) {
-  hp::layout_value l;
-  l.mesh = m;
-  l.rank = rank;
-  std::vector<int> place;
-  for (int a = 0; a < m.axis_count; ++a) place.push_back(static_cast<int>(random() % static_cast<unsigned>(rank + 2)));
-  const bool reversed = random() % 2 == 0;
-  for (int d = 0; d < rank; ++d)
-    for (int i = 0; i < m.axis_count; ++i) {
-      const int a = reversed ? m.axis_count - 1 - i : i;
-      if (place[static_cast<std::size_t>(a)] == d) hp::append_cut(l, {d, a, 1, m.size[a]});
-    }
-  for (int a = 0; a < m.axis_count; ++a)
-    if (with_terms && place[static_cast<std::size_t>(a)] == rank && m.size[a] > 1) l.partial[a] = hp::reduce_op::sum;
-  return l;
-}
+using programs::layout_by;
 
 struct walked_plan {
   hp::extent_t received = 0;
@@ -67,8 +50,10 @@ TEST(move_kinds, tell_what_the_plan_of_each_move_tells) {
   }
   for (int i = 0; i < 400; ++i) {
     const int tensor = static_cast<int>(random() % 12);
-    const int from = p.value.push({tensor, random_layout(random, p.mesh.shape, 2, true), {}, -1});
-    const int to = p.value.push({tensor, random_layout(random, p.mesh.shape, 2, false), {}, -1});
+    const auto add = [&](hp::reduce_op terms) {
+      return p.value.push({tensor, programs::random_layout(random, p.mesh.shape, 2, terms), {}, -1});
+    };
+    const int from = add(hp::reduce_op::sum), to = add(hp::reduce_op::none);
     p.move.push({from, to, -1});
     if (i % 3 == 0) p.move.push({from, to, -1});
   }
@@ -94,72 +79,43 @@ TEST(move_kinds, tell_what_the_plan_of_each_move_tells) {
 }
 
 TEST(move_kinds, idle_replicas_help_to_reduce) {
-  hp::sharded_program p;
-  p.mesh.shape = {2, {2, 4}};
-  hp::graph_tensor t;
-  t.shape = hp::shape{16, 8};
-  p.graph.tensor.push(t);
-  hp::layout_value l;
-  l.mesh = p.mesh.shape;
-  l.rank = 2;
-  const int whole = p.value.push({0, l, {}, -1});
-  l.partial[1] = hp::reduce_op::sum;
-  const int terms = p.value.push({0, l, {}, -1});
-  p.move.push({terms, whole, -1});
+  const hp::mesh_shape m{2, {2, 4}};
+  const hp::sharded_program p =
+      programs::one_move(layout_by(m, {-1, -1}, {1}), layout_by(m, {-1, -1}), hp::shape{16, 8});
   const hp::program_moves moves = hp::kinds_of_moves(p);
   EXPECT_EQ(hp::kind_of(moves, 0).axes, 3u);
   EXPECT_EQ(hp::kind_of(moves, 0).received, 3 * 16 + 128 - 16);
 }
 
 TEST(move_kinds, know_the_axis_of_each_native_collective) {
-  hp::sharded_program p;
-  p.mesh.shape = {2, {1, 4}};
-  hp::graph_tensor t;
-  t.shape = hp::shape{16, 8};
-  p.graph.tensor.push(t);
-  const auto value = [&](int axis, int dim, hp::reduce_op waiting) {
-    hp::layout_value l;
-    l.mesh = p.mesh.shape;
-    l.rank = 2;
-    if (dim >= 0) hp::append_cut(l, {dim, axis, 1, p.mesh.shape.size[axis]});
-    if (waiting != hp::reduce_op::none) l.partial[axis] = waiting;
-    return p.value.push({0, l, {}, -1});
-  };
-  const int whole = value(1, -1, hp::reduce_op::none), rows = value(1, 0, hp::reduce_op::none);
-  const int columns = value(1, 1, hp::reduce_op::none), terms = value(1, -1, hp::reduce_op::sum);
-  p.move.push({rows, whole, -1});
-  p.move.push({rows, columns, -1});
-  p.move.push({terms, rows, -1});
-  p.move.push({terms, whole, -1});
-  p.move.push({whole, rows, -1});
-  const hp::program_moves moves = hp::kinds_of_moves(p);
-  const hp::extent_t n = 128;
-  const hp::extent_t received[] = {n * 3 / 4, n / 4 * 3 / 4, n * 3 / 4, 2 * n * 3 / 4, 0};
-  const hp::plan_kind kinds[] = {hp::plan_kind::all_gather, hp::plan_kind::all_to_all, hp::plan_kind::reduce_scatter,
-                                 hp::plan_kind::all_reduce, hp::plan_kind::local_slice};
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(hp::kind_of(moves, i).plan, kinds[i]);
-    EXPECT_EQ(hp::kind_of(moves, i).received, received[i]);
-    EXPECT_EQ(hp::kind_of(moves, i).axes, i < 4 ? 2u : 0u);
+  const hp::mesh_shape m{2, {1, 4}};
+  const hp::layout_value whole = layout_by(m, {-1, -1}), rows = layout_by(m, {1, -1}), columns = layout_by(m, {-1, 1});
+  const hp::layout_value terms = layout_by(m, {-1, -1}, {1});
+  const struct {
+    hp::layout_value from, to;
+    hp::plan_kind plan;
+    hp::extent_t received;
+    unsigned axes;
+  } native[] = {{rows, whole, hp::plan_kind::all_gather, 96, 2},
+                {rows, columns, hp::plan_kind::all_to_all, 24, 2},
+                {terms, rows, hp::plan_kind::reduce_scatter, 96, 2},
+                {terms, whole, hp::plan_kind::all_reduce, 192, 2},
+                {whole, rows, hp::plan_kind::local_slice, 0, 0}};
+  for (const auto& n : native) {
+    const hp::program_moves moves = hp::kinds_of_moves(programs::one_move(n.from, n.to, hp::shape{16, 8}));
+    EXPECT_EQ(hp::kind_of(moves, 0).plan, n.plan);
+    EXPECT_EQ(hp::kind_of(moves, 0).received, n.received);
+    EXPECT_EQ(hp::kind_of(moves, 0).axes, n.axes);
+    EXPECT_EQ(hp::kind_of(moves, 0).between, n.plan == hp::plan_kind::all_reduce ? 128 : 0);
   }
-  EXPECT_EQ(hp::kind_of(moves, 3).between, n);
 }
 
 TEST(move_kinds, travelling_blocks_are_received_whole) {
-  hp::sharded_program p;
-  p.mesh.shape = {1, {4}};
-  hp::graph_tensor t;
-  t.shape = hp::shape{16};
-  p.graph.tensor.push(t);
-  hp::layout_value l;
-  l.mesh = p.mesh.shape;
-  l.rank = 1;
-  hp::append_cut(l, {0, 0, 1, 4});
-  const int own = p.value.push({0, l, {}, -1});
-  const int next = p.value.push({0, l, {0, 1}, -1}), after = p.value.push({0, l, {0, 2}, -1});
-  p.move.push({own, next, -1});
-  p.move.push({next, after, -1});
-  p.move.push({own, after, -1});
+  const hp::layout_value l = layout_by({1, {4}}, {0});
+  hp::sharded_program p = programs::one_move(l, l, hp::shape{16}, {}, {0, 1});
+  const int after = p.value.push({0, l, {0, 2}, -1});
+  p.move.push({1, after, -1});
+  p.move.push({0, after, -1});
   const hp::program_moves moves = hp::kinds_of_moves(p);
   EXPECT_EQ(moves.of[0], moves.of[1]);
   EXPECT_NE(moves.of[0], moves.of[2]);

@@ -8,9 +8,9 @@
 
 #include <hyperparallel/model/check_graph.hpp>
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
 
 #include "graph_reference.hpp"
+#include "language_model.hpp"
 #include "random_graph.hpp"
 
 namespace hyperparallel {
@@ -20,15 +20,11 @@ using test::graph_evaluator;
 
 struct decoder {
   static constexpr void build(model_builder& m) {
-    const int b = m.dim("batch", 4), s = m.dim("seq", 8);
-    const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-    int x = token_embedding{.vocabulary = 64, .hidden = 32}(m, ids);
-    x = m.repeat("layers", 5, x, [](model_builder& layer, int y) {
-      return transformer_block<attention_layer, mixture_of_experts>{
-          .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 8},
-          .feed_forward = {.experts = 4, .top_k = 2, .width = 16, .scores = expert_scores::sigmoid}}(layer, y);
-    });
-    language_head{.vocabulary = 64}(m, x, labels);
+    programs::language_model(
+        m, {4, 8, 64, 32}, "layers", 5,
+        transformer_block<attention_layer, mixture_of_experts>{
+            .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 8},
+            .feed_forward = {.experts = 4, .top_k = 2, .width = 16, .scores = expert_scores::sigmoid}});
   }
 };
 

@@ -7,10 +7,10 @@
 
 #include <hyperparallel/model/check_graph.hpp>
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/model/optimizer.hpp>
 
 #include "graph_reference.hpp"
+#include "language_model.hpp"
 #include "random_graph.hpp"
 
 namespace hyperparallel {
@@ -20,14 +20,10 @@ using test::graph_evaluator;
 
 struct stack {
   static constexpr void build(model_builder& m) {
-    const int b = m.dim("batch", 2), s = m.dim("seq", 2);
-    const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-    int x = token_embedding{.vocabulary = 5, .hidden = 4}(m, ids);
-    x = m.repeat("layers", 3, x, [](model_builder& layer, int y) {
-      y = residual_branch(layer, "norm", "residual", 1e-6, y, swiglu_layer{.width = 3});
+    programs::language_model(m, {2, 2, 5, 4}, "layers", 3, [](model_builder& layer, int x) {
+      const int y = residual_branch(layer, "norm", "residual", 1e-6, x, swiglu_layer{.width = 3});
       return residual_branch(layer, "second_norm", "second_residual", 1e-6, y, swiglu_layer{"second", 3});
     });
-    language_head{.vocabulary = 5}(m, x, labels);
   }
 };
 
@@ -66,7 +62,7 @@ TEST(recomputation, changes_no_bit_of_any_gradient) {
     std::mt19937 random(3), again(3);
     test::randomise(before, kept, random);
     test::randomise(after, g, again);
-    for (const char* index : {"ids", "labels"}) {
+    for (const char* index : {"tokens", "labels"}) {
       before.of(find_tensor(g, index)) = {0, 4, 2, 3};
       after.of(find_tensor(g, index)) = {0, 4, 2, 3};
     }

@@ -3,8 +3,9 @@
 // A small language model of two stacks, folded or written out, with gradient and optimizer: what accounts are held to.
 
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/model/optimizer.hpp>
+
+#include "language_model.hpp"
 
 namespace programs {
 
@@ -23,18 +24,16 @@ struct stacked_model {
   constexpr hp::graph build() const {
     hp::model_builder m(hp::build_options{type, type, unrolled});
     m.graph.micro_batches = micro_batches;
-    const int b = m.dim("batch", batch), s = m.dim("seq", sequence);
-    const int ids = m.index_input("ids", {b, s}), labels = m.index_input("labels", {b, s});
-    int x = hp::token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, ids);
+    const text_inputs text(m, {batch, sequence, vocabulary, hidden});
     const hp::attention_layer attention{.query_heads = query_heads, .key_heads = key_heads, .head_dim = head_dim};
-    x = m.repeat("dense", dense_layers, x, [&](hp::model_builder& inner, int y) {
+    int x = m.repeat("dense", dense_layers, text.x, [&](hp::model_builder& inner, int y) {
       return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{attention, {.width = ffn}}(inner, y);
     });
     x = m.repeat("wide", expert_layers, x, [&](hp::model_builder& inner, int y) {
       return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{
           attention, {.width = 2 * ffn, .width_dim = "wide_ffn"}}(inner, y);
     });
-    hp::language_head{.vocabulary = vocabulary}(m, x, labels);
+    hp::language_head{.vocabulary = vocabulary}(m, x, text.labels);
     hp::differentiate(m.graph);
     if (trained) hp::append_optimizer(m.graph, {});
     return m.graph;

@@ -4,26 +4,15 @@
 #include <hyperparallel/model/strategy_layouts.hpp>
 
 #include <gtest/gtest.h>
+#include <model/strategy_on.hpp>
 #include <model/trained_models.hpp>
 
-#include <initializer_list>
 #include <string>
 
 namespace {
 
 namespace hp = hyperparallel;
-
-hp::strategy_value on(std::initializer_list<hp::axis> axes) {
-  hp::strategy_value s;
-  const char* names[hp::max_axes] = {};
-  int sizes[hp::max_axes] = {}, n = 0;
-  for (const hp::axis& a : axes) {
-    names[n] = a.label.text;
-    sizes[n++] = a.size;
-  }
-  s.mesh = hp::make_mesh(names, n, sizes, n).mesh;
-  return s;
-}
+using programs::strategy_on;
 
 /// "dim:axis …" of the operator called `name`, axes in the placement's order.
 std::string placed(const hp::graph& g, const hp::strategy_value& s, const char* name) {
@@ -50,7 +39,7 @@ hp::graph model() {
 
 TEST(strategies, tensor_parallel_shards_heads_widths_and_vocabulary) {
   const hp::graph g = model();
-  hp::strategy_value s = on({{"tp", 4}});
+  hp::strategy_value s = strategy_on({{"tp", 4}});
   hp::add_tensor_parallel(s, "tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "key_heads:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.attend"), "key_heads:tp");
@@ -67,7 +56,7 @@ TEST(strategies, heads_fall_back_to_groups_of_queries) {
   models::small_moe_config config = programs::divisible_moe;
   config.key_heads = 2;
   const hp::graph g = programs::moe_graph({.unrolled = true}, config);
-  hp::strategy_value s = on({{"tp", 4}});
+  hp::strategy_value s = strategy_on({{"tp", 4}});
   hp::add_heads(s, "tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "query_group:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.key"), "") << "keys are replicated";
@@ -75,7 +64,7 @@ TEST(strategies, heads_fall_back_to_groups_of_queries) {
 
 TEST(strategies, two_dimensions_cross_over) {
   const hp::graph g = model();
-  hp::strategy_value s = on({{"x", 2}, {"y", 4}});
+  hp::strategy_value s = strategy_on({{"x", 2}, {"y", 4}});
   hp::add_tensor_2d(s, "x", "y");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "hidden:x key_heads:y");
   EXPECT_EQ(placed(g, s, "layers.0.attention.attend"), "key_heads:y key_heads:x");
@@ -86,7 +75,7 @@ TEST(strategies, two_dimensions_cross_over) {
 
 TEST(strategies, summa_keeps_rows_and_shards_outputs) {
   const hp::graph g = model();
-  hp::strategy_value s = on({{"row", 2}, {"column", 2}});
+  hp::strategy_value s = strategy_on({{"row", 2}, {"column", 2}});
   hp::add_summa(s, "row", "column");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "batch:row key_heads:column");
   EXPECT_EQ(placed(g, s, "layers.0.attention.output"), "batch:row hidden:column");
@@ -95,7 +84,7 @@ TEST(strategies, summa_keeps_rows_and_shards_outputs) {
 
 TEST(strategies, context_parallelisms) {
   const hp::graph g = model();
-  hp::strategy_value ulysses = on({{"cp", 4}}), gathered = ulysses, ring = ulysses;
+  hp::strategy_value ulysses = strategy_on({{"cp", 4}}), gathered = ulysses, ring = ulysses;
   hp::add_ulysses(ulysses, "cp");
   hp::add_gathered_context(gathered, "cp");
   hp::add_ring(ring, "cp");
@@ -108,7 +97,7 @@ TEST(strategies, context_parallelisms) {
 
 TEST(strategies, experts) {
   const hp::graph g = model();
-  hp::strategy_value tokens = on({{"ep", 4}}), replicated = tokens;
+  hp::strategy_value tokens = strategy_on({{"ep", 4}}), replicated = tokens;
   hp::add_expert_parallel(tokens, "ep");
   hp::add_data_parallel(tokens, "ep");
   EXPECT_EQ(placed(g, tokens, "layers.0.moe.experts.up"), "experts:ep");
@@ -128,7 +117,7 @@ TEST(strategies, stages_of_zero_and_levels_of_hybrid_sharding) {
   const char* const expected[] = {"cs late, resharded", "csg at once, resharded", "csgp at once, resharded"};
   const char* const levels[] = {"ccps at once, kept", "ccpsg at once, kept", "ccpsg at once, resharded"};
   for (int n = 1; n <= 3; ++n) {
-    hp::strategy_value zero = on({{"dp", 4}}), hybrid = on({{"replica", 2}, {"shard", 2}});
+    hp::strategy_value zero = strategy_on({{"dp", 4}}), hybrid = strategy_on({{"replica", 2}, {"shard", 2}});
     hp::add_zero(zero, "dp", n);
     hp::add_hybrid_sharded(hybrid, "replica", "shard", n);
     EXPECT_EQ(stages(zero), expected[n - 1]);
@@ -138,7 +127,7 @@ TEST(strategies, stages_of_zero_and_levels_of_hybrid_sharding) {
 
 TEST(strategies, the_short_form_speaks_of_names) {
   const hp::graph g = model();
-  hp::strategy_value s = on({{"tp", 4}});
+  hp::strategy_value s = strategy_on({{"tp", 4}});
   hp::add_column_parallel(s, "*.shared.gate", "tp");
   hp::add_row_parallel(s, "*.shared.down", "tp");
   hp::add_sequence_parallel(s, "*_norm", "tp");

@@ -2,6 +2,7 @@
 #include <hyperparallel/model/strategy_layouts.hpp>
 
 #include <gtest/gtest.h>
+#include <model/strategy_on.hpp>
 #include <model/trained_models.hpp>
 
 #include <random>
@@ -13,13 +14,7 @@ namespace hp = hyperparallel;
 using hp::rule_stage;
 using hp::strategy_code;
 
-hp::strategy_value on_three_axes(int a, int b, int c) {
-  const char* const names[] = {"a", "b", "c"};
-  const int sizes[] = {a, b, c};
-  hp::strategy_value s;
-  s.mesh = hp::make_mesh(names, 3, sizes, 3).mesh;
-  return s;
-}
+hp::strategy_value on_three_axes(int a, int b, int c) { return programs::strategy_on({{"a", a}, {"b", b}, {"c", c}}); }
 
 const char* const dims[] = {"batch", "seq", "hidden", "key_heads", "query_group", "experts", "expert_ffn", "vocab"};
 

@@ -4,6 +4,8 @@
 
 #include <hyperparallel/runtime/mpi/messages.hpp>
 
+#include "support/error_of.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
@@ -11,6 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using hp::detail::mpi_channel;
 using hp::detail::mpi_messages;
+using tested::error_of;
 
 /// `rows` x 2 bytes out of the columns from `column` of a block of four columns, or into them.
 hp::strided_copy columns(int rows, int column, bool out) {
@@ -63,17 +66,6 @@ TEST(mpi_messages, carry_pieces_of_several_blocks) {
   }
 }
 
-/// The text of the error that `action` throws.
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const hp::mpi_error& e) {
-    return e.what();
-  }
-  return "none";
-}
-
 TEST(mpi_messages, name_who_sends_another_number_of_bytes) {
   mpi_channel channel(MPI_COMM_WORLD, 20s);
   std::vector<unsigned char> block(12);
@@ -83,7 +75,8 @@ TEST(mpi_messages, name_who_sends_another_number_of_bytes) {
   messages.prepare(hp::mpi_transport::derived_types);
   messages.start(channel);
   if (channel.process() == 0)
-    EXPECT_EQ(error_of([&] { messages.finish(channel, 20s); }), "4 bytes came from process 1 where 6 were expected");
+    EXPECT_EQ(error_of<hp::mpi_error>([&] { messages.finish(channel, 20s); }),
+              "4 bytes came from process 1 where 6 were expected");
   else
     messages.finish(channel, 20s);
   channel.agree("end");
@@ -99,7 +92,7 @@ TEST(mpi_messages, name_whose_message_does_not_come) {
     for (const int p : {1, 2}) messages->receive(p, columns(2, 0, false), bytes(*block));
     messages->prepare(hp::mpi_transport::derived_types);
     messages->start(channel);
-    EXPECT_EQ(error_of([&] { messages->finish(channel, 50ms); }),
+    EXPECT_EQ(error_of<hp::mpi_error>([&] { messages->finish(channel, 50ms); }),
               "waited 50 ms for messages with process 1, process 2");
   }
   channel.agree("end");

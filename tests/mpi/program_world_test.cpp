@@ -8,6 +8,8 @@
 
 #include "mpi/worlds.hpp"
 #include "runtime/training_models.hpp"
+#include "support/error_of.hpp"
+#include "support/tries.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +18,7 @@ namespace hp = hyperparallel;
 namespace {
 
 using namespace mpi_worlds;
+using tested::error_of;
 
 template <class T>
 using threaded_run = hp::model_run<T>;
@@ -103,7 +106,7 @@ void expect_same(const hp::mpi_world& world, std::vector<compared<T>> all) {
 TEST(mpi_program_world, trains_as_threads_do_under_every_kind_of_strategy) {
   const hp::graph g = training::small_step(1, 2);
   ASSERT_EQ(g.status.code, hp::graph_code::ok);
-  if (training::exhaustive()) {
+  if (tested::exhaustive()) {
     std::vector<compared<double>> all;
     for (int i = 0; i < hp::named_strategy_count; ++i) all.push_back({hp::named_strategy_at(i).name, &g, 3, 0});
     expect_same<double>(eight_ranks(), all);
@@ -123,17 +126,6 @@ TEST(mpi_program_world, accumulates_micro_batches_as_threads_do) {
 TEST(mpi_program_world, moves_that_run_ahead_change_no_bit) {
   const hp::graph g = training::small_step(1, 2);
   expect_same<float>(eight_ranks(), {{"zero3", &g, 1, 4}, {"zero3", &g, 1, 100}});
-}
-
-/// The text of the error that `action` throws on this process.
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "none";
 }
 
 TEST(mpi_program_world, names_who_has_another_strategy) {
@@ -172,7 +164,7 @@ TEST(mpi_program_world, a_kernel_that_throws_ends_the_run_on_all_alike) {
   for (const char* const name : {"zero3", "tp-sp", "dp-tp-ep-cp"}) {
     mpi_run<float> run(world, g, hp::strategy_called(name, 8).strategy, {.program = {.kernels = &failing_kernels}});
     const auto step = [&] { run.train_step([&](int) { run.set_random_inputs(1); }); };
-    ASSERT_EQ(error_of(step), "none");
+    ASSERT_EQ(error_of(step), "no error");
     fails = world.process() == 1;
     const std::string what = error_of(step);
     fails = false;
@@ -182,7 +174,7 @@ TEST(mpi_program_world, a_kernel_that_throws_ends_the_run_on_all_alike) {
     EXPECT_NE(after.find(world.name(0) + ": parameter"), std::string::npos) << after;
     EXPECT_NE(after.find("was not set"), std::string::npos) << after;
     run.set_first_values();
-    EXPECT_EQ(error_of(step), "none");
+    EXPECT_EQ(error_of(step), "no error");
     if (world.process() != 0) continue;
     threaded_run<float> alone(g, hp::strategy_called(name, 8).strategy, {.program = {.execution = {.threads = 1}}});
     alone.train_step([&](int) { alone.set_random_inputs(1); });

@@ -9,12 +9,14 @@
 #include <hyperparallel/runtime/redistribute.hpp>
 
 #include "mpi/worlds.hpp"
+#include "support/error_of.hpp"
 
 namespace hp = hyperparallel;
 
 namespace {
 
 using namespace mpi_worlds;
+using tested::error_of;
 
 constexpr int sizes[] = {1, 2, 4, 8, 16, 12};
 
@@ -172,17 +174,6 @@ TEST(mpi_redistribution, hands_over_between_meshes_and_rank_lists) {
             << name_of(w.transport) << ", pair " << t;
       }
   }
-}
-
-/// The text of the error that `action` throws on this process.
-template <class Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "none";
 }
 
 TEST(mpi_redistribution, refuses_on_all_processes_alike) {

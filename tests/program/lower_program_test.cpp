@@ -2,12 +2,11 @@
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 
-#include <model/random_program.hpp>
-#include <program/one_move.hpp>
+#include <program/runnable_program.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -15,7 +14,8 @@ namespace hp = hyperparallel;
 
 namespace {
 
-int tries(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
+using programs::random_runnable;
+using tested::tries;
 
 /// A program with everything that its flow is made of.
 struct lowered {
@@ -50,16 +50,10 @@ struct lowered {
   }
 };
 
-hp::sharded_program random_program(std::mt19937& random, const programs::random_program_sizes& sizes) {
-  hp::sharded_program p = programs::random_program(random, sizes);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
-}
-
 TEST(LowerProgram, EveryFlowIsProvedAndExactlySafe) {
   std::mt19937 random(6);
   for (int n = tries(25, 400); n > 0; --n) {
-    const hp::sharded_program p = random_program(random, {4, 40, 2000, 0.35});
+    const hp::sharded_program p = random_runnable(random, {4, 40, 2000, 0.35});
     hp::program_flow_options how;
     how.vector_queue = n % 3 == 0;
     lowered(p, how).expect_safe();
@@ -71,7 +65,7 @@ TEST(LowerProgram, NoWaitCanBeWeakenedUnnoticed) {
   std::mt19937 random(7);
   int weakened = 0, unsafe = 0;
   for (int n = tries(6, 60); n > 0; --n) {
-    const lowered one(random_program(random, {3, 14, 500, 0.4}), hp::program_flow_options{});
+    const lowered one(random_runnable(random, {3, 14, 500, 0.4}), hp::program_flow_options{});
     const hp::dynamic_taskflow& f = one.planned->flow();
     for (int w = 0; w < f.size.waits; ++w) {
       const int before = f.wait[w].threshold;
@@ -129,13 +123,8 @@ TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
   std::mt19937 random(8);
   int refused = 0, accepted = 0;
   for (int n = tries(300, 5000); n > 0; --n) {
-    const hp::sharded_program p = random_program(random, {3, 12, 300, 0.3});
-    hp::program_addresses a = hp::plan_addresses(p);
-    // A few storages somewhere else.
-    for (int k = 0; k < 3; ++k)
-      a.storage[static_cast<int>(random() % static_cast<unsigned>(p.storage.size))] =
-          hp::storage_alignment * static_cast<hp::extent_t>(random() % 300);
-    const lowered l(p, {}, a);
+    const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
+    const lowered l(p, {}, programs::careless_addresses(random, p));
     const int first = first_overwritten(l);
     EXPECT_EQ(l.flow->status().code,
               first < 0 ? hp::program_flow_code::ok : hp::program_flow_code::place_is_overwritten);
@@ -150,7 +139,7 @@ TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
 TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
   std::mt19937 random(9);
   for (int n = 0; n < 20; ++n) {
-    const lowered l(random_program(random, {4, 40, 2000, 0.3}), hp::program_flow_options{});
+    const lowered l(random_runnable(random, {4, 40, 2000, 0.3}), hp::program_flow_options{});
     std::vector<int> writer(static_cast<std::size_t>(l.program.storage.size), -1);
     for (int s = 0; s < l.program.step.size; ++s)
       hp::visit_values(l.program, l.program.step[s], [&](int v, bool written) {
@@ -174,41 +163,15 @@ TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
 
 /// first(x) -> a; a moves to b; second(x) -> c; third(b, c) -> d: on four devices, `x` replicated, `a` partial.
 constexpr hp::sharded_program diamond() {
-  hp::sharded_program p;
-  p.mesh.shape = {1, {4}};
-  hp::layout_value whole, waits;
-  whole.mesh = waits.mesh = p.mesh.shape;
-  whole.rank = waits.rank = 1;
-  waits.partial[0] = hp::reduce_op::sum;
-  const int name = hp::add_text(p.graph, "t");
-  const auto add_value = [&](int tensor, const hp::layout_value& l, bool home) {
-    return p.value.push({tensor, l, {}, p.storage.push({tensor, home, 4096})});
-  };
-  for (int t = 0; t < 4; ++t) {
-    hp::graph_tensor one;
-    one.name = name;
-    one.shape = hp::shape{1024};
-    p.graph.tensor.push(one);
-  }
-  const int x = add_value(0, whole, true), a = add_value(1, waits, false), b = add_value(1, whole, false);
-  const int c = add_value(2, whole, false), d = add_value(3, whole, false);
-  const auto add_step = [&](int first, int second, int result) {
-    hp::graph_operator o;
-    o.kind = hp::model_op::sum;
-    o.operand_count = second < 0 ? 1 : 2;
-    o.result_count = 1;
-    hp::program_compute step;
-    step.op = p.graph.op.push(o);
-    step.operand[0] = first;
-    step.operand[1] = second;
-    step.result[0] = result;
-    p.step.push({false, p.compute.push(step), hp::graph_phase::forward, -1});
-  };
-  add_step(x, -1, a);
-  p.step.push({true, p.move.push({a, b, -1}), hp::graph_phase::forward, -1});
-  add_step(x, -1, c);
-  add_step(b, c, d);
-  return p;
+  using enum programs::vector_program::lies;
+  programs::vector_program v(4);
+  const int x = v.value(0, whole, true), a = v.value(1, waits), b = v.value(1, whole);
+  const int c = v.value(2, whole), d = v.value(3, whole);
+  v.compute(x, -1, a);
+  v.move(a, b);
+  v.compute(x, -1, c);
+  v.compute(b, c, d);
+  return v.p;
 }
 
 TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
@@ -259,12 +222,9 @@ TEST(LowerProgram, RefusesWhatCannotBeMoved) {
 }
 
 constexpr int tasks_at_compile_time() {
-  hp::sharded_program p = diamond();
-  hp::program_addresses a;
-  for (int s = 0; s < p.storage.size; ++s) a.storage.push(4096 * s);
-  a.between.push(4096 * p.storage.size);
+  const hp::sharded_program p = diamond();
   const hp::program_pulls pulls = hp::pulls_of(p);
-  const hp::program_slots slots = hp::slots_of(p, a);
+  const hp::program_slots slots = hp::slots_of(p, programs::addresses_in_a_row(p, true));
   const hp::program_flow flow(p, pulls, slots, {});
   return flow.status().code == hp::program_flow_code::ok ? hp::measure(flow).tasks : -1;
 }

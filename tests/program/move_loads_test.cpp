@@ -4,6 +4,8 @@
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/redistribution/step_price.hpp>
 
+#include <program/one_move.hpp>
+
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,19 +16,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-hp::layout_value random_layout(std::mt19937& random, const hp::mesh_shape& m, int rank, bool with_terms) {
-  hp::layout_value l;
-  l.mesh = m;
-  l.rank = rank;
-  std::vector<int> place;
-  for (int a = 0; a < m.axis_count; ++a) place.push_back(static_cast<int>(random() % static_cast<unsigned>(rank + 2)));
-  for (int d = 0; d < rank; ++d)
-    for (int a = 0; a < m.axis_count; ++a)
-      if (place[static_cast<std::size_t>(a)] == d) hp::append_cut(l, {d, a, 1, m.size[a]});
-  for (int a = 0; a < m.axis_count; ++a)
-    if (with_terms && place[static_cast<std::size_t>(a)] == rank && m.size[a] > 1) l.partial[a] = hp::reduce_op::sum;
-  return l;
-}
+using programs::layout_by;
 
 /// Sum over the emitted steps.
 hp::time_cost priced(const hp::move_plan& plan, const hp::interconnect& net, hp::extent_t bytes) {
@@ -46,18 +36,14 @@ TEST(move_loads, add_up_and_cost_what_the_emitted_steps_cost) {
   const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
   int exact = 0, moves = 0;
   for (int round = 0; round < 600; ++round) {
-    hp::sharded_program p;
     const hp::mesh_shape meshes[] = {{1, {8}}, {2, {4, 8}}, {3, {2, 4, 2}}, {2, {3, 4}}};
-    p.mesh.shape = meshes[round % 4];
-    hp::graph_tensor t;
-    t.shape = hp::shape{192, 96};
-    p.graph.tensor.push(t);
-    p.value.push({0, random_layout(random, p.mesh.shape, 2, true), {}, -1});
-    p.value.push({0, random_layout(random, p.mesh.shape, 2, false), {}, -1});
-    p.move.push({0, 1, -1});
+    const hp::mesh_shape& m = meshes[round % 4];
+    const hp::layout_value from = programs::random_layout(random, m, 2, hp::reduce_op::sum);
+    const hp::layout_value to = programs::random_layout(random, m, 2, hp::reduce_op::none);
+    const hp::sharded_program p = programs::one_move(from, to, hp::shape{192, 96});
     const hp::program_moves kinds = hp::kinds_of_moves(p);
     const auto load = hp::loads_of_moves(p, kinds, net);
-    const hp::move_plan plan = hp::plan_move(p.value[0].layout, p.value[1].layout, t.shape);
+    const hp::move_plan plan = hp::plan_move(from, to, p.graph.tensor[0].shape);
     ASSERT_EQ(load.size, 1);
     EXPECT_EQ(load[0].code, hp::cost_code::ok);
     if (plan.step_count == 0) continue;
@@ -82,18 +68,8 @@ TEST(move_loads, add_up_and_cost_what_the_emitted_steps_cost) {
 }
 
 TEST(move_loads, of_a_ring_are_those_of_the_longest_hop) {
-  hp::sharded_program p;
-  p.mesh.shape = {1, {4}};
-  hp::graph_tensor t;
-  t.shape = hp::shape{16};
-  p.graph.tensor.push(t);
-  hp::layout_value l;
-  l.mesh = p.mesh.shape;
-  l.rank = 1;
-  hp::append_cut(l, {0, 0, 1, 4});
-  p.value.push({0, l, {}, -1});
-  p.value.push({0, l, {0, 1}, -1});
-  p.move.push({0, 1, -1});
+  const hp::layout_value l = layout_by({1, {4}}, {0});
+  const hp::sharded_program p = programs::one_move(l, l, hp::shape{16}, {}, {0, 1});
   const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
   const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p), net);
   EXPECT_EQ(load[0].elements[0], 0);
@@ -102,18 +78,8 @@ TEST(move_loads, of_a_ring_are_those_of_the_longest_hop) {
 }
 
 constexpr hp::extent_t peers_in_a_node() {
-  hp::sharded_program p;
-  p.mesh.shape = {2, {2, 32}};
-  hp::graph_tensor t;
-  t.shape = hp::shape{64, 32};
-  p.graph.tensor.push(t);
-  hp::layout_value l;
-  l.mesh = p.mesh.shape;
-  l.rank = 2;
-  p.value.push({0, l, {}, -1});
-  hp::append_cut(l, {0, 1, 1, 32});
-  p.value.push({0, l, {}, -1});
-  p.move.push({1, 0, -1});
+  const hp::mesh_shape m{2, {2, 32}};
+  const hp::sharded_program p = programs::one_move(layout_by(m, {1, -1}), layout_by(m, {-1, -1}), hp::shape{64, 32});
   const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
   const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p), net);
   return load[0].messages[0] * 10000 + load[0].messages[1] * 100 + load[0].messages[2];

@@ -3,17 +3,17 @@
 #include <hyperparallel/redistribution/certificate.hpp>
 
 #include <program/one_move.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
 namespace hp = hyperparallel;
 
 namespace {
 
-int tries(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
+using tested::tries;
 
 /// Everything a plan's own transfers say.
 void expect_transfers(const hp::sharded_program& p, const hp::move_pulls& pulls) {

@@ -4,6 +4,7 @@
 
 #include <hyperparallel/model/sharded_program.hpp>
 
+#include <initializer_list>
 #include <random>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace programs {
 namespace hp = hyperparallel;
 
 /// One tensor, its home, and another value of it that the move makes.
-inline hp::sharded_program one_move(const hp::layout_value& source, const hp::layout_value& target, const hp::shape& s,
-                                    hp::value_rotation from = {}, hp::value_rotation to = {}) {
+constexpr hp::sharded_program one_move(const hp::layout_value& source, const hp::layout_value& target,
+                                       const hp::shape& s, hp::value_rotation from = {}, hp::value_rotation to = {}) {
   hp::sharded_program p;
   p.mesh.shape = source.mesh;
   hp::graph_tensor t;
@@ -30,6 +31,19 @@ inline hp::sharded_program one_move(const hp::layout_value& source, const hp::la
   p.move.push({0, 1, -1});
   p.step.push({true, 0, hp::graph_phase::forward, -1});
   return p;
+}
+
+/// The dims cut by the axes that are named, each by one; -1 leaves a dim whole.
+constexpr hp::layout_value layout_by(const hp::mesh_shape& m, std::initializer_list<int> axes,
+                                     std::initializer_list<int> waiting = {}) {
+  hp::layout_value l;
+  l.mesh = m;
+  for (const int a : axes) {
+    if (a >= 0) hp::append_cut(l, {l.rank, a, 1, m.size[a]});
+    ++l.rank;
+  }
+  for (const int a : waiting) l.partial[a] = hp::reduce_op::sum;
+  return l;
 }
 
 /// Axes deal themselves to dims, to waiting terms by `op`, or to replicas.

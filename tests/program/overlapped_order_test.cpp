@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/overlapped_order.hpp>
 
-#include <model/random_program.hpp>
+#include <program/runnable_program.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -13,9 +13,9 @@ namespace hp = hyperparallel;
 namespace {
 
 using enum hp::step_action_kind;
+using programs::random_runnable;
 using std::size_t;
-
-int tries(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
+using tested::tries;
 
 struct ordered {
   hp::sharded_program program;
@@ -50,12 +50,6 @@ struct ordered {
   }
 };
 
-hp::sharded_program random_program(std::mt19937& random, const programs::random_program_sizes& sizes) {
-  hp::sharded_program p = programs::random_program(random, sizes);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
-}
-
 /// First and last action of each step; every step is carried out once, a move start by finish.
 void walk(const ordered& o, std::vector<int>& first, std::vector<int>& last) {
   const size_t steps = static_cast<size_t>(o.program.step.size);
@@ -83,7 +77,7 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
   int beside = 0;
   for (int n = tries(30, 600); n > 0; --n) {
     const int most = 1 + n % 9;
-    const ordered o(random_program(random, {4, 60, 2000, 0.35}), n % 4, {.most_in_flight = most});
+    const ordered o(random_runnable(random, {4, 60, 2000, 0.35}), n % 4, {.most_in_flight = most});
     ASSERT_EQ(o.order.status, hp::program_flow_status{});
     std::vector<int> first, last;
     walk(o, first, last);
@@ -107,7 +101,7 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
 TEST(OverlappedOrder, TellsWhatIsReadAndWhatIsLeft) {
   std::mt19937 random(22);
   for (int n = 0; n < 30; ++n) {
-    const hp::sharded_program p = random_program(random, {4, 40, 2000, 0.3});
+    const hp::sharded_program p = random_runnable(random, {4, 40, 2000, 0.3});
     const ordered o(p);
     const hp::program_flow flow(o.program, o.pulls, o.slots, {});
     std::vector<bool> written(static_cast<size_t>(p.storage.size), false), read = written;
@@ -130,12 +124,8 @@ TEST(OverlappedOrder, RefusesWhatTheTaskflowRefuses) {
   std::mt19937 random(23);
   int refused = 0, accepted = 0;
   for (int n = tries(300, 5000); n > 0; --n) {
-    const hp::sharded_program p = random_program(random, {3, 12, 300, 0.3});
-    hp::program_addresses a = hp::plan_addresses(p);
-    for (int k = 0; k < 3; ++k)
-      a.storage[static_cast<int>(random() % static_cast<unsigned>(p.storage.size))] =
-          hp::storage_alignment * static_cast<hp::extent_t>(random() % 300);
-    const ordered o(p, a);
+    const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
+    const ordered o(p, programs::careless_addresses(random, p));
     const hp::program_flow flow(o.program, o.pulls, o.slots, {});
     // A move of two steps may hand its source's addresses to its target, which the taskflow sees and the order refuses.
     const bool flow_is_refused = flow.status().code != hp::program_flow_code::ok;
@@ -148,59 +138,27 @@ TEST(OverlappedOrder, RefusesWhatTheTaskflowRefuses) {
 }
 
 /// first(x) -> a; a moves to b; second(x) -> c; third(c) -> d; fourth(d) -> e; fifth(b, e) -> f: on four devices.
-constexpr hp::sharded_program line(bool waits) {
-  hp::sharded_program p;
-  p.mesh.shape = {1, {4}};
-  hp::layout_value whole, other;
-  whole.mesh = other.mesh = p.mesh.shape;
-  whole.rank = other.rank = 1;
-  if (waits)
-    other.partial[0] = hp::reduce_op::sum;
-  else
-    hp::append_cut(other, {0, 0, 1, 4});
-  const int name = hp::add_text(p.graph, "t");
-  const auto add_value = [&](int tensor, const hp::layout_value& l, bool home) {
-    return p.value.push({tensor, l, {}, p.storage.push({tensor, home, 4096})});
-  };
-  for (int t = 0; t < 6; ++t) {
-    hp::graph_tensor one;
-    one.name = name;
-    one.shape = hp::shape{1024};
-    p.graph.tensor.push(one);
-  }
-  const int x = add_value(0, whole, true), a = add_value(1, other, false), b = add_value(1, whole, false);
-  const int c = add_value(2, whole, false), d = add_value(3, whole, false), e = add_value(4, whole, false);
-  const int f = add_value(5, whole, false);
-  const auto add_step = [&](int first, int second, int result) {
-    hp::graph_operator o;
-    o.kind = hp::model_op::sum;
-    o.operand_count = second < 0 ? 1 : 2;
-    o.result_count = 1;
-    hp::program_compute step;
-    step.op = p.graph.op.push(o);
-    step.operand[0] = first;
-    step.operand[1] = second;
-    step.result[0] = result;
-    p.step.push({false, p.compute.push(step), hp::graph_phase::forward, -1});
-  };
-  add_step(x, -1, a);
-  p.step.push({true, p.move.push({a, b, -1}), hp::graph_phase::forward, -1});
-  add_step(x, -1, c);
-  add_step(c, -1, d);
-  add_step(d, -1, e);
-  add_step(b, e, f);
-  return p;
+constexpr hp::sharded_program line(bool terms) {
+  using enum programs::vector_program::lies;
+  programs::vector_program v(6);
+  const int x = v.value(0, whole, true), a = v.value(1, terms ? waits : cut), b = v.value(1, whole);
+  const int c = v.value(2, whole), d = v.value(3, whole), e = v.value(4, whole), f = v.value(5, whole);
+  v.compute(x, -1, a);
+  v.move(a, b);
+  v.compute(x, -1, c);
+  v.compute(c, -1, d);
+  v.compute(d, -1, e);
+  v.compute(b, e, f);
+  return v.p;
 }
 
-constexpr hp::overlapped_order order_of_line(bool waits, unsigned phases) {
-  const hp::sharded_program p = line(waits);
-  hp::program_addresses a;
-  for (int s = 0; s < p.storage.size; ++s) a.storage.push(4096 * s);
-  a.between.push(waits ? 4096 * p.storage.size : -1);
-  return hp::overlap_moves(p, hp::pulls_of(p), hp::slots_of(p, a), {.phases = phases});
+constexpr hp::overlapped_order order_of_line(bool terms, unsigned phases) {
+  const hp::sharded_program p = line(terms);
+  const hp::program_slots slots = hp::slots_of(p, programs::addresses_in_a_row(p, terms));
+  return hp::overlap_moves(p, hp::pulls_of(p), slots, {.phases = phases});
 }
-constexpr bool is_order(bool waits, const hp::growing_array<hp::step_action>& expected) {
-  return order_of_line(waits, hp::micro_phases).action == expected;
+constexpr bool is_order(bool terms, const hp::growing_array<hp::step_action>& expected) {
+  return order_of_line(terms, hp::micro_phases).action == expected;
 }
 constexpr bool orders_at_compile_time() {
   hp::growing_array<hp::step_action> one, two;

@@ -8,6 +8,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/training_step.hpp>
+#include <model/strategy_on.hpp>
 #include <model/trained_models.hpp>
 
 #include <gtest/gtest.h>
@@ -16,13 +17,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-hp::strategy_value strategy_on(int dp, int tp) {
-  const char* const names[] = {"dp", "tp"};
-  const int sizes[] = {dp, tp};
-  hp::strategy_value s;
-  s.mesh = hp::make_mesh(names, 2, sizes, 2).mesh;
-  return s;
-}
+hp::strategy_value strategy_on(int dp, int tp) { return programs::strategy_on({{"dp", dp}, {"tp", tp}}); }
 hp::step_refusal refusal(const hp::strategy_value& s, const hp::graph& g = programs::one_matrix()) {
   return hp::refusal_of(hp::partition(g, s), s);
 }

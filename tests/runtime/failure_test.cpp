@@ -57,6 +57,13 @@ TEST(Failure, OnlyTheFirstLineOfACauseIsTaken) {
   EXPECT_EQ(hp::first_line(std::make_exception_ptr(3)), "");
 }
 
+TEST(Failure, AComplaintIsNeverEmptyWhereSomethingIsThrown) {
+  EXPECT_EQ(hp::detail::complaint_of([] {}), "");
+  EXPECT_EQ(hp::detail::complaint_of([] { throw std::runtime_error("one\ntwo"); }), "one");
+  EXPECT_EQ(hp::detail::complaint_of([] { throw std::runtime_error(""); }), "unknown exception");
+  EXPECT_EQ(hp::detail::complaint_of([] { throw 3; }), "unknown exception");
+}
+
 TEST(Failure, NamesFallBackToNumbers) {
   const char* const operations[] = {"put", nullptr};
   const hp::program_names names{operations, 2, nullptr, 0};

@@ -4,6 +4,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 
 #include <runtime/small_models.hpp>
+#include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
 
@@ -86,13 +87,8 @@ TEST(ModelRun, RandomInputsStayBelowTheirLimits) {
 
 TEST(ModelRun, RefusalsNameStrategyAxisAndDim) {
   const hp::graph g = small_models::decoder({});
-  const auto message = [&](const hp::graph& model, const hp::strategy_value& s) -> std::string {
-    try {
-      hp::model_run<float> run(model, s);
-    } catch (const hp::program_error& e) {
-      return e.what();
-    }
-    return "no error";
+  const auto message = [](const hp::graph& model, const hp::strategy_value& s) {
+    return tested::error_of<hp::program_error>([&] { hp::model_run<float> run(model, s); });
   };
   const std::string batch = message(g, strategy("dp", 8));
   EXPECT_NE(batch.find("strategy \"dp\" is refused: dim_does_not_divide"), std::string::npos) << batch;

@@ -2,6 +2,7 @@
 #include <hyperparallel/runtime/prepared_program.hpp>
 
 #include <runtime/small_models.hpp>
+#include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,15 +10,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-template <class Call>
-std::string message(const Call& call) {
-  try {
-    call();
-  } catch (const hp::program_error& e) {
-    return e.what();
-  }
-  return "no error";
-}
+using tested::error_of;
 
 TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
   const hp::sharded_program p = small_models::two_layers_on(2, true);
@@ -34,7 +27,7 @@ TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
 
 TEST(PreparedProgram, WhatCannotRunIsNamed) {
   const auto refusal = [](const hp::sharded_program& p, const std::vector<std::string>& keep = {}) {
-    return message([&] { hp::prepare_program(p, hp::data_type::f32, keep); });
+    return error_of<hp::program_error>([&] { hp::prepare_program(p, hp::data_type::f32, keep); });
   };
   hp::sharded_program p = small_models::two_layers_on(2, true);
   EXPECT_EQ(refusal(p), "no error");

@@ -3,6 +3,7 @@
 #include <hyperparallel/runtime/program_values.hpp>
 
 #include <runtime/small_models.hpp>
+#include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
+using tested::error_of;
 using doubles = std::vector<double>;
 
 struct quiet_world : hp::program_values<quiet_world, double> {
@@ -46,36 +48,27 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   hp::run_result result = hp::run_result::complete;
 };
 
-template <class Call>
-std::string message(const Call& call) {
-  try {
-    call();
-  } catch (const hp::program_error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(ProgramValues, AValueIsThereOnceItIsSetOrWritten) {
   quiet_world world(small_models::two_layers_on(2, true));
   const hp::sharded_program& p = world.program();
   const int x = p.home[world.tensor("x")];
-  EXPECT_EQ(message([&] { world.check({x}); }), "input \"x\" was not set");
+  EXPECT_EQ(error_of<hp::program_error>([&] { world.check({x}); }), "input \"x\" was not set");
   world.set("x", doubles(48, 2.0));
   world.check({x});
   EXPECT_EQ(world.get("x"), doubles(48, 2.0));
   world.clear(world.tensor("x"));
   EXPECT_EQ(world.get("x"), doubles(48, 0.0));
   const int h = p.compute[0].result[0], storage = p.value[h].storage, other = p.value[p.compute[1].result[0]].storage;
-  EXPECT_EQ(message([&] { world.check({h}); }), "activation \"h\" has no value yet");
+  EXPECT_EQ(error_of<hp::program_error>([&] { world.check({h}); }), "activation \"h\" has no value yet");
   world.carry_out({{storage, other}, {other}}, true);
   world.check({h});
   EXPECT_EQ(world.get("h").size(), 32U);
-  EXPECT_NE(message([&] { world.get("a"); }).find("activation \"a\" has no value"), std::string::npos);
+  EXPECT_NE(error_of<hp::program_error>([&] { world.get("a"); }).find("activation \"a\" has no value"),
+            std::string::npos);
   // A run that fails leaves no value of what it would have written, or spoilt.
   world.carry_out({{storage}, {p.value[x].storage}}, false);
-  EXPECT_NE(message([&] { world.get("h"); }).find("has no value"), std::string::npos);
-  EXPECT_EQ(message([&] { world.check({x}); }), "input \"x\" was not set");
+  EXPECT_NE(error_of<hp::program_error>([&] { world.get("h"); }).find("has no value"), std::string::npos);
+  EXPECT_EQ(error_of<hp::program_error>([&] { world.check({x}); }), "input \"x\" was not set");
   EXPECT_EQ(world.received(1), 11);  // of the complete run alone
 }
 
@@ -111,7 +104,7 @@ TEST(ProgramValues, MayHoldTheMemoryOfSomeRanks) {
   EXPECT_LE(world.alive_maximum(), world.planned_bytes());
   world.set("first", doubles(24, 1.5));
   EXPECT_THROW(world.get("x"), hp::program_error);
-  EXPECT_EQ(message([&] { world.monitor(0); }), "monitor 0 of 0");
+  EXPECT_EQ(error_of<hp::program_error>([&] { world.monitor(0); }), "monitor 0 of 0");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
 
 #include <runtime/small_models.hpp>
+#include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ namespace hp = hyperparallel;
 namespace {
 
 using std::size_t;
+using tested::error_of;
 using doubles = std::vector<double>;
 
 template <class T>
@@ -206,37 +208,27 @@ TEST(ProgramWorld, RunsInSinglePrecision) {
   EXPECT_GT(world.monitor(1), 0.0F);
 }
 
-template <class Call>
-std::string message(const Call& call) {
-  try {
-    call();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(ProgramWorld, WhatDoesNotFitIsNamed) {
   hp::program_world<double> world(small_models::two_layers_on(2, true));
-  EXPECT_EQ(message([&] { world.set("z", doubles(1)); }), "the graph has no tensor \"z\"");
-  EXPECT_EQ(message([&] { world.set("x", doubles(47)); }), "input \"x\" has 48 elements, given 47");
-  EXPECT_EQ(message([&] { world.set("x", std::vector<std::int32_t>(48)); }),
+  EXPECT_EQ(error_of([&] { world.set("z", doubles(1)); }), "the graph has no tensor \"z\"");
+  EXPECT_EQ(error_of([&] { world.set("x", doubles(47)); }), "input \"x\" has 48 elements, given 47");
+  EXPECT_EQ(error_of([&] { world.set("x", std::vector<std::int32_t>(48)); }),
             "input \"x\" has elements of type f64, given i32");
-  EXPECT_EQ(message([&] { world.set("y", doubles(40)); }), "activation \"y\" is read by no step and has no place");
-  EXPECT_EQ(message([&] { world.run_micro(); }), "input \"x\" was not set");
+  EXPECT_EQ(error_of([&] { world.set("y", doubles(40)); }), "activation \"y\" is read by no step and has no place");
+  EXPECT_EQ(error_of([&] { world.run_micro(); }), "input \"x\" was not set");
   world.set("x", doubles(48));
-  EXPECT_EQ(message([&] { world.run_micro(); }), "parameter \"first\" was not set");
-  EXPECT_NE(message([&] { world.get("y"); }).find("activation \"y\" has no value"), std::string::npos);
-  EXPECT_EQ(message([&] { world.get_index("x"); }), "input \"x\" has elements of type f64, asked as i32");
-  EXPECT_EQ(message([&] { world.monitor(0); }), "monitor 0 of 0");
+  EXPECT_EQ(error_of([&] { world.run_micro(); }), "parameter \"first\" was not set");
+  EXPECT_NE(error_of([&] { world.get("y"); }).find("activation \"y\" has no value"), std::string::npos);
+  EXPECT_EQ(error_of([&] { world.get_index("x"); }), "input \"x\" has elements of type f64, asked as i32");
+  EXPECT_EQ(error_of([&] { world.monitor(0); }), "monitor 0 of 0");
   hp::sharded_program refused = small_models::two_layers_on(2, true);
   refused.status.code = hp::strategy_code::dim_does_not_divide;
-  EXPECT_EQ(message([&] { hp::program_world<double> none(refused); }), "the program was refused: dim_does_not_divide");
+  EXPECT_EQ(error_of([&] { hp::program_world<double> none(refused); }), "the program was refused: dim_does_not_divide");
   hp::sharded_program folded = small_models::two_layers_on(2, true);
   folded.graph.segment.push({folded.graph.tensor[0].name, 4});
-  EXPECT_EQ(message([&] { hp::program_world<double> none(folded); }),
+  EXPECT_EQ(error_of([&] { hp::program_world<double> none(folded); }),
             "segment \"x\" is folded: only graphs that are built unrolled can run");
-  EXPECT_EQ(message([&] { hp::program_world<double> none(small_models::two_layers_on(2, true), {.keep = {"q"}}); }),
+  EXPECT_EQ(error_of([&] { hp::program_world<double> none(small_models::two_layers_on(2, true), {.keep = {"q"}}); }),
             "the graph has no tensor \"q\" that could be kept");
 }
 
@@ -247,7 +239,7 @@ TEST(ProgramWorld, WhatIsNotKeptIsGoneOnceItsMemoryIsUsedAgain) {
     hp::program_world<double> world(hp::partition(g, s.strategy), {.keep = keep});
     set_everything(world);
     world.run_step(1);
-    return message([&] { world.get("layer.0.feed_forward.gate"); });
+    return error_of([&] { world.get("layer.0.feed_forward.gate"); });
   };
   EXPECT_NE(values_left({}).find("has no value"), std::string::npos);
   EXPECT_EQ(values_left({"layer.0.feed_forward.gate"}), "no error");
@@ -271,10 +263,10 @@ TEST(ProgramWorld, AFailedRunLeavesNoHalfWrittenValues) {
   ASSERT_EQ(world.run_micro(), hp::run_result::complete);
   const doubles y = world.get("y");
   fails = true;
-  const std::string what = message([&] { world.run_micro(); });
+  const std::string what = error_of([&] { world.run_micro(); });
   EXPECT_NE(what.find("on rank 1: a (silu)"), std::string::npos) << what;
   EXPECT_NE(what.find("no more"), std::string::npos) << what;
-  EXPECT_NE(message([&] { world.get("y"); }).find("has no value"), std::string::npos);
+  EXPECT_NE(error_of([&] { world.get("y"); }).find("has no value"), std::string::npos);
   fails = false;
   ASSERT_EQ(world.run_micro(), hp::run_result::complete);
   EXPECT_EQ(world.get("y"), y);

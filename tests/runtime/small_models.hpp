@@ -3,9 +3,10 @@
 // Small models that train, and a small product of two layers whose program is written by hand.
 
 #include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/model/optimizer.hpp>
 #include <hyperparallel/model/sharded_program.hpp>
+
+#include "model/language_model.hpp"
 
 namespace small_models {
 
@@ -23,18 +24,15 @@ struct sizes {
 inline hp::graph decoder(const sizes& s) {
   hp::model_builder m(hp::build_options{.activation = s.parameter, .parameter = s.parameter, .unrolled = true});
   m.graph.micro_batches = s.micro_batches;
-  const int batch = m.dim("batch", 4), seq = m.dim("seq", 8);
-  const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
-  int x = hp::token_embedding{"embedding", 32, 16}(m, tokens);
-  x = m.repeat("layer", s.layers, x, [&](hp::model_builder& inner, int y) {
+  const programs::text_sizes text{.batch = 4, .sequence = 8, .vocabulary = 32, .hidden = 16};
+  programs::language_model(m, text, "layer", s.layers, [&](hp::model_builder& layer, int x) {
     const hp::attention_layer attention{.query_heads = 4, .key_heads = 4, .head_dim = 8, .rope_base = 10000.0};
     if (!s.experts)
-      return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{attention, {.width = 32}}(inner, y);
+      return hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{attention, {.width = 32}}(layer, x);
     const hp::mixture_of_experts experts{
         .experts = 4, .top_k = 2, .width = 8, .slots = hp::expert_slots::dropless, .balance_scale = 0.01};
-    return hp::transformer_block<hp::attention_layer, hp::mixture_of_experts>{attention, experts}(inner, y);
+    return hp::transformer_block<hp::attention_layer, hp::mixture_of_experts>{attention, experts}(layer, x);
   });
-  hp::language_head{"head", 32}(m, x, labels);
   hp::differentiate(m.graph);
   hp::append_optimizer(m.graph, {.kind = s.optimizer});
   return m.graph;

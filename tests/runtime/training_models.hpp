@@ -2,35 +2,25 @@
 #pragma once
 // The model that every strategy trains alike: four layers, grouped queries, eight experts of which a token takes two.
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "../../examples/models/small_moe.hpp"
-
-#include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
+
+#include "model/trained_models.hpp"
 
 namespace training {
 
-inline bool exhaustive() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr; }
-
 /// The graph of a training step; what runs is unrolled.
 inline hyperparallel::graph small_step(int micro_batches = 1, hyperparallel::extent_t layers = 4) {
-  hyperparallel::model_builder m({.unrolled = true});
-  models::build_small_moe(m, {.batch = 8,
-                              .sequence = 16,
-                              .layers = layers,
-                              .hidden = 32,
-                              .query_heads = 16,
-                              .key_heads = 8,
-                              .head_dim = 4,
-                              .expert_width = 16});
-  m.graph.micro_batches = micro_batches;
-  hyperparallel::differentiate(m.graph);
-  hyperparallel::append_optimizer(m.graph, {});
-  return m.graph;
+  return programs::moe_graph({.unrolled = true, .micro_batches = micro_batches}, {.batch = 8,
+                                                                                  .sequence = 16,
+                                                                                  .layers = layers,
+                                                                                  .hidden = 32,
+                                                                                  .query_heads = 16,
+                                                                                  .key_heads = 8,
+                                                                                  .head_dim = 4,
+                                                                                  .expert_width = 16});
 }
 
 /// The parameters, by their first names.

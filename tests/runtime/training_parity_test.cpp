@@ -13,12 +13,13 @@
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
+#include "support/tries.hpp"
 #include "training_models.hpp"
 
 namespace {
 
 using namespace hyperparallel;
-using training::exhaustive;
+using tested::exhaustive;
 
 // The thread sanitizer looks at every access: a few strategies show it every kind of task.
 #if defined(__SANITIZE_THREAD__)
@@ -111,7 +112,7 @@ course<T> train_on_one_device(const graph& g, int steps, T& margin) {
 TEST(training_parity, every_strategy_is_one_device_in_doubles) {
   const graph g = training::small_step();
   ASSERT_EQ(g.status.code, graph_code::ok);
-  const int steps = exhaustive() ? 200 : 2;
+  const int steps = tested::tries(2, 200);
   double margin = std::numeric_limits<double>::infinity();
   const course<double> one = train_on_one_device<double>(g, steps, margin);
   std::printf("%d steps; the smallest margin of a chosen expert is %.3g\n", steps, margin);
@@ -131,7 +132,7 @@ TEST(training_parity, every_strategy_is_one_device_in_doubles) {
 
 TEST(training_parity, every_strategy_is_one_device_in_floats) {
   const graph g = training::small_step();
-  const int steps = exhaustive() ? 50 : 2;
+  const int steps = tested::tries(2, 50);
   float margin = std::numeric_limits<float>::infinity();
   const course<float> one = train_on_one_device<float>(g, steps, margin);
   for (int i = 0; i < named_strategy_count; i += every) {

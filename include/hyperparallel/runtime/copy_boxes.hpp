@@ -143,6 +143,26 @@ constexpr cut_copy cut_runs(const strided_copy& s, std::int64_t piece) {
   return c;
 }
 
+namespace detail {
+
+/// Takes both sides, addresses or offsets, to their next place in the outermost `loops` loops; false after the last,
+/// with both sides and `index`, which starts as zeros, back at the first. O(1) amortised.
+template <class Source, class Target>
+constexpr bool step_to_next(const strided_copy& s, int loops, std::int64_t (&index)[max_box_dims], Source& source,
+                            Target& target) {
+  for (int d = loops - 1; d >= 0; --d) {
+    source += s.source_step[d];
+    target += s.target_step[d];
+    if (++index[d] < s.count[d]) return true;
+    index[d] = 0;
+    source -= s.count[d] * s.source_step[d];
+    target -= s.count[d] * s.target_step[d];
+  }
+  return false;
+}
+
+}  // namespace detail
+
 /// Carries the copy out; returns the bytes moved. Domain: the two blocks do not overlap. The innermost loop walks
 /// addresses upwards on both sides; order of boxes is the caller's (source order streams best for large blocks).
 inline std::int64_t copy_strided(const strided_copy& s, const std::byte* source, std::byte* target) {
@@ -153,22 +173,13 @@ inline std::int64_t copy_strided(const strided_copy& s, const std::byte* source,
   const std::int64_t rows = s.dims > 0 ? s.count[outer] : 1;
   std::int64_t index[max_box_dims] = {};
   std::int64_t moved = 0;
-  for (;;) {
+  do {
     for (std::int64_t r = 0; r < rows; ++r)
       std::memcpy(target + r * s.target_step[outer], source + r * s.source_step[outer],
                   static_cast<std::size_t>(s.run));
     moved += rows * s.run;
-    int d = outer - 1;
-    for (; d >= 0; --d) {
-      source += s.source_step[d];
-      target += s.target_step[d];
-      if (++index[d] < s.count[d]) break;
-      index[d] = 0;
-      source -= s.count[d] * s.source_step[d];
-      target -= s.count[d] * s.target_step[d];
-    }
-    if (d < 0) return moved;
-  }
+  } while (detail::step_to_next(s, outer, index, source, target));
+  return moved;
 }
 
 inline std::int64_t copy_box(const box_copy& b, const std::byte* source, std::byte* target) {

@@ -117,4 +117,20 @@ inline std::string first_line(const std::exception_ptr& error) {
   }
 }
 
+namespace detail {
+
+/// Carries `action` out; the first line of what it throws, empty for nothing.
+template <class Action>
+std::string complaint_of(const Action& action) {
+  try {
+    action();
+  } catch (...) {
+    const std::string text = first_line(std::current_exception());
+    return text.empty() ? "unknown exception" : text;
+  }
+  return {};
+}
+
+}  // namespace detail
+
 }  // namespace hyperparallel

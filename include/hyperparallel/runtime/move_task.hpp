@@ -88,20 +88,10 @@ class move_task {
   void fold(const part& p) const {
     const strided_copy& s = p.copy;
     std::int64_t source = s.source_start, target = s.target_start, index[max_box_dims] = {};
-    for (;;) {
+    do {
       kernels::fold_runs(fold_, p.terms, term_.data() + p.first_term, source, s.run, target_ + target,
                          store_kind::cached);
-      int d = s.dims - 1;
-      for (; d >= 0; --d) {
-        source += s.source_step[d];
-        target += s.target_step[d];
-        if (++index[d] < s.count[d]) break;
-        index[d] = 0;
-        source -= s.count[d] * s.source_step[d];
-        target -= s.count[d] * s.target_step[d];
-      }
-      if (d < 0) return;
-    }
+    } while (detail::step_to_next(s, s.dims, index, source, target));
   }
 
   std::byte* target_ = nullptr;

@@ -10,7 +10,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(Attention, ScaleIsTheInverseRoot) {
   for (hp::extent_t width = 1; width <= 4096; ++width) {

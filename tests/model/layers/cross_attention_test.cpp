@@ -9,7 +9,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(CrossAttention, TakesKeysAndValuesFromElsewhere) {
   token_graph g(2, 3, 16);

@@ -8,6 +8,8 @@
 
 namespace hyperparallel::test {
 
+using strings = std::vector<std::string>;
+
 /// "attention.query (batch 2, seq 3)"; "no tensor" where there is none.
 inline std::string described(const graph& g, int t) {
   if (t < 0 || t >= g.tensor.size) return "no tensor";
@@ -22,16 +24,16 @@ inline std::string described(const graph& g, int t) {
 inline std::string described(const graph& g, const char* name) { return described(g, find_tensor(g, name)); }
 
 /// Every tensor of `kind`, in the order in which it was made.
-inline std::vector<std::string> described(const graph& g, graph_tensor_kind kind) {
-  std::vector<std::string> all;
+inline strings described(const graph& g, graph_tensor_kind kind) {
+  strings all;
   for (int t = 0; t < g.tensor.size; ++t)
     if (g.tensor[t].kind == kind) all.push_back(described(g, t));
   return all;
 }
 
 /// "contract attention.query", operator by operator.
-inline std::vector<std::string> operators(const graph& g) {
-  std::vector<std::string> all;
+inline strings operators(const graph& g) {
+  strings all;
   for (int o = 0; o < g.op.size; ++o) all.push_back(std::string(name_of(g.op[o].kind)) + " " + g.name_of_op(o));
   return all;
 }

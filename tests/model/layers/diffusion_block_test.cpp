@@ -9,7 +9,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(DiffusionBlock, MaskedIsATransformerBlockWithoutMask) {
   token_graph a(2, 3, 8), b(2, 3, 8);

@@ -9,7 +9,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(Embedding, OfTokens) {
   hp::model_builder m;

@@ -10,7 +10,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(LatentAttention, MakesNamedTensors) {
   token_graph g(2, 3, 16);

@@ -9,7 +9,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 TEST(Linear, ContractsTheLastDimsIntoAnyOthers) {
   // Every number of contracted dims against every number of outputs: loops, shapes and parameters in closed form.

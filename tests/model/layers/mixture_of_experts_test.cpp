@@ -10,7 +10,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 hp::mixture_of_experts eight_experts() { return {.experts = 8, .top_k = 2, .width = 5, .capacity_factor = 1.25}; }
 

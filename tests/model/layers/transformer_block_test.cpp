@@ -11,7 +11,6 @@ namespace {
 
 namespace hp = hyperparallel;
 using namespace hp::test;
-using strings = std::vector<std::string>;
 
 using dense_block = hp::transformer_block<hp::attention_layer, hp::swiglu_layer>;
 

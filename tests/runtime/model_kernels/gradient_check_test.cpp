@@ -20,16 +20,9 @@ namespace {
 using namespace kernel_test;
 using hp::model_op;
 
-/// An operator whose first result, weighted at random, is the loss. Operands of domain n and p are parameters unless
-/// their letter in `domains` is upper case.
-struct gradient_case {
-  model_op op;
-  const char* text;
-  const char* domains;
-  case_options options = {};
-};
-
-const gradient_case cases[] = {
+/// The first result of each, weighted at random, is the loss. Operands of domain n and p are parameters unless their
+/// letter in `domains` is upper case.
+const operator_case cases[] = {
     {model_op::contract, "bxk,bkn->nbx", "nn"},
     {model_op::contract, "xk,kn->xn", "nn"},
     {model_op::contract, "xyk,kx->y", "nn"},
@@ -148,7 +141,7 @@ double check_graph(hp::graph& g, const Set& set) {
   return worst;
 }
 
-double check_case(const gradient_case& row, std::mt19937& random) {
+double check_case(const operator_case& row, std::mt19937& random) {
   std::string domains = row.domains;
   for (char& d : domains) d = static_cast<char>(std::tolower(d));
   const run_case<double> data(row.op, row.text, domains, row.options, letter_extents(row.text, random, 4), random);
@@ -202,7 +195,7 @@ TEST(GradientCheck, EveryOperatorAgreesWithFiniteDifferences) {
   std::mt19937 random(11);
   double worst = 0;
   const char* of = "";
-  for (const gradient_case& row : cases)
+  for (const operator_case& row : cases)
     for (int round = 0; round < 4; ++round) {
       const double error = check_case(row, random);
       EXPECT_LE(error, bound) << name_of(row.op) << " " << row.text;
@@ -217,7 +210,7 @@ TEST(GradientCheck, EveryOperatorHasACaseOrNoGradient) {
     const model_op op = static_cast<model_op>(i);
     int found = 0;
     bool differentiable = false;
-    for (const gradient_case& row : cases)
+    for (const operator_case& row : cases)
       if (row.op == op) found = 1;
     for (const model_op other : without_case) found += other == op ? 1 : 0;
     for (const model_op other : with_own_test) found += other == op ? 1 : 0;

@@ -3,24 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "operator_cases.hpp"
+
+#include <support/tries.hpp>
 
 namespace {
 
 using namespace kernel_test;
 using hp::model_op;
 
-struct law_case {
-  model_op op;
-  const char* text;
-  const char* domains;
-  case_options options = {};
-};
-
-const law_case cases[] = {
+const operator_case cases[] = {
     {model_op::contract, "xk,kn->xn", "nn"},
     {model_op::contract, "bxyk,bnk->nbyx", "nn"},
     {model_op::contract, "xkM,knM->xn", "nn"},
@@ -94,7 +88,7 @@ const law_case cases[] = {
     {model_op::update_bias, "E,E->E", "nn", {{}, {0.1}}},
 };
 
-int rounds() { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 300 : 12; }
+int rounds() { return tested::tries(12, 300); }
 
 /// Ends of `pieces` random parts of [0, extent), none empty.
 std::vector<extent_t> random_ends(extent_t extent, extent_t pieces, std::mt19937& random) {
@@ -122,7 +116,7 @@ void expect_parts_make_the_whole(const run_case<T>& c, const std::vector<std::ve
 template <class T>
 void check_law(double bound) {
   std::mt19937 random(7);
-  for (const law_case& row : cases)
+  for (const operator_case& row : cases)
     for (int round = 0; round < rounds(); ++round) {
       run_case<T> c(row.op, row.text, row.domains, row.options, random);
       c.run_whole();
@@ -152,7 +146,7 @@ TEST(ModelKernels, EveryOperatorHasAKernelAndACase) {
     EXPECT_NE(hp::kernel_of<float>(op), nullptr) << name_of(op);
     EXPECT_NE(hp::kernel_of<double>(op), nullptr) << name_of(op);
     bool found = false;
-    for (const law_case& row : cases) found = found || row.op == op;
+    for (const operator_case& row : cases) found = found || row.op == op;
     EXPECT_TRUE(found) << name_of(op);
   }
 }
@@ -168,7 +162,7 @@ TEST(ModelKernels, ResultsMayBeTheOperandsThatTheyReplace) {
                                 {model_op::muon, {0, 2}},     {model_op::update_bias, {0}}};
   std::mt19937 random(8);
   for (const alias_case& alias : aliases)
-    for (const law_case& row : cases) {
+    for (const operator_case& row : cases) {
       if (row.op != alias.op) continue;
       run_case<double> c(row.op, row.text, row.domains, row.options, random);
       c.run_whole();
@@ -184,7 +178,7 @@ TEST(ModelKernels, ResultsMayBeTheOperandsThatTheyReplace) {
 
 TEST(ModelKernels, TheSameBoxGivesTheSameBits) {
   std::mt19937 random(9);
-  for (const law_case& row : cases) {
+  for (const operator_case& row : cases) {
     run_case<float> c(row.op, row.text, row.domains, row.options, random);
     c.run_whole();
     const std::vector<case_block<float>> again = c.run_box(c.whole());

@@ -31,6 +31,14 @@ struct case_options {
   hp::reduce_op reduction = hp::reduce_op::sum;
 };
 
+/// What is drawn again and again with other extents.
+struct operator_case {
+  hp::model_op op;
+  const char* text;
+  const char* domains;
+  case_options options = {};
+};
+
 template <class T>
 struct case_block {
   std::vector<T> values;

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,18 +19,6 @@
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel::detail {
-
-/// Carries `action` out; the first line of what it throws, empty for nothing.
-template <class Action>
-std::string complaint_of(const Action& action) {
-  try {
-    action();
-  } catch (...) {
-    const std::string text = first_line(std::current_exception());
-    return text.empty() ? "unknown exception" : text;
-  }
-  return {};
-}
 
 class mpi_program_run {
  public:

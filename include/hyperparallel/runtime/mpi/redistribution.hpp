@@ -13,7 +13,6 @@
 // each begins or ends with an agreement, so that a process that does something else, fails, dies or hangs is named to
 // all processes within six times the world's timeout.
 
-#include <exception>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -40,7 +39,7 @@ class mpi_redistribution {
     const std::string refusal = refusal_of(*state_);
     world.channel().agree(state_->name, statement(), refusal);
     try {
-      const std::string complaint = attempt([&] { state_->allocate(); });
+      const std::string complaint = detail::complaint_of([&] { state_->allocate(); });
       world.channel().agree(state_->name + ", memory", {}, complaint);
     } catch (...) {
       // Some processes may hold a window that others do not, so nobody can free it: freeing is collective.
@@ -85,7 +84,7 @@ class mpi_redistribution {
     state_->blocks->synchronise();
     channel.agree(name);
     for (std::size_t i = 0; i < state_->work.size(); ++i) {
-      const std::string complaint = attempt([&] {
+      const std::string complaint = detail::complaint_of([&] {
         state_->blocks->synchronise();
         state_->work[i]->run(channel.timeout());
         state_->blocks->synchronise();
@@ -125,18 +124,6 @@ class mpi_redistribution {
         work.push_back(std::make_unique<detail::step_work>(world, *blocks, tensors, stage, transport, received));
     }
   };
-
-  /// Carries `action` out; the first line of what it throws, empty for nothing.
-  template <class Action>
-  static std::string attempt(const Action& action) {
-    try {
-      action();
-    } catch (...) {
-      const std::string text = first_line(std::current_exception());
-      return text.empty() ? "unknown exception" : text;
-    }
-    return {};
-  }
 
   std::string statement() const {
     std::string text =
