@@ -4,6 +4,8 @@
 
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/runtime/copy_engine.hpp>
+#include <hyperparallel/runtime/copy_rate.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
@@ -25,8 +27,14 @@
 #include <hyperparallel/runtime/moe_rank_view.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/runtime/offload_session.hpp>
 #include <hyperparallel/runtime/one_sided.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
+#include <hyperparallel/runtime/saved_tensors.hpp>
+#include <hyperparallel/runtime/session_error.hpp>
+#include <hyperparallel/runtime/session_tier.hpp>
+#include <hyperparallel/runtime/tier_memory.hpp>
+#include <hyperparallel/runtime/use_guard.hpp>
 #include <hyperparallel/runtime/world.hpp>

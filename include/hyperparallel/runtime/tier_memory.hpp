@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The memory of one tier, handed out by tensor name, with a capacity that is enforced.
+//
+// A block is the lowest free piece that is large enough (first fit), or the smallest such piece and of equals the
+// lowest (best fit). Sizes are rounded up to multiples of 64 bytes, the capacity down, so that every block begins on a
+// cache line; a tensor without bytes takes none. Freed blocks join their free neighbours.
+//
+// Laws: blocks of different tensors never overlap; used + free = capacity; high water = the highest address ever handed
+// out, so used ≤ high water ≤ capacity; what does not fit is an error that names the tensor, never a growth. Pages of
+// memory that nobody has written cost nothing. One thread at a time; blocks may be used by any.
+// O(free pieces) an allocation, O(log) a release.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <hyperparallel/runtime/arena.hpp>
+
+namespace hyperparallel {
+
+enum class tier_code : unsigned char {
+  capacity_is_negative,
+  capacity_is_not_available,
+  size_is_negative,
+  name_is_taken,
+  name_is_unknown,
+  capacity_exceeded,
+  no_piece_is_large_enough,
+};
+
+constexpr const char* to_text(tier_code c) {
+  switch (c) {
+    case tier_code::capacity_is_negative:
+      return "the capacity is negative";
+    case tier_code::capacity_is_not_available:
+      return "the system does not give that much memory";
+    case tier_code::size_is_negative:
+      return "the size is negative";
+    case tier_code::name_is_taken:
+      return "the tensor has a block already";
+    case tier_code::name_is_unknown:
+      return "the tensor has no block";
+    case tier_code::capacity_exceeded:
+      return "the capacity is exceeded";
+    case tier_code::no_piece_is_large_enough:
+      return "enough is free, but in pieces that are too small";
+  }
+  return "unknown";
+}
+
+/// One line: the tier, the tensor, what was asked, what was free altogether and in one piece.
+struct tier_error : std::runtime_error {
+  tier_code code;
+  std::string tier;
+  std::string tensor;  ///< empty where the tier itself is at fault
+  std::int64_t bytes_asked;
+  std::int64_t bytes_free;
+  std::int64_t largest_free;
+
+  tier_error(tier_code code_, std::string tier_, std::string tensor_, std::int64_t asked, std::int64_t free_,
+             std::int64_t largest)
+      : std::runtime_error("tier " + tier_ + (tensor_.empty() ? std::string() : ", tensor " + tensor_) + ": " +
+                           to_text(code_) + ": " + std::to_string(asked) + " bytes asked, " + std::to_string(free_) +
+                           " bytes free, " + std::to_string(largest) + " in one piece"),
+        code(code_),
+        tier(std::move(tier_)),
+        tensor(std::move(tensor_)),
+        bytes_asked(asked),
+        bytes_free(free_),
+        largest_free(largest) {}
+};
+
+enum class tier_fit : unsigned char { first, best };
+
+class tier_memory {
+ public:
+  /// A piece of the tier. `bytes` is what was asked; it takes that rounded up.
+  struct block {
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+    friend constexpr bool operator==(const block&, const block&) = default;
+  };
+
+  /// Throws tier_error when the system refuses the memory.
+  tier_memory(std::string name, std::int64_t capacity, tier_fit fit = tier_fit::best)
+      : name_(std::move(name)), fit_(fit), capacity_(capacity / arena::alignment * arena::alignment) {
+    if (capacity < 0) throw refusal(tier_code::capacity_is_negative, {}, capacity);
+    try {
+      memory_ = arena(capacity_);
+    } catch (const std::bad_alloc&) {
+      throw refusal(tier_code::capacity_is_not_available, {}, capacity);
+    }
+    if (capacity_ > 0) free_.emplace(0, capacity_);
+  }
+
+  const std::string& name() const { return name_; }
+  std::int64_t capacity() const { return capacity_; }
+  std::int64_t bytes_used() const { return used_; }
+  std::int64_t bytes_free() const { return capacity_ - used_; }
+  std::int64_t most_used() const { return most_used_; }
+  std::int64_t high_water() const { return memory_.high_water(); }
+  int tensors() const { return static_cast<int>(blocks_.size()); }
+
+  /// O(free pieces).
+  std::int64_t largest_free() const {
+    std::int64_t most = 0;
+    for (const auto& [offset, bytes] : free_) most = bytes > most ? bytes : most;
+    return most;
+  }
+
+  /// Bytes that are free and yet of no use for the largest tensor that could still come.
+  std::int64_t bytes_fragmented() const { return bytes_free() - largest_free(); }
+
+  /// Bytes that order and rounding have cost: the highest address beyond the most that was in use at one time.
+  std::int64_t bytes_lost() const { return high_water() - most_used_; }
+
+  bool holds(std::string_view tensor) const { return blocks_.find(tensor) != blocks_.end(); }
+  bool fits(std::int64_t bytes) const {
+    return bytes == 0 || (bytes > 0 && bytes <= capacity_ && room_for(rounded(bytes)) != free_.end());
+  }
+
+  /// Throws tier_error when the tensor has a block already or none is left for it.
+  block allocate(std::string_view tensor, std::int64_t bytes) {
+    if (bytes < 0) throw refusal(tier_code::size_is_negative, tensor, bytes);
+    if (holds(tensor)) throw refusal(tier_code::name_is_taken, tensor, bytes);
+    if (bytes > bytes_free()) throw refusal(tier_code::capacity_exceeded, tensor, bytes);
+    const std::int64_t size = rounded(bytes);
+    block b{0, bytes};
+    if (size > 0) {
+      const auto piece = room_for(size);
+      if (piece == free_.end()) throw refusal(tier_code::no_piece_is_large_enough, tensor, bytes);
+      b.offset = piece->first;
+      const std::int64_t rest = piece->second - size;
+      free_.erase(piece);
+      if (rest > 0) free_.emplace(b.offset + size, rest);
+      memory_.place(b.offset, size);
+      used_ += size;
+      if (used_ > most_used_) most_used_ = used_;
+    }
+    blocks_.emplace(tensor, b);
+    return b;
+  }
+
+  /// Gives the tensor's block back. Throws tier_error when it has none.
+  void release(std::string_view tensor) {
+    const auto found = blocks_.find(tensor);
+    if (found == blocks_.end()) throw refusal(tier_code::name_is_unknown, tensor, 0);
+    std::int64_t offset = found->second.offset, size = rounded(found->second.bytes);
+    blocks_.erase(found);
+    if (size == 0) return;
+    used_ -= size;
+    auto next = free_.lower_bound(offset);
+    if (next != free_.end() && next->first == offset + size) {
+      size += next->second;
+      next = free_.erase(next);
+    }
+    if (next != free_.begin()) {
+      const auto previous = std::prev(next);
+      if (previous->first + previous->second == offset) {
+        previous->second += size;
+        return;
+      }
+    }
+    free_.emplace(offset, size);
+  }
+
+  /// Throws tier_error when the tensor has no block.
+  block find(std::string_view tensor) const {
+    const auto found = blocks_.find(tensor);
+    if (found == blocks_.end()) throw refusal(tier_code::name_is_unknown, tensor, 0);
+    return found->second;
+  }
+
+  /// First byte of a block, 64-byte aligned.
+  std::byte* address(const block& b) const { return memory_.data() + b.offset; }
+  std::byte* address(std::string_view tensor) const { return address(find(tensor)); }
+
+ private:
+  using pieces = std::map<std::int64_t, std::int64_t>;  // bytes by offset; no two touch
+
+  static constexpr std::int64_t rounded(std::int64_t bytes) {
+    return (bytes + arena::alignment - 1) / arena::alignment * arena::alignment;
+  }
+
+  pieces::const_iterator room_for(std::int64_t size) const {
+    auto found = free_.end();
+    for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+      if (piece->second < size || (found != free_.end() && piece->second >= found->second)) continue;
+      found = piece;
+      if (fit_ == tier_fit::first || piece->second == size) break;
+    }
+    return found;
+  }
+
+  tier_error refusal(tier_code code, std::string_view tensor, std::int64_t asked) const {
+    const bool no_memory = memory_.bytes() != capacity_;
+    return {code, name_, std::string(tensor), asked, no_memory ? 0 : bytes_free(), largest_free()};
+  }
+
+  std::string name_;
+  tier_fit fit_;
+  std::int64_t capacity_;
+  std::int64_t used_ = 0;
+  std::int64_t most_used_ = 0;
+  arena memory_;
+  pieces free_;
+  std::map<std::string, block, std::less<>> blocks_;
+};
+
+}  // namespace hyperparallel
