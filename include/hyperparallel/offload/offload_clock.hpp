@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The clock of a program under a plan: exact discrete events in integer picoseconds, as fast as a search needs them.
+//
+// Operators are issued in order. One starts when the previous one has started, its queue (compute, or its link) is
+// free, earlier operators that conflict have ended, its storages are in tier 0 and what it defines fits there. A link
+// serves in the order of issue points: what is issued after operator p stands before a collective p + 1; of one issue
+// point stores come before fetches, stores by storage, fetches by the operator that needs them. The head of a link
+// waits, and all behind it, until its issue point and the last writer have ended, until its storage is where the copy
+// starts from and until there is room where it goes to: a fetch takes its room when it starts. A storage leaves tier 0
+// when its store has ended and every access up to the gap has; without a store when the latter has. Copies in
+// slower tiers live as offload_copies.hpp says. A recomputed storage takes its room when the operator behind the gap
+// starts, needs its operands in tier 0 then, and makes that operator longer; on a link it holds compute meanwhile.
+// What ends at one time ends before anything starts; operators start before copies, copies by link.
+//
+// Laws: tier t never holds more than its capacity; the answer depends on nothing but program and plan. Source: the
+// usual event simulation; O((operators + copies) · (accesses of an operator + links)) a run, without allocation.
+
+#include <hyperparallel/offload/offload_copies.hpp>
+#include <hyperparallel/offload/offload_event.hpp>
+
+namespace hyperparallel {
+
+/// A time that no period reaches: the plan waits for itself, or takes longer than asked for.
+inline constexpr extent_t endless = longest_time;
+
+/// Sees nothing: what a search runs with.
+struct no_observer {
+  constexpr void event(const offload_event&) {}
+  constexpr void operator_runs(int, extent_t, extent_t) {}
+  constexpr void copy_runs(int, bool, int, extent_t, extent_t, extent_t) {}
+};
+
+class offload_clock {
+ public:
+  offload_program program;
+  use_chains chains;
+  /// Of the last run: the most bytes in each tier, and the first operator that did not start where it was endless.
+  extent_t peak[most_tiers] = {};
+  int stuck = -1;
+
+  /// Domain: a checked program.
+  constexpr explicit offload_clock(const offload_program& p) : program(p), chains(chains_of(p)) {
+    const int storages = p.storage.size, tiers = p.tier.size, gaps = chains.gap.size;
+    time_in_.resize(storages * tiers, 0);
+    time_out_.resize(storages * tiers, 0);
+    for (int s = 0; s < storages; ++s)
+      for (int t = 1; t < tiers; ++t) {
+        time_in_[s * tiers + t] = link_copy_time(p.link[p.tier[t].in_link], p.storage[s].bytes);
+        time_out_[s * tiers + t] = link_copy_time(p.link[p.tier[t].out_link], p.storage[s].bytes);
+      }
+    storage_.resize(storages);
+    gap_.resize(gaps);
+    copies_.resize(gaps);
+    ended_.resize(p.op.size, 0);
+    item_.resize(2 * gaps + p.op.size);
+    store_head_.resize(p.op.size + 1, -1);
+    fetch_head_.resize(p.op.size + 1, -1);
+    by_need_.resize(gaps);
+    sort_by_need();
+  }
+
+  /// Picoseconds a copy of the gap's storage takes from or to a tier.
+  constexpr extent_t time_in(int gap, int tier) const {
+    return time_in_.item[chains.gap.item[gap].storage * program.tier.size + tier];
+  }
+  constexpr extent_t time_out(int gap, int tier) const {
+    return time_out_.item[chains.gap.item[gap].storage * program.tier.size + tier];
+  }
+  /// Gaps by falling operator that needs them back.
+  constexpr const growing_array<int>& by_need() const { return by_need_; }
+  /// Whether the copy out of an offloaded gap was needed in the last run.
+  constexpr bool stored(int gap) const { return copies_.item[gap].needs_store; }
+
+ private:
+  struct storage_state {
+    int ended = 0;     // accesses
+    int written = -1;  // the last access of those that writes
+    int readers = 0;   // running recomputations that read it
+    int acting = -1;   // the gap, not kept, that is ahead or in which it is
+    bool resident = false;
+  };
+  struct gap_state {
+    int next = -1;        // the storage's next gap that is not kept
+    int next_store = -1;  // of the same issue point
+    int next_fetch = -1;
+    bool stored = false, away = false;
+  };
+  struct queue_item {
+    int next = -1;
+    int after = -1;  // its issue point
+  };
+
+  // Items: the store of gap g is 2g, its fetch 2g + 1, collective q is copy_items() + q.
+  constexpr int copy_items() const { return 2 * chains.gap.size; }
+  constexpr int queue_of(int q) const { return program.op.item[q].link + 1; }
+
+  /// Gaps by falling `to`, equal ones by falling number.
+  constexpr void sort_by_need() {
+    growing_array<int> head, next;
+    head.resize(program.op.size + 1, -1);
+    next.resize(chains.gap.size, -1);
+    for (int g = 0; g < chains.gap.size; ++g) {
+      next[g] = head[chains.gap[g].to];
+      head[chains.gap[g].to] = g;
+    }
+    int count = 0;
+    for (int q = program.op.size; q >= 0; --q)
+      for (int g = head[q]; g >= 0; g = next[g]) by_need_[count++] = g;
+  }
+
+  constexpr void append(int link, int item, int after) {
+    item_.item[item] = {-1, after};
+    if (tail_[link] >= 0)
+      item_.item[tail_[link]].next = item;
+    else
+      head_[link] = item;
+    tail_[link] = item;
+  }
+
+  /// The state at the begin of a period; false where what is there does not fit.
+  constexpr bool prepare() {
+    for (int t = 0; t < program.tier.size; ++t) used_[t] = peak[t] = 0;
+    for (int r = 0; r <= program.link.size; ++r) running_[r] = head_[r] = tail_[r] = -1;
+    next_ = 0;
+    stuck = 0;
+    for (int q = 0; q < program.op.size; ++q) ended_.item[q] = 0;
+    for (int s = 0; s < program.storage.size; ++s) prepare_storage(s);
+    for (int t = 0; t < program.tier.size; ++t) {
+      peak[t] = used_[t];
+      if (used_[t] > program.tier.item[t].capacity) return false;
+    }
+    for (int i = 0; i < by_need_.size; ++i) {
+      const int g = by_need_.item[i];
+      if (plan_[g].choice != gap_choice::offload) continue;
+      gap_.item[g].next_fetch = fetch_head_.item[plan_[g].fetch_after + 1];
+      fetch_head_.item[plan_[g].fetch_after + 1] = g;
+    }
+    for (int g = chains.gap.size - 1; g >= 0; --g) {
+      if (plan_[g].choice != gap_choice::offload || !copies_.item[g].needs_store) continue;
+      gap_.item[g].next_store = store_head_.item[plan_[g].store_after + 1];
+      store_head_.item[plan_[g].store_after + 1] = g;
+    }
+    for (int p = -1; p < program.op.size; ++p) {
+      for (int g = store_head_.item[p + 1]; g >= 0; g = gap_.item[g].next_store)
+        append(program.tier.item[plan_[g].tier].out_link, 2 * g, p);
+      for (int g = fetch_head_.item[p + 1]; g >= 0; g = gap_.item[g].next_fetch)
+        append(program.tier.item[plan_[g].tier].in_link, 2 * g + 1, p);
+      store_head_.item[p + 1] = fetch_head_.item[p + 1] = -1;
+      if (p + 1 < program.op.size && program.op.item[p + 1].link >= 0)
+        append(program.op.item[p + 1].link, copy_items() + p + 1, p);
+    }
+    return true;
+  }
+
+  constexpr void prepare_storage(int s) {
+    storage_state& state = storage_.item[s];
+    state = {};
+    const offload_storage& storage = program.storage.item[s];
+    if (!detail::touches(storage)) return;
+    state.resident = storage.persistent && !starts_away(chains, plan_, s);
+    unsigned held = home_tiers(chains, plan_, s);
+    if (state.resident) held |= 1u;
+    for (int t = 0; held >> t != 0; ++t)
+      if ((held >> t & 1u) != 0) used_[t] += storage.bytes;
+    detail::derive_copies(chains, plan_, s, copies_.item);
+    for (int g = chains.first_gap.item[s + 1] - 1; g >= chains.first_gap.item[s]; --g) {
+      if (plan_[g].choice == gap_choice::keep) continue;
+      gap_.item[g] = {.next = state.acting};
+      state.acting = g;
+    }
+  }
+
+  constexpr bool in_tier_0(int s) const { return storage_.item[s].resident; }
+
+  /// Whether the use of a storage that is away at operator q can be computed again: it is away, and its operands are in
+  /// tier 0.
+  constexpr bool can_recompute(const operator_use& u) const {
+    if (u.gap_before < 0 || plan_[u.gap_before].choice != gap_choice::recompute || !gap_.item[u.gap_before].away)
+      return false;
+    const offload_storage& storage = program.storage.item[u.storage];
+    for (int i = 0; i < storage.operand_count; ++i)
+      if (!in_tier_0(program.operand.item[storage.first_operand + i])) return false;
+    return true;
+  }
+
+  template <class Observer>
+  constexpr bool try_operator(extent_t now, Observer& observer) {
+    const int q = next_, queue = queue_of(q);
+    if (running_[queue] >= 0 || (queue > 0 && head_[queue - 1] != copy_items() + q)) return false;
+    extent_t room = 0, longer = 0;
+    bool recomputes = false;
+    const operator_use* const end = chains.use.item + chains.first_use.item[q + 1];
+    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
+      const storage_state& s = storage_.item[u->storage];
+      if (u->writes ? s.ended != u->access || s.readers > 0 : s.written < u->previous_write) return false;
+      if (s.resident) {
+        if (s.acting >= 0 && s.acting == u->gap_before && !chains.gap.item[s.acting].wraps) return false;
+        continue;
+      }
+      room += program.storage.item[u->storage].bytes;
+      if (u->defines) continue;
+      if (!can_recompute(*u)) return false;
+      recomputes = true;
+      longer += program.storage.item[u->storage].recompute;
+    }
+    if (recomputes && queue > 0 && running_[0] >= 0) return false;
+    if (used_[0] + room > program.tier.item[0].capacity) return false;
+    used_[0] += room;
+    peak[0] = larger(peak[0], used_[0]);
+    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
+      storage_state& s = storage_.item[u->storage];
+      if (s.resident) continue;
+      s.resident = true;
+      if (!u->defines) start_recomputation(*u);
+    }
+    const extent_t until = now + longer + program.op.item[q].duration;
+    running_[queue] = queue == 0 ? q : copy_items() + q;
+    until_[queue] = until;
+    if (recomputes && queue > 0) {
+      running_[0] = recomputation_only;
+      until_[0] = now + longer;
+    }
+    observer.event({offload_event_kind::compute, q, q, now, used_[0]});
+    observer.operator_runs(q, now, until);
+    ++next_;
+    return true;
+  }
+
+  constexpr void start_recomputation(const operator_use& u) {
+    storage_.item[u.storage].acting = gap_.item[u.gap_before].next;
+    const offload_storage& storage = program.storage.item[u.storage];
+    for (int i = 0; i < storage.operand_count; ++i)
+      ++storage_.item[program.operand.item[storage.first_operand + i]].readers;
+  }
+
+  template <class Observer>
+  constexpr void try_copy(int link, extent_t now, Observer& observer) {
+    const int item = head_[link], g = item / 2, after = item_.item[item].after;
+    if (after >= 0 && ended_.item[after] == 0) return;
+    const storage_gap& gap = chains.gap.item[g];
+    const storage_state& s = storage_.item[gap.storage];
+    const extent_t bytes = program.storage.item[gap.storage].bytes;
+    const int tier = plan_[g].tier;
+    const bool out = item % 2 == 0;
+    if (out) {
+      if (s.acting != g || !s.resident || s.written < gap.last_write_access) return;
+    } else if (!gap.wraps && !gap_.item[g].away) {
+      return;
+    }
+    const int target = out ? tier : 0;
+    if (!out || copies_.item[g].takes_room) {
+      if (used_[target] + bytes > program.tier.item[target].capacity) return;
+      used_[target] += bytes;
+      peak[target] = larger(peak[target], used_[target]);
+    }
+    const extent_t until = now + (out ? time_out(g, tier) : time_in(g, tier));
+    running_[link + 1] = item;
+    until_[link + 1] = until;
+    observer.event({out ? offload_event_kind::store : offload_event_kind::prefetch, g, next_ - 1, now, used_[0]});
+    observer.copy_runs(g, out, link, bytes, now, until);
+  }
+
+  template <class Observer>
+  constexpr void end(int resource, extent_t now, Observer& observer) {
+    const int item = running_[resource];
+    running_[resource] = -1;
+    if (resource > 0) head_[resource - 1] = item_.item[item].next;
+    if (item == recomputation_only) return;
+    if (resource == 0 || item >= copy_items()) {
+      end_operator(resource == 0 ? item : item - copy_items(), now, observer);
+      return;
+    }
+    const int g = item / 2, s = chains.gap.item[g].storage;
+    if (item % 2 == 0) {
+      gap_.item[g].stored = true;
+      let_go(s, now, observer);
+      return;
+    }
+    storage_.item[s].resident = true;
+    if (!chains.gap.item[g].wraps) storage_.item[s].acting = gap_.item[g].next;
+    if (copies_.item[g].frees_room) used_[plan_[g].tier] -= program.storage.item[s].bytes;
+  }
+
+  template <class Observer>
+  constexpr void end_operator(int q, extent_t now, Observer& observer) {
+    ended_.item[q] = 1;
+    const operator_use* const end = chains.use.item + chains.first_use.item[q + 1];
+    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
+      storage_state& s = storage_.item[u->storage];
+      ++s.ended;
+      if (u->writes) s.written = u->access;
+      if (u->gap_before >= 0 && plan_[u->gap_before].choice == gap_choice::recompute) {
+        const offload_storage& storage = program.storage.item[u->storage];
+        for (int i = 0; i < storage.operand_count; ++i) {
+          const int operand = program.operand.item[storage.first_operand + i];
+          if (--storage_.item[operand].readers == 0) let_go(operand, now, observer);
+        }
+      }
+      let_go(u->storage, now, observer);
+    }
+  }
+
+  /// A storage leaves tier 0 where nothing holds it there any more.
+  template <class Observer>
+  constexpr void let_go(int s, extent_t now, Observer& observer) {
+    storage_state& state = storage_.item[s];
+    if (!state.resident || state.readers > 0) return;
+    const int g = state.acting;
+    const offload_storage& storage = program.storage.item[s];
+    if (g < 0 ? storage.persistent || state.ended != storage.access_count
+              : state.ended != chains.gap.item[g].access + 1 || (copies_.item[g].needs_store && !gap_.item[g].stored))
+      return;
+    if (g >= 0) gap_.item[g].away = true;
+    state.resident = false;
+    used_[0] -= storage.bytes;
+    const offload_event_kind kind = g < 0 ? offload_event_kind::release : offload_event_kind::detach;
+    observer.event({kind, g < 0 ? s : g, next_ - 1, now, used_[0]});
+  }
+
+  static constexpr int recomputation_only = INT32_MAX;  // compute is busy for an operator on a link
+
+  growing_array<extent_t> time_in_, time_out_;  // of each storage and tier
+  growing_array<storage_state> storage_;
+  growing_array<gap_state> gap_;
+  growing_array<gap_copies> copies_;
+  growing_array<unsigned char> ended_;  // of each operator
+  growing_array<queue_item> item_;
+  growing_array<int> store_head_, fetch_head_, by_need_;
+  const gap_decision* plan_ = nullptr;
+  extent_t used_[most_tiers] = {};
+  extent_t until_[most_links + 1] = {};
+  int running_[most_links + 1] = {};                           // of compute, then of each link
+  int head_[most_links + 1] = {}, tail_[most_links + 1] = {};  // of each link
+  int next_ = 0;
+
+ public:
+  /// How long a period takes, or `endless` where it never ends or takes `limit` or longer. Domain: a legal plan; its
+  /// order is that of `program`.
+  template <class Observer>
+  constexpr extent_t run(const gap_decision* plan, extent_t limit, Observer& observer) {
+    plan_ = plan;
+    if (!prepare()) return endless;
+    const int resources = program.link.size + 1;
+    extent_t now = 0;
+    for (;;) {
+      while (next_ < program.op.size && try_operator(now, observer)) {
+      }
+      for (int l = 0; l + 1 < resources; ++l)
+        if (running_[l + 1] < 0 && head_[l] >= 0 && head_[l] < copy_items()) try_copy(l, now, observer);
+      extent_t soonest = endless;
+      for (int r = 0; r < resources; ++r)
+        if (running_[r] >= 0 && until_[r] < soonest) soonest = until_[r];
+      if (soonest == endless) break;
+      now = soonest;
+      if (now >= limit) return endless;
+      for (int r = 0; r < resources; ++r)
+        if (running_[r] >= 0 && until_[r] == now) end(r, now, observer);
+    }
+    stuck = next_;
+    if (next_ < program.op.size) return endless;
+    for (int l = 0; l + 1 < resources; ++l)
+      if (head_[l] >= 0) return endless;
+    stuck = -1;
+    return now;
+  }
+  constexpr extent_t run(const gap_decision* plan, extent_t limit = endless) {
+    no_observer nobody;
+    return run(plan, limit, nobody);
+  }
+};
+
+}  // namespace hyperparallel
