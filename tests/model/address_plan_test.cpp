@@ -61,10 +61,10 @@ void expect_laws(const hp::sharded_program& p, const hp::program_addresses& a) {
       ASSERT_FALSE(together && overlap);
     }
   }
-  EXPECT_EQ(a.high_water, highest);
-  EXPECT_EQ(a.alive_maximum, most_alive);
-  EXPECT_EQ(a.alive_maximum, hp::alive_maximum(p));
-  EXPECT_GE(a.high_water, a.alive_maximum);
+  EXPECT_EQ(a.high_water[0], highest);
+  EXPECT_EQ(a.alive_maximum[0], most_alive);
+  EXPECT_EQ(a.alive_maximum[0], hp::alive_maximum(p));
+  EXPECT_GE(a.high_water[0], a.alive_maximum[0]);
 }
 
 TEST(address_plan, blocks_alive_together_never_overlap) {
@@ -79,7 +79,7 @@ TEST(address_plan, blocks_alive_together_never_overlap) {
     const hp::program_addresses a = hp::plan_addresses(p);
     expect_laws(p, a);
     if (HasFatalFailure()) return;
-    const double ratio = static_cast<double>(a.high_water) / static_cast<double>(a.alive_maximum);
+    const double ratio = static_cast<double>(a.high_water[0]) / static_cast<double>(a.alive_maximum[0]);
     worst = std::max(worst, ratio);
     sum += ratio;
   }
@@ -155,7 +155,7 @@ TEST(address_plan, real_programs_need_hardly_more_than_is_alive_at_once) {
       if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts
       const hp::program_addresses a = hp::plan_addresses(p);
       expect_laws(p, a);
-      const double ratio = static_cast<double>(a.high_water) / static_cast<double>(a.alive_maximum);
+      const double ratio = static_cast<double>(a.high_water[0]) / static_cast<double>(a.alive_maximum[0]);
       EXPECT_LE(ratio, 1.01) << name;
       worst = std::max(worst, ratio);
     }

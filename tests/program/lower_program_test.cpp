@@ -42,9 +42,8 @@ struct lowered {
   }
   void expect_safe() const {
     ASSERT_EQ(flow->status(), hp::program_flow_status{});
-    const std::int64_t capacity[] = {slots.bytes};
     hp::owned_flow_scratch x(planned->flow().size);
-    EXPECT_EQ(hp::check_flow(planned->flow(), flow->ranks(), capacity, 1, x).code, hp::flow_code::ok);
+    EXPECT_EQ(hp::check_flow(planned->flow(), flow->ranks(), slots.bytes, slots.tiers, x).code, hp::flow_code::ok);
     EXPECT_EQ(planned->verify().code, hp::verify_code::ok);
     EXPECT_EQ(exactly(), hp::exact_code::safe);
   }
@@ -83,10 +82,11 @@ TEST(LowerProgram, NoWaitCanBeWeakenedUnnoticed) {
   EXPECT_GT(unsafe, weakened / 4);  // most waits are needed: others of the same task or queue imply the rest
 }
 
-/// The first step that uses lines which another place has written last, by walking the steps.
+/// The first step that uses lines which another place has written last, by walking the steps; behind all of them where
+/// only lines of a home are, at the end, and -1 where nothing is.
 int first_overwritten(const lowered& l) {
   const hp::sharded_program& p = l.program;
-  std::vector<int> owner(static_cast<std::size_t>(l.slots.bytes / hp::storage_alignment), -1);
+  std::vector<int> owner(static_cast<std::size_t>(l.slots.bytes[0] / hp::storage_alignment), -1);
   const auto lines = [&](int place, const auto& visit) {
     const hp::program_place& one = l.slots.place[place];
     for (hp::extent_t b = one.offset; b < one.offset + one.bytes; b += hp::storage_alignment)
@@ -116,6 +116,8 @@ int first_overwritten(const lowered& l) {
       return s;
     }
   }
+  for (int s = 0; s < p.storage.size; ++s)
+    if (p.storage[s].home && !is_there(s)) return p.step.size;
   return -1;
 }
 
@@ -126,9 +128,10 @@ TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
     const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
     const lowered l(p, {}, programs::careless_addresses(random, p));
     const int first = first_overwritten(l);
-    EXPECT_EQ(l.flow->status().code,
-              first < 0 ? hp::program_flow_code::ok : hp::program_flow_code::place_is_overwritten);
-    EXPECT_EQ(l.flow->status().step, first);
+    EXPECT_EQ(l.flow->status().code, first < 0              ? hp::program_flow_code::ok
+                                     : first == p.step.size ? hp::program_flow_code::home_is_overwritten
+                                                            : hp::program_flow_code::place_is_overwritten);
+    EXPECT_EQ(l.flow->status().step, first == p.step.size ? -1 : first);
     (first < 0 ? accepted : refused) += 1;
     if (first < 0) l.expect_safe();
   }

@@ -13,7 +13,7 @@ namespace hp = hyperparallel;
 namespace {
 
 bool meet(const hp::program_place& a, const hp::program_place& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return a.tier == b.tier && a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
 void expect_laws(const hp::program_slots& s) {
@@ -33,9 +33,12 @@ void expect_laws(const hp::program_slots& s) {
     EXPECT_EQ(home.offset + one.lines.begin * hp::storage_alignment, one.offset);
     EXPECT_EQ(home.offset + one.lines.end * hp::storage_alignment, one.offset + one.bytes);
     EXPECT_LE(one.offset + one.bytes, home.offset + home.bytes);
-    EXPECT_LE(one.offset + one.bytes, s.bytes);
+    EXPECT_LE(one.offset + one.bytes, s.bytes[one.tier]);
   }
-  for (int m = 0; m + 1 < s.memory.size; ++m) EXPECT_LE(s.memory[m].offset + s.memory[m].bytes, s.memory[m + 1].offset);
+  for (int m = 0; m + 1 < s.memory.size; ++m) {
+    const hp::slot &one = s.memory[m], &next = s.memory[m + 1];
+    EXPECT_TRUE(one.tier < next.tier || (one.tier == next.tier && one.offset + one.bytes <= next.offset));
+  }
 }
 
 TEST(ProgramSlots, AreThePlannedAddresses) {
@@ -46,7 +49,7 @@ TEST(ProgramSlots, AreThePlannedAddresses) {
     const hp::program_addresses a = hp::plan_addresses(p);
     const hp::program_slots s = hp::slots_of(p, a);
     expect_laws(s);
-    EXPECT_EQ(s.bytes, a.high_water);
+    EXPECT_EQ(s.bytes[0], a.high_water[0]);
     EXPECT_EQ(s.place.size, p.storage.size + p.move.size);
     for (int i = 0; i < p.storage.size; ++i)
       EXPECT_TRUE(s.place[i].bytes == 0 || s.place[i].bytes >= p.storage[i].bytes);
@@ -58,13 +61,13 @@ TEST(ProgramSlots, LookaheadKeepsMovesApartFromOtherTenants) {
   for (int n = 0; n < 30; ++n) {
     hp::sharded_program p = programs::random_program(random, {3, 40, 2000, 0.3});
     hp::set_run_types(p, hp::data_type::f32);
-    const hp::extent_t least = hp::plan_addresses(p).high_water;
-    EXPECT_EQ(hp::plan_addresses(p, 0).high_water, least);
+    const hp::extent_t least = hp::plan_addresses(p).high_water[0];
+    EXPECT_EQ(hp::plan_addresses(p, 0).high_water[0], least);
     for (const int lookahead : {1, 4, 100}) {
       const hp::program_addresses a = hp::plan_addresses(p, lookahead);
       const hp::program_slots s = hp::slots_of(p, a);
       expect_laws(s);
-      EXPECT_GE(a.high_water, a.alive_maximum);
+      EXPECT_GE(a.high_water[0], a.alive_maximum[0]);
       const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(p);
       for (int i = 0; i < p.step.size; ++i) {
         if (!p.step[i].is_move) continue;

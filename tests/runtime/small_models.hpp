@@ -41,7 +41,7 @@ inline hp::graph decoder(const sizes& s) {
 /// What a tensor of the hand-written program is cut along, on a mesh of one axis.
 enum class lies : unsigned char { whole, cut_first, cut_last, waits };
 
-inline hp::layout_value layout_of(lies how, int rank, const hp::mesh_shape& m) {
+constexpr hp::layout_value layout_of(lies how, int rank, const hp::mesh_shape& m) {
   hp::layout_value l;
   l.mesh = m;
   l.rank = rank;
@@ -53,7 +53,7 @@ inline hp::layout_value layout_of(lies how, int rank, const hp::mesh_shape& m) {
 
 /// y = silu(x · first) · second, x (8, 6), first (6, 4), second (4, 5), and the gradient of `first` for a given dh:
 /// xᵀ · dh.
-inline hp::graph two_layers() {
+constexpr hp::graph two_layers() {
   hp::model_builder m(hp::build_options{.unrolled = true});
   const int batch = m.dim("batch", 8), in = m.dim("in", 6), wide = m.dim("wide", 4), out = m.dim("out", 5);
   const int x = m.input("x", {batch, in}), first = m.parameter("first", {in, wide});
@@ -67,7 +67,7 @@ inline hp::graph two_layers() {
 
 /// The program of `two_layers` on `ranks` devices, all values and steps written here: data parallel cuts the batch and
 /// adds the gradient's terms, tensor parallel cuts the width and adds those of y.
-inline hp::sharded_program two_layers_on(int ranks, bool data_parallel) {
+constexpr hp::sharded_program two_layers_on(int ranks, bool data_parallel) {
   hp::sharded_program p;
   p.graph = two_layers();
   p.mesh.shape = {1, {ranks}};

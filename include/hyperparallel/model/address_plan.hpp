@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Addresses: where each storage of a program lies in a device's memory, so that what is alive together never overlaps.
+// Addresses: where each storage of a program lies in its tier of a device's memory, so that what is alive together
+// never overlaps.
 //
-// Whatever is alive always (homes) lies at the bottom, one after the other. Above it the rest is placed one by one,
-// each into the smallest gap that is free throughout its life, the lowest of equals; the best of a few orders counts,
-// and the first that needs no more than is alive at once ends the search. Blocks between the steps of a move are placed
-// like storages that live in the move's step.
+// Each tier is planned by itself. Whatever is alive always (homes) lies at the bottom, one after the other. Above it
+// the rest is placed one by one, each into the smallest gap that is free throughout its life, the lowest of equals; the
+// best of a few orders counts, and the first that needs no more than is alive at once ends the search. Blocks between
+// the steps of a move are placed like storages that live in the move's step.
 //
 // Laws: no two blocks alive in the same step overlap; offsets are multiples of `storage_alignment`; high water ≥ the
 // most bytes alive in one step, sizes rounded up. It is the same on every device, since blocks of all devices are
@@ -29,6 +30,7 @@ struct memory_interval {
   int first = 0;
   int last = -1;
   extent_t bytes = 0;
+  life_gap away{};  ///< steps in between for which it is not needed
 };
 
 struct interval_packing {
@@ -39,8 +41,8 @@ struct interval_packing {
 struct program_addresses {
   growing_array<extent_t> storage;  ///< offset of each; 0 for those that no step uses
   growing_array<extent_t> between;  ///< of each move: offset of the block between its steps, or -1
-  extent_t alive_maximum = 0;
-  extent_t high_water = 0;
+  extent_t alive_maximum[max_memory_tiers] = {};
+  extent_t high_water[max_memory_tiers] = {};
 };
 
 namespace detail {
@@ -67,7 +69,7 @@ constexpr void sort_by_falling(growing_array<int>& number, const growing_array<e
 
 struct placed_block {
   extent_t begin = 0, end = 0;
-  int first = 0, last = 0;
+  int block = 0;
 };
 
 /// Places blocks in the given order. O(n²).
@@ -83,7 +85,8 @@ constexpr interval_packing pack_in_order(const growing_array<memory_interval>& b
     extent_t edge = 0, chosen = -1, tightest = 0;
     for (int k = 0; k < count; ++k) {
       const placed_block& other = placed.item[k];
-      if (other.first > b.last || b.first > other.last) continue;
+      const memory_interval& o = block.item[other.block];
+      if (!alive_together(o.first, o.last, o.away, b.first, b.last, b.away)) continue;
       const extent_t gap = other.begin - edge;
       if (gap >= bytes && (chosen < 0 || gap < tightest)) {
         chosen = edge;
@@ -96,7 +99,7 @@ constexpr interval_packing pack_in_order(const growing_array<memory_interval>& b
     r.high_water = larger(r.high_water, chosen + bytes);
     int at = count++;
     for (; at > 0 && placed.item[at - 1].begin > chosen; --at) placed.item[at] = placed.item[at - 1];
-    placed.item[at] = {chosen, chosen + bytes, b.first, b.last};
+    placed.item[at] = {chosen, chosen + bytes, order[i]};
   }
   return r;
 }
@@ -111,6 +114,9 @@ constexpr extent_t alive_maximum(const growing_array<memory_interval>& block, in
     if (block[i].first > block[i].last) continue;
     change[block[i].first] += aligned(block[i].bytes);
     change[block[i].last + 1] -= aligned(block[i].bytes);
+    if (block[i].away.first > block[i].away.last) continue;
+    change[block[i].away.first] -= aligned(block[i].bytes);
+    change[block[i].away.last + 1] += aligned(block[i].bytes);
   }
   extent_t alive = 0, most = 0;
   for (int i = 0; i < steps; ++i) most = larger(most, alive += change[i]);
@@ -173,14 +179,14 @@ constexpr interval_packing pack_intervals(const growing_array<memory_interval>& 
   return best;
 }
 
-/// What needs an address above the homes: storages, then the blocks between the steps of moves.
+/// What needs an address above the homes of a tier: storages, then the blocks between the steps of moves, in tier 0.
 constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p,
                                                         const growing_array<storage_lifetime>& lives,
                                                         const program_moves& moves) {
   growing_array<memory_interval> block;
   block.resize(p.storage.size + p.move.size);
   for (int s = 0; s < p.storage.size; ++s)
-    if (!lives[s].always) block[s] = {lives[s].first, lives[s].last, p.storage[s].bytes};
+    if (!lives[s].always) block[s] = {lives[s].first, lives[s].last, p.storage[s].bytes, lives[s].away};
   for (int i = 0; i < p.step.size; ++i) {
     if (!p.step[i].is_move) continue;
     const int m = p.step[i].index;
@@ -190,41 +196,63 @@ constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p
   return block;
 }
 
-/// Bytes of what is alive always, each rounded up.
-constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<storage_lifetime>& lives) {
+/// Of these blocks, storages first, those of one tier; the others need nothing.
+constexpr growing_array<memory_interval> blocks_in(const sharded_program& p,
+                                                   const growing_array<memory_interval>& block, int tier) {
+  growing_array<memory_interval> own = block;
+  for (int i = 0; i < own.size; ++i)
+    if ((i < p.storage.size ? p.storage[i].tier : 0) != tier) own[i] = {};
+  return own;
+}
+
+/// Tiers that the program uses, at least one.
+constexpr int tiers_of(const sharded_program& p) {
+  int tiers = 1;
+  for (const program_storage& s : p.storage)
+    if (s.tier >= tiers) tiers = s.tier + 1;
+  return tiers;
+}
+
+/// Bytes of what is alive always in a tier, each rounded up.
+constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<storage_lifetime>& lives, int tier) {
   extent_t bytes = 0;
   for (int s = 0; s < p.storage.size; ++s)
-    if (lives[s].always) bytes += aligned(p.storage[s].bytes);
+    if (lives[s].always && p.storage[s].tier == tier) bytes += aligned(p.storage[s].bytes);
   return bytes;
 }
 
-/// The most bytes alive in one step: what every address plan needs at least.
+/// The most bytes of tier 0 alive in one step: what every address plan needs at least.
 constexpr extent_t alive_maximum(const sharded_program& p) {
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  return resident_bytes(p, lives) + alive_maximum(temporaries_of(p, lives, kinds_of_moves(p)), p.step.size);
+  return resident_bytes(p, lives, 0) +
+         alive_maximum(blocks_in(p, temporaries_of(p, lives, kinds_of_moves(p)), 0), p.step.size);
 }
 
 /// Addresses of everything whose lifetimes are `lives`, with what `temporaries_of` says of them, or longer ones.
 constexpr program_addresses plan_addresses(const sharded_program& p, const growing_array<storage_lifetime>& lives,
                                            const growing_array<memory_interval>& block) {
   program_addresses a;
-  const extent_t least = alive_maximum(block, p.step.size), bottom = resident_bytes(p, lives);
-  const interval_packing packed = pack_intervals(block, least);
   a.storage.resize(p.storage.size, 0);
   a.between.resize(p.move.size, -1);
-  extent_t resident = 0;
-  for (int s = 0; s < p.storage.size; ++s) {
-    if (lives[s].always) {
-      a.storage[s] = resident;
-      resident += aligned(p.storage[s].bytes);
-    } else if (lives[s].first <= lives[s].last) {
-      a.storage[s] = bottom + packed.offset[s];
+  for (int tier = 0, tiers = tiers_of(p); tier < tiers; ++tier) {
+    const growing_array<memory_interval> own = blocks_in(p, block, tier);
+    const extent_t least = alive_maximum(own, p.step.size), bottom = resident_bytes(p, lives, tier);
+    const interval_packing packed = pack_intervals(own, least);
+    extent_t resident = 0;
+    for (int s = 0; s < p.storage.size; ++s) {
+      if (p.storage[s].tier != tier) continue;
+      if (lives[s].always) {
+        a.storage[s] = resident;
+        resident += aligned(p.storage[s].bytes);
+      } else if (lives[s].first <= lives[s].last) {
+        a.storage[s] = bottom + packed.offset[s];
+      }
     }
+    for (int m = 0; tier == 0 && m < p.move.size; ++m)
+      if (own[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
+    a.alive_maximum[tier] = bottom + least;
+    a.high_water[tier] = bottom + packed.high_water;
   }
-  for (int m = 0; m < p.move.size; ++m)
-    if (block[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
-  a.alive_maximum = bottom + least;
-  a.high_water = bottom + packed.high_water;
   return a;
 }
 

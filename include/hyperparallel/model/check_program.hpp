@@ -18,6 +18,9 @@ enum class program_code : unsigned char {
   result_lies_otherwise,
   move_changes_the_tensor,
   move_has_no_plan,  ///< and is no rotation
+  operator_works_in_a_slower_tier,
+  cache_operator_changes_the_layout,
+  detach_keeps_no_copy,  ///< its target is not in a slower tier
   storage_holds_another_size,
   phases_are_out_of_order,
   next_value_is_not_at_home,
@@ -32,6 +35,9 @@ constexpr const char* name_of(program_code c) {
                                    "result_lies_otherwise",
                                    "move_changes_the_tensor",
                                    "move_has_no_plan",
+                                   "operator_works_in_a_slower_tier",
+                                   "cache_operator_changes_the_layout",
+                                   "detach_keeps_no_copy",
                                    "storage_holds_another_size",
                                    "phases_are_out_of_order",
                                    "next_value_is_not_at_home"};
@@ -122,7 +128,17 @@ constexpr program_status check_program(const sharded_program& p) {
       const program_move& m = p.move[s.index];
       const program_value &from = p.value[m.source], &to = p.value[m.target];
       if (const program_code c = unreadable(m.source); c != program_code::ok) return {c, i, m.source};
+      if (m.detaches) {
+        if (const program_code c = unreadable(m.target); c != program_code::ok) return {c, i, m.target};
+        if (from.tensor != to.tensor || tier_of(p, m.target) <= tier_of(p, m.source))
+          return {program_code::detach_keeps_no_copy, i, m.source};
+        held[from.storage] = -1;
+        continue;
+      }
       if (written[m.target]) return {program_code::value_is_written_twice, i, m.target};
+      if (cache_operator_of(p, m) != cache_operator::not_one &&
+          !(from.layout == to.layout && from.rotation == to.rotation))
+        return {program_code::cache_operator_changes_the_layout, i, m.target};
       if (from.tensor != to.tensor) return {program_code::move_changes_the_tensor, i, m.target};
       const shape& whole = p.graph.tensor[to.tensor].shape;
       const bool turns = !(from.rotation == to.rotation);
@@ -137,6 +153,7 @@ constexpr program_status check_program(const sharded_program& p) {
     for (int k = 0; k < o.operand_count; ++k) {
       const int v = c.operand[k];
       if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
+      if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
       if (p.value[v].tensor != o.operand[k].tensor || !detail::lies_as_placed(p, c, o.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
       const unsigned terms = detail::waiting_axes(p.value[v].layout);
@@ -146,6 +163,7 @@ constexpr program_status check_program(const sharded_program& p) {
     for (int r = 0; r < o.result_count; ++r) {
       const int v = c.result[r];
       if (written[v]) return {program_code::value_is_written_twice, i, v};
+      if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
       if (p.value[v].tensor != o.result[r].tensor || !detail::lies_as_placed(p, c, o.result[r], v) ||
           !detail::waits_as_placed(o, c.placement, o.result[r], waiting, p.value[v].layout))
         return {program_code::result_lies_otherwise, i, v};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bytes of one device over the steps of a program, by class: the peak, what it is made of, the most of each class.
+// Bytes of tier 0 of one device over the steps of a program, by class: the peak, what it is made of, the most of each
+// class.
 //
 //   parameters    homes of parameters              activations   what forward and backward make, gradients of it too
 //   gradients     of parameters, accumulated too   buffers       what moves write and do not leave for backward, blocks
@@ -215,6 +216,7 @@ class memory_walk {
   }
 
   constexpr void add_storage(int s) {
+    if (p.storage[s].tier > 0) return;
     const storage_use& u = use[s];
     const memory_class c = class_of(s);
     const extent_t bytes = rounded(p.storage[s].bytes);

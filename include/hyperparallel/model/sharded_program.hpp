@@ -11,7 +11,12 @@
 // tensor ends in has the layout and the storage of the home that it replaces; steps of one phase stand together, phases
 // in order. Steps forward to accumulate run once a micro-batch, norm and update once a step of training.
 // What belongs to a segment of a folded graph runs as often as the segment repeats.
+//
+// Operators work in tier 0. A move between tiers is a cache operator: `prefetch` copies towards tier 0, `store` away
+// from it, `detach` gives the source's memory back, for the value lies in its target, a slower tier, as well. Law:
+// cache operators keep the layout; what is detached is read no more.
 
+#include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/model/operator_placement.hpp>
 
@@ -35,6 +40,7 @@ struct program_storage {
   int tensor = -1;     ///< the first one that it holds
   bool home = false;   ///< lives through the whole step
   extent_t bytes = 0;  ///< on one device
+  int tier = 0;        ///< of the device
 };
 
 struct program_compute {
@@ -48,6 +54,7 @@ struct program_move {
   int source = -1;  ///< values
   int target = -1;
   int bucket = -1;  ///< moves of one bucket travel together
+  bool detaches = false;
 };
 
 struct program_step {
@@ -131,6 +138,30 @@ constexpr extent_t local_elements(const sharded_program& p, int value) {
 constexpr extent_t local_bytes(const sharded_program& p, int value) {
   return local_elements(p, value) * bytes_of(p.graph.tensor[p.value[value].tensor].type);
 }
+
+enum class cache_operator : unsigned char { not_one, prefetch, store, detach };
+
+constexpr const char* name_of(cache_operator c) {
+  constexpr const char* names[] = {"move", "prefetch", "store", "detach"};
+  return names[static_cast<int>(c)];
+}
+
+constexpr int tier_of(const sharded_program& p, int value) { return p.storage[p.value[value].storage].tier; }
+/// `not_one` where the move stays in its tier.
+constexpr cache_operator cache_operator_of(const sharded_program& p, const program_move& m) {
+  if (m.detaches) return cache_operator::detach;
+  const int from = tier_of(p, m.source), to = tier_of(p, m.target);
+  return from == to ? cache_operator::not_one : to < from ? cache_operator::prefetch : cache_operator::store;
+}
+
+/// Phases by bits: those of a micro-batch, and those once a step of training.
+inline constexpr unsigned micro_phases = 1u << static_cast<int>(graph_phase::forward) |
+                                         1u << static_cast<int>(graph_phase::backward) |
+                                         1u << static_cast<int>(graph_phase::accumulate);
+inline constexpr unsigned update_phases =
+    1u << static_cast<int>(graph_phase::norm) | 1u << static_cast<int>(graph_phase::update);
+
+constexpr bool is_in(graph_phase phase, unsigned phases) { return (phases >> static_cast<int>(phase) & 1u) != 0; }
 
 /// How often the step happens in a step of training.
 constexpr extent_t times_of(const sharded_program& p, const program_step& s) {

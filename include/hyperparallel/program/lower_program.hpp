@@ -4,7 +4,9 @@
 //
 // Compute tasks run in program order on their rank's matrix queue (those of vector operators on the vector queue where
 // it is asked for), moves on the link of the rank that receives: it pulls what it needs out of the senders' blocks. So
-// communication overlaps whatever does not need it, and nothing else has to be said about overlap.
+// communication overlaps whatever does not need it, and nothing else has to be said about overlap. Cache operators have
+// a copy queue on every rank, in program order; a detach is a task, too, and uses its memory as a write does: it comes
+// after all readers, and who takes the memory comes after it.
 //
 // Each queue has one event, its progress word: a task waits for the place of the last task, queue by queue, that wrote
 // what it reads, or used what it overwrites. Laws: every conflict on a slot has a direct wait or a shared queue, which
@@ -14,30 +16,24 @@
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
 namespace hyperparallel {
 
-inline constexpr unsigned micro_phases = 1u << static_cast<int>(graph_phase::forward) |
-                                         1u << static_cast<int>(graph_phase::backward) |
-                                         1u << static_cast<int>(graph_phase::accumulate);
-inline constexpr unsigned update_phases =
-    1u << static_cast<int>(graph_phase::norm) | 1u << static_cast<int>(graph_phase::update);
-
 struct program_flow_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
   bool vector_queue = false;                       ///< vector operators on a queue of their own
-  /// Durations of the tasks, by which the executor orders what is ready: operations and bytes in a nanosecond, and
-  /// picoseconds that every task takes.
-  std::int64_t operations_per_nanosecond = 10;
-  std::int64_t bytes_per_nanosecond = 10;
-  std::int64_t task_overhead = 500'000;
+  step_rates rates{};  ///< durations of the tasks, by which the executor orders what is ready
+  /// Instead of all of these: of each step of the program, picoseconds. Must outlive the flow.
+  const std::int64_t* step_duration = nullptr;
 };
 
 enum class program_flow_code : unsigned char {
   ok,
   move_is_refused,
   place_is_overwritten,
+  home_is_overwritten,
   move_is_in_place,
   too_many_tasks
 };
@@ -50,6 +46,8 @@ constexpr const char* to_text(program_flow_code c) {
       return "a move is refused";
     case program_flow_code::place_is_overwritten:
       return "a step uses memory that another place has taken since it was written";
+    case program_flow_code::home_is_overwritten:
+      return "what lives from step to step is overwritten";
     case program_flow_code::move_is_in_place:
       return "a move writes the blocks that others read";
     case program_flow_code::too_many_tasks:
@@ -76,7 +74,7 @@ class program_flow {
       status_.code = program_flow_code::move_is_refused;
       return;
     }
-    users_ = ranks_ + 2;
+    users_ = ranks_ + links;
     use_.resize(slots.place.size * ranks_ * users_, 0);
     writer_.resize(slots.place.size * ranks_, {});
     overwritten_.resize(slots.place.size, false);
@@ -89,6 +87,8 @@ class program_flow {
       else
         lower_compute_step(s);
     }
+    for (int s = 0; s < p.storage.size && status_.code == program_flow_code::ok; ++s)
+      if (p.storage[s].home && overwritten_[s]) status_ = {program_flow_code::home_is_overwritten, -1, s};
   }
 
   constexpr const program_flow_status& status() const { return status_; }
@@ -102,6 +102,7 @@ class program_flow {
     m.queues[static_cast<int>(resource::aic)] = 1;
     m.queues[static_cast<int>(resource::aiv)] = options_.vector_queue ? 1 : 0;
     m.queues[static_cast<int>(resource::link)] = 1;
+    m.queues[static_cast<int>(resource::copy)] = slots_.tiers > 1 ? 1 : 0;
     return m;
   }
 
@@ -112,7 +113,7 @@ class program_flow {
     const int per_rank = queues_per_rank(m);
     for (int q = 0; q < queue_count(m); ++q) add_event(f, q / per_rank);
     for (int r = 0; r < ranks_; ++r)
-      for (const slot& one : slots_.memory) add_slot(f, r, 0, one.offset, one.bytes);
+      for (const slot& one : slots_.memory) add_slot(f, r, one.tier, one.offset, one.bytes);
     int w = 0, a = 0;
     for (const lowered_task& t : task_) {
       add_task(f, t.kind, t.rank, t.duration, t.step, t.item);
@@ -136,20 +137,20 @@ class program_flow {
   };
 
   constexpr int queue_of(resource kind, int rank) const { return first_queue(machine(), rank, kind); }
-  /// Who can use a place of a rank: its own compute queues and every link.
+  /// Who can use a place of a rank: its own compute and copy queues, and every link.
+  static constexpr int links = 3;
   constexpr int user_of(resource kind, int rank) const {
-    return kind == resource::link ? 2 + rank : kind == resource::aiv ? 1 : 0;
+    return kind == resource::link ? links + rank : kind == resource::copy ? 2 : kind == resource::aiv ? 1 : 0;
   }
   constexpr int queue_of_user(int user, int rank) const {
-    return user >= 2   ? queue_of(resource::link, user - 2)
-           : user == 1 ? queue_of(resource::aiv, rank)
-                       : queue_of(resource::aic, rank);
+    if (user >= links) return queue_of(resource::link, user - links);
+    return queue_of(user == 2 ? resource::copy : user == 1 ? resource::aiv : resource::aic, rank);
   }
 
   // ---- one task: begin, its accesses, end ----
 
   constexpr void begin_task(resource kind, int rank, int step, int item) {
-    now_ = {kind, rank, options_.task_overhead, step, item, 0, 0};
+    now_ = {kind, rank, options_.rates.overhead, step, item, 0, 0};
     own_queue_ = queue_of(kind, rank);
     first_access_ = access_.size;
   }
@@ -232,31 +233,41 @@ class program_flow {
     const graph_operator& op = program_.graph.op[c.op];
     const bool vector = options_.vector_queue && row_of(op.kind).unit == compute_unit::vector;
     const resource kind = vector ? resource::aiv : resource::aic;
-    extent_t points = row_of(op.kind).flops_per_point, bytes = 0;
-    for (int l = 0; l < op.loop_count; ++l)
-      points *= op.loop[l].extent / pieces_of_loop(c.placement, program_.mesh.shape, l);
     int reads[max_operator_operands] = {}, writes[max_operator_results] = {}, at[max_operator_operands] = {};
-    for (int i = 0; i < op.operand_count; ++i) {
-      reads[i] = storage_of(c.operand[i]);
-      bytes += local_bytes(program_, c.operand[i]);
-    }
-    for (int i = 0; i < op.result_count; ++i) {
-      writes[i] = storage_of(c.result[i]);
-      bytes += local_bytes(program_, c.result[i]);
-    }
-    const std::int64_t work =
-        larger(points * 1000 / options_.operations_per_nanosecond, bytes * 1000 / options_.bytes_per_nanosecond);
+    for (int i = 0; i < op.operand_count; ++i) reads[i] = storage_of(c.operand[i]);
+    for (int i = 0; i < op.result_count; ++i) writes[i] = storage_of(c.result[i]);
+    const extent_t work = compute_duration(program_, c, options_.rates);
     if (!enter_step(s, reads, op.operand_count, writes, op.result_count)) return;
     for (int r = 0; r < ranks_; ++r) {
       for (int i = 0; i < op.operand_count; ++i) at[i] = r;
       begin_task(kind, r, s, r);
-      now_.duration += work;
+      lasts(s, work);
       end_task(reads, at, op.operand_count, writes, op.result_count);
     }
   }
 
+  /// The present task, of step `s`, takes so long beside its overhead where nothing else is said.
+  constexpr void lasts(int s, std::int64_t work) {
+    now_.duration = options_.step_duration != nullptr ? options_.step_duration[s] : now_.duration + work;
+  }
+
+  /// The value lies in the slower tier, and nobody reads its memory here any more.
+  constexpr void lower_detach_step(int s) {
+    const program_move& m = program_.move[program_.step[s].index];
+    const int kept = storage_of(m.target), left = storage_of(m.source);
+    if (!enter_step(s, &kept, 1, &left, 1)) return;
+    for (int r = 0; r < ranks_; ++r) {
+      begin_task(resource::copy, r, s, r);
+      lasts(s, 0);
+      end_task(&kept, &r, 1, &left, 1);
+    }
+    overwritten_[left] = true;
+  }
+
   constexpr void lower_move_step(int s) {
     const program_move& m = program_.move[program_.step[s].index];
+    if (m.detaches) return lower_detach_step(s);
+    const resource kind = cache_operator_of(program_, m) == cache_operator::not_one ? resource::link : resource::copy;
     const move_pulls& pulls = pulls_.of(program_.step[s].index);
     const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
     const int staged = program_.storage.size + program_.step[s].index;
@@ -274,8 +285,9 @@ class program_flow {
         const int first = pulls.sender_begin[receiver], senders = pulls.sender_begin[receiver + 1] - first;
         reads.resize(senders, from);
         for (int& one : reads) one = from;
-        begin_task(resource::link, r, s, receiver);
-        now_.duration += pulls.pulled[receiver] * element * 1000 / options_.bytes_per_nanosecond;
+        begin_task(kind, r, s, receiver);
+        const extent_t elements = kind == resource::copy ? local_elements(program_, m.target) : pulls.pulled[receiver];
+        lasts(s, transfer_duration(elements * element, options_.rates));
         end_task(reads.item, pulls.sender.item + first, senders, &to, 1);
       }
     }

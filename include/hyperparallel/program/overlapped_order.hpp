@@ -61,7 +61,11 @@ class step_conflicts {
     order.writes.resize(p.storage.size, false);
     for (int s = 0; s < p.step.size && order.status.code == program_flow_code::ok; ++s)
       if ((phases >> static_cast<int>(p.step[s].phase) & 1u) != 0) add(s);
-    for (int i = 0; i < p.storage.size; ++i) order.survives.push(!overwritten_[i]);
+    for (int i = 0; i < p.storage.size; ++i) {
+      order.survives.push(!overwritten_[i]);
+      if (p.storage[i].home && overwritten_[i] && order.status.code == program_flow_code::ok)
+        order.status = {program_flow_code::home_is_overwritten, -1, i};
+    }
   }
 
   /// How many steps have to end before `step`; -1: it is of another phase.
@@ -107,6 +111,8 @@ class step_conflicts {
       visit_tenants(place, [&](int other) { overwritten_[other] = other != place; });
     });
     visit_places(step, [&](int place, bool) { refuse_overwritten(place); });
+    if (s.is_move && program_.move[s.index].detaches)
+      overwritten_[program_.value[program_.move[s.index].source].storage] = true;
 
     visit_values(program_, s, [&](int v, bool written) {
       const int storage = program_.value[v].storage;
@@ -197,7 +203,8 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
   detail::ready_steps computes, moves;
   detail::moves_in_flight halves, wholes;
   int computed = 0;
-  const auto enter = [&](int s) { (p.step[s].is_move ? moves : computes).push(s); };
+  const auto is_detach = [&](int s) { return p.step[s].is_move && p.move[p.step[s].index].detaches; };
+  const auto enter = [&](int s) { (p.step[s].is_move && !is_detach(s) ? moves : computes).push(s); };
   const auto leave = [&](int s) {
     conflicts.visit_followers(s, [&](int next) {
       if (--open[next] == 0) enter(next);
@@ -230,9 +237,10 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
       finish_oldest();
     } else if (!computes.step.empty()) {
       const int s = computes.pop();
+      leave(s);
+      if (is_detach(s)) continue;  // nothing is done, what comes after it may begin
       order.action.push({step_action_kind::compute, s, 0});
       ++computed;
-      leave(s);
     } else if (in_flight > 0) {
       finish_oldest();
     } else {

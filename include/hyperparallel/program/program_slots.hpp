@@ -2,11 +2,11 @@
 #pragma once
 // Where a program's memory lies on every device, and which parts of it take turns at one address.
 //
-// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m.
-// Places that share addresses, directly or through others, are intervals of one slot of the taskflow; any other place
-// is a slot of its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines; intervals
-// are counted in cache lines. Laws: slots are disjoint and in address order; two places overlap iff one is listed with
-// the other. Complexity: O(places log places + overlapping pairs).
+// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m, in
+// tier 0. Places that share addresses, directly or through others, are intervals of one slot of the taskflow; any other
+// place is a slot of its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines;
+// intervals are counted in cache lines. Laws: slots are disjoint and in address order; two places overlap iff one is
+// listed with the other. Complexity: O(places log places + overlapping pairs).
 
 #include <hyperparallel/model/address_plan.hpp>
 #include <hyperparallel/taskflow/task.hpp>
@@ -14,6 +14,7 @@
 namespace hyperparallel {
 
 struct program_place {
+  int tier = 0;
   extent_t offset = 0;
   extent_t bytes = 0;  ///< 0: never used
   int slot = -1;
@@ -25,7 +26,8 @@ struct program_slots {
   growing_array<slot> memory;        ///< of rank 0
   growing_array<int> overlap_begin;  ///< of each place: which others share addresses with it
   growing_array<int> overlap;
-  extent_t bytes = 0;  ///< of every rank
+  int tiers = 1;
+  extent_t bytes[max_memory_tiers] = {};  ///< of every rank
 
   constexpr int overlaps(int place_number) const {
     return overlap_begin[place_number + 1] - overlap_begin[place_number];
@@ -51,7 +53,11 @@ constexpr void set_run_types(sharded_program& p, data_type floating) {
 
 namespace detail {
 
-/// Places by ascending offset: a merge sort of runs of doubling length.
+constexpr bool lies_before(const program_place& a, const program_place& b) {
+  return a.tier != b.tier ? a.tier < b.tier : a.offset < b.offset;
+}
+
+/// Places by tier and ascending offset: a merge sort of runs of doubling length.
 constexpr growing_array<int> places_by_offset(const growing_array<program_place>& place) {
   growing_array<int> order, merged;
   for (int i = 0; i < place.size; ++i) order.push(i);
@@ -61,7 +67,7 @@ constexpr growing_array<int> places_by_offset(const growing_array<program_place>
       const int middle = low + run < place.size ? low + run : place.size;
       const int high = low + 2 * run < place.size ? low + 2 * run : place.size;
       for (int i = low, j = middle, k = low; k < high; ++k) {
-        const bool right = j < high && (i == middle || place[order[j]].offset < place[order[i]].offset);
+        const bool right = j < high && (i == middle || lies_before(place[order[j]], place[order[i]]));
         merged[k] = right ? order[j++] : order[i++];
       }
     }
@@ -78,7 +84,7 @@ constexpr void find_overlaps(program_slots& s, const growing_array<int>& order) 
     if (s.place[i].bytes == 0) continue;
     int kept = 0;
     for (const int k : live) {
-      if (s.place[k].offset + s.place[k].bytes <= s.place[i].offset) continue;
+      if (s.place[k].tier != s.place[i].tier || s.place[k].offset + s.place[k].bytes <= s.place[i].offset) continue;
       live[kept++] = k;
       first.push(i);
       second.push(k);
@@ -102,10 +108,15 @@ constexpr void find_overlaps(program_slots& s, const growing_array<int>& order) 
 
 constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
   extent_t end = -1;
+  int tier = 0;
   for (const int i : order) {
     program_place& one = s.place[i];
     if (one.bytes == 0) continue;
-    if (end <= one.offset) s.memory.push({0, 0, one.offset, 0});
+    if (end <= one.offset || tier != one.tier) {
+      s.memory.push({0, one.tier, one.offset, 0});
+      tier = one.tier;
+      end = -1;
+    }
     slot& home = s.memory.last();
     end = larger(end, one.offset + one.bytes);
     home.bytes = end - home.offset;
@@ -131,6 +142,8 @@ constexpr program_addresses plan_addresses(const sharded_program& p, int lookahe
         storage_lifetime& l = lives[p.value[v].storage];
         if (from(i) < l.first) l.first = from(i);
         if (to(i) > l.last) l.last = to(i);
+        if (i < l.away.first && to(i) >= l.away.first) l.away.first = to(i) + 1;
+        if (i > l.away.last && from(i) <= l.away.last) l.away.last = from(i) - 1;
       });
   growing_array<memory_interval> block = temporaries_of(p, lives, kinds_of_moves(p));
   for (int m = p.storage.size; m < block.size; ++m) {
@@ -148,14 +161,15 @@ constexpr program_slots slots_of(const sharded_program& p, const program_address
   const program_moves moves = kinds_of_moves(p);
   for (int i = 0; i < p.storage.size; ++i) {
     const bool used = lives[i].always || lives[i].first <= lives[i].last;
-    s.place.push({a.storage[i], used ? aligned(p.storage[i].bytes) : 0});
+    s.place.push({p.storage[i].tier, a.storage[i], used ? aligned(p.storage[i].bytes) : 0});
   }
   for (int m = 0; m < p.move.size; ++m) {
     const int bytes = bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
     const bool staged = a.between[m] >= 0;
-    s.place.push({staged ? a.between[m] : 0, staged ? aligned(kind_of(moves, m).between * bytes) : 0});
+    s.place.push({0, staged ? a.between[m] : 0, staged ? aligned(kind_of(moves, m).between * bytes) : 0});
   }
-  for (const program_place& one : s.place) s.bytes = larger(s.bytes, one.offset + one.bytes);
+  s.tiers = tiers_of(p);
+  for (const program_place& one : s.place) s.bytes[one.tier] = larger(s.bytes[one.tier], one.offset + one.bytes);
   const growing_array<int> order = detail::places_by_offset(s.place);
   detail::find_overlaps(s, order);
   detail::find_slots(s, order);
