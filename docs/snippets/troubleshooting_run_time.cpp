@@ -19,6 +19,7 @@
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/runtime/world.hpp>
 
 namespace hp = hyperparallel;
@@ -259,10 +260,52 @@ void program_error() {
   assert(text_of<hp::program_error>([&] { run.world().get("bias"); }) == "the graph has no tensor \"bias\"");
   assert(text_of<hp::program_error>([&] { run.world().set("x", std::vector<float>(31)); }) ==
          "input \"x\" has 32 elements, given 31");
+
+  hp::model_run_options small;
+  small.program.budget = {.bytes = 256, .tiers = {{hp::gigabyte, 0}}};
+  const hp::strategy_value strategy = hp::strategy_called("dp", 2).strategy;
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> within(product, strategy, small); }) ==
+         "budget of 256 bytes: the budget is too small, at least 512 are needed by move of gradient(weight) with "
+         "\"gradient(weight)\" (128), \"gradient(weight)\" (128), \"x\" (64)");
+  small.program.budget.tiers = {{0, 0}};
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> within(product, strategy, small); }) ==
+         "budget of 256 bytes: the planner refuses the program: the link's bandwidth is not positive");
+  small.program.budget = {.bytes = 256, .step_duration = {1000}};
+  assert(text_of<hp::program_error>([&] { hp::model_run<float> within(product, strategy, small); }) ==
+         "durations of 1 steps, the program has 6");
+}
+
+// Memory tiers by hand: 2 KiB to work in, 4 KiB behind them.
+void session_error() {
+  hp::offload_session s({{"hbm", 2048}, {"dram", 4096}});
+  const hp::session_tensor x = s.add("x", 1024), z = s.add("z", 4096);
+  s.use(x, hp::tensor_access::overwrite);
+  assert(text_of<hp::session_error>([&] { s.detach(x); }) ==
+         "detach of x (1024 bytes), tier 0 (hbm): no other tier has a valid copy");
+  s.store(x, 1);
+  {
+    const hp::use_guard reading = s.use(x);
+    assert(text_of<hp::session_error>([&] { s.detach(x); }) ==
+           "detach of x (1024 bytes), tier 0 (hbm): the tensor is in use");
+  }
+  s.detach(x);
+  assert(text_of<hp::session_error>([&] { s.use(x); }) ==
+         "use of x (1024 bytes), tier 0 (hbm): the tensor is not resident");
+  s.prefetch(x);
+  hp::packed_tensor saved = hp::save_for_backward(s, x);
+  saved.unpack();
+  assert(text_of<hp::session_error>([&] { saved.unpack(); }) ==
+         "unpack of x (1024 bytes): the saved tensor was unpacked before");
+  assert(text_of<hp::tier_error>([&] { s.use(z, hp::tensor_access::overwrite); }) ==
+         "tier hbm, tensor z: the capacity is exceeded: 4096 bytes asked, 1024 bytes free, 1024 in one piece");
+  assert(text_of<hp::session_error>([] { hp::offload_session none({{"hbm", 64}, {"dram", 64, {0, 0}, {1, 0}}}); }) ==
+         "session, tier 1 (dram): the tier's bandwidth is not positive, or its latency is negative");
+  assert(text_of<hp::copy_error>([] { hp::copy_engine none({0, 0}); }) == "copy engine: the bandwidth is not positive");
 }
 
 int main() {
   program_error();
+  session_error();
   layout_error();
   operator_error();
   dtensor_error();

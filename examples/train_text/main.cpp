@@ -48,6 +48,7 @@ int run(const train_options& o) {
   if (!o.resume.empty()) many.load(o.resume);
   std::printf("%zu bytes of text, %zu held back; strategy %s on %d ranks, steps %lld to %d\n", text.size(),
               many.validation().size(), o.strategy.c_str(), o.ranks, static_cast<long long>(many.steps()), o.steps);
+  print_plan(many.world());
   const std::vector<double> losses = train(many, o, o.strategy.c_str());
   const double validation = many.validate(), entropy = bigram_entropy(many.training(), many.validation());
   std::printf("validation loss %.4f nats a byte; bigram entropy %.4f, ratio %.3f\n", validation, entropy,
@@ -55,6 +56,7 @@ int run(const train_options& o) {
   if (!o.compare) return 0;
   train_options alone = o;
   alone.checkpoint.clear();
+  alone.hbm_budget.clear();
   trainer<T> one(alone, text, strategy_of("single", 1, {}));
   if (!o.resume.empty()) one.load(o.resume);
   const std::vector<double> reference = train(one, alone, "one device");
@@ -99,6 +101,10 @@ int main(int argc, char** argv) {
   app.add_option("--checkpoint", o.checkpoint, "a safetensors file to save parameters and states to");
   app.add_option("--save-every", o.save_every, "steps (default: 50)")->check(CLI::NonNegativeNumber);
   app.add_option("--resume", o.resume, "a checkpoint to go on from, also under another strategy");
+  app.add_option("--hbm-budget", o.hbm_budget,
+                 "memory of a rank: 50% of what it would be, 48M, or auto; the rest leaves for a slower tier");
+  app.add_option("--tier-bandwidth", o.tier_bandwidth, "of that tier, in GB/s (default: 4)")
+      ->check(CLI::Range(1e-6, 1e6));
   app.add_flag("--f64", o.doubles, "compute in doubles");
   app.add_flag("--compare", o.compare, "train on one device as well and compare every loss");
   app.add_flag("--list", o.list, "list the strategies");

@@ -25,6 +25,8 @@ struct train_options {
   std::string checkpoint{};
   int save_every = 50;
   std::string resume{};
+  std::string hbm_budget{};
+  double tier_bandwidth = 4;
   bool doubles = false;
   bool compare = false;
   bool list = false;

@@ -16,6 +16,7 @@
 #include <hyperparallel/runtime/model_run.hpp>
 
 #include "../models/small_moe.hpp"
+#include "budget.hpp"
 #include "options.hpp"
 #include "text.hpp"
 
@@ -67,7 +68,7 @@ class trainer {
   trainer(const train_options& o, std::vector<std::uint8_t> text, const hp::strategy_value& s)
       : options_(o),
         text_(std::move(text)),
-        run_(training_graph(o), s, run_options(o)),
+        run_(training_graph(o), s, budgeted(o, s)),
         judge_(forward_graph(o), s, run_options(o)) {
     check_place(o.checkpoint);
     const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
@@ -78,6 +79,7 @@ class trainer {
   }
 
   std::int64_t steps() const { return run_.steps(); }
+  const hp::program_world<T>& world() { return run_.world(); }
   std::int64_t tokens_per_step() const { return std::int64_t{options_.batch} * options_.sequence; }
   std::span<const std::uint8_t> training() const { return std::span(text_).first(text_.size() - held_); }
   std::span<const std::uint8_t> validation() const { return std::span(text_).last(held_); }
@@ -132,6 +134,11 @@ class trainer {
     hp::model_run_options r;
     r.seed = o.seed;
     r.program.execution.threads = o.threads;
+    return r;
+  }
+  static hp::model_run_options budgeted(const train_options& o, const hp::strategy_value& s) {
+    hp::model_run_options r = run_options(o);
+    r.program.budget = budget_of<T>(o, training_graph(o), s, r);
     return r;
   }
   static void feed(hp::model_run<T>& run, const token_batch& b) {

@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of offload/: prefetch windows from use-definition chains.
+// Front header of offload/: use-definition chains over memory tiers, plans of what leaves and comes back, their clock
+// and bounds, control by name, host swap, prefetch windows.
 
+#include <hyperparallel/offload/host_swap.hpp>
+#include <hyperparallel/offload/link_calendar.hpp>
+#include <hyperparallel/offload/offload_bounds.hpp>
+#include <hyperparallel/offload/offload_clock.hpp>
+#include <hyperparallel/offload/offload_copies.hpp>
+#include <hyperparallel/offload/offload_event.hpp>
+#include <hyperparallel/offload/offload_greedy.hpp>
+#include <hyperparallel/offload/offload_order.hpp>
+#include <hyperparallel/offload/offload_plan.hpp>
+#include <hyperparallel/offload/offload_planner.hpp>
+#include <hyperparallel/offload/offload_program.hpp>
+#include <hyperparallel/offload/offload_rules.hpp>
+#include <hyperparallel/offload/offload_search.hpp>
+#include <hyperparallel/offload/offload_timeline.hpp>
 #include <hyperparallel/offload/prefetch_window.hpp>
+#include <hyperparallel/offload/use_chains.hpp>

@@ -3,6 +3,7 @@
 // Front header of program/: layouts, taskflow, proof and timeline composed, steps of training and their accounts,
 // search of strategies, at compile time and at run time.
 
+#include <hyperparallel/program/cache_operators.hpp>
 #include <hyperparallel/program/choice_chain.hpp>
 #include <hyperparallel/program/choice_check.hpp>
 #include <hyperparallel/program/choice_graph.hpp>
@@ -20,6 +21,7 @@
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/named_plans.hpp>
+#include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/overlapped_order.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
@@ -27,10 +29,12 @@
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_offload.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/program/step_timing.hpp>

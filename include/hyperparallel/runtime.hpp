@@ -19,6 +19,7 @@
 #include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/runtime/kernels/top_k.hpp>
 #include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
@@ -29,6 +30,7 @@
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/offload_session.hpp>
 #include <hyperparallel/runtime/one_sided.hpp>
+#include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>

@@ -65,6 +65,7 @@ struct compared {
   const hp::graph* model;
   int steps;
   int lookahead;
+  std::int64_t budget = 0;
   course<T> spread{};
 };
 
@@ -74,6 +75,9 @@ hp::model_run_options options_for(const compared<T>& c) {
   options.program.keep = training::gradient_names(*c.model);
   options.program.execution.threads = 1;
   options.program.lookahead = c.lookahead;
+  if (c.budget == 0) return options;
+  options.program.budget = {.bytes = c.budget, .tiers = {{hp::unlimited_bandwidth, 0}}};
+  options.program.budget.planning.effort = 200'000;
   return options;
 }
 
@@ -126,6 +130,18 @@ TEST(mpi_program_world, accumulates_micro_batches_as_threads_do) {
 TEST(mpi_program_world, moves_that_run_ahead_change_no_bit) {
   const hp::graph g = training::small_step(1, 2);
   expect_same<float>(eight_ranks(), {{"zero3", &g, 1, 4}, {"zero3", &g, 1, 100}});
+}
+
+TEST(mpi_program_world, a_budget_of_memory_changes_no_bit) {
+  const hp::graph g = training::small_step(1, 2);
+  const hp::strategy_value s = hp::strategy_called("zero3", 8).strategy;
+  compared<float> within{"zero3", &g, 2, 0};
+  threaded_run<float> without(g, s, options_for(within));
+  within.budget = without.world().planned_bytes() * 17 / 20;
+  expect_same<float>(eight_ranks(), {within});
+  threaded_run<float> with(g, s, options_for(within));
+  EXPECT_LE(with.world().planned_bytes(), within.budget);
+  EXPECT_EQ(train<float>(with, g, 2).values, train<float>(without, g, 2).values);
 }
 
 TEST(mpi_program_world, names_who_has_another_strategy) {

@@ -89,7 +89,7 @@ TEST(ProgramMemory, HighWaterIsThatOfThePlan) {
   std::mt19937 random(15);
   const memory_of_one m(programs::random_move(random, hp::reduce_op::sum));
   for (int r = 0; r < m.memory.ranks(); ++r)
-    EXPECT_EQ(m.memory.high_water(r), hp::plan_addresses(m.program).high_water);
+    EXPECT_EQ(m.memory.high_water(r), hp::plan_addresses(m.program).high_water[0]);
 }
 
 }  // namespace

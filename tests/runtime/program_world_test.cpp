@@ -5,8 +5,10 @@
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
 
+#include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
@@ -106,13 +108,24 @@ struct trained {
 struct how_to_train {
   hp::program_options options{};
   int steps = 2;
-  bool split = false;  ///< micro-batches and update as runs of their own
+  bool split = false;               ///< micro-batches and update as runs of their own
+  std::mt19937* leaving = nullptr;  ///< where given, storages leave tier 0 and come back at random
 };
+
+hp::sharded_program with_cache_operators(const hp::sharded_program& p, std::mt19937& random) {
+  const programs::cache_plan plan = programs::random_cache_plan(p, random);
+  hp::cache_insertion_status status;
+  const hp::sharded_program with = hp::insert_cache_operators(p, plan.home_tier, plan.action, status);
+  EXPECT_EQ(status.code, hp::cache_insertion_code::ok) << to_text(status.code);
+  return with;
+}
 
 trained train(const hp::graph& g, const char* strategy, int ranks, const how_to_train& how = {}) {
   const hp::strategy_result s = hp::strategy_called(strategy, ranks);
   EXPECT_EQ(s.status.code, hp::strategy_code::ok) << strategy;
-  hp::program_world<double> world(hp::partition(g, s.strategy), how.options);
+  hp::sharded_program p = hp::partition(g, s.strategy);
+  if (how.leaving != nullptr) p = with_cache_operators(p, *how.leaving);
+  hp::program_world<double> world(p, how.options);
   set_everything(world);
   trained result;
   for (int step = 1; step <= how.steps; ++step) {
@@ -128,7 +141,16 @@ trained train(const hp::graph& g, const char* strategy, int ranks, const how_to_
       result.loss.push_back(world.loss());
     }
   }
-  for (int r = 0; r < ranks; ++r) EXPECT_EQ(world.high_water(r), world.planned_bytes());
+  if (how.options.budget.bytes > 0) {
+    EXPECT_LE(world.planned_bytes(), how.options.budget.bytes);
+  }
+  if (how.options.measured) {
+    int steps = 0;
+    for (const std::int64_t d : world.step_durations()) steps += d > 0 ? 1 : 0;
+    EXPECT_GT(steps, world.program().compute.size);
+  }
+  for (int r = 0; r < ranks; ++r)
+    for (int tier = 0; tier < world.tiers(); ++tier) EXPECT_EQ(world.high_water(r, tier), world.planned_bytes(tier));
   for (int t = 0; t < g.tensor.size; ++t)
     if (g.tensor[t].kind == hp::graph_tensor_kind::parameter && g.tensor[t].replaces < 0)
       result.parameter[g.name_of_tensor(t)] = world.get(t);
@@ -183,6 +205,57 @@ TEST(ProgramWorld, BitsDependNeitherOnThreadsNorOnTheRun) {
     EXPECT_EQ(train(g, name, 4, how), first) << name << " with a vector queue";
     how.options.lookahead = 8;
     EXPECT_EQ(train(g, name, 4, how), first) << name << " with lookahead";
+  }
+}
+
+TEST(ProgramWorld, WhatLeavesTheFastTierChangesNoBit) {
+  std::mt19937 random(11);
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  for (const char* const name : {"dp", "zero3", "tp-sp", "ep"}) {
+    if (tested::watches_threads && name[0] != 'z') continue;
+    const trained resident = train(g, name, 4);
+    for (int i = 0; i < 3; ++i) {
+      how_to_train how;
+      how.leaving = &random;
+      how.options.execution.threads = i;
+      how.options.lookahead = 4 * i;
+      if (i == 2) how.options.budget.tiers = {{1'000'000'000, 1'000'000}, {400'000'000, 2'000'000}};
+      EXPECT_EQ(train(g, name, 4, how), resident) << name << " " << i;
+    }
+  }
+}
+
+TEST(ProgramWorld, ABudgetChangesNoBit) {
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  for (const char* const name : {"dp", "zero3", "tp-sp", "ep"}) {
+    const trained resident = train(g, name, 4);
+    const std::int64_t whole =
+        hp::program_world<double>(hp::partition(g, hp::strategy_called(name, 4).strategy)).planned_bytes();
+    for (const int percent : {75, 50, 35}) {
+      if (tested::watches_threads && (percent != 50 || name[0] != 'z')) continue;
+      how_to_train how;
+      how.options.budget = {.bytes = whole * percent / 100, .tiers = {{4'000'000'000, 1'000'000}}};
+      how.options.budget.planning.effort = tested::watches_threads ? 50'000 : 1'000'000;
+      how.options.budget.recomputation = percent == 50;
+      how.options.measured = percent == 75;
+      EXPECT_EQ(train(g, name, 4, how), resident) << name << " in " << percent << " %";
+    }
+  }
+}
+
+TEST(ProgramWorld, MicroBatchesRunUnderABudget) {
+  const hp::graph g = small_models::decoder({.layers = 2, .micro_batches = 3});
+  for (const char* const name : {"dp", "zero2", "tp-sp"}) {
+    const trained resident = train(g, name, 4);
+    const std::int64_t whole =
+        hp::program_world<double>(hp::partition(g, hp::strategy_called(name, 4).strategy)).planned_bytes();
+    for (const int percent : {80, 50}) {
+      if (tested::watches_threads && (percent != 50 || name[0] != 'z')) continue;
+      how_to_train how;
+      how.options.budget = {.bytes = whole * percent / 100, .tiers = {{4'000'000'000, 1'000'000}}};
+      how.options.budget.planning.effort = tested::watches_threads ? 50'000 : 500'000;
+      EXPECT_EQ(train(g, name, 4, how), resident) << name << " in " << percent << " %";
+    }
   }
 }
 

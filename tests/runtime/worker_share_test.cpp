@@ -75,4 +75,34 @@ TEST(WorkerShare, EveryWorkerServesAQueueAndSpinsOnlyOnACoreOfItsOwn) {
     }
 }
 
+TEST(WorkerShare, CopyEnginesMayHaveWorkersOfTheirOwn) {
+  hp::machine_shape machine;
+  machine.ranks = 3;
+  machine.queues[static_cast<int>(hp::resource::aic)] = 1;
+  machine.queues[static_cast<int>(hp::resource::copy)] = 1;
+  owned_plan plan;
+  plan.build([&](auto& f) {
+    for (int r = 0; r < machine.ranks; ++r) {
+      hp::add_task(f, hp::resource::aic, r, 1000, 0, r);
+      hp::add_task(f, hp::resource::copy, r, 1000, 1, r);
+    }
+  });
+  plan.enqueue(machine, {0, 1, 2, 3, 4, 5});
+  const hp::bound_plan p(plan.flow, plan.schedule);
+  for (const int threads : {1, 2, 3}) {
+    const hp::worker_share without = hp::share_queues(p.view(), {.threads = threads});
+    EXPECT_LE(without.workers, threads);
+    const hp::worker_share with = hp::share_queues(p.view(), {.threads = threads, .spin = 77, .copy_workers = true});
+    EXPECT_EQ(with.workers, threads + 3);
+    EXPECT_EQ(with.spin, 0);
+    std::set<int> copying;
+    for (int r = 0; r < machine.ranks; ++r) {
+      EXPECT_LT(with.worker_of[static_cast<std::size_t>(2 * r)], threads);
+      copying.insert(with.worker_of[static_cast<std::size_t>(2 * r + 1)]);
+    }
+    EXPECT_EQ(copying, (std::set<int>{threads, threads + 1, threads + 2}));
+    for (std::size_t w = static_cast<std::size_t>(threads); w < with.cores.size(); ++w) EXPECT_EQ(with.cores[w], -1);
+  }
+}
+
 }  // namespace

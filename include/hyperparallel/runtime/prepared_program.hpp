@@ -11,6 +11,7 @@
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/runtime/execution.hpp>
+#include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel {
@@ -21,18 +22,23 @@ struct program_options {
   kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
   bool vector_queue = false;        ///< vector operators on a queue of their own
   int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
+  memory_budget budget{};           ///< where it has bytes, what does not fit leaves for slower tiers
+  bool measured = false;            ///< `step_durations` can be asked for
 };
 
 /// A program in the types of a run, with what is kept among its monitors, whose values live to the end.
 struct prepared_program {
   sharded_program program;
   program_pulls pulls;
-  int monitors = 0;  ///< of the graph, without what is kept
+  int monitors = 0;                      ///< of the graph, without what is kept
+  std::vector<std::int64_t> duration{};  ///< of each step, where a plan rests on them; else empty
+  offload_certificate offloading{};      ///< of that plan
 };
 
 /// Throws program_error where the program was refused, has folded segments or a move without a plan, or where `keep`
-/// names what is not there.
-inline prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep) {
+/// names what is not there, or the budget cannot be kept.
+inline prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
+                                        const memory_budget& budget = {}) {
   if (p.status.code != strategy_code::ok)
     throw program_error(std::string("the program was refused: ") + name_of(p.status.code));
   for (const graph_segment& s : p.graph.segment)
@@ -40,11 +46,18 @@ inline prepared_program prepare_program(sharded_program p, data_type floating, c
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
                           "\" is folded: only graphs that are built unrolled can run");
   set_run_types(p, floating);
-  prepared_program prepared{{}, {}, p.graph.monitor.size};
+  prepared_program prepared;
+  prepared.monitors = p.graph.monitor.size;
   for (const std::string& name : keep) {
     const int t = find_tensor(p.graph, name.c_str());
     if (t < 0) throw program_error("the graph has no tensor \"" + name + "\" that could be kept");
     p.graph.monitor.push(t);
+  }
+  if (budget.bytes != 0) {
+    offloaded_program within = planned_within(p, budget);
+    prepared.duration.assign(within.duration.begin(), within.duration.end());
+    prepared.offloading = within.planned.certificate;
+    p = std::move(within.program);
   }
   prepared.pulls = pulls_of(p);
   if (const move_pulls_status& s = prepared.pulls.status; s.code != move_pulls_code::ok)

@@ -2,8 +2,8 @@
 #pragma once
 // The memories of the simulated ranks of a program, and the way of whole tensors into them and out of them.
 //
-// Every rank has one arena, laid out by the program's places; where ranks live on several processes, each has the
-// arenas of its own. Laws: `scatter` gives each rank its box of the tensor; `gather` puts the boxes together, one
+// Every rank has one arena a tier, laid out by the program's places; where ranks live on several processes, each has
+// the arenas of its own. Laws: `scatter` gives each rank its box of the tensor; `gather` puts the boxes together, one
 // replica of each, and folds the terms of a partial value in the order of positions; gather after scatter is the
 // identity, bit by bit. O(positions² + elements).
 
@@ -40,11 +40,10 @@ class program_memory {
   /// The memories of the ranks of `hosted` alone.
   program_memory(const sharded_program& p, const program_slots& s, const std::vector<int>& hosted)
       : program_(p), slots_(s), hosted_(hosted), place_(static_cast<std::size_t>(position_count(p.mesh.shape)), -1) {
-    const std::int64_t bytes[] = {s.bytes};
-    arenas_ = arena_set(static_cast<int>(hosted.size()), bytes);
+    arenas_ = arena_set(static_cast<int>(hosted.size()), {s.bytes, static_cast<std::size_t>(s.tiers)});
     for (int i = 0; i < arenas_.ranks(); ++i) {
       place_[at(hosted_[at(i)])] = i;
-      prefer_huge_pages(arenas_.address(i, 0, 0), s.bytes);
+      for (int tier = 0; tier < s.tiers; ++tier) prefer_huge_pages(arenas_.address(i, tier, 0), s.bytes[tier]);
       for (slot one : s.memory) {
         one.rank = i;
         arenas_.place(one);
@@ -56,10 +55,12 @@ class program_memory {
   int ranks() const { return static_cast<int>(place_.size()); }
   bool hosts(int rank) const { return place_[at(rank)] >= 0; }
   const std::vector<int>& hosted() const { return hosted_; }
-  /// The highest address that a rank's places reach, bytes. Domain here and below: the rank's memory is here.
-  std::int64_t high_water(int rank) const { return arenas_.high_water(place_[at(rank)], 0); }
+  int tiers() const { return slots_.tiers; }
+  /// The highest address of a tier that a rank's places reach, bytes. Domain here and below: the rank's memory is here.
+  std::int64_t high_water(int rank, int tier = 0) const { return arenas_.high_water(place_[at(rank)], tier); }
   std::byte* address(int place, int rank) const {
-    return arenas_.address(place_[at(rank)], 0, slots_.place[place].offset, slots_.place[place].bytes);
+    const program_place& one = slots_.place[place];
+    return arenas_.address(place_[at(rank)], one.tier, one.offset, one.bytes);
   }
   std::byte* block(int value, int rank) const { return address(program_.value[value].storage, rank); }
 

@@ -24,10 +24,14 @@ class program_run {
       : phases_(how.phases) {
     const program_flow lowered(p, pulls, slots, how);
     if (const program_flow_status& s = lowered.status(); s.code != program_flow_code::ok)
-      throw program_error("step " + std::to_string(s.step) + " (" + (s.step < 0 ? "" : tasks.name(s.step)) +
-                          ") cannot be lowered: " + to_text(s.code) + ", place " + std::to_string(s.place));
+      throw program_error((s.step < 0 ? std::string("the program")
+                                      : "step " + std::to_string(s.step) + " (" + tasks.name(s.step) + ")") +
+                          " cannot be lowered: " + to_text(s.code) + ", place " + std::to_string(s.place) +
+                          (s.place >= 0 && s.place < p.storage.size
+                               ? std::string(" of ") + p.graph.name_of_tensor(p.storage[s.place].tensor)
+                               : std::string()));
     const planned_flow planned(lowered, lowered.machine(), {priority::reference_order, 0});
-    prove(planned, slots.bytes);
+    prove(planned, slots);
     executor_ = bound(planned, p, slots, tasks, options);
     received_.assign(static_cast<std::size_t>(lowered.ranks()), 0);
     std::vector<bool> known(static_cast<std::size_t>(p.storage.size), false);
@@ -63,11 +67,11 @@ class program_run {
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
 
  private:
-  static void prove(const planned_flow& planned, std::int64_t bytes) {
+  static void prove(const planned_flow& planned, const program_slots& slots) {
     if (planned.scheduled().code != schedule_code::ok) throw program_error(to_text(planned.scheduled().code));
-    const std::int64_t capacity[] = {bytes};
     owned_flow_scratch x(planned.flow().size);
-    const flow_status well_formed = check_flow(planned.flow(), planned.schedule().machine.ranks, capacity, 1, x);
+    const flow_status well_formed =
+        check_flow(planned.flow(), planned.schedule().machine.ranks, slots.bytes, slots.tiers, x);
     if (well_formed.code != flow_code::ok)
       throw program_error("the program's taskflow is refused: " + std::string(to_text(well_formed.code)));
     const verify_status safe = planned.verify();

@@ -7,6 +7,7 @@
 // values; a move task carries out its receiver's transfers. Items are those of lower_program.hpp. Made once, read by
 // all threads; nothing is allocated in a run.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
+#include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
 
 namespace hyperparallel {
@@ -44,7 +46,8 @@ inline void check_block(const sharded_program& p, const graph_operator& op, int 
 /// How errors call a step.
 inline std::string name_of_step(const sharded_program& p, int step) {
   if (p.step[step].is_move)
-    return std::string("move of ") + p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
+    return std::string(name_of(cache_operator_of(p, p.move[p.step[step].index]))) + " of " +
+           p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
   const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
   return std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ")";
 }
@@ -73,7 +76,7 @@ inline operator_call call_of(const sharded_program& p, const program_memory& mem
   return call;
 }
 
-/// The transfers of a move step: of move step i and rank r at i · ranks + r.
+/// The transfers of a move step, none where it is a detach: of move step i and rank r at i · ranks + r.
 inline std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
                                            const program_memory& memory, int step) {
   const int number = p.step[step].index, staged = p.storage.size + number;
@@ -84,6 +87,10 @@ inline std::vector<move_task> transfers_of(const sharded_program& p, const progr
     return block == 0 ? p.value[m.source].storage : block == how.steps ? p.value[m.target].storage : staged;
   };
   std::vector<move_task> tasks;
+  if (m.detaches) {
+    for (int r = 0; r < memory.ranks(); ++r) tasks.emplace_back(nullptr, nullptr, 0, true);
+    return tasks;
+  }
   for (int i = 0; i < how.steps; ++i)
     for (int r = 0; r < memory.ranks(); ++r) {
       std::byte* const target = memory.address(place(i + 1), r);
@@ -101,14 +108,18 @@ inline std::vector<move_task> transfers_of(const sharded_program& p, const progr
 /// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
 class program_tasks {
  public:
+  /// `tier_rate` is of the link between tier 0 and each slower one, from tier 1 on; tiers behind its end have none.
   program_tasks(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
-                kernel_choice choose) {
+                kernel_choice choose, const std::vector<copy_rate>& tier_rate = {}, bool measured = false)
+      : rate_(tier_rate), pace_(static_cast<std::size_t>(memory.ranks())) {
     for (int s = 0; s < p.step.size; ++s) {
       step_work& work = *step_.emplace_back(std::make_unique<step_work>());
       work.training_step = &training_step_;
       work.name = name_of_step(p, s);
+      if (measured) work.spent.resize(2 * static_cast<std::size_t>(memory.ranks()));
       if (p.step[s].is_move) {
         work.move = transfers_of(p, pulls, memory, s);
+        pace(p, s, work);
         continue;
       }
       work.kernel = choose(p.graph.op[p.compute[p.step[s].index].op].kind);
@@ -122,7 +133,25 @@ class program_tasks {
   template <class Executor>
   void bind_step(Executor& executor, int step) {
     step_work& work = *step_[static_cast<std::size_t>(step)];
-    executor.bind(step, work.call.empty() ? &program_tasks::move : &program_tasks::compute, &work);
+    if (!work.spent.empty()) return executor.bind(step, &program_tasks::timed, &work);
+    executor.bind(step,
+                  work.rate != nullptr ? &program_tasks::paced_copy
+                  : work.call.empty()  ? &program_tasks::move
+                                       : &program_tasks::compute,
+                  &work);
+  }
+  /// Of each step: picoseconds on one rank in the mean. Domain: measured, not during a run.
+  std::vector<std::int64_t> durations() const {
+    std::vector<std::int64_t> mean;
+    for (const std::unique_ptr<step_work>& s : step_) {
+      std::int64_t nanoseconds = 0, times = 0;
+      for (std::size_t i = 0; i < s->spent.size(); ++i) {
+        nanoseconds += s->spent[i].nanoseconds;
+        if (i < pace_.size()) times += s->spent[i].times;
+      }
+      mean.push_back(times > 0 ? nanoseconds * 1000 / times : 0);
+    }
+    return mean;
   }
   const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
   /// Bytes that others bring to `rank` in one run of the step.
@@ -135,10 +164,17 @@ class program_tasks {
   }
 
  private:
+  struct time_spent {
+    std::int64_t nanoseconds = 0, times = 0;
+  };
   struct step_work {
     operator_kernel kernel = nullptr;
     std::vector<operator_call> call;  ///< of each rank
     std::vector<move_task> move;
+    const copy_rate* rate = nullptr;  ///< of a copy between tiers
+    std::int64_t bytes = 0;           ///< that it copies on each rank
+    paced_queue* queue = nullptr;     ///< of each rank
+    std::vector<time_spent> spent;    ///< of each item, where it is measured; one thread at a time has it
     const std::int64_t* training_step = nullptr;
     std::string name;
   };
@@ -149,10 +185,36 @@ class program_tasks {
     call.step = *work.training_step;
     work.kernel(call);
   }
+  static void timed(const kernel_call& c) {
+    step_work& work = *static_cast<step_work*>(c.user);
+    const paced_queue::clock::time_point begin = paced_queue::clock::now();
+    (work.rate != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
+    time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
+    t.nanoseconds += std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
+    ++t.times;
+  }
+  static void paced_copy(const kernel_call& c) {
+    const step_work& work = *static_cast<const step_work*>(c.user);
+    work.queue[c.rank].carry(*work.rate, work.bytes, c, [&] { move(c); });
+  }
   static void move(const kernel_call& c) {
     static_cast<const step_work*>(c.user)->move[static_cast<std::size_t>(c.item)].run();
   }
 
+  void pace(const sharded_program& p, int step, step_work& work) {
+    const program_move& m = p.move[p.step[step].index];
+    const cache_operator kind = cache_operator_of(p, m);
+    if (kind != cache_operator::prefetch && kind != cache_operator::store) return;
+    const std::size_t slower =
+        static_cast<std::size_t>(kind == cache_operator::prefetch ? tier_of(p, m.source) : tier_of(p, m.target));
+    if (slower > rate_.size()) return;
+    work.rate = &rate_[slower - 1];
+    work.bytes = local_bytes(p, m.target);
+    work.queue = pace_.data();
+  }
+
+  std::vector<copy_rate> rate_;
+  std::vector<paced_queue> pace_;  ///< of each rank
   std::vector<std::unique_ptr<step_work>> step_;
   std::int64_t training_step_ = 1;
 };

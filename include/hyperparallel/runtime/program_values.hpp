@@ -89,10 +89,11 @@ class program_values {
   void clear_accumulated() {
     for (const program_compute& c : program_.compute) {
       const graph_operator& op = program_.graph.op[c.op];
-      const int storage = program_.value[c.operand[0]].storage;
-      if (op.kind != model_op::accumulate || !program_.storage[storage].home) continue;
-      memory_->clear(c.operand[0]);
-      valid(storage) = true;
+      if (op.kind != model_op::accumulate) continue;
+      const int home = program_.home[op.operand[0].tensor];
+      if (home < 0) continue;
+      memory_->clear(home);
+      valid(program_.value[home].storage) = true;
     }
   }
 
@@ -132,10 +133,14 @@ class program_values {
 
   // ---- what it took ----
 
-  /// Bytes of memory that a rank has been given, and what the address plan says. Domain: the rank's memory is here.
-  std::int64_t high_water(int rank) const { return memory_->high_water(rank); }
-  std::int64_t planned_bytes() const { return addresses_.high_water; }
-  std::int64_t alive_maximum() const { return addresses_.alive_maximum; }
+  /// Bytes of memory of a tier that a rank has been given, and what the address plan says. Domain: the rank's memory is
+  /// here.
+  std::int64_t high_water(int rank, int tier = 0) const { return memory_->high_water(rank, tier); }
+  std::int64_t planned_bytes(int tier = 0) const { return addresses_.high_water[tier]; }
+  std::int64_t alive_maximum(int tier = 0) const { return addresses_.alive_maximum[tier]; }
+  int tiers() const { return memory_->tiers(); }
+  /// What the plan of the memory budget promises; all zero without a budget.
+  const offload_certificate& offloading() const { return offloading_; }
   /// Bytes that other ranks have brought to the rank, in all complete runs.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
 
@@ -143,6 +148,8 @@ class program_values {
   /// The memory of these ranks is here. Throws std::bad_alloc.
   program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted)
       : monitors_(p.monitors),
+        duration_(std::move(p.duration)),
+        offloading_(p.offloading),
         program_(std::move(p.program)),
         pulls_(std::move(p.pulls)),
         addresses_(plan_addresses(program_, lookahead)),
@@ -200,6 +207,8 @@ class program_values {
   }
 
   int monitors_ = 0;
+  std::vector<std::int64_t> duration_;  ///< of each step, where planned
+  offload_certificate offloading_{};
   sharded_program program_;
   program_pulls pulls_;
   program_addresses addresses_;

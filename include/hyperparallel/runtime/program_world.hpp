@@ -32,7 +32,7 @@ class program_world : public program_values<program_world<T>, T> {
  public:
   /// Throws program_error, std::bad_alloc.
   explicit program_world(sharded_program p, const program_options& options = {})
-      : program_world(prepare_program(std::move(p), data_type_of<T>, options.keep), options) {}
+      : program_world(prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget), options) {}
 
   using values::run_step;
   /// One step of training on the inputs that are there.
@@ -42,6 +42,9 @@ class program_world : public program_values<program_world<T>, T> {
   void cancel() noexcept {
     if (program_run* const running = running_.load(std::memory_order_acquire); running != nullptr) running->cancel();
   }
+  /// What each step has taken on a rank in the mean of all runs, picoseconds; 0 for steps that have not run. Domain:
+  /// the world was made `measured`.
+  std::vector<std::int64_t> step_durations() const { return tasks_->durations(); }
   /// Tasks of a run of these phases.
   int tasks(unsigned phases = micro_phases | update_phases) { return run_of(phases).tasks(); }
 
@@ -51,7 +54,9 @@ class program_world : public program_values<program_world<T>, T> {
   program_world(prepared_program&& p, const program_options& options)
       : values(std::move(p), options.lookahead, all_ranks(p.program)), options_(options) {
     tasks_ = std::make_unique<program_tasks>(this->program_, this->pulls_, *this->memory_,
-                                             options.kernels != nullptr ? options.kernels : &kernel_of<T>);
+                                             options.kernels != nullptr ? options.kernels : &kernel_of<T>,
+                                             options.budget.tiers, options.measured);
+    options_.execution.copy_workers = options_.execution.copy_workers || !options.budget.tiers.empty();
   }
 
   template <class U>
@@ -81,6 +86,7 @@ class program_world : public program_values<program_world<T>, T> {
     program_flow_options how;
     how.phases = phases;
     how.vector_queue = options_.vector_queue;
+    how.step_duration = this->duration_.empty() ? nullptr : this->duration_.data();
     return *run_.emplace_back(
         std::make_unique<program_run>(this->program_, this->pulls_, this->slots_, *tasks_, how, options_.execution));
   }

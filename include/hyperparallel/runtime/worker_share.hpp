@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How many workers a plan gets, on which cores, and which queues each of them serves: contiguous runs, so that a rank's
-// queues stay together, with the least possible largest load.
+// queues stay together, with the least possible largest load. Copy engines may have workers of their own behind them,
+// which belong to no core: they are no computing power, and wait for their links most of the time.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,7 @@ inline std::vector<int> balanced_runs(const std::vector<std::int64_t>& load, int
 struct worker_share {
   int workers = 1;
   int spin = 0;                ///< pauses before sleeping: none where workers share cores
-  std::vector<int> cores;      ///< worker -> core; empty: not pinned
+  std::vector<int> cores;      ///< worker -> core, -1: any; empty: none is pinned
   std::vector<int> worker_of;  ///< queue -> worker
 };
 
@@ -66,11 +67,15 @@ inline worker_share share_queues(const plan_view& p, const executor_options& opt
   const int available = allowed_core_count(cores);
   const int asked = options.threads > 0 ? options.threads : available;
   std::vector<std::int64_t> load;
-  std::vector<int> used;
+  std::vector<int> used, copying;
   for (int q = 0; q < p.size.queues; ++q) {
     std::int64_t sum = 0;
     for (int r = p.queue_begin[q]; r < p.queue_begin[q + 1]; ++r) sum += 1 + p.task[p.record[r].task].duration;
     if (sum == 0) continue;
+    if (options.copy_workers && p.task[p.record[p.queue_begin[q]].task].kind == resource::copy) {
+      copying.push_back(q);
+      continue;
+    }
     load.push_back(sum);
     used.push_back(q);
   }
@@ -80,8 +85,14 @@ inline worker_share share_queues(const plan_view& p, const executor_options& opt
   share.worker_of.assign(detail::at(p.size.queues), 0);
   for (std::size_t i = 0; i < used.size(); ++i) share.worker_of[detail::at(used[i])] = part[i];
   const bool roomy = share.workers <= available;
-  share.spin = roomy ? options.spin : 0;
+  share.spin = roomy && copying.empty() ? options.spin : 0;
   if (options.pin && roomy && static_cast<int>(cores.size()) >= share.workers) share.cores = std::move(cores);
+  for (const int q : copying) {
+    share.worker_of[detail::at(q)] = share.workers++;
+    if (share.cores.empty()) continue;
+    share.cores.resize(detail::at(share.workers), -1);
+    share.cores.back() = -1;
+  }
   return share;
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/how-to/train-within-a-memory-budget.md
+#undef NDEBUG
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
+
+namespace hp = hyperparallel;
+
+hp::graph training_graph() {
+  hp::model_builder m({.unrolled = true});
+  const int batch = m.dim("batch", 8), seq = m.dim("seq", 16);
+  const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+  const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+      .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 8, .rope_base = 10000.0},
+      .feed_forward = {.width = 64}};
+  int x = hp::token_embedding{.vocabulary = 64, .hidden = 32}(m, tokens);
+  x = m.repeat("layers", 4, x, block);
+  hp::language_head{.vocabulary = 64}(m, x, labels);
+  hp::differentiate(m.graph);
+  hp::append_optimizer(m.graph, {.kind = hp::optimizer_kind::adamw});
+  return m.graph;
+}
+
+int main() {
+  const hp::graph g = training_graph();
+  const hp::strategy_value s = hp::strategy_called("zero3", 4).strategy;
+
+  hp::model_run_options options;
+  options.program.measured = true;
+  hp::model_run<float> whole(g, s, options);
+  const float loss = whole.train_step([&](int) { whole.set_random_inputs(7); });
+  const std::int64_t peak = whole.world().planned_bytes();  // of each rank
+
+  options.program.measured = false;
+  hp::memory_budget& budget = options.program.budget;
+  budget.bytes = peak / 2;
+  budget.tiers = {{4 * hp::gigabyte, 10 * hp::microsecond}};  // bandwidth and latency of tier 1
+  budget.step_duration = whole.world().step_durations();      // measured, in picoseconds
+  budget.planning.effort = 1'000'000;
+  hp::model_run<float> half(g, s, options);
+  assert(half.train_step([&](int) { half.set_random_inputs(7); }) == loss);  // bit for bit
+  assert(half.world().planned_bytes() <= peak / 2);
+  assert(half.world().high_water(0) == half.world().planned_bytes());
+
+  const hp::offload_certificate& c = half.world().offloading();
+  assert(c.bytes_in >= c.bytes_in_bound && c.time >= c.time_bound);
+  std::printf("%.1f %% of a step is exposed copying\n",
+              100.0 * static_cast<double>(c.exposed) / static_cast<double>(c.time));
+}

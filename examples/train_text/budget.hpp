@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What --hbm-budget means: a share of the peak without a budget, bytes, or auto, the least that costs hardly any time.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <hyperparallel/runtime/model_run.hpp>
+
+#include "options.hpp"
+
+namespace train_text {
+
+namespace hp = hyperparallel;
+
+/// "50%" of `peak`, or "48M", "48000000" bytes. Throws std::invalid_argument.
+inline std::int64_t budget_bytes(const std::string& text, std::int64_t peak) {
+  std::size_t end = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(end);
+  const double scale = unit == "%"    ? static_cast<double>(peak) / 100
+                       : unit == "K"  ? 1024.0
+                       : unit == "M"  ? 1024.0 * 1024
+                       : unit == "G"  ? 1024.0 * 1024 * 1024
+                       : unit.empty() ? 1.0
+                                      : 0.0;
+  if (end == 0 || scale == 0.0 || !(number > 0))
+    throw std::invalid_argument("--hbm-budget \"" + text + "\" is none of 50%, 48M, 48000000, auto");
+  return static_cast<std::int64_t>(number * scale);
+}
+
+/// What steps take without a budget, measured in two steps of training on made-up inputs, as a rank finds it whose
+/// worker serves other ranks in between.
+template <class T>
+hp::memory_budget measured_budget(const hp::graph& g, const hp::strategy_value& s, hp::model_run_options options,
+                                  double gigabytes_per_second, std::int64_t& peak) {
+  options.program.measured = true;
+  hp::model_run<T> run(g, s, options);
+  for (std::uint64_t step = 0; step < 2; ++step) run.train_step([&](int) { run.set_random_inputs(step); });
+  peak = run.world().planned_bytes();
+  hp::memory_budget budget;
+  budget.tiers = {{static_cast<std::int64_t>(gigabytes_per_second * 1e9), 10'000'000}};
+  budget.step_duration = run.world().step_durations();
+  const int cores = hp::allowed_core_count(hp::allowed_cores());
+  const int workers = options.program.execution.threads > 0 ? options.program.execution.threads : cores;
+  const int turns = (run.world().ranks() + workers - 1) / workers;
+  for (std::int64_t& d : budget.step_duration) d *= turns;
+  return budget;
+}
+
+/// The least budget, in twentieths of the peak, whose plan takes at most 2 % longer than computing alone.
+inline std::int64_t least_cheap_budget(const hp::sharded_program& p, hp::memory_budget budget, std::int64_t peak) {
+  budget.planning.effort = 2'000'000;
+  std::int64_t best = peak;
+  for (int share = 19; share > 0; --share) {
+    budget.bytes = peak / 20 * share;
+    try {
+      const hp::offload_certificate c = hp::planned_within(p, budget).planned.certificate;
+      if (c.exposed * 50 > c.time) return best;
+    } catch (const hp::program_error&) {
+      return best;
+    }
+    best = budget.bytes;
+  }
+  return best;
+}
+
+/// The budget that the options ask for. Throws std::invalid_argument, hp::program_error.
+template <class T>
+hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp::strategy_value& s,
+                            const hp::model_run_options& options) {
+  if (o.hbm_budget.empty()) return {};
+  std::int64_t peak = 0;
+  hp::memory_budget budget = measured_budget<T>(g, s, options, o.tier_bandwidth, peak);
+  if (o.hbm_budget == "auto") {
+    hp::sharded_program p = hp::partition(g, s);
+    hp::set_run_types(p, hp::data_type_of<T>);
+    budget.bytes = least_cheap_budget(p, budget, peak);
+  } else {
+    budget.bytes = budget_bytes(o.hbm_budget, peak);
+  }
+  std::printf("%.2f MiB a rank without a budget, %.2f MiB with it\n", static_cast<double>(peak) / 1048576,
+              static_cast<double>(budget.bytes) / 1048576);
+  return budget;
+}
+
+/// What the plan promises, on one line.
+template <class World>
+void print_plan(const World& world) {
+  const hp::offload_certificate& c = world.offloading();
+  if (c.time == 0) return;
+  std::printf(
+      "plan: %.2f MiB in and %.2f out a step (at least %.2f and %.2f), %.2f of %.2f ms exposed, "
+      "least budget %.2f MiB\n",
+      static_cast<double>(c.bytes_in) / 1048576, static_cast<double>(c.bytes_out) / 1048576,
+      static_cast<double>(c.bytes_in_bound) / 1048576, static_cast<double>(c.bytes_out_bound) / 1048576,
+      static_cast<double>(c.exposed) * 1e-9, static_cast<double>(c.time) * 1e-9,
+      static_cast<double>(c.least_budget) / 1048576);
+}
+
+}  // namespace train_text

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A program under a budget of memory: planned, with the plan's cache operators in it, and addresses that keep it.
+//
+// The plan's sequence of starts, copies and departures becomes the order of steps, so what lives at one time in the
+// plan lives in one step of the program. Addresses may need more than what is alive, so the planner is given less until
+// they fit. Laws: where `ok()`, the addresses of tier 0 end within the budget, and every step reads what it read
+// without one; a budget that is too small names the least one that could do, and who is then alive.
+// O(a few plans + addresses).
+
+#include <hyperparallel/offload/offload_planner.hpp>
+#include <hyperparallel/program/cache_operators.hpp>
+#include <hyperparallel/program/program_offload.hpp>
+
+namespace hyperparallel {
+
+enum class offloading_code : unsigned char {
+  ok,
+  not_planned,  ///< `planned.status` says why
+  budget_is_too_small,
+  no_plan_was_found,  ///< though the budget is not below the least one
+  not_inserted,       ///< `inserted` says why
+  addresses_do_not_fit,
+};
+
+constexpr const char* to_text(offloading_code c) {
+  constexpr const char* texts[] = {"ok",
+                                   "the planner refuses the program",
+                                   "the budget is too small",
+                                   "no plan was found for the budget",
+                                   "the plan cannot be put into the program",
+                                   "addresses need more than the budget"};
+  return texts[static_cast<int>(c)];
+}
+
+struct offloaded_program {
+  offloading_code code = offloading_code::ok;
+  sharded_program program;
+  program_addresses addresses;
+  planned_offload planned;           ///< of the period that takes longest, or of the first that has no plan
+  offload_program problem;           ///< that this plan solves
+  offload_timeline timeline;         ///< of this plan
+  growing_array<int> step;           ///< of the given program: of each operator of the problem
+  growing_array<extent_t> duration;  ///< of each step of `program`, picoseconds
+  cache_insertion_status inserted{};
+  extent_t budget = 0;
+  constexpr bool ok() const { return code == offloading_code::ok; }
+};
+
+/// What to do in which order, as the timeline of a plan says; storages are those of the program. What no step writes
+/// needs no store in the plan, since its copy stays from one run to the next; a home in tier 0 has none in the first
+/// run, so that it is stored where it leaves first.
+constexpr growing_array<cache_action> actions_of(const offload_period& period, const use_chains& chains,
+                                                 const offload_plan& plan, const offload_timeline& t) {
+  const offload_program& o = period.problem;
+  growing_array<cache_action> actions;
+  growing_array<bool> copied;
+  copied.resize(o.storage.size, false);
+  for (int g = 0; g < chains.gap.size; ++g)
+    if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
+  for (const offload_event& e : t.sequence) {
+    if (e.kind == offload_event_kind::release) continue;
+    if (e.kind == offload_event_kind::compute) {
+      const int q = plan.order.size > 0 ? plan.order[e.index] : e.index;
+      for (int u = chains.first_use[q]; u < chains.first_use[q + 1]; ++u)
+        if (const int g = chains.use[u].gap_before; g >= 0 && plan.gap[g].choice == gap_choice::recompute)
+          actions.push({cache_action_kind::recompute, chains.gap[g].storage});
+      actions.push({cache_action_kind::step, period.step[q]});
+      continue;
+    }
+    const gap_decision& d = plan.gap[e.index];
+    if (d.choice != gap_choice::offload) continue;  // what is recomputed leaves without a copy
+    const int s = chains.gap[e.index].storage;
+    if (e.kind == offload_event_kind::detach && !copied[s]) actions.push({cache_action_kind::store, s, d.tier});
+    copied[s] = true;
+    actions.push({e.kind == offload_event_kind::store    ? cache_action_kind::store
+                  : e.kind == offload_event_kind::detach ? cache_action_kind::detach
+                                                         : cache_action_kind::prefetch,
+                  s, d.tier});
+  }
+  return actions;
+}
+
+namespace detail {
+
+/// Plans the periods of a program one after the other.
+class offloading {
+ public:
+  constexpr offloading(const sharded_program& p, const growing_array<extent_t>& duration, const tier_hardware& hardware,
+                       const offload_options& options, bool recomputation)
+      : p_(p),
+        moves_(kinds_of_moves(p)),
+        duration_(duration),
+        hardware_(hardware),
+        options_(options),
+        recomputation_(recomputation) {}
+
+  /// With so many bytes of tier 0 for what is alive.
+  constexpr offloaded_program run(extent_t capacity) {
+    hardware_.tier[0].capacity = capacity;
+    offloaded_program r;
+    action_.clear();
+    home_tier_.clear();
+    home_tier_.resize(p_.storage.size, 0);
+    step_duration_.clear();
+    // A step of several micro-batches runs in two parts, the first of them again and again: each is a period of its
+    // own, and homes lie where they lie between both.
+    if (p_.graph.micro_batches == 1)
+      plan(micro_phases | update_phases, {}, r);
+    else
+      plan_parts(r);
+    if (!r.ok()) return r;
+    r.program = insert_cache_operators(p_, home_tier_, action_, r.inserted);
+    r.duration = step_duration_;
+    if (r.inserted.code != cache_insertion_code::ok) r.code = offloading_code::not_inserted;
+    return r;
+  }
+
+ private:
+  constexpr void plan_parts(offloaded_program& r) {
+    growing_array<offload_control> homes;
+    homes.resize(p_.storage.size, offload_control::automatic);
+    plan(micro_phases | update_phases, homes, r);
+    for (int s = 0; s < p_.storage.size; ++s)
+      homes[s] = r.ok() && home_tier_[s] == 0 ? offload_control::keep : offload_control::offload;
+    for (bool all = !r.ok();; all = true) {
+      r = {};
+      action_.clear();
+      step_duration_.clear();
+      plan(micro_phases, homes, r);
+      if (r.ok()) plan(update_phases, homes, r);
+      if (r.ok() || all) return;
+      for (offload_control& c : homes) c = offload_control::offload;
+    }
+  }
+
+  constexpr void plan(unsigned phases, const growing_array<offload_control>& homes, offloaded_program& r) {
+    const offload_period period = offload_period_of(p_, moves_, duration_, hardware_, {phases, recomputation_, homes});
+    if (period.step.size == 0) return;
+    const planned_offload planned = plan_offload(period.problem, options_);
+    const bool feasible = planned.certificate.feasible;
+    offload_timeline t;
+    if (feasible) t = timeline_of(period.problem, planned.plan);
+    if (!feasible)
+      r.code = planned.status.code != offload_code::ok ? offloading_code::not_planned
+               : planned.certificate.least_budget > period.problem.tier[0].capacity
+                   ? offloading_code::budget_is_too_small
+                   : offloading_code::no_plan_was_found;
+    if (!feasible || planned.certificate.time >= r.planned.certificate.time) {
+      r.planned = planned;
+      r.planned.certificate.least_budget += period.kept_unused;
+      r.problem = period.problem;
+      r.timeline = t;
+      r.step = period.step;
+    }
+    if (!feasible) return;
+    const use_chains chains = chains_of(period.problem);
+    for (int s = 0; s < p_.storage.size; ++s)
+      if (p_.storage[s].home && period.problem.storage[s].control == offload_control::offload && home_tier_[s] == 0)
+        home_tier_[s] = 1;
+    for (int g = 0; g < chains.gap.size; ++g)
+      if (chains.gap[g].wraps && planned.plan.gap[g].choice == gap_choice::offload)
+        home_tier_[chains.gap[g].storage] = planned.plan.gap[g].tier;
+    for (const cache_action& a : actions_of(period, chains, planned.plan, t)) {
+      action_.push(a);
+      step_duration_.push(duration_of(period.problem, a));
+    }
+  }
+
+  /// Of an action, which becomes one step.
+  constexpr extent_t duration_of(const offload_program& o, const cache_action& a) const {
+    switch (a.kind) {
+      case cache_action_kind::step:
+        return duration_[a.index];
+      case cache_action_kind::recompute:
+        return o.storage[a.index].recompute;
+      case cache_action_kind::detach:
+        return 0;
+      case cache_action_kind::store:
+        return link_copy_time(o.link[o.tier[a.tier].out_link], o.storage[a.index].bytes);
+      case cache_action_kind::prefetch:
+        return link_copy_time(o.link[o.tier[a.tier].in_link], o.storage[a.index].bytes);
+    }
+    return 0;
+  }
+
+  const sharded_program& p_;
+  program_moves moves_;
+  const growing_array<extent_t>& duration_;
+  tier_hardware hardware_;
+  const offload_options& options_;
+  bool recomputation_;
+  growing_array<cache_action> action_;
+  growing_array<extent_t> step_duration_;
+  growing_array<int> home_tier_;
+};
+
+}  // namespace detail
+
+/// `p` under the budget hardware.tier[0].capacity. `duration` is of each step. Domain: `p` has no folded segments and
+/// no tiers.
+constexpr offloaded_program offload(const sharded_program& p, const growing_array<extent_t>& duration,
+                                    const tier_hardware& hardware, const offload_options& options = {},
+                                    bool recomputation = false) {
+  constexpr int most_rounds = 12;
+  const extent_t budget = hardware.tier[0].capacity;
+  detail::offloading planner(p, duration, hardware, options, recomputation);
+  extent_t capacity = budget;
+  for (int round = 0;; ++round) {
+    offloaded_program r = planner.run(capacity);
+    r.budget = budget;
+    if (!r.ok()) {
+      if (round > 0) r.code = offloading_code::addresses_do_not_fit;
+      return r;
+    }
+    r.addresses = plan_addresses(r.program);
+    if (r.addresses.high_water[0] <= budget) return r;
+    // At least a hundredth less: the same plan again would need the same.
+    capacity -= larger(r.addresses.high_water[0] - budget, budget / 100 + 1);
+    if (round + 1 < most_rounds && capacity > 0) continue;
+    r.code = offloading_code::addresses_do_not_fit;
+    return r;
+  }
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/offloaded_program.hpp>
+
+#include <hyperparallel/model/check_program.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/program/step_durations.hpp>
+
+#include <runtime/small_models.hpp>
+#include <support/tries.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+constexpr hp::tier_hardware tiers(hp::extent_t budget, int slower = 1) {
+  hp::tier_hardware h;
+  h.tier.push({budget, -1, -1});
+  for (int t = 0; t < slower; ++t) {
+    h.tier.push({t + 1 == slower ? hp::extent_t{1} << 40 : budget, t, t});
+    h.link.push({4'000'000'000 >> t, 1'000'000});
+  }
+  return h;
+}
+
+hp::offloaded_program within(const hp::sharded_program& p, const hp::tier_hardware& h, bool recomputation = false) {
+  return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), h, {.effort = 400'000}, recomputation);
+}
+
+TEST(OffloadedProgram, KeepsTheBudgetAndEveryLaw) {
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  for (const char* const name : {"dp", "zero3", "ring", "ep"}) {
+    hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
+    hp::set_run_types(p, hp::data_type::f32);
+    const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
+    for (const int percent : {90, 70, 50, 35})
+      for (const int slower : {1, 2}) {
+        const hp::offloaded_program o = within(p, tiers(whole * percent / 100, slower), percent == 50);
+        ASSERT_TRUE(o.ok()) << name << " " << percent << ": " << to_text(o.code) << ", " << to_text(o.inserted.code);
+        EXPECT_LE(o.addresses.high_water[0], whole * percent / 100);
+        EXPECT_EQ(hp::check_program(o.program).code, hp::program_code::ok) << name << " " << percent;
+        EXPECT_LE(hp::alive_maximum(o.program), o.problem.tier[0].capacity);
+        EXPECT_EQ(o.duration.size, o.program.step.size);
+        const hp::offload_certificate& c = o.planned.certificate;
+        EXPECT_GE(c.time, c.time_bound);
+        EXPECT_GE(c.bytes_in, c.bytes_in_bound);
+        EXPECT_GE(c.bytes_out, c.bytes_out_bound);
+        if (slower == 2) {
+          EXPECT_LE(o.addresses.alive_maximum[1], o.problem.tier[1].capacity);
+        }
+        int steps = 0, copies = 0;
+        for (const hp::program_step& s : o.program.step) {
+          const bool copy =
+              s.is_move && hp::cache_operator_of(o.program, o.program.move[s.index]) != hp::cache_operator::not_one;
+          (copy ? copies : steps) += 1;
+        }
+        EXPECT_GE(steps, p.step.size);
+        EXPECT_GT(copies, 0);
+      }
+  }
+}
+
+TEST(OffloadedProgram, ABudgetThatIsTooSmallTellsTheLeast) {
+  hp::sharded_program p = hp::partition(small_models::decoder({}), hp::strategy_called("dp", 2).strategy);
+  hp::set_run_types(p, hp::data_type::f32);
+  const hp::offloaded_program o = within(p, tiers(1000));
+  EXPECT_EQ(o.code, hp::offloading_code::budget_is_too_small);
+  const hp::offload_certificate& c = o.planned.certificate;
+  EXPECT_GT(c.least_budget, 1000);
+  EXPECT_GE(c.least_budget_op, 0);
+  hp::extent_t bytes = 0;
+  for (const int s : o.planned.alive) bytes += o.problem.storage[s].bytes;
+  EXPECT_EQ(bytes, c.least_budget);
+  EXPECT_EQ(within(p, tiers(0)).code, hp::offloading_code::not_planned);
+  // With the least one there is a plan; addresses may need some more.
+  const hp::offloaded_program least = within(p, tiers(c.least_budget));
+  EXPECT_TRUE(least.ok() || least.code == hp::offloading_code::addresses_do_not_fit) << to_text(least.code);
+  EXPECT_TRUE(within(p, tiers(c.least_budget * 5 / 4)).ok());
+}
+
+// The same in a constant expression, on the smallest program that has something to gain.
+constexpr hp::offloaded_program small_constant() {
+  hp::sharded_program p = small_models::two_layers_on(2, true);
+  hp::set_run_types(p, hp::data_type::f32);
+  const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
+  return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), tiers(whole - 64),
+                     {.effort = 2000, .restarts = 2});
+}
+struct constant_figures {
+  hp::extent_t high_water, time, bytes_in;
+  int steps;
+  bool ok;
+  friend constexpr bool operator==(const constant_figures&, const constant_figures&) = default;
+};
+constexpr constant_figures figures_of(const hp::offloaded_program& o) {
+  return {o.addresses.high_water[0], o.planned.certificate.time, o.planned.certificate.bytes_in, o.program.step.size,
+          o.ok()};
+}
+constexpr constant_figures constant = figures_of(small_constant());
+
+TEST(OffloadedProgram, ConstantExpressionsAgree) { EXPECT_EQ(figures_of(small_constant()), constant); }
+
+}  // namespace
