@@ -13,7 +13,8 @@ namespace hp = hyperparallel;
 namespace {
 
 bool meet(const hp::program_place& a, const hp::program_place& b) {
-  return a.tier == b.tier && a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return a.tier == b.tier && a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
 }
 
 void expect_laws(const hp::program_slots& s) {
