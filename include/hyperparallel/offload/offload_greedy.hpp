@@ -41,6 +41,7 @@ class greedy_planner {
   growing_array<gap_rights> rights;
   operator_times times;
   growing_array<extent_t> live;
+  int sweep_from = 0;  ///< the operator at which `farthest` begins: a period is a circle
 
   constexpr explicit greedy_planner(const offload_clock& c)
       : clock(c),
@@ -68,7 +69,8 @@ class greedy_planner {
     hopeless.resize(clock.program.op.size, 0);
     for (;;) {
       int q = -1;
-      for (int i = 0; i < level_.size; ++i) {
+      for (int k = 0; k < level_.size; ++k) {
+        const int i = (k + sweep_from) % level_.size;
         if (level_.item[i] <= budget || hopeless.item[i] != 0) continue;
         if (q < 0 || level_.item[i] > level_.item[q]) q = i;
         if (taste == cover_taste::farthest) break;

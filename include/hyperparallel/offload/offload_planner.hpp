@@ -97,6 +97,13 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
       enter_issued();
       charge();
     }
+  for (int turn = 1; turn < 16 && turn < operators && search.effort > for_search; ++turn) {
+    greedy.sweep_from = operators < 16 ? turn : turn * operators / 16;
+    greedy.cover(cover_taste::farthest, budget, plan);
+    greedy.issue(fetch_issue::roomy, true, plan);
+    enter(plan);
+    charge();
+  }
   for (int rule = 0; rule < 4 && search.effort > for_search; ++rule) {
     greedy.cover_persistent(rule % 2 == 1, rule / 2 == 1, plan);
     enter_ahead();
