@@ -27,7 +27,8 @@ constexpr hp::tier_hardware tiers(hp::extent_t budget, int slower = 1) {
 }
 
 hp::offloaded_program within(const hp::sharded_program& p, const hp::tier_hardware& h, bool recomputation = false) {
-  return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), h, {.effort = 400'000}, recomputation);
+  return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), h,
+                     {.planning = {.effort = 400'000}, .recomputation = recomputation});
 }
 
 TEST(OffloadedProgram, KeepsTheBudgetAndEveryLaw) {
@@ -81,13 +82,42 @@ TEST(OffloadedProgram, ABudgetThatIsTooSmallTellsTheLeast) {
   EXPECT_TRUE(within(p, tiers(c.least_budget * 5 / 4)).ok());
 }
 
+TEST(OffloadedProgram, RulesDecideByName) {
+  hp::sharded_program p = hp::partition(small_models::decoder({.layers = 2}), hp::strategy_called("dp", 2).strategy);
+  hp::set_run_types(p, hp::data_type::f32);
+  const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
+  const hp::growing_array<hp::extent_t> duration = hp::step_durations(p, hp::kinds_of_moves(p));
+  const auto ruled = [&](std::initializer_list<hp::offload_rule> rules) {
+    hp::offloading_options options{.planning = {.effort = 200'000}};
+    for (const hp::offload_rule& r : rules) options.rules.push(r);
+    return hp::offload(p, duration, tiers(whole), options);
+  };
+  const auto tier_of_home = [&](const hp::offloaded_program& o, const char* name) {
+    return o.program.storage[o.program.value[o.program.home[hp::find_tensor(p.graph, name)]].storage].tier;
+  };
+  const hp::offloaded_program free = ruled({});
+  ASSERT_TRUE(free.ok());
+  EXPECT_EQ(tier_of_home(free, "head.logits.weight"), 0);
+  const hp::offloaded_program forced =
+      ruled({{"*.weight", hp::offload_control::offload}, {"embedding.*", hp::offload_control::keep}});
+  ASSERT_TRUE(forced.ok()) << to_text(forced.code);
+  EXPECT_EQ(tier_of_home(forced, "head.logits.weight"), 1);
+  EXPECT_EQ(tier_of_home(forced, "embedding.weight"), 0);
+  EXPECT_EQ(hp::check_program(forced.program).code, hp::program_code::ok);
+  const hp::offloaded_program nothing = ruled({{"no such tensor", hp::offload_control::keep}});
+  EXPECT_EQ(nothing.code, hp::offloading_code::rules_are_refused);
+  EXPECT_EQ(nothing.ruled.code, hp::offload_rule_code::pattern_matches_nothing);
+  EXPECT_EQ(ruled({{"*", hp::offload_control::keep}, {"*", hp::offload_control::offload}}).ruled.code,
+            hp::offload_rule_code::rules_contradict);
+}
+
 // The same in a constant expression, on the smallest program that has something to gain.
 constexpr hp::offloaded_program small_constant() {
   hp::sharded_program p = small_models::two_layers_on(2, true);
   hp::set_run_types(p, hp::data_type::f32);
   const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
   return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), tiers(whole - 64),
-                     {.effort = 2000, .restarts = 2});
+                     {.planning = {.effort = 2000, .restarts = 2}});
 }
 struct constant_figures {
   hp::extent_t high_water, time, bytes_in;

@@ -31,6 +31,9 @@ TEST(MemoryBudget, WhatCannotBeIsNamed) {
             "durations of 2 steps, the program has " + std::to_string(program().step.size));
   EXPECT_EQ(refusal({.bytes = 100'000, .tiers = {{0, 0}}}),
             "budget of 100000 bytes: the planner refuses the program: the link's bandwidth is not positive");
+  EXPECT_EQ(
+      refusal({.bytes = 100'000, .tiers = tiers, .rules = {{"*.wait", hp::offload_control::keep}}}),
+      "budget of 100000 bytes: the rules are refused: rule 0, \"*.wait\": the rule's pattern describes no storage");
   const std::string small = refusal({.bytes = 1000, .tiers = tiers});
   EXPECT_EQ(small.find("budget of 1000 bytes: the budget is too small, at least "), 0u) << small;
   EXPECT_NE(small.find(" are needed by "), std::string::npos) << small;

@@ -9,6 +9,7 @@
 // O(a few plans + addresses).
 
 #include <hyperparallel/offload/offload_planner.hpp>
+#include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/program/cache_operators.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 
@@ -16,7 +17,8 @@ namespace hyperparallel {
 
 enum class offloading_code : unsigned char {
   ok,
-  not_planned,  ///< `planned.status` says why
+  not_planned,        ///< `planned.status` says why
+  rules_are_refused,  ///< `ruled` says why
   budget_is_too_small,
   no_plan_was_found,  ///< though the budget is not below the least one
   not_inserted,       ///< `inserted` says why
@@ -26,12 +28,19 @@ enum class offloading_code : unsigned char {
 constexpr const char* to_text(offloading_code c) {
   constexpr const char* texts[] = {"ok",
                                    "the planner refuses the program",
+                                   "the rules are refused",
                                    "the budget is too small",
                                    "no plan was found for the budget",
                                    "the plan cannot be put into the program",
                                    "addresses need more than the budget"};
   return texts[static_cast<int>(c)];
 }
+
+struct offloading_options {
+  offload_options planning{};
+  bool recomputation = false;           ///< what a single operator makes may be made again
+  growing_array<offload_rule> rules{};  ///< by names of tensors; later ones win
+};
 
 struct offloaded_program {
   offloading_code code = offloading_code::ok;
@@ -42,6 +51,7 @@ struct offloaded_program {
   offload_timeline timeline;         ///< of this plan
   growing_array<int> step;           ///< of the given program: of each operator of the problem
   growing_array<extent_t> duration;  ///< of each step of `program`, picoseconds
+  offload_rule_status ruled{};
   cache_insertion_status inserted{};
   extent_t budget = 0;
   constexpr bool ok() const { return code == offloading_code::ok; }
@@ -87,13 +97,8 @@ namespace detail {
 class offloading {
  public:
   constexpr offloading(const sharded_program& p, const growing_array<extent_t>& duration, const tier_hardware& hardware,
-                       const offload_options& options, bool recomputation)
-      : p_(p),
-        moves_(kinds_of_moves(p)),
-        duration_(duration),
-        hardware_(hardware),
-        options_(options),
-        recomputation_(recomputation) {}
+                       const offloading_options& options)
+      : p_(p), moves_(kinds_of_moves(p)), duration_(duration), hardware_(hardware), options_(options) {}
 
   /// With so many bytes of tier 0 for what is alive.
   constexpr offloaded_program run(extent_t capacity) {
@@ -121,6 +126,7 @@ class offloading {
     growing_array<offload_control> homes;
     homes.resize(p_.storage.size, offload_control::automatic);
     plan(micro_phases | update_phases, homes, r);
+    if (r.code == offloading_code::rules_are_refused) return;
     for (int s = 0; s < p_.storage.size; ++s)
       homes[s] = r.ok() && home_tier_[s] == 0 ? offload_control::keep : offload_control::offload;
     for (bool all = !r.ok();; all = true) {
@@ -135,9 +141,12 @@ class offloading {
   }
 
   constexpr void plan(unsigned phases, const growing_array<offload_control>& homes, offloaded_program& r) {
-    const offload_period period = offload_period_of(p_, moves_, duration_, hardware_, {phases, recomputation_, homes});
+    offload_period period =
+        offload_period_of(p_, moves_, duration_, hardware_, {phases, options_.recomputation, homes});
     if (period.step.size == 0) return;
-    const planned_offload planned = plan_offload(period.problem, options_);
+    rule(phases == (micro_phases | update_phases), homes, period.problem, r);
+    if (!r.ok()) return;
+    const planned_offload planned = plan_offload(period.problem, options_.planning);
     const bool feasible = planned.certificate.feasible;
     offload_timeline t;
     if (feasible) t = timeline_of(period.problem, planned.plan);
@@ -167,6 +176,22 @@ class offloading {
     }
   }
 
+  /// A part of the program need not have what a rule speaks of, and homes lie where they do in the whole.
+  constexpr void rule(bool whole, const growing_array<offload_control>& homes, offload_program& o,
+                      offloaded_program& r) const {
+    if (options_.rules.size == 0 || check(o).code != offload_code::ok) return;
+    const auto name = [&](int label) {
+      return label < p_.storage.size ? p_.graph.name_of_tensor(p_.storage[label].tensor) : "";
+    };
+    r.ruled = apply_rules(o, options_.rules.item, options_.rules.size, name);
+    if (whole && r.ruled.code != offload_rule_code::ok) r.code = offloading_code::rules_are_refused;
+    for (int s = 0; !whole && s < p_.storage.size; ++s) {
+      if (!p_.storage[s].home) continue;
+      o.storage[s].control = homes[s];
+      o.storage[s].tier = -1;
+    }
+  }
+
   /// Of an action, which becomes one step.
   constexpr extent_t duration_of(const offload_program& o, const cache_action& a) const {
     switch (a.kind) {
@@ -188,8 +213,7 @@ class offloading {
   program_moves moves_;
   const growing_array<extent_t>& duration_;
   tier_hardware hardware_;
-  const offload_options& options_;
-  bool recomputation_;
+  const offloading_options& options_;
   growing_array<cache_action> action_;
   growing_array<extent_t> step_duration_;
   growing_array<int> home_tier_;
@@ -200,11 +224,10 @@ class offloading {
 /// `p` under the budget hardware.tier[0].capacity. `duration` is of each step. Domain: `p` has no folded segments and
 /// no tiers.
 constexpr offloaded_program offload(const sharded_program& p, const growing_array<extent_t>& duration,
-                                    const tier_hardware& hardware, const offload_options& options = {},
-                                    bool recomputation = false) {
+                                    const tier_hardware& hardware, const offloading_options& options = {}) {
   constexpr int most_rounds = 12;
   const extent_t budget = hardware.tier[0].capacity;
-  detail::offloading planner(p, duration, hardware, options, recomputation);
+  detail::offloading planner(p, duration, hardware, options);
   extent_t capacity = budget;
   for (int round = 0;; ++round) {
     offloaded_program r = planner.run(capacity);

@@ -25,7 +25,8 @@ struct memory_budget {
   std::vector<std::int64_t> capacity{};       ///< of these tiers; those behind its end take everything
   std::vector<std::int64_t> step_duration{};  ///< of each step without a budget, picoseconds; empty: by `rates`
   step_rates rates{};
-  bool recomputation = false;  ///< what a single operator makes may be made again instead
+  bool recomputation = false;         ///< what a single operator makes may be made again instead
+  std::vector<offload_rule> rules{};  ///< what stays, leaves or is made again, by names of tensors
   offload_options planning{};
 };
 
@@ -43,13 +44,17 @@ inline tier_hardware hardware_of(const memory_budget& b) {
 }
 
 /// "budget of 100 bytes is too small, at least 200: …" with up to `most` tensors, the largest first.
-inline std::string complaint_of(const sharded_program& p, const offloaded_program& o, std::size_t most = 4) {
+inline std::string complaint_of(const sharded_program& p, const memory_budget& budget, const offloaded_program& o,
+                                std::size_t most = 4) {
   std::string text = "budget of " + std::to_string(o.budget) + " bytes: " + to_text(o.code);
   if (o.code == offloading_code::not_planned)
     return text + ": " + to_text(o.planned.status.code) +
            (o.planned.status.storage >= 0 && o.planned.status.storage < p.storage.size
                 ? std::string(", \"") + p.graph.name_of_tensor(p.storage[o.planned.status.storage].tensor) + "\""
                 : std::string());
+  if (o.code == offloading_code::rules_are_refused)
+    return text + ": rule " + std::to_string(o.ruled.rule) + ", \"" +
+           budget.rules[static_cast<std::size_t>(o.ruled.rule)].pattern + "\": " + to_text(o.ruled.code);
   if (o.code == offloading_code::not_inserted) return text + ": " + to_text(o.inserted.code);
   const offload_certificate& c = o.planned.certificate;
   text += ", at least " + std::to_string(c.least_budget) + " are needed";
@@ -77,8 +82,10 @@ inline offloaded_program planned_within(const sharded_program& p, const memory_b
                         std::to_string(p.step.size));
   for (const std::int64_t d : budget.step_duration) duration.push(d);
   if (duration.size == 0) duration = step_durations(p, kinds_of_moves(p), budget.rates);
-  offloaded_program o = offload(p, duration, detail::hardware_of(budget), budget.planning, budget.recomputation);
-  if (!o.ok()) throw program_error(detail::complaint_of(p, o));
+  offloading_options options{budget.planning, budget.recomputation, {}};
+  for (const offload_rule& r : budget.rules) options.rules.push(r);
+  offloaded_program o = offload(p, duration, detail::hardware_of(budget), options);
+  if (!o.ok()) throw program_error(detail::complaint_of(p, budget, o));
   return o;
 }
 
