@@ -100,7 +100,7 @@ void program() {
   hardware.tier.push({.capacity = whole / 2});
   hardware.tier.push({.capacity = hp::GiB, .in_link = 0, .out_link = 0});
   const hp::offloaded_program o =
-      hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), hardware, {.effort = 1'000'000});
+      hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), hardware, {{.effort = 1'000'000}});
   assert(o.ok() && o.addresses.high_water[0] <= whole / 2);
   assert(hp::check_program(o.program).code == hp::program_code::ok);
   assert(o.planned.certificate.bytes_in >= o.planned.certificate.bytes_in_bound);
