@@ -179,9 +179,7 @@ constexpr hp::sharded_program diamond() {
 
 TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
   hp::program_flow_options how;
-  how.task_overhead = 0;
-  how.bytes_per_nanosecond = 1;
-  how.operations_per_nanosecond = 1;  // bytes decide
+  how.rates = {.operations_per_nanosecond = 1, .bytes_per_nanosecond = 1, .overhead = 0};  // bytes decide
   // A compute task takes 8192 ns, 12288 with two operands; either step of the move pulls 3072 bytes. Where memory is
   // tight, the result of the second task takes the place of what the first step of the move reads.
   const std::int64_t apart = (8192 + 8192 + 12288) * 1000, tight = apart + 3072 * 1000;

@@ -37,8 +37,6 @@ struct executor_options {
   /// Pauses before a worker sleeps while a run goes on; used when every worker can have a core. To sleep and be woken
   /// interrupts both cores for some microseconds, so waits as long as a few tasks are better spun through.
   int spin = 20000;
-  /// Every queue of a copy engine has a worker of its own beside the others, which sleeps while a copy takes its time.
-  bool copy_workers = false;
   program_names names{};
   /// Milliseconds in which at least one task must end, else the run fails with a `stall_error`; 0: no watchdog. Longer
   /// than the longest task.
@@ -47,6 +45,8 @@ struct executor_options {
   /// returns only after the kernels that are running have returned. Must not throw.
   void (*stalled)(void* user, const char* what) = nullptr;
   void* stalled_user = nullptr;
+  /// Every queue of a copy engine has a worker of its own beside the others, which sleeps while a copy takes its time.
+  bool copy_workers = false;
 };
 
 namespace detail {
