@@ -29,15 +29,17 @@ foreach(source IN LISTS sources)
     target_link_libraries(${name} PRIVATE Eigen3::Eigen)
   endif()
 
-  # Kernels start no threads, so they are a group of their own, which the thread sanitizer is spared; properties of
-  # distributed tensors are no core.
+  # Kernels, and what operators of distributed tensors do on a rank, start no threads, so they are groups of their own,
+  # which the thread sanitizer is spared; properties of distributed tensors and of programs are no core.
   set(group ${folder})
   if(folder STREQUAL "runtime" AND entity MATCHES "^(model_)?kernels_")
     set(group kernels)
+  elseif(folder STREQUAL "runtime" AND entity MATCHES "^dtensor_(forms|operations)_")
+    set(group dtensor)
   endif()
   hyperparallel_is_core(${folder} in_core)
   set(labels ${group})
-  if(in_core OR (folder STREQUAL "properties" AND NOT entity MATCHES "^dtensor_"))
+  if(in_core OR (folder STREQUAL "properties" AND NOT entity MATCHES "^(dtensor|cache)_"))
     list(APPEND labels core)
     add_dependencies(core_tests ${name})
   endif()
