@@ -22,6 +22,7 @@
 #include "models/deepseek_v3.hpp"
 #include "models/llama3_8b.hpp"
 #include "models/qwen3_30b_a3b.hpp"
+#include "models/training_graph.hpp"
 
 namespace {
 
@@ -38,17 +39,6 @@ struct choice {
 /// The training graph with so many sequences in each of its micro-batches.
 using training_graph = hp::graph (*)(int micro_batches, bool recomputed);
 
-template <class Model>
-hp::graph trained(int micro_batches, bool recomputed) {
-  hp::model_builder m({hp::data_type::bf16});
-  Model::build(m);
-  m.graph.micro_batches = micro_batches;
-  hp::differentiate(m.graph);
-  if (recomputed) hp::recompute(m.graph, "*layers.*");
-  hp::append_optimizer(m.graph, {});
-  return static_cast<hp::graph&&>(m.graph);
-}
-
 struct sized_graph {
   int batch;
   training_graph build;
@@ -57,9 +47,10 @@ struct sized_graph {
 template <template <hp::extent_t, hp::extent_t> class Model>
 const std::vector<sized_graph>& graphs_of() {
   static const std::vector<sized_graph> all{
-      {32, trained<Model<32, 4096>>},     {64, trained<Model<64, 4096>>},   {128, trained<Model<128, 4096>>},
-      {256, trained<Model<256, 4096>>},   {512, trained<Model<512, 4096>>}, {1024, trained<Model<1024, 4096>>},
-      {2048, trained<Model<2048, 4096>>},
+      {32, models::training_graph<Model<32, 4096>>},     {64, models::training_graph<Model<64, 4096>>},
+      {128, models::training_graph<Model<128, 4096>>},   {256, models::training_graph<Model<256, 4096>>},
+      {512, models::training_graph<Model<512, 4096>>},   {1024, models::training_graph<Model<1024, 4096>>},
+      {2048, models::training_graph<Model<2048, 4096>>},
   };
   return all;
 }

@@ -2,12 +2,10 @@
 #pragma once
 // What --hbm-budget means: a share of the peak without a budget, bytes, or auto, the least that costs hardly any time.
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <hyperparallel/runtime/model_run.hpp>

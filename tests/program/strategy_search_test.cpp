@@ -11,6 +11,7 @@
 #include "../../examples/models/deepseek_v3.hpp"
 #include "../../examples/models/llama3_8b.hpp"
 #include "../../examples/models/qwen3_30b_a3b.hpp"
+#include "../../examples/models/training_graph.hpp"
 #include "search_models.hpp"
 
 namespace {
@@ -177,25 +178,14 @@ TEST(StrategySearch, ConstantExpressionsAgree) {
   EXPECT_EQ(now, constant);
 }
 
-template <class Model>
-hp::graph trained(int micro_batches, bool recomputed) {
-  hp::model_builder m({hp::data_type::bf16});
-  Model::build(m);
-  m.graph.micro_batches = micro_batches;
-  hp::differentiate(m.graph);
-  if (recomputed) hp::recompute(m.graph, "*layers.*");
-  hp::append_optimizer(m.graph, {});
-  return static_cast<hp::graph&&>(m.graph);
-}
-
 /// One step of so many sequences, in 1, 4 and 16 micro-batches, with and without recomputation.
 template <template <hp::extent_t, hp::extent_t> class Model, hp::extent_t Sequences>
 std::vector<hp::graph> step_of() {
   std::vector<hp::graph> graphs;
   for (const bool recomputed : {false, true}) {
-    graphs.push_back(trained<Model<Sequences, 4096>>(1, recomputed));
-    graphs.push_back(trained<Model<Sequences / 4, 4096>>(4, recomputed));
-    graphs.push_back(trained<Model<Sequences / 16, 4096>>(16, recomputed));
+    graphs.push_back(models::training_graph<Model<Sequences, 4096>>(1, recomputed));
+    graphs.push_back(models::training_graph<Model<Sequences / 4, 4096>>(4, recomputed));
+    graphs.push_back(models::training_graph<Model<Sequences / 16, 4096>>(16, recomputed));
   }
   return graphs;
 }
@@ -265,8 +255,8 @@ TEST(StrategySearch, NeverLosesToAName) {
   if (std::getenv("HYPERPARALLEL_EXHAUSTIVE") == nullptr) {
     limits.tensor = 4;
     std::vector<hp::graph> graphs;
-    graphs.push_back(trained<models::llama3_8b<64, 4096>>(1, true));
-    graphs.push_back(trained<models::llama3_8b<16, 4096>>(4, true));
+    graphs.push_back(models::training_graph<models::llama3_8b<64, 4096>>(1, true));
+    graphs.push_back(models::training_graph<models::llama3_8b<16, 4096>>(4, true));
     expect_never_loses("Llama-3-8B", graphs, 8, limits);
     return;
   }
@@ -309,8 +299,8 @@ TEST(StrategySearch, PublishedPattern) {
   };
   if (std::getenv("HYPERPARALLEL_EXHAUSTIVE") == nullptr) {
     std::vector<hp::graph> graphs;
-    graphs.push_back(trained<models::llama3_8b<16, 4096>>(1, false));
-    graphs.push_back(trained<models::llama3_8b<4, 4096>>(4, false));
+    graphs.push_back(models::training_graph<models::llama3_8b<16, 4096>>(1, false));
+    graphs.push_back(models::training_graph<models::llama3_8b<4, 4096>>(4, false));
     compare(graphs, 8, 8, 1);
     return;
   }
