@@ -34,6 +34,9 @@ TEST(MemoryBudget, WhatCannotBeIsNamed) {
   EXPECT_EQ(
       refusal({.bytes = 100'000, .tiers = tiers, .rules = {{"*.wait", hp::offload_control::keep}}}),
       "budget of 100000 bytes: the rules are refused: rule 0, \"*.wait\": the rule's pattern describes no storage");
+  EXPECT_EQ(
+      refusal({.bytes = 100'000, .tiers = std::vector<hp::copy_rate>(hp::max_memory_tiers, tiers[0])}),
+      "budget of 100000 bytes: the planner refuses the program: there are more tiers or links than the planner takes");
   const std::string small = refusal({.bytes = 1000, .tiers = tiers});
   EXPECT_EQ(small.find("budget of 1000 bytes: the budget is too small, at least "), 0u) << small;
   EXPECT_NE(small.find(" are needed by "), std::string::npos) << small;

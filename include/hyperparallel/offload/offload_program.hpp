@@ -10,12 +10,13 @@
 // Laws: `check` names the first fault, and O(program) is all it takes; everything behind it may rely on what it checks.
 
 #include <hyperparallel/hardware/cost.hpp>
+#include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 #include <hyperparallel/support/integer.hpp>
 
 namespace hyperparallel {
 
-inline constexpr int most_tiers = 8;
+inline constexpr int most_tiers = max_memory_tiers;
 inline constexpr int most_links = 32;
 
 /// What becomes of a storage between two of its accesses.
