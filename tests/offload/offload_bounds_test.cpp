@@ -4,6 +4,7 @@
 #include <hyperparallel/offload/offload_timeline.hpp>
 
 #include <offload/best_offload_plan.hpp>
+#include <offload/small_periods.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,11 +20,7 @@ TEST(offload_bounds, hold_for_every_plan) {
   int plans = 0;
   double closest = 1e9;
   for (int i = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 20'000 : 800; i > 0; --i) {
-    program_shape shape;
-    shape.operators = d.between(4, 12);
-    shape.tiers = d.between(1, 3);
-    shape.collectives = d.one_in(2);
-    shape.half_duplex = d.one_in(3);
+    program_shape shape = any_shape(d, 12, 8, 1);
     shape.scarce_tiers = d.one_in(5);
     hp::offload_program p = random_program(d, shape);
     for (int s = 0; s < p.storage.size; ++s)
@@ -63,17 +60,8 @@ TEST(offload_bounds, hold_for_every_order_where_asked) {
 
 /// `n` values of 10 bytes, made one by one and read in falling order by operators of 5 ps.
 constexpr hp::offload_program mirror(int n, hp::extent_t budget, hp::extent_t recompute) {
-  hp::offload_program p;
-  p.link.push({1'000'000'000'000, 0});
-  p.link.push({1'000'000'000'000, 0});
-  p.tier.push({budget, -1, -1});
-  p.tier.push({1000, 0, 1});
-  for (int q = 0; q < 2 * n; ++q) p.op.push({5, -1, false});
-  for (int s = 0; s < n; ++s) {
-    p.storage.push({.bytes = 10, .first_access = 2 * s, .access_count = 2, .recompute = recompute});
-    p.access.push({s, false, true});
-    p.access.push({2 * n - 1 - s, true, false});
-  }
+  hp::offload_program p = two_tiers(budget, 2 * n, 5);
+  add_mirrored(p, n, {.bytes = 10, .recompute = recompute});
   return p;
 }
 

@@ -2,6 +2,7 @@
 #include <hyperparallel/offload/offload_clock.hpp>
 
 #include <offload/random_offload_program.hpp>
+#include <offload/small_periods.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,17 +14,9 @@ namespace {
 /// Five operators of 10 ps; a value of 6 bytes from the first to the last, and one of 5 at the third. A byte takes a
 /// picosecond on the link out, two on the link in.
 constexpr hp::offload_program five_operators(hp::extent_t budget) {
-  hp::offload_program p;
-  p.link.push({500'000'000'000, 0});
-  p.link.push({1'000'000'000'000, 0});
-  p.tier.push({budget, -1, -1});
-  p.tier.push({100, 0, 1});
-  for (int q = 0; q < 5; ++q) p.op.push({10, -1, false});
-  p.storage.push({.bytes = 6, .first_access = 0, .access_count = 2});
-  p.access.push({0, false, true});
-  p.access.push({4, true, false});
-  p.storage.push({.bytes = 5, .first_access = 2, .access_count = 1});
-  p.access.push({2, false, true});
+  hp::offload_program p = two_tiers(budget, 5, 10, {500'000'000'000, 0});
+  add_accessed(p, {.bytes = 6}, {{0, false, true}, {4, true, false}});
+  add_accessed(p, {.bytes = 5}, {{2, false, true}});
   return p;
 }
 

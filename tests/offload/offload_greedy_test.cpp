@@ -12,27 +12,27 @@ using namespace offload_testing;
 
 namespace {
 
-program_shape roomy_shape(draw& d) {
-  program_shape s;
-  s.operators = d.between(4, 24);
-  s.most_gaps = 200;
-  s.tiers = d.between(2, 3);
-  s.collectives = d.one_in(2);
-  s.half_duplex = d.one_in(3);
-  return s;
-}
+/// A program whose plan a greedy planner writes.
+struct greedy_run {
+  hp::offload_program p;
+  hp::offload_clock clock{p};
+  hp::greedy_planner greedy{clock};
+  hp::offload_plan plan{};
+};
+
+program_shape roomy_shape(draw& d) { return any_shape(d, 24, 200, 2); }
 
 TEST(offload_greedy, covers_every_budget_from_the_least_on_and_runs) {
   draw d(1);
   int hidden_is_faster = 0;
   for (int i = 0; i < 400; ++i) {
-    hp::offload_program p = random_program(d, roomy_shape(d));
-    if (d.one_in(4)) p.tier[0].capacity = budgets_of(p).least;
-    hp::offload_clock clock(p);
-    hp::greedy_planner greedy(clock);
-    const auto live = hp::live_bytes(p);
+    hp::offload_program drawn = random_program(d, roomy_shape(d));
+    if (d.one_in(4)) drawn.tier[0].capacity = budgets_of(drawn).least;
+    const auto live = hp::live_bytes(drawn);
+    greedy_run run{drawn};
+    auto& [p, clock, greedy, plan] = run;
     for (int taste = 0; taste < hp::cover_tastes; ++taste) {
-      hp::offload_plan plan;
+      plan = {};
       const bool covered = greedy.cover(static_cast<hp::cover_taste>(taste), p.tier[0].capacity, plan.gap);
       EXPECT_TRUE(covered || static_cast<hp::cover_taste>(taste) != hp::cover_taste::farthest);
       ASSERT_EQ(hp::check(p, plan).code, hp::offload_plan_code::ok);
@@ -64,10 +64,8 @@ TEST(offload_greedy, covers_every_budget_from_the_least_on_and_runs) {
 TEST(offload_greedy, says_where_nothing_is_left) {
   draw d(2);
   for (int i = 0; i < 200; ++i) {
-    const hp::offload_program p = random_program(d, roomy_shape(d));
-    hp::offload_clock clock(p);
-    hp::greedy_planner greedy(clock);
-    hp::offload_plan plan;
+    greedy_run run{random_program(d, roomy_shape(d))};
+    auto& [p, clock, greedy, plan] = run;
     EXPECT_FALSE(greedy.cover(hp::cover_taste::area, budgets_of(p).least - 1, plan.gap));
     EXPECT_EQ(hp::check(p, plan).code, hp::offload_plan_code::ok);
   }
@@ -78,10 +76,8 @@ TEST(offload_greedy, keeps_scarce_tiers_within_their_capacity) {
   for (int i = 0; i < 400; ++i) {
     program_shape shape = roomy_shape(d);
     shape.scarce_tiers = true;
-    const hp::offload_program p = random_program(d, shape);
-    hp::offload_clock clock(p);
-    hp::greedy_planner greedy(clock);
-    hp::offload_plan plan;
+    greedy_run run{random_program(d, shape)};
+    auto& [p, clock, greedy, plan] = run;
     greedy.cover(hp::cover_taste::bytes_per_cost, p.tier[0].capacity, plan.gap);
     for (int t = 1; t < p.tier.size; ++t)
       for (int q = 0; q < p.op.size; ++q) {
@@ -98,10 +94,8 @@ TEST(offload_greedy, keeps_scarce_tiers_within_their_capacity) {
 TEST(offload_greedy, offloads_whatever_is_longer_than_a_distance) {
   draw d(4);
   for (int i = 0; i < 200; ++i) {
-    const hp::offload_program p = random_program(d, roomy_shape(d));
-    hp::offload_clock clock(p);
-    hp::greedy_planner greedy(clock);
-    hp::offload_plan plan;
+    greedy_run run{random_program(d, roomy_shape(d))};
+    auto& [p, clock, greedy, plan] = run;
     const int distance = d.between(1, 8), ahead = d.between(1, 8);
     greedy.cover_longer_than(distance, INT32_MAX, plan.gap);
     greedy.issue_ahead(ahead, plan.gap);
@@ -119,10 +113,8 @@ TEST(offload_greedy, offloads_persistent_storages_and_recomputes_the_rest) {
   draw d(5);
   int recomputed = 0;
   for (int i = 0; i < 200; ++i) {
-    const hp::offload_program p = random_program(d, roomy_shape(d));
-    hp::offload_clock clock(p);
-    hp::greedy_planner greedy(clock);
-    hp::offload_plan plan;
+    greedy_run run{random_program(d, roomy_shape(d))};
+    auto& [p, clock, greedy, plan] = run;
     const bool all = d.one_in(2), again = d.one_in(2);
     greedy.cover_persistent(all, again, plan.gap);
     greedy.issue_ahead(1, plan.gap);

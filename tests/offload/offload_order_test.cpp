@@ -10,20 +10,11 @@ using namespace offload_testing;
 
 namespace {
 
-program_shape movable_shape(draw& d) {
-  program_shape s;
-  s.operators = d.between(4, 12);
-  s.most_gaps = 16;
-  s.tiers = d.between(2, 3);
-  s.movable = s.collectives = true;
-  return s;
-}
-
 TEST(offload_order, carries_decisions_over) {
   draw d(1);
   int carried_copies = 0;
   for (int i = 0; i < 1000; ++i) {
-    const hp::offload_program p = random_program(d, movable_shape(d));
+    const hp::offload_program p = random_program(d, movable_shape(d, 16, d.between(2, 3)));
     hp::growing_array<int> given;
     for (int q = 0; q < p.op.size; ++q) given.push(q);
     const hp::offload_plan plan = random_plan(d, p);
@@ -52,7 +43,7 @@ TEST(offload_order, only_improves_and_stays_legal) {
   draw d(2);
   int better = 0;
   for (int i = 0; i < 150; ++i) {
-    const hp::offload_program p = random_program(d, movable_shape(d));
+    const hp::offload_program p = random_program(d, movable_shape(d, 16, d.between(2, 3)));
     bool moves = false;
     for (const hp::offload_operator& one : p.op) moves = moves || one.movable;
     if (!moves) continue;

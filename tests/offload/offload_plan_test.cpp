@@ -12,20 +12,11 @@ namespace {
 
 using code = hp::offload_plan_code;
 
-program_shape movable_shape(draw& d) {
-  program_shape s;
-  s.operators = d.between(4, 12);
-  s.most_gaps = 30;
-  s.tiers = 3;
-  s.movable = s.collectives = true;
-  return s;
-}
-
 TEST(offload_plan, refuses_what_leaves_its_window) {
   draw d(1);
   int seen[16] = {};
   for (int i = 0; i < 3000; ++i) {
-    const hp::offload_program p = random_program(d, movable_shape(d));
+    const hp::offload_program p = random_program(d, movable_shape(d, 30, 3));
     const hp::use_chains c = hp::chains_of(p);
     hp::offload_plan plan = random_plan(d, p);
     ASSERT_EQ(hp::check(p, plan), hp::offload_plan_status{});
@@ -68,7 +59,7 @@ TEST(offload_plan, refuses_what_leaves_its_window) {
 TEST(offload_plan, refuses_what_control_excludes) {
   draw d(2);
   for (int i = 0; i < 300; ++i) {
-    hp::offload_program p = random_program(d, movable_shape(d));
+    hp::offload_program p = random_program(d, movable_shape(d, 30, 3));
     const int gaps = hp::gaps_of(p).size, g = d.below(gaps), s = hp::gaps_of(p)[g].storage;
     hp::offload_plan plan = hp::keep_all(gaps);
     plan.gap[g] = {hp::gap_choice::offload, 1, hp::gaps_of(p)[g].from, hp::gaps_of(p)[g].to - 1};
@@ -85,7 +76,7 @@ TEST(offload_plan, refuses_what_control_excludes) {
     plan.gap[g].choice = hp::gap_choice::recompute;
     EXPECT_EQ(hp::check(p, plan).code, code::recomputes_what_cannot_be);
   }
-  hp::offload_program p = random_program(d, movable_shape(d));
+  hp::offload_program p = random_program(d, movable_shape(d, 30, 3));
   EXPECT_EQ(hp::check(p, hp::keep_all(hp::gaps_of(p).size + 1)).code, code::decisions_do_not_match_the_gaps);
 }
 
@@ -108,7 +99,7 @@ TEST(offload_plan, takes_exactly_the_orders_without_conflict) {
   draw d(3);
   int legal = 0, all = 0;
   for (int i = 0; i < 2000; ++i, ++all) {
-    const hp::offload_program p = random_program(d, movable_shape(d));
+    const hp::offload_program p = random_program(d, movable_shape(d, 30, 3));
     hp::growing_array<int> order = random_order(d, p);
     EXPECT_TRUE(order_is_legal(p, order));
     std::swap(order[d.below(p.op.size)], order[d.below(p.op.size)]);
@@ -126,7 +117,7 @@ TEST(offload_plan, takes_exactly_the_orders_without_conflict) {
 TEST(offload_plan, reorders_accesses_with_their_operators) {
   draw d(4);
   for (int i = 0; i < 500; ++i) {
-    const hp::offload_program p = random_program(d, movable_shape(d));
+    const hp::offload_program p = random_program(d, movable_shape(d, 30, 3));
     const hp::growing_array<int> order = random_order(d, p);
     const hp::offload_program r = hp::reordered(p, order);
     for (int s = 0; s < p.storage.size; ++s)

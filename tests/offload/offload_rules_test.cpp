@@ -3,6 +3,8 @@
 
 #include <hyperparallel/offload/offload_planner.hpp>
 
+#include <offload/small_periods.hpp>
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -16,24 +18,7 @@ constexpr const char* name_of(int label) {
   return names[label];
 }
 
-/// Three activations, of which the second can be recomputed, and a weight.
-constexpr hp::offload_program period() {
-  hp::offload_program p;
-  p.link.push({1'000'000'000'000, 0});
-  p.tier.push({100, -1, -1});
-  p.tier.push({1000, 0, 0});
-  for (int q = 0; q < 7; ++q) p.op.push({40, -1, false});
-  for (int l = 0; l < 3; ++l) {
-    hp::offload_storage s{.bytes = 20, .first_access = p.access.size, .access_count = 2, .label = l};
-    if (l == 1) s.recompute = 30;
-    p.storage.push(s);
-    p.access.push({l, false, true});
-    p.access.push({6 - l, true, false});
-  }
-  p.storage.push({.bytes = 15, .first_access = p.access.size, .access_count = 1, .persistent = true, .label = 3});
-  p.access.push({1, true, false});
-  return p;
-}
+constexpr hp::offload_program period() { return offload_testing::three_layers(100); }
 
 template <int N>
 constexpr hp::offload_rule_status apply(hp::offload_program& p, const hp::offload_rule (&rules)[N]) {
@@ -72,7 +57,7 @@ TEST(offload_rules, later_rules_win) {
   EXPECT_EQ(planned.plan.gap[0].choice, hp::gap_choice::offload);
   EXPECT_EQ(planned.plan.gap[1].choice, hp::gap_choice::recompute);
   EXPECT_EQ(planned.plan.gap[2].choice, hp::gap_choice::keep);
-  EXPECT_EQ(planned.plan.gap[3].choice, hp::gap_choice::offload);
+  EXPECT_EQ(planned.plan.gap[4].choice, hp::gap_choice::offload) << "the gap that wraps";
 }
 
 TEST(offload_rules, automatic_takes_a_rule_back) {

@@ -15,15 +15,9 @@ namespace {
 
 int rounds(int few, int many) { return std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? many : few; }
 
-program_shape random_shape(draw& d) {
-  program_shape s;
-  s.operators = d.between(4, 14);
-  s.most_gaps = 14;
-  s.tiers = d.between(1, 3);
-  s.collectives = d.one_in(2);
-  s.half_duplex = d.one_in(3);
+program_shape scarce_shape(draw& d) {
+  program_shape s = any_shape(d, 14, 14, 1);
   s.scarce_tiers = d.one_in(4);
-  s.accesses = d.between(2, 4);
   return s;
 }
 
@@ -73,7 +67,7 @@ TEST(offload_timeline, agrees_with_the_rules_asked_slowly) {
   draw d(1);
   int feasible = 0, all = 0;
   for (int i = rounds(1500, 40000); i > 0; --i) {
-    const hp::offload_program p = random_program(d, random_shape(d));
+    const hp::offload_program p = random_program(d, scarce_shape(d));
     ASSERT_EQ(hp::check(p).code, hp::offload_code::ok);
     for (int k = 0; k < 4; ++k, ++all) {
       const hp::offload_plan plan = random_plan(d, p);

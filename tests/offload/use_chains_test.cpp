@@ -2,6 +2,7 @@
 #include <hyperparallel/offload/use_chains.hpp>
 
 #include <offload/random_offload_program.hpp>
+#include <offload/small_periods.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,15 +14,7 @@ using namespace offload_testing;
 
 namespace {
 
-program_shape any_shape(draw& d) {
-  program_shape s;
-  s.operators = d.between(4, 20);
-  s.most_gaps = 100;
-  s.tiers = d.between(1, 3);
-  s.collectives = d.one_in(2);
-  s.accesses = d.between(2, 5);
-  return s;
-}
+hp::offload_program any_program(draw& d) { return random_program(d, any_shape(d, 20, 100, 1)); }
 
 const hp::storage_access* access_at(const hp::offload_program& p, int s, int op) {
   for (int a = 0; a < p.storage[s].access_count; ++a)
@@ -43,7 +36,7 @@ bool alive_at(const hp::offload_program& p, int s, int q) {
 TEST(use_chains, finds_the_gaps_that_a_walk_over_two_periods_finds) {
   draw d(1);
   for (int i = 0; i < 1000; ++i) {
-    const hp::offload_program p = random_program(d, any_shape(d));
+    const hp::offload_program p = any_program(d);
     const hp::use_chains c = hp::chains_of(p);
     std::set<std::tuple<int, int, int, bool>> expected, found;
     for (int s = 0; s < p.storage.size; ++s) {
@@ -75,7 +68,7 @@ TEST(use_chains, finds_the_gaps_that_a_walk_over_two_periods_finds) {
 TEST(use_chains, lists_uses_of_operators) {
   draw d(2);
   for (int i = 0; i < 500; ++i) {
-    const hp::offload_program p = random_program(d, any_shape(d));
+    const hp::offload_program p = any_program(d);
     const hp::use_chains c = hp::chains_of(p);
     int uses = 0;
     for (int q = 0; q < p.op.size; ++q)
@@ -103,7 +96,7 @@ TEST(use_chains, lists_uses_of_operators) {
 TEST(use_chains, counts_live_bytes) {
   draw d(3);
   for (int i = 0; i < 500; ++i) {
-    const hp::offload_program p = random_program(d, any_shape(d));
+    const hp::offload_program p = any_program(d);
     const auto live = hp::live_bytes(p);
     const auto gaps = hp::gaps_of(p);
     for (int q = 0; q < p.op.size; ++q) {
@@ -123,7 +116,7 @@ TEST(use_chains, counts_live_bytes) {
 TEST(use_chains, times_operators_by_queues_and_conflicts) {
   draw d(4);
   for (int i = 0; i < 500; ++i) {
-    const hp::offload_program p = random_program(d, any_shape(d));
+    const hp::offload_program p = any_program(d);
     const hp::use_chains c = hp::chains_of(p);
     const hp::operator_times t = hp::times_without_copies(p, c);
     hp::extent_t latest = 0, compute = 0;
@@ -153,14 +146,11 @@ constexpr hp::offload_program with_operand(int operand_last, bool operand_is_wri
   hp::offload_program p;
   p.tier.push({100, -1, -1});
   for (int q = 0; q < 6; ++q) p.op.push({10, -1, false});
-  p.storage.push({.bytes = 5, .first_access = 0, .access_count = operand_is_written ? 4 : 3});
-  p.access.push({0, false, true});
-  p.access.push({1, true, false});
-  if (operand_is_written) p.access.push({2, true, true});
-  p.access.push({operand_last, true, false});
-  p.storage.push({.bytes = 5, .first_access = p.access.size, .access_count = 2, .recompute = 10, .operand_count = 1});
-  p.access.push({1, false, true});
-  p.access.push({4, true, false});
+  if (operand_is_written)
+    add_accessed(p, {.bytes = 5}, {{0, false, true}, {1, true, false}, {2, true, true}, {operand_last, true, false}});
+  else
+    add_accessed(p, {.bytes = 5}, {{0, false, true}, {1, true, false}, {operand_last, true, false}});
+  add_accessed(p, {.bytes = 5, .recompute = 10, .operand_count = 1}, {{1, false, true}, {4, true, false}});
   p.operand.push(0);
   return p;
 }

@@ -86,6 +86,11 @@ namespace detail {
 
 __extension__ typedef unsigned __int128 wide_unsigned;
 
+/// amount · parts / 1 000 000, rounded down. Domain: amount ≥ 0, parts in [0, 1 000 000].
+constexpr std::int64_t millionths(std::int64_t amount, std::int64_t parts) {
+  return static_cast<std::int64_t>(static_cast<wide_unsigned>(amount) * static_cast<wide_unsigned>(parts) / 1'000'000);
+}
+
 /// A product of non-negative factors in 128 bits that remembers whether it left them.
 struct wide_product {
   wide_unsigned value = 1;

@@ -31,15 +31,6 @@ constexpr l2_cache l2_of(const device_value& d) { return {d.l2_bytes, full_effic
 /// Distance of an item that was not touched before.
 inline constexpr std::int64_t first_touch = INT64_MAX;
 
-namespace detail {
-
-/// amount · parts / 1 000 000, rounded down. Domain: amount ≥ 0, parts in [0, 1 000 000].
-constexpr std::int64_t millionths(std::int64_t amount, std::int64_t parts) {
-  return static_cast<std::int64_t>(static_cast<wide_unsigned>(amount) * static_cast<wide_unsigned>(parts) / 1'000'000);
-}
-
-}  // namespace detail
-
 /// Whether a touch at this distance finds its item. O(1).
 constexpr bool hits(const l2_cache& c, std::int64_t distance) {
   return distance != first_touch && distance <= detail::millionths(c.bytes, c.usable.parts_per_million);

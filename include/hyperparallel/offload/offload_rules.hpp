@@ -71,29 +71,29 @@ constexpr bool can_follow(const offload_program& p, const use_chains& c, int s, 
 
 }  // namespace detail
 
-/// Writes control and tier of the storages that rules describe; `name_of(label)` is a storage's name. Where the status
-/// is bad the program is left as it was. Domain: a checked program.
-template <class NameOf>
-constexpr offload_rule_status apply_rules(offload_program& p, const offload_rule* rule, int rules,
-                                          const NameOf& name_of) {
+/// Which rule decides each of `storages` storages, -1: none. `name_of(i)` is a storage's name, `can_follow(i, control)`
+/// whether it could do so. Law: what the status refuses is the first rule at fault, contradictions before all.
+template <class NameOf, class CanFollow>
+constexpr offload_rule_status decide_rules(int storages, int tiers, const offload_rule* rule, int rules,
+                                           const NameOf& name_of, const CanFollow& can_follow,
+                                           growing_array<int>& decided_by) {
   using enum offload_rule_code;
   for (int r = 0; r < rules; ++r) {
     const offload_rule& one = rule[r];
-    if (one.tier == 0 || one.tier < -1 || one.tier >= p.tier.size) return {tier_does_not_exist, r};
+    if (one.tier == 0 || one.tier < -1 || one.tier >= tiers) return {tier_does_not_exist, r};
     for (int before = 0; before < r; ++before)
       if (detail::same_pattern(rule[before].pattern, one.pattern) &&
           (rule[before].control != one.control || rule[before].tier != one.tier))
         return {rules_contradict, r, before};
   }
-  const use_chains c = chains_of(p);
-  growing_array<int> decided_by;
-  decided_by.resize(p.storage.size, -1);
+  decided_by.clear();
+  decided_by.resize(storages, -1);
   for (int r = 0; r < rules; ++r) {
     bool matches = false, follows = false;
-    for (int s = 0; s < p.storage.size; ++s) {
-      if (!name_matches(rule[r].pattern, name_of(p.storage[s].label))) continue;
+    for (int s = 0; s < storages; ++s) {
+      if (!name_matches(rule[r].pattern, name_of(s))) continue;
       matches = true;
-      if (!detail::can_follow(p, c, s, rule[r].control)) continue;
+      if (!can_follow(s, rule[r].control)) continue;
       follows = true;
       decided_by[s] = r;
     }
@@ -106,6 +106,20 @@ constexpr offload_rule_status apply_rules(offload_program& p, const offload_rule
     for (const int by : decided_by) decides = decides || by == r;
     if (!decides) return {rule_is_overridden, r};
   }
+  return {};
+}
+
+/// Writes control and tier of the storages that rules describe; `name_of(label)` is a storage's name. Where the status
+/// is bad the program is left as it was. Domain: a checked program.
+template <class NameOf>
+constexpr offload_rule_status apply_rules(offload_program& p, const offload_rule* rule, int rules,
+                                          const NameOf& name_of) {
+  const use_chains c = chains_of(p);
+  growing_array<int> decided_by;
+  const offload_rule_status status = decide_rules(
+      p.storage.size, p.tier.size, rule, rules, [&](int s) { return name_of(p.storage[s].label); },
+      [&](int s, offload_control control) { return detail::can_follow(p, c, s, control); }, decided_by);
+  if (status.code != offload_rule_code::ok) return status;
   for (int s = 0; s < p.storage.size; ++s)
     if (decided_by[s] >= 0) {
       p.storage[s].control = rule[decided_by[s]].control;

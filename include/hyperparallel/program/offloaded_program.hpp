@@ -11,30 +11,10 @@
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/program/cache_operators.hpp>
+#include <hyperparallel/program/offloading_code.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 
 namespace hyperparallel {
-
-enum class offloading_code : unsigned char {
-  ok,
-  not_planned,        ///< `planned.status` says why
-  rules_are_refused,  ///< `ruled` says why
-  budget_is_too_small,
-  no_plan_was_found,  ///< though the budget is not below the least one
-  not_inserted,       ///< `inserted` says why
-  addresses_do_not_fit,
-};
-
-constexpr const char* to_text(offloading_code c) {
-  constexpr const char* texts[] = {"ok",
-                                   "the planner refuses the program",
-                                   "the rules are refused",
-                                   "the budget is too small",
-                                   "no plan was found for the budget",
-                                   "the plan cannot be put into the program",
-                                   "addresses need more than the budget"};
-  return texts[static_cast<int>(c)];
-}
 
 struct offloading_options {
   offload_options planning{};

@@ -10,15 +10,9 @@
 // again from the storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
 
 #include <hyperparallel/model/address_plan.hpp>
-#include <hyperparallel/offload/offload_program.hpp>
+#include <hyperparallel/program/tier_hardware.hpp>
 
 namespace hyperparallel {
-
-/// Tier 0's capacity is the budget of everything in it.
-struct tier_hardware {
-  growing_array<offload_tier> tier;
-  growing_array<offload_link> link;
-};
 
 /// Some phases of a program as a period of their own. Storage s of the program is storage s of `problem`, and staged
 /// blocks of move m have number storages + m, as places have.
@@ -38,49 +32,38 @@ struct offload_view_options {
 
 namespace detail {
 
-/// Accesses of a period, by storage.
-class access_writer {
- public:
-  constexpr access_writer(const sharded_program& p, const program_moves& moves, const growing_array<int>& step,
-                          offload_program& o)
-      : p_(p), moves_(moves), step_(step) {
-    growing_array<int> last;
-    last.resize(p.storage.size, -1);
-    growing_array<int> count;
-    count.resize(p.storage.size + p.move.size, 0);
-    visit([&](int q, int s, bool) {
-      count[s] += s < p.storage.size && last[s] == q ? 0 : 1;
-      if (s < p.storage.size) last[s] = q;
-    });
-    int first = 0;
-    for (int s = 0; s < count.size; ++s) {
-      o.storage[s].first_access = first;
-      first += count[s];
+/// Accesses of a period whose operators are these steps, by storage.
+constexpr void write_accesses(const sharded_program& p, const program_moves& moves, const growing_array<int>& step,
+                              offload_program& o) {
+  const auto visit = [&](const auto& visit_one) {
+    for (int q = 0; q < step.size; ++q) {
+      const program_step& one = p.step[step[q]];
+      visit_values(p, one, [&](int v, bool written) { visit_one(q, p.value[v].storage, written); });
+      if (one.is_move && kind_of(moves, one.index).between > 0) visit_one(q, p.storage.size + one.index, true);
     }
-    o.access.resize(first);
-    visit([&](int q, int s, bool written) {
-      offload_storage& one = o.storage[s];
-      const bool known = one.access_count > 0 && o.access[one.first_access + one.access_count - 1].op == q;
-      storage_access& a = o.access[one.first_access + one.access_count - (known ? 1 : 0)];
-      if (!known) ++one.access_count;
-      a.op = q;
-      (written ? a.writes : a.reads) = true;
-    });
+  };
+  growing_array<int> last, count;
+  last.resize(p.storage.size, -1);
+  count.resize(p.storage.size + p.move.size, 0);
+  visit([&](int q, int s, bool) {
+    count[s] += s < p.storage.size && last[s] == q ? 0 : 1;
+    if (s < p.storage.size) last[s] = q;
+  });
+  int first = 0;
+  for (int s = 0; s < count.size; ++s) {
+    o.storage[s].first_access = first;
+    first += count[s];
   }
-
- private:
-  template <class Visit>
-  constexpr void visit(const Visit& visit_one) const {
-    for (int q = 0; q < step_.size; ++q) {
-      const program_step& s = p_.step[step_[q]];
-      visit_values(p_, s, [&](int v, bool written) { visit_one(q, p_.value[v].storage, written); });
-      if (s.is_move && kind_of(moves_, s.index).between > 0) visit_one(q, p_.storage.size + s.index, true);
-    }
-  }
-  const sharded_program& p_;
-  const program_moves& moves_;
-  const growing_array<int>& step_;
-};
+  o.access.resize(first);
+  visit([&](int q, int s, bool written) {
+    offload_storage& one = o.storage[s];
+    const bool known = one.access_count > 0 && o.access[one.first_access + one.access_count - 1].op == q;
+    storage_access& a = o.access[one.first_access + one.access_count - (known ? 1 : 0)];
+    if (!known) ++one.access_count;
+    a.op = q;
+    (written ? a.writes : a.reads) = true;
+  });
+}
 
 /// Storages that a single compute step of the period makes, once.
 constexpr void allow_recomputation(const sharded_program& p, offload_period& r) {
@@ -151,7 +134,7 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
     o.storage[p.value[v].storage].persistent = true;
     o.storage[p.value[v].storage].control = offload_control::keep;
   }
-  detail::access_writer(p, moves, r.step, o);
+  detail::write_accesses(p, moves, r.step, o);
   for (int s = 0; s < p.storage.size; ++s)
     if (o.storage[s].persistent && o.storage[s].access_count == 0 && o.storage[s].control != offload_control::offload)
       r.kept_unused += o.storage[s].bytes;

@@ -33,22 +33,34 @@ constexpr extent_t matrix_use(const step_account& a) {
   return work_time(least.picoseconds, 10'000, a.times.total.picoseconds, second).picoseconds;
 }
 
-/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins.
-constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
+/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
+/// becomes what time_step says of blocks. Domain: a program that is accepted, and its moves.
+constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const device_value& d,
+                                  const interconnect& net, growing_array<extent_t>& block_duration) {
   step_account a;
-  a.status = p.status;
   a.mesh = p.mesh;
   a.topology = net.topology;
   a.matrix_peak = matrix_peak(d, number_format::bfloat16);
   a.memory_bytes = d.tier[0].bytes;
-  if (p.status.code != strategy_code::ok) return a;
-  const program_moves moves = kinds_of_moves(p);
   const growing_array<move_load> load = loads_of_moves(p, moves, net);
   a.memory = memory_account_of(p, moves);
   a.work = total_work(p);
   a.traffic = traffic_of(p, moves, load);
-  a.times = time_step(p, moves, load, d, net);
+  a.times = time_step(p, moves, load, d, net, block_duration);
   return a;
+}
+constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
+  if (p.status.code != strategy_code::ok) {
+    step_account a;
+    a.status = p.status;
+    a.mesh = p.mesh;
+    a.topology = net.topology;
+    a.matrix_peak = matrix_peak(d, number_format::bfloat16);
+    a.memory_bytes = d.tier[0].bytes;
+    return a;
+  }
+  growing_array<extent_t> block_duration;
+  return account_of(p, kinds_of_moves(p), d, net, block_duration);
 }
 
 /// The account on a preset, position r of the mesh on rank r: the last axis is innermost.

@@ -5,26 +5,12 @@
 
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/model/strategy.hpp>
+#include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 
 namespace hyperparallel {
 
 enum class refusal_kind : unsigned char { nothing, model, strategy };
-
-inline constexpr int most_refusal_text = 95;
-
-/// A name that is kept; longer ones lose their beginning, since the end tells more.
-struct refusal_text {
-  char text[most_refusal_text + 1] = {};
-  int length = 0;
-
-  constexpr refusal_text() = default;
-  constexpr explicit refusal_text(const char* name) {
-    int skip = text_length(name) - most_refusal_text;
-    if (skip < 0) skip = 0;
-    for (; name[skip + length] != '\0'; ++length) text[length] = name[skip + length];
-  }
-};
 
 struct step_refusal {
   refusal_kind kind = refusal_kind::nothing;

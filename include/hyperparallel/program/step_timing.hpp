@@ -61,9 +61,12 @@ class two_queues {
       : p(program), moves(sorted), load(loads), device(hardware), net(links) {
     ready.resize(p.value.size, 0);
     travelled.resize(p.value.size, false);
+    taken.resize(p.step.size, 0);
     find_bucket_ends();
     find_durations();
   }
+
+  growing_array<extent_t> taken;  ///< by the block that begins with each step, in the last micro-batch played
 
   constexpr step_times run() {
     int update = 0;
@@ -78,7 +81,7 @@ class two_queues {
     }
     skip(before, after, micro_batches - played);
     play(update, p.step.size);
-    extent_t total = larger(now.compute, now.communication);
+    extent_t total = now.later();
     total = larger(total, larger(times.compute_busy, times.communication_busy));
     if (times.total.ok()) times.total.picoseconds = total;
     times.exposed = total - times.compute_busy;
@@ -91,6 +94,7 @@ class two_queues {
 
   struct clocks {
     extent_t compute = 0, communication = 0;
+    constexpr extent_t later() const { return larger(compute, communication); }
   };
 
   constexpr bool is_of_link(int i) const { return p.step[i].is_move && kind_of(moves, p.step[i].index).received > 0; }
@@ -165,6 +169,7 @@ class two_queues {
       const int segment = p.step[i].segment;
       const extent_t repeats = repeats_of(p.graph, segment);
       clocks before{};
+      const extent_t began = now.later();
       extent_t played = 0;
       for (; played < repeats && played < repetitions_played; ++played) {
         before = now;
@@ -172,6 +177,7 @@ class two_queues {
         for (int s = i; s < stop; ++s) run_step(s);
       }
       skip(before, now, repeats - played);
+      taken[i] = now.later() - began;
       i = stop;
     }
   }
@@ -246,7 +252,19 @@ class two_queues {
 }  // namespace detail
 
 /// Times of a step of training. `load` is of the kinds of moves on `net`, a topology; `d` a device that `check`
-/// accepts.
+/// accepts. `block_duration` becomes what each block of steps (storage_uses.hpp) takes with all of its repetitions in
+/// one micro-batch: by how much it moves the end of what is done, so that with one micro-batch they add up to the step.
+constexpr step_times time_step(const sharded_program& p, const program_moves& moves,
+                               const growing_array<move_load>& load, const device_value& d, const interconnect& net,
+                               growing_array<extent_t>& block_duration) {
+  detail::two_queues queues(p, moves, load, d, net);
+  const step_times times = queues.run();
+  block_duration.clear();
+  for (int i = 0; i < p.step.size; ++i)
+    if (i == 0 || p.step[i].segment != p.step[i - 1].segment || p.step[i].phase != p.step[i - 1].phase)
+      block_duration.push(queues.taken[i]);
+  return times;
+}
 constexpr step_times time_step(const sharded_program& p, const program_moves& moves,
                                const growing_array<move_load>& load, const device_value& d, const interconnect& net) {
   return detail::two_queues(p, moves, load, d, net).run();

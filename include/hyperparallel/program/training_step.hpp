@@ -4,6 +4,7 @@
 //
 //   using step = hp::train_step<my_model, my_strategy, hp::adamw, hp::matrix384, hp::accumulating<8>>;
 //   static_assert(hp::fits<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
+//   using tight = hp::train_step<…, hp::offloaded_within<24 * GiB>, hp::keeping<"head.*">>;   // with slower tiers
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
 // against its laws and accounts it; what it keeps is the account. A model or strategy that cannot be is one error line
@@ -16,6 +17,7 @@
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/recomputation.hpp>
 #include <hyperparallel/model/strategy_type.hpp>
+#include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 
@@ -37,6 +39,7 @@ struct step_settings {
   build_options build{.activation = data_type::bf16, .parameter = data_type::bf16};
   int micro_batches = 1;
   static_vector<short_text, max_recomputed_patterns> recomputed{};
+  step_offload_settings offload{};
 };
 
 /// Options of a step. The model's batch is that of one micro-batch.
@@ -53,6 +56,25 @@ template <data_type Parameters, data_type Activations = Parameters>
 struct precision {
   static constexpr void apply(step_settings& s) { s.build.parameter = Parameters, s.build.activation = Activations; }
 };
+/// What does not fit into so many bytes of the fastest memory leaves for slower tiers, and comes back in time.
+template <extent_t Bytes>
+struct offloaded_within {
+  static_assert(Bytes >= 1, "a budget of memory is at least one byte");
+  static constexpr void apply(step_settings& s) { s.offload.budget = Bytes; }
+};
+/// Under a budget: tensors of that name never leave; they leave whenever nothing uses them; their layer is run again.
+/// Later ones win.
+template <fixed_string Pattern, offload_control Control, int Tier = -1>
+struct memory_rule {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void apply(step_settings& s) { s.offload.rule.push({short_text(Pattern.text), Control, Tier}); }
+};
+template <fixed_string Pattern>
+using keeping = memory_rule<Pattern, offload_control::keep>;
+template <fixed_string Pattern, int Tier = -1>
+using offloading = memory_rule<Pattern, offload_control::offload, Tier>;
+template <fixed_string Pattern>
+using making_again = memory_rule<Pattern, offload_control::recompute>;
 
 /// The graph of a whole step of training of `Model`.
 template <class Model>
@@ -73,6 +95,7 @@ struct step_evaluation {
   step_refusal refusal{};
   program_status law{};
   step_account account{};
+  step_offload offload{};
   extent_t parameters = 0;
 };
 
@@ -87,7 +110,11 @@ struct evaluated_step {
     e.refusal = refusal_of(p, Strategy::value);
     if (e.refusal.kind != refusal_kind::nothing) return e;
     if (position_count(p.mesh.shape) <= most_checked_positions) e.law = check_program(p);
-    e.account = account_on<Hardware>(p);
+    const program_moves moves = kinds_of_moves(p);
+    growing_array<extent_t> block_duration;
+    e.account = account_of(p, moves, Hardware::device, on_topology(Hardware::topology), block_duration);
+    if (settings.offload.budget > 0)
+      e.offload = offload_step(p, moves, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
     return e;
   }
@@ -102,7 +129,8 @@ struct evaluated_step {
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
 concept valid_train_step =
     detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.refusal.kind ==
-    refusal_kind::nothing;
+        refusal_kind::nothing &&
+    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
 
 template <class Model, strategy_type Strategy, class Optimizer, hardware_type Hardware, class... Options>
 struct train_step {
@@ -111,13 +139,16 @@ struct train_step {
   using hardware = Hardware;
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
+  static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
 
   static constexpr step_account account = evaluated::result.account;
   static constexpr extent_t parameters = evaluated::result.parameters;
   /// The program keeps its laws; asked on meshes of at most 32 devices.
   static constexpr bool verified = evaluated::result.law.code == program_code::ok;
-  /// Most bytes of a device alive at once.
-  static constexpr extent_t peak = account.memory.peak;
+  /// With a budget of memory: how it is kept.
+  static constexpr step_offload offload = evaluated::result.offload;
+  /// Most bytes of a device's fastest memory alive at once.
+  static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
 };
 
 /// Whether the step needs at most so many bytes of a device; what the step's hardware has, unless given.

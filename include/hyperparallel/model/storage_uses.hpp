@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where each storage of a folded program is used: in which steps, of which repetitions, and to which class it belongs.
+//
+// Steps of one phase and segment stand together: a *block*, which runs once for each repetition of its segment, in
+// backward the last repetition first. A storage of a segment exists once for each repetition; what a repetition leaves
+// for the next one (`carried_out`, `gradient_out`) is used by both. Times count steps of the program with at most
+// `written_out` repetitions of each segment. O(storages + accesses · values).
+
+#include <hyperparallel/model/lifetimes.hpp>
+
+namespace hyperparallel {
+
+enum class memory_class : unsigned char { parameters, gradients, states, activations, buffers, inputs };
+inline constexpr int memory_class_count = 6;
+
+constexpr const char* name_of(memory_class c) {
+  constexpr const char* names[] = {"parameters", "gradients", "states", "activations", "buffers", "inputs"};
+  return names[static_cast<int>(c)];
+}
+
+/// Steps of one phase and segment that stand together, repeated.
+struct step_block {
+  int begin = 0, end = 0;
+  int segment = -1;
+  bool reversed = false;  ///< the last repetition runs first
+  int time = 0;           ///< of the first step of the first repetition
+  int repetitions = 1;    ///< written out
+};
+
+/// Who uses a storage. Places are in `sharded_program::step`, times in the written-out program.
+struct storage_use {
+  int segment = -1;                           ///< whose repetitions each have one
+  int first = -1, last = -1;                  ///< places, anywhere
+  int own_first = -1, own_last = -1;          ///< places in its segment
+  int next_last = -1;                         ///< place in its segment, of the repetition that it is carried to
+  int first_outside = -1, last_outside = -1;  ///< times
+};
+
+/// Of one program, which must outlive it.
+class storage_uses {
+ public:
+  static constexpr int written_out = 5;  ///< repetitions that stand for any number
+  growing_array<step_block> blocks;
+  growing_array<int> block_of;  ///< of each step
+  int times = 0;
+  growing_array<storage_use> use;
+  growing_array<bool> resident;  ///< lives from the first step to the last
+
+  constexpr explicit storage_uses(const sharded_program& given) : p(given) {
+    lay_out_time();
+    find_segments();
+    find_uses();
+  }
+
+  constexpr int repetitions_of(int segment) const {
+    const extent_t n = repeats_of(p.graph, segment);
+    return n < written_out ? static_cast<int>(n) : written_out;
+  }
+
+  /// Of step `i` in repetition `r`.
+  constexpr int time_of(int i, int r) const {
+    const step_block& b = blocks[block_of[i]];
+    return b.time + (b.reversed ? b.repetitions - 1 - r : r) * (b.end - b.begin) + i - b.begin;
+  }
+
+  constexpr bool is_carried_in(int tensor, int segment) const {
+    return tensor == p.graph.segment[segment].carried_in || tensor == p.graph.segment[segment].gradient_in;
+  }
+  /// The storage that a repetition leaves for the next one in place of value `v`, which the first one reads.
+  constexpr int carried_storage(int v, int segment) const {
+    const graph_segment& s = p.graph.segment[segment];
+    const int out = p.value[v].tensor == s.carried_in ? s.carried_out : s.gradient_out;
+    int found = -1;
+    for (int w = 0; w < p.value.size; ++w) {
+      if (p.value[w].tensor != out || use[p.value[w].storage].segment != segment) continue;
+      found = p.value[w].storage;
+      if (p.value[w].layout == p.value[v].layout) break;
+    }
+    return found;
+  }
+
+  constexpr memory_class class_of(int s) const {
+    const graph& g = p.graph;
+    const graph_tensor& t = g.tensor[p.storage[s].tensor];
+    if (t.kind == graph_tensor_kind::gradient)
+      return t.source >= 0 && g.tensor[t.source].kind == graph_tensor_kind::parameter ? memory_class::gradients
+                                                                                      : memory_class::activations;
+    if (p.storage[s].home) {
+      if (t.kind == graph_tensor_kind::parameter) return memory_class::parameters;
+      return t.kind == graph_tensor_kind::input ? memory_class::inputs
+             : accumulates(s)                   ? memory_class::gradients
+                                                : memory_class::states;
+    }
+    if (t.kind != graph_tensor_kind::activation) return memory_class::buffers;
+    if (use[s].first < 0 || !p.step[use[s].first].is_move) return memory_class::activations;
+    const bool is_left = p.step[use[s].first].phase == graph_phase::forward &&
+                         (p.step[use[s].last].phase != graph_phase::forward ||
+                          (use[s].next_last >= 0 && p.step[use[s].next_last].phase != graph_phase::forward));
+    return is_left ? memory_class::activations : memory_class::buffers;
+  }
+  /// Whether gradients are summed up in it. Its last user is their reader or their sum.
+  constexpr bool accumulates(int s) const {
+    const int tensor = p.storage[s].tensor;
+    for (int i = use[s].first; i >= 0 && i <= use[s].last; ++i) {
+      if (p.step[i].is_move) continue;
+      const graph_operator& o = p.graph.op[p.compute[p.step[i].index].op];
+      if (o.operand_count > 0 && o.operand[0].tensor == tensor) return o.kind == model_op::accumulate;
+    }
+    return false;
+  }
+
+ private:
+  constexpr void lay_out_time() {
+    block_of.resize(p.step.size, 0);
+    for (int i = 0; i < p.step.size; ++i) {
+      const program_step& s = p.step[i];
+      if (i == 0 || s.segment != p.step[i - 1].segment || s.phase != p.step[i - 1].phase)
+        blocks.push({i, i, s.segment, s.phase == graph_phase::backward, 0, repetitions_of(s.segment)});
+      block_of[i] = blocks.size - 1;
+      blocks.last().end = i + 1;
+    }
+    for (step_block& b : blocks) {
+      b.time = times;
+      times += (b.end - b.begin) * b.repetitions;
+    }
+  }
+  /// A storage belongs to the segment that makes its tensor, or makes something of what it carries; a home to its
+  /// tensor's.
+  constexpr void find_segments() {
+    use.resize(p.storage.size);
+    resident.resize(p.storage.size, false);
+    for (int s = 0; s < p.storage.size; ++s) {
+      resident[s] = p.storage[s].home;
+      if (p.storage[s].home) use[s].segment = p.graph.tensor[p.storage[s].tensor].segment;
+    }
+    for (int i = 0; i < p.step.size; ++i) {
+      const int segment = p.step[i].segment;
+      visit_values(p, p.step[i], [&](int v, bool written) {
+        const int tensor = p.value[v].tensor, s = p.value[v].storage;
+        if (use[s].first < 0) use[s].first = i;
+        use[s].last = i;
+        if (!written || p.storage[s].home || segment < 0) return;
+        if (p.graph.tensor[tensor].segment == segment || is_carried_in(tensor, segment)) use[s].segment = segment;
+      });
+    }
+    for (int v = 0; v < p.value.size; ++v)
+      if (p.value[v].storage >= 0 && is_shown(p.graph, p.value[v].tensor)) resident[p.value[v].storage] = true;
+  }
+
+  constexpr void find_uses() {
+    for (int i = 0; i < p.step.size; ++i) visit_values(p, p.step[i], [&](int v, bool) { note_use_of(v, i); });
+  }
+  constexpr void note_use_of(int v, int i) {
+    const step_block& b = blocks[block_of[i]];
+    storage_use& u = use[p.value[v].storage];
+    if (b.segment >= 0 && u.segment == b.segment) {
+      if (u.own_first < 0) u.own_first = i;
+      u.own_last = i;
+      return;
+    }
+    int first = 0, last = b.repetitions - 1;  // repetitions that use it
+    if (b.reversed) {
+      first = last;
+      last = 0;
+    }
+    if (b.segment >= 0 && is_carried_in(p.value[v].tensor, b.segment)) {
+      first = last = p.value[v].tensor == p.graph.segment[b.segment].carried_in ? 0 : b.repetitions - 1;
+      const int carried = carried_storage(v, b.segment);
+      if (carried >= 0) use[carried].next_last = i;
+    }
+    if (u.first_outside < 0) u.first_outside = time_of(i, first);
+    if (time_of(i, last) > u.last_outside) u.last_outside = time_of(i, last);
+  }
+
+  const sharded_program& p;
+};
+
+}  // namespace hyperparallel

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Storages of a folded program that the same blocks use in the same way: whatever a planner of memory tiers decides of
+// one, it may decide of all.
+//
+// What lives within one repetition of one block only belongs to no group: it is the block's temporaries, told as the
+// most of it that is alive at once. Laws: groups and temporaries hold every storage that is used, and every home; two
+// storages of a group are used by the same blocks in the same way, have the same class, and the same pin. Source: use-
+// definition chains over blocks. O(accesses + storages · groups).
+
+#include <hyperparallel/model/address_plan.hpp>
+#include <hyperparallel/model/storage_uses.hpp>
+#include <hyperparallel/offload/offload_program.hpp>
+
+namespace hyperparallel {
+
+/// What a user says of a storage.
+struct tier_pin {
+  offload_control control = offload_control::automatic;
+  int tier = -1;
+  friend constexpr bool operator==(const tier_pin&, const tier_pin&) = default;
+};
+
+/// How a block uses a storage. Of a storage with one instance for each repetition: by the block's same repetition, by
+/// the next one that it is carried to, or by another segment's. `by_first | by_last`: by every repetition of these.
+enum block_use : unsigned char {
+  own_read = 1,
+  own_write = 2,
+  next_read = 4,
+  next_write = 8,
+  by_first = 16,
+  by_last = 32,
+  outside_write = 64
+};
+
+struct alike_storages {
+  int storage = -1;  ///< the largest one
+  int storages = 0;
+  extent_t bytes = 0, largest = 0;  ///< of one repetition, rounded up to what addresses are aligned to
+  memory_class kind = memory_class::buffers;
+  int segment = -1;
+  bool persistent = false;  ///< holds its value from one step to the next
+  bool carried = false;     ///< left for the next repetition; `backward`: for the one before
+  bool backward = false;
+  tier_pin pin{};
+  std::uint64_t hash = 0;  ///< of its uses
+};
+
+/// `pin` is of each storage of the program, empty: none.
+class storage_groups {
+ public:
+  growing_array<alike_storages> group;
+  growing_array<extent_t> temporaries;  ///< of each block, bytes
+
+  constexpr storage_groups(const sharded_program& given, const storage_uses& used, const program_moves& sorted,
+                           const growing_array<tier_pin>& pinned)
+      : p(given), of(used), moves(sorted), pin(pinned) {
+    note_uses();
+    form_groups();
+    measure_temporaries();
+  }
+
+  /// block_use bits.
+  constexpr unsigned char uses(int storage, int block) const { return use_[storage * of.blocks.size + block]; }
+
+ private:
+  constexpr unsigned char& use_at(int s, int block) { return use_[s * of.blocks.size + block]; }
+
+  constexpr void note_uses() {
+    use_.resize(p.storage.size * of.blocks.size, 0);
+    for (int i = 0; i < p.step.size; ++i)
+      visit_values(p, p.step[i], [&](int v, bool written) { note_use(v, of.block_of[i], written); });
+  }
+  constexpr void note_use(int v, int b, bool written) {
+    const step_block& block = of.blocks[b];
+    const int s = p.value[v].storage, tensor = p.value[v].tensor;
+    if (of.use[s].segment == block.segment) {
+      use_at(s, b) |= written ? own_write : own_read;
+      return;
+    }
+    int outside = by_first | by_last;
+    if (block.segment >= 0 && of.is_carried_in(tensor, block.segment)) {
+      outside = tensor == p.graph.segment[block.segment].carried_in ? by_first : by_last;
+      if (const int carried = of.carried_storage(v, block.segment); carried >= 0)
+        use_at(carried, b) |= written ? next_write : next_read;
+    }
+    use_at(s, b) |= static_cast<unsigned char>(outside | (written ? outside_write : 0));
+  }
+
+  constexpr bool is_within(int s) {
+    if (of.resident[s]) return false;
+    int blocks = 0;
+    for (int b = 0; b < of.blocks.size; ++b) {
+      if (uses(s, b) == 0) continue;
+      if (++blocks > 1 || (uses(s, b) & ~(own_read | own_write)) != 0) return false;
+    }
+    return blocks == 1;
+  }
+
+  constexpr void form_groups() {
+    within_.resize(p.storage.size, false);
+    for (int s = 0; s < p.storage.size; ++s) {
+      if (p.storage[s].bytes == 0 || p.storage[s].tier > 0) continue;
+      within_[s] = is_within(s);
+      if (within_[s]) continue;
+      alike_storages g;
+      g.storage = s;
+      g.kind = of.class_of(s);
+      g.segment = of.use[s].segment;
+      g.persistent = of.resident[s];
+      const int tensor = p.storage[s].tensor;
+      if (g.segment >= 0) {
+        g.backward = tensor == p.graph.segment[g.segment].gradient_out;
+        g.carried = g.backward || tensor == p.graph.segment[g.segment].carried_out;
+      }
+      if (pin.size > 0) g.pin = pin[s];
+      // Whoever runs the program reads it, or writes it anew each time: it stays.
+      if (g.persistent && (!p.storage[s].home || g.kind == memory_class::inputs)) g.pin = {offload_control::keep, -1};
+      add_to_group(s, g);
+    }
+  }
+  constexpr void add_to_group(int s, alike_storages g) {
+    bool used = g.persistent;
+    for (int b = 0; b < of.blocks.size; ++b) {
+      g.hash = g.hash * 131 + uses(s, b);
+      used = used || uses(s, b) != 0;
+    }
+    if (!used) return;
+    int at = 0;
+    while (at < group.size && !used_alike(group[at], g)) ++at;
+    if (at == group.size) group.push(g);
+    alike_storages& all = group[at];
+    const extent_t bytes = aligned(p.storage[s].bytes);
+    ++all.storages;
+    all.bytes += bytes;
+    if (bytes <= all.largest) return;
+    all.largest = bytes;
+    all.storage = s;
+  }
+
+  constexpr bool used_alike(const alike_storages& a, const alike_storages& b) const {
+    if (a.hash != b.hash || a.segment != b.segment || a.kind != b.kind || a.persistent != b.persistent ||
+        a.backward != b.backward || a.carried != b.carried || a.pin != b.pin)
+      return false;
+    int same = 0;
+    while (same < of.blocks.size && uses(a.storage, same) == uses(b.storage, same)) ++same;
+    return same == of.blocks.size;
+  }
+
+  /// The most of what lives within one repetition of a block that is alive at once.
+  constexpr void measure_temporaries() {
+    temporaries.resize(of.blocks.size, 0);
+    growing_array<int> first, last;
+    growing_array<extent_t> change;
+    first.resize(p.storage.size, -1);
+    last.resize(p.storage.size, -1);
+    change.resize(p.step.size + 1, 0);
+    for (int i = 0; i < p.step.size; ++i)
+      visit_values(p, p.step[i], [&](int v, bool) {
+        const int s = p.value[v].storage;
+        if (!within_[s]) return;
+        if (first[s] < 0) first[s] = i;
+        last[s] = i;
+      });
+    for (int s = 0; s < p.storage.size; ++s) {
+      if (first[s] < 0) continue;
+      change[first[s]] += aligned(p.storage[s].bytes);
+      change[last[s] + 1] -= aligned(p.storage[s].bytes);
+    }
+    extent_t alive = 0;
+    for (int i = 0; i < p.step.size; ++i) {
+      alive += change[i];
+      extent_t staged = 0;
+      if (p.step[i].is_move) {
+        const int m = p.step[i].index;
+        staged = aligned(kind_of(moves, m).between * bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type));
+      }
+      extent_t& most = temporaries[of.block_of[i]];
+      most = larger(most, alive + staged);
+    }
+  }
+
+  const sharded_program& p;
+  const storage_uses& of;
+  const program_moves& moves;
+  const growing_array<tier_pin>& pin;
+  growing_array<unsigned char> use_;  ///< of each storage, by block
+  growing_array<bool> within_;        ///< of each storage: whether it is one of the temporaries
+};
+
+}  // namespace hyperparallel
