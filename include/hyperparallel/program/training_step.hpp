@@ -62,6 +62,20 @@ struct offloaded_within {
   static_assert(Bytes >= 1, "a budget of memory is at least one byte");
   static constexpr void apply(step_settings& s) { s.offload.budget = Bytes; }
 };
+/// Under a budget: what a layer leaves for backward may be made again where that is cheaper than a copy.
+struct allowing_recomputation {
+  static constexpr void apply(step_settings& s) { s.offload.recomputation = true; }
+};
+/// Under a budget: a period of so many operators where the model has more, and how many operators and gaps are run in
+/// all to plan it. Both cost compile time: about 60 ms for a thousand run.
+template <int Operators, extent_t Effort>
+struct planning_effort {
+  static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
+  static constexpr void apply(step_settings& s) {
+    s.offload.most_operators = Operators;
+    s.offload.planning.effort = Effort;
+  }
+};
 /// Under a budget: tensors of that name never leave; they leave whenever nothing uses them; their layer is run again.
 /// Later ones win.
 template <fixed_string Pattern, offload_control Control, int Tier = -1>
