@@ -31,8 +31,9 @@ enum class fetch_issue : unsigned char {
   last,    ///< after the operator before the one that needs it
   hidden,  ///< as late as hides it on its link, in order of need
   roomy,   ///< so, but no earlier than there is room
+  eager,   ///< as early as there is room, in order of need: what is needed first takes it first
 };
-inline constexpr int fetch_issues = 3;
+inline constexpr int fetch_issues = 4;
 
 /// What greedy plans of one program have in common. Refers to the clock.
 class greedy_planner {
@@ -133,15 +134,22 @@ class greedy_planner {
   constexpr void issue(fetch_issue way, bool early_stores, growing_array<gap_decision>& plan) {
     const use_chains& c = clock.chains;
     extent_t free_until[most_links] = {};
-    for (int l = 0; l < most_links; ++l) free_until[l] = longest_time;
+    int not_before[most_links] = {};
+    for (int l = 0; l < most_links; ++l) {
+      free_until[l] = longest_time;
+      not_before[l] = -1;
+    }
     room_ = level_;
     for (int i = 0; i < clock.by_need().size; ++i) {
-      const int g = clock.by_need().item[i];
+      const int g = clock.by_need().item[way == fetch_issue::eager ? clock.by_need().size - 1 - i : i];
       gap_decision& d = plan.item[g];
       if (d.choice != gap_choice::offload) continue;
       d.store_after = early_stores ? earliest_store(g, plan) : c.gap.item[g].from;
       d.fetch_after = c.gap.item[g].to - 1;
-      if (way != fetch_issue::last) pull_forward(g, way, free_until[clock.program.tier.item[d.tier].in_link], d);
+      if (way == fetch_issue::eager)
+        fill_room(g, not_before[clock.program.tier.item[d.tier].in_link], d);
+      else if (way != fetch_issue::last)
+        pull_forward(g, way, free_until[clock.program.tier.item[d.tier].in_link], d);
     }
   }
 
@@ -271,8 +279,11 @@ class greedy_planner {
       if (storage_of(g).bytes == 0) continue;
       const int tier = rights.item[g].offload ? (rights.item[g].tier > 0 ? rights.item[g].tier : 1) : 0;
       if (tier == 0 && !rights.item[g].recompute) continue;
-      extent_t cost = tier > 0 ? exposed(g, tier) : longest_time;
-      if (rights.item[g].recompute) cost = smaller(cost, storage_of(g).recompute);
+      extent_t cost = 0;
+      if (taste != cover_taste::farthest && taste != cover_taste::area) {
+        cost = tier > 0 ? exposed(g, tier) : longest_time;
+        if (rights.item[g].recompute) cost = smaller(cost, storage_of(g).recompute);
+      }
       extent_t gain = 1, price = 1;
       measure(g, q, budget, taste, cost, gain, price);
       if (best < 0 || static_cast<detail::wide_unsigned>(gain) * static_cast<detail::wide_unsigned>(best_price) >
@@ -340,6 +351,18 @@ class greedy_planner {
       }
       --d.fetch_after;
     }
+  }
+
+  /// `not_before`: when the copy before it on the link is issued.
+  constexpr void fill_room(int g, int& not_before, gap_decision& d) {
+    const storage_gap& gap = clock.chains.gap.item[g];
+    const extent_t most = clock.program.tier.item[0].capacity - storage_of(g).bytes;
+    const int begin = gap.wraps ? -1 : gap.from, earliest = begin > not_before ? begin : not_before;
+    while (d.fetch_after > earliest && room_.item[d.fetch_after] <= most) {
+      room_.item[d.fetch_after] += storage_of(g).bytes;
+      --d.fetch_after;
+    }
+    not_before = d.fetch_after;
   }
 
   growing_array<extent_t> excess_, over_;  // for excess_per_cost

@@ -68,10 +68,10 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
   growing_array<gap_decision> plan;
   const int operators = clock.program.op.size, gaps = clock.chains.gap.size;
   const extent_t budget = clock.program.tier[0].capacity, for_search = search.effort / 2;
-  const auto charge = [&] {
+  const auto charge = [&](int parts = 4) {
     int chosen = 0;
     for (const gap_decision& d : plan) chosen += d.choice != gap_choice::keep ? 1 : 0;
-    search.effort -= extent_t{operators + gaps} * (chosen + 4) / 4;
+    search.effort -= extent_t{operators + gaps} * (chosen + 4) / parts;
   };
   const auto enter_issued = [&] {
     for (int way = 0; way < fetch_issues; ++way)
@@ -87,6 +87,17 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
       enter(plan);
     }
   };
+  // Little effort: the tastes that ask for no costs are fast, and eager copies rarely the worst.
+  constexpr cover_taste fast[] = {cover_taste::area, cover_taste::farthest};
+  for (int slack = 0; slack < 2; ++slack)
+    for (const cover_taste taste : fast) {
+      greedy.cover(taste, budget - budget / 8 * slack, plan);
+      for (int early = 0; early < 2; ++early) {
+        greedy.issue(fetch_issue::eager, early == 1, plan);
+        enter(plan);
+      }
+      charge(12);
+    }
   greedy.cover(cover_taste::farthest, budget, plan);  // runs where any plan does
   enter_issued();
   charge();

@@ -42,7 +42,7 @@ struct folded_period {
 };
 
 struct folded_period_options {
-  int most_operators = 40;  ///< where blocks are not more: each has one at least
+  int most_operators = 48;  ///< where blocks are not more: each has one at least
   bool recomputation = false;
   extent_t negligible = 0;        ///< storages of so many bytes, or fewer, stay where they are alive
   growing_array<tier_pin> pin{};  ///< of each storage of the program; empty: automatic

@@ -32,8 +32,8 @@ struct offload_pattern {
 struct step_offload_settings {
   extent_t budget = 0;         ///< bytes of tier 0; 0: none
   bool recomputation = false;  ///< what forward leaves for backward may be made again
-  int most_operators = 40;
-  offload_options planning{.effort = 4'000};  ///< a constant evaluation runs some ten periods a second
+  int most_operators = 48;
+  offload_options planning{.effort = 3'000};  ///< a constant evaluation runs some ten periods a second
   static_vector<offload_pattern, most_offload_patterns> rule{};
 };
 
