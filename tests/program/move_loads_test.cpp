@@ -67,6 +67,27 @@ TEST(move_loads, add_up_and_cost_what_the_emitted_steps_cost) {
   EXPECT_GE(exact * 10, moves * 7);
 }
 
+/// What is known of another tensor between the same layouts tells the same as counting anew.
+TEST(move_loads, of_another_size_are_scaled) {
+  std::mt19937 random(43);
+  const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
+  int known_before = 0;
+  for (int round = 0; round < 400; ++round) {
+    const hp::mesh_shape meshes[] = {{1, {8}}, {2, {4, 8}}, {3, {2, 4, 2}}, {2, {3, 4}}};
+    const hp::mesh_shape& m = meshes[round % 4];
+    const hp::layout_value from = programs::random_layout(random, m, 2, hp::reduce_op::sum);
+    const hp::layout_value to = programs::random_layout(random, m, 2, hp::reduce_op::none);
+    hp::detail::known_loads known;
+    for (const hp::shape& shape : {hp::shape{192, 96}, hp::shape{384, 96}, hp::shape{192, 480}, hp::shape{960, 672}}) {
+      const hp::sharded_program p = programs::one_move(from, to, shape);
+      const hp::program_moves kinds = hp::kinds_of_moves(p);
+      known_before += known.transfers.size;
+      EXPECT_EQ(hp::detail::load_of(p, kinds.kind[0], net, known), hp::loads_of_moves(p, kinds, net)[0]);
+    }
+  }
+  EXPECT_GE(known_before, 100);
+}
+
 TEST(move_loads, of_a_ring_are_those_of_the_longest_hop) {
   const hp::layout_value l = layout_by({1, {4}}, {0});
   const hp::sharded_program p = programs::one_move(l, l, hp::shape{16}, {}, {0, 1});

@@ -152,10 +152,42 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
   return load;
 }
 
-constexpr move_load load_of_transfers(const sharded_program& p, const move_kind& k, const interconnect& net) {
+/// A load read off the transfers of one receiver, which its layouts tell but for the tensor's size.
+struct known_transfers {
+  layout_value source{}, target{};
+  extent_t received = 0;
+  move_load load{};
+};
+
+/// What is known so far of the loads of a program's moves.
+struct known_loads {
+  growing_array<group_peers> peers;
+  growing_array<known_transfers> transfers;
+};
+
+/// The load of a move between the same layouts: dims divide, so that all parts grow with the tensor.
+constexpr bool scale_known(const layout_value& source, const layout_value& target, extent_t received,
+                           const known_loads& known, move_load& load) {
+  for (const known_transfers& one : known.transfers) {
+    if (one.source != source || one.target != target) continue;
+    load = one.load;
+    for (extent_t& elements : load.elements) {
+      const wide_unsigned scaled = static_cast<wide_unsigned>(elements) * static_cast<wide_unsigned>(received);
+      if (scaled % static_cast<wide_unsigned>(one.received) != 0) return false;
+      elements = static_cast<extent_t>(scaled / static_cast<wide_unsigned>(one.received));
+    }
+    return true;
+  }
+  return false;
+}
+
+constexpr move_load load_of_transfers(const sharded_program& p, const move_kind& k, const interconnect& net,
+                                      known_loads& known) {
   const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
-  const move_plan plan = plan_move(from.layout, to.layout, p.graph.tensor[from.tensor].shape);
   move_load load;
+  if (scale_known(from.layout, to.layout, k.received, known, load)) return load;
+  load = {};
+  const move_plan plan = plan_move(from.layout, to.layout, p.graph.tensor[from.tensor].shape);
   constexpr int limits[] = {1, 2, every_coordinate};  // the busiest is nearly always in the corner, or near it
   for (const int limit : limits) {
     const group_positions receivers(p.mesh.shape, k.axes, limit);
@@ -165,21 +197,22 @@ constexpr move_load load_of_transfers(const sharded_program& p, const move_kind&
       most = larger(most, sum_of_elements(one));
       load = slower_load(load, one, net.topology);
     }
-    if (most == k.received) break;
+    if (most != k.received) continue;
+    if (receivers.count == 1) known.transfers.push({from.layout, to.layout, k.received, load});
+    break;
   }
   return load;
 }
 
-constexpr move_load load_of(const sharded_program& p, const move_kind& k, const interconnect& net,
-                            growing_array<group_peers>& known) {
+constexpr move_load load_of(const sharded_program& p, const move_kind& k, const interconnect& net, known_loads& known) {
   if (k.received == 0) return {};
   if (k.travel > 0) return load_of_ring(k, p.mesh.shape, net);
   const mesh_shape& m = p.mesh.shape;
   const extent_t target = local_elements(p, p.move[k.example].target);
   move_load load;
   if (k.share > 0) {  // all other terms of a share, then all other shares
-    add_equal_shares(load, peers_along(known, m, k.reduced, net), k.received - (target - k.share));
-    add_equal_shares(load, peers_along(known, m, k.axes, net), target - k.share);
+    add_equal_shares(load, peers_along(known.peers, m, k.reduced, net), k.received - (target - k.share));
+    add_equal_shares(load, peers_along(known.peers, m, k.axes, net), target - k.share);
     return load;
   }
   const int members = group_positions(m, k.axes, every_coordinate).count;
@@ -188,13 +221,13 @@ constexpr move_load load_of(const sharded_program& p, const move_kind& k, const 
     const int holders = group_positions(m, holding, every_coordinate).count;
     const extent_t whole = local_elements(p, p.move[k.example].source), share = whole / members;
     if (share * members == whole && share * (members + holders - 2) == k.received) {
-      add_equal_shares(load, peers_along(known, m, k.axes, net), share * (members - 1));
-      add_equal_shares(load, peers_along(known, m, holding, net), share * (holders - 1));
+      add_equal_shares(load, peers_along(known.peers, m, k.axes, net), share * (members - 1));
+      add_equal_shares(load, peers_along(known.peers, m, holding, net), share * (holders - 1));
       return load;
     }
   }
-  if (!takes_alike(k, target, members)) return load_of_transfers(p, k, net);
-  add_equal_shares(load, peers_along(known, m, k.axes, net), k.received);
+  if (!takes_alike(k, target, members)) return load_of_transfers(p, k, net, known);
+  add_equal_shares(load, peers_along(known.peers, m, k.axes, net), k.received);
   return load;
 }
 
@@ -205,7 +238,7 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
                                                   const interconnect& net) {
   growing_array<move_load> load;
   load.reserve(moves.kind.size);
-  growing_array<detail::group_peers> known;
+  detail::known_loads known;
   for (int k = 0; k < moves.kind.size; ++k) load.push(detail::load_of(p, moves.kind[k], net, known));
   return load;
 }

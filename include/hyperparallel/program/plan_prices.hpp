@@ -82,12 +82,12 @@ class plan_prices {
     const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
     const graph_tensor& tensor = p.graph.tensor[from.tensor];
     const int devices = position_count(p.mesh.shape);
-    if (!(mesh_ == p.mesh.shape)) peers_.clear();
+    if (!(mesh_ == p.mesh.shape)) loads_ = {};
     mesh_ = p.mesh.shape;
     if (devices > 64 && kind.travel_axis < 0 && elements_of(tensor) < devices)
       return time_of(load_of_corners(from.layout, to.layout, tensor.shape, kind), bytes_of(tensor.type), net_.topology);
     detail::plan_kind_of_move(p, kind);
-    if (kind.received > 0) return time_of(detail::load_of(p, kind, net_, peers_), bytes_of(tensor.type), net_.topology);
+    if (kind.received > 0) return time_of(detail::load_of(p, kind, net_, loads_), bytes_of(tensor.type), net_.topology);
     if (kind.steps == 0) return {};
     return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }
@@ -114,7 +114,7 @@ class plan_prices {
   growing_array<known_move> known_;
   growing_array<int> first_;
   mesh_shape mesh_{};
-  growing_array<detail::group_peers> peers_;  ///< of that mesh
+  detail::known_loads loads_;  ///< of that mesh
   cost_code code_ = cost_code::ok;
 };
 

@@ -37,7 +37,8 @@ struct step_offload_settings {
   static_vector<offload_pattern, most_offload_patterns> rule{};
 };
 
-/// Bytes of a class by what becomes of them over the step; what does both is offloaded.
+/// Bytes of a class that are not in use all the time, by what becomes of them over the step; what does both is
+/// offloaded.
 struct offload_shares {
   extent_t kept = 0, offloaded = 0, recomputed = 0;
   friend constexpr bool operator==(const offload_shares&, const offload_shares&) = default;
@@ -177,6 +178,7 @@ class step_offloading {
     home_.resize(period.problem.storage.size, 0);
     for (offload_shares& one : r.share) one = {};
     for (int s = 0; s < period.problem.storage.size; ++s) {
+      if (chains.first_gap[s] == chains.first_gap[s + 1]) continue;
       gap_choice what = gap_choice::keep;
       for (int g = chains.first_gap[s]; g < chains.first_gap[s + 1]; ++g) {
         const gap_decision& d = plan.gap[g];

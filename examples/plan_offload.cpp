@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What slower memory buys: plans the training of Llama-3-8B, Qwen3-30B-A3B and DeepSeek-V3 with and without offload.
+//
+//   plan_offload                                     Llama-3-8B on 1, 2, 4 and 8 dies
+//   plan_offload --model qwen --devices 8 16 --bandwidth 37
+//
+// Candidates are all strategies with a name, at all degrees, with 1, 4 and 16 micro-batches, recomputed or not. Of each
+// number of dies: the fastest that fits into the memory of a die as it is; the fastest when what does not fit leaves
+// for the host's memory and comes back in time; both again of data parallelism alone, whatever is sharded. Times are
+// estimates of step_timing.hpp, plans those of step_offload.hpp.
+
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/named_plans.hpp>
+#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/report/format_offload.hpp>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command_line.hpp"
+#include "models/deepseek_v3.hpp"
+#include "models/llama3_8b.hpp"
+#include "models/qwen3_30b_a3b.hpp"
+#include "models/training_graph.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+using machine = hp::matrix384;
+
+struct choice {
+  std::string model = "llama";
+  std::vector<int> devices{1, 2, 4, 8};
+  int sequences = 0;   ///< in a step of training; 0: eight a die
+  int bandwidth = 37;  ///< of the host's memory, GB/s a die and way
+  int memory = 64;     ///< of a die, GiB
+  bool account = false;
+};
+
+struct candidate {
+  hp::strategy_value strategy{};
+  int micro_batches = 1;
+  bool recomputed = false;
+  hp::extent_t memory = 0, time = 0;
+  std::optional<hp::step_offload> offload{};
+
+  hp::extent_t needed() const { return offload ? offload->peak[0] : memory; }
+  hp::extent_t takes() const { return offload ? offload->step_time : time; }
+};
+
+struct sized_graph {
+  int batch;
+  hp::graph (*build)(int micro_batches, bool recomputed);
+};
+
+template <template <hp::extent_t, hp::extent_t> class Model>
+const std::vector<sized_graph>& graphs_of() {
+  static const std::vector<sized_graph> all{
+      {8, models::training_graph<Model<8, 4096>>},       {16, models::training_graph<Model<16, 4096>>},
+      {32, models::training_graph<Model<32, 4096>>},     {64, models::training_graph<Model<64, 4096>>},
+      {128, models::training_graph<Model<128, 4096>>},   {256, models::training_graph<Model<256, 4096>>},
+      {512, models::training_graph<Model<512, 4096>>},   {1024, models::training_graph<Model<1024, 4096>>},
+      {2048, models::training_graph<Model<2048, 4096>>}, {4096, models::training_graph<Model<4096, 4096>>},
+  };
+  return all;
+}
+
+bool is_data_parallel(const candidate& c) {
+  const std::string_view name = c.strategy.name.text;
+  return name == "dp" || name == "zero1" || name == "zero2" || name == "zero3" || name.starts_with("hsdp");
+}
+
+/// Plans of one model on one number of dies.
+class comparison {
+ public:
+  comparison(const std::vector<sized_graph>& sizes, int devices, const choice& c)
+      : devices_(devices), budget_(c.memory * hp::GiB) {
+    device_ = hp::with_bandwidth(machine::device, hp::dram, c.bandwidth * hp::gigabyte);
+    const int sequences = c.sequences > 0 ? c.sequences : 8 * devices;
+    for (const sized_graph& s : sizes) {
+      const int micro_batches = sequences / s.batch;
+      if (sequences % s.batch != 0 || (micro_batches != 1 && micro_batches != 4 && micro_batches != 16)) continue;
+      for (const bool recomputed : {false, true}) enter(s.build(micro_batches, recomputed), micro_batches, recomputed);
+    }
+    std::sort(all_.begin(), all_.end(), [](const entry& a, const entry& b) { return a.plan.time < b.plan.time; });
+  }
+
+  std::size_t candidates() const { return all_.size(); }
+
+  /// The fastest that fits as it is.
+  std::optional<candidate> fitting(bool data_parallel) const {
+    for (const entry& e : all_)
+      if ((!data_parallel || is_data_parallel(e.plan)) && e.plan.memory <= budget_) {
+        candidate plain = e.plan;
+        plain.offload.reset();
+        return plain;
+      }
+    return {};
+  }
+
+  /// The fastest with offload. None is faster than without copies, so those behind the best so far need no plan.
+  std::optional<candidate> offloaded(bool data_parallel) {
+    std::optional<candidate> best;
+    for (entry& e : all_) {
+      if (best && e.plan.time >= best->takes()) break;
+      if (data_parallel && !is_data_parallel(e.plan)) continue;
+      plan(e);
+      if (e.plan.offload->ok() && (!best || e.plan.takes() < best->takes())) best = e.plan;
+    }
+    return best;
+  }
+
+ private:
+  struct entry {
+    candidate plan;
+    std::size_t graph = 0;
+  };
+
+  /// The same strategy has a shorter name where an axis has one device.
+  static bool has_a_shorter_name(const hp::mesh_shape& m) {
+    return m.axis_count > 1 && *std::min_element(m.size, m.size + m.axis_count) == 1;
+  }
+
+  void enter(hp::graph g, int micro_batches, bool recomputed) {
+    graphs_.push_back(std::move(g));
+    hp::visit_named_strategies(devices_, [&](const hp::strategy_value& s) {
+      if (has_a_shorter_name(s.mesh.shape)) return;
+      const hp::sharded_program p = hp::partition(graphs_.back(), s);
+      if (p.status.code != hp::strategy_code::ok) return;
+      const hp::step_account a = hp::account_of(p, device_, hp::on_topology(machine::topology));
+      if (!a.times.total.ok()) return;
+      all_.push_back(
+          {{s, micro_batches, recomputed, a.memory.peak, a.times.total.picoseconds, {}}, graphs_.size() - 1});
+    });
+  }
+
+  void plan(entry& e) const {
+    if (e.plan.offload) return;
+    const hp::sharded_program p = hp::partition(graphs_[e.graph], e.plan.strategy);
+    const hp::program_moves moves = hp::kinds_of_moves(p);
+    hp::growing_array<hp::extent_t> block_duration;
+    hp::account_of(p, moves, device_, hp::on_topology(machine::topology), block_duration);
+    hp::step_offload_settings how;
+    how.budget = budget_;
+    how.recomputation = !e.plan.recomputed;
+    how.most_operators = 160;
+    how.planning.effort = 1'000'000;
+    e.plan.offload = hp::offload_step(p, moves, block_duration, device_, how);
+  }
+
+  int devices_;
+  hp::extent_t budget_;
+  hp::device_value device_{};
+  std::vector<hp::graph> graphs_;
+  std::vector<entry> all_;
+};
+
+std::string mesh_text(const hp::mesh_value& m) {
+  std::string out;
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    out += (a == 0 ? "" : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
+  return out;
+}
+
+void compare(const std::string& model, const std::vector<sized_graph>& sizes, const choice& c) {
+  using hp::report::byte_count;
+  using hp::report::duration;
+  fmt::print("=== {}: {} GiB a die, {} GB/s each way to the host's memory\n\n", model, c.memory, c.bandwidth);
+  hp::report::table t({"dies", "plan", "strategy", "mesh", "micro-batches", "recomputed", "memory", "step", "waits",
+                       "copied", "host memory"});
+  std::optional<candidate> shown;
+  for (const int devices : c.devices) {
+    comparison plans(sizes, devices, c);
+    const auto row = [&](const char* title, const std::optional<candidate>& p) {
+      if (!p) {
+        t.row({std::to_string(devices), title, "none fits", "", "", "", "", "", "", "", ""});
+        return;
+      }
+      const hp::step_offload o = p->offload.value_or(hp::step_offload{});
+      t.row({std::to_string(devices), title, p->strategy.name.text, mesh_text(p->strategy.mesh),
+             std::to_string(p->micro_batches), p->recomputed ? "yes" : "no", to_text(byte_count{p->needed()}),
+             to_text(duration{p->takes()}), p->offload ? to_text(duration{o.exposed}) : "",
+             p->offload ? to_text(byte_count{o.bytes_in + o.bytes_out}) : "",
+             p->offload ? to_text(byte_count{o.peak[1]}) : ""});
+    };
+    row("as it is", plans.fitting(false));
+    const std::optional<candidate> best = plans.offloaded(false);
+    row("with offload", best);
+    row("data parallel", plans.fitting(true));
+    row("data parallel, offload", plans.offloaded(true));
+    if (best) shown = best;
+  }
+  fmt::print("{}\n", t.text());
+  if (c.account && shown) fmt::print("the last plan with offload:\n{}\n", *shown->offload);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"What offload buys in the training of large models.", "plan_offload"};
+  choice c;
+  app.add_option("--model", c.model, "llama, qwen, deepseek or all")
+      ->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
+  app.add_option("--devices", c.devices, "dies; several are compared")->check(CLI::PositiveNumber);
+  app.add_option("--sequences", c.sequences, "of 4096 tokens in a step of training; 0: eight a die")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--bandwidth", c.bandwidth, "of the host's memory, GB/s a die and way")->check(CLI::PositiveNumber);
+  app.add_option("--memory", c.memory, "of a die, GiB")->check(CLI::PositiveNumber);
+  app.add_flag("--account", c.account, "what the last plan keeps, and what leaves");
+  return command_line::run(app, argc, argv, [&] {
+    if (c.model == "llama" || c.model == "all") compare("Llama-3-8B", graphs_of<models::llama3_8b>(), c);
+    if (c.model == "qwen" || c.model == "all") compare("Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>(), c);
+    if (c.model == "deepseek" || c.model == "all") compare("DeepSeek-V3", graphs_of<models::deepseek_v3>(), c);
+    return 0;
+  });
+}
