@@ -493,6 +493,26 @@ static_assert(step::parameters == 671'026'404'352 && step::account.times.total.o
 """
 
 
+def offloaded_steps(_):
+    """Three models on their strategies, all in one unit, each planned within the 64 GiB of a die beside host memory."""
+    text = "".join(f'#include "{EXAMPLES}/models/{name}.hpp"\n' for name in ["deepseek_v3", "llama3_8b", "qwen3_30b_a3b"])
+    text += include("program/training_step.hpp") + NAMESPACE
+    text += mesh("dies", [("dp", 8)]) + mesh("supernode", [("dp", 64), ("tp", 4)])
+    return text + """struct machine : hp::matrix384 {
+  static constexpr hp::device_value device = hp::with_bandwidth(hp::matrix384::device, hp::dram, contended_dram_highest);
+};
+template <class Model, class Strategy>
+using step = hp::train_step<Model, Strategy, hp::adamw, machine, hp::offloaded_within<64 * hp::GiB>>;
+using sharded = hp::strategy<dies, hp::fully_sharded<"dp", 3>>;
+using hybrid = hp::strategy<supernode, hp::fully_sharded<"dp", 3>, hp::tensor_parallel<"tp">>;
+using llama = step<models::llama3_8b<64, 4096>, sharded>;
+using qwen = step<models::qwen3_30b_a3b<64, 4096>, sharded>;
+using deepseek = step<models::deepseek_v3<256, 4096>, hybrid>;
+static_assert(hp::fits<llama>() && hp::fits<qwen>() && hp::fits<deepseek>());
+static_assert(llama::account.memory.peak > 64 * hp::GiB && llama::offload.bytes_out > 0);
+"""
+
+
 FAMILIES = {
     "calibration": calibration,
     "empty": empty,
@@ -510,4 +530,5 @@ FAMILIES = {
     "moe_program": moe_program,
     "moe_training": moe_training,
     "training_step": training_step,
+    "offloaded_steps": offloaded_steps,
 }

@@ -9,7 +9,10 @@
 #include <hyperparallel/model/layers.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+
+#include "../../examples/models/llama3_8b.hpp"
 
 namespace hp = hyperparallel;
 
@@ -27,6 +30,20 @@ hp::graph training_graph() {
   hp::append_optimizer(m.graph, {.kind = hp::optimizer_kind::adamw});
   return m.graph;
 }
+
+// A die's share of the DRAM bandwidth while all dies of its host copy.
+struct crowded : hp::matrix384 {
+  static constexpr hp::device_value device =
+      hp::with_bandwidth(hp::matrix384::device, hp::dram, contended_dram_highest);
+};
+struct mesh : hp::device_matrix<hp::axis{"dp", 8}> {};
+using llama = models::llama3_8b</*batch=*/16, /*sequence=*/8192>;
+using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 3>>;
+
+using unlimited = hp::train_step<llama, strategy, hp::adamw, crowded>;
+using step = hp::train_step<llama, strategy, hp::adamw, crowded, hp::offloaded_within<56 * hp::GiB>>;
+static_assert(!hp::fits<unlimited>() && hp::fits<step>());
+static_assert(step::offload.exposed * 20 <= step::offload.step_time);  // waiting for copies
 
 int main() {
   const hp::graph g = training_graph();

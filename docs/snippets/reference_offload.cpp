@@ -18,6 +18,7 @@
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
 
 namespace hp = hyperparallel;
@@ -75,19 +76,24 @@ void swap() {
   assert(r.wait == 0 && r.time == 8 * 10'000);                  // each copy fits under an attention
 }
 
+struct language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 8), seq = m.dim("seq", 16);
+    const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 8, .rope_base = 10000.0},
+        .feed_forward = {.width = 64}};
+    int x = hp::token_embedding{.vocabulary = 64, .hidden = 32}(m, tokens);
+    x = m.repeat("layers", 4, x, block);
+    hp::language_head{.vocabulary = 64}(m, x, labels);
+  }
+};
+
 hp::sharded_program training_program() {
-  hp::model_builder m({.unrolled = true});
-  const int batch = m.dim("batch", 8), seq = m.dim("seq", 16);
-  const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
-  const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
-      .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 8, .rope_base = 10000.0},
-      .feed_forward = {.width = 64}};
-  int x = hp::token_embedding{.vocabulary = 64, .hidden = 32}(m, tokens);
-  x = m.repeat("layers", 4, x, block);
-  hp::language_head{.vocabulary = 64}(m, x, labels);
-  hp::differentiate(m.graph);
-  hp::append_optimizer(m.graph, {.kind = hp::optimizer_kind::adamw});
-  hp::sharded_program p = hp::partition(m.graph, hp::strategy_called("dp", 2).strategy);
+  hp::graph g = hp::build_model<language_model>({.unrolled = true});
+  hp::differentiate(g);
+  hp::append_optimizer(g, {.kind = hp::optimizer_kind::adamw});
+  hp::sharded_program p = hp::partition(g, hp::strategy_called("dp", 2).strategy);
   hp::set_run_types(p, hp::data_type::f32);
   return p;
 }
@@ -105,6 +111,22 @@ void program() {
   assert(hp::check_program(o.program).code == hp::program_code::ok);
   assert(o.planned.certificate.bytes_in >= o.planned.certificate.bytes_in_bound);
 }
+
+// docs/reference/offload.md: a step of training
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}> {};
+
+using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 3>>;
+using whole = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384>;
+using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384,
+                            hp::offloaded_within<whole::peak * 3 / 4>,          // bytes of tier 0
+                            hp::keeping<"head.*">, hp::offloading<"*moment*">,  // never leave; always leave
+                            hp::making_again<"layers.*">,                       // run again in backward
+                            hp::planning_effort<24, 2000>>;
+static_assert(step::offload.ok() && step::peak <= whole::peak * 3 / 4);
+static_assert(step::offload.step_time >= step::account.times.total.picoseconds);
+
+constexpr hp::offload_shares states = step::offload.share[static_cast<int>(hp::memory_class::states)];
+static_assert(states.offloaded > states.kept && step::offload.bytes_in >= states.offloaded);
 
 void session() {
   const hp::copy_rate link{20 * hp::gigabyte, 10 * hp::microsecond};

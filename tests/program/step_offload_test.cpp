@@ -124,6 +124,40 @@ TEST(StepOffload, RulesDecide) {
   EXPECT_EQ(again.bytes_in, 0);
 }
 
+TEST(StepOffload, LayersRunAgainInEachMicroBatch) {
+  hp::extent_t once = 0;  // what it takes in one micro-batch
+  for (const int micro_batches : {1, 2, 5}) {
+    searched::small_model m = deep;
+    m.micro_batches = micro_batches;
+    const planned_step s(m, "single", 1, 2);
+    hp::step_offload_settings how;
+    const hp::step_offload kept = s.within(2 * s.account.memory.peak, how);
+    how.rule.push({hp::short_text("layers.*"), hp::offload_control::recompute});
+    const hp::step_offload again = s.within(2 * s.account.memory.peak, how);
+    ASSERT_TRUE(kept.ok() && again.ok()) << to_text(again.code) << ' ' << to_text(again.status.code);
+    EXPECT_GT(again.share[static_cast<int>(hp::memory_class::activations)].recomputed, 0);
+    EXPECT_LT(again.peak[0], kept.peak[0]);
+    if (micro_batches == 1) once = again.step_time - kept.step_time;
+    EXPECT_GT(once, 0);
+    EXPECT_EQ(again.step_time - kept.step_time, once * micro_batches);
+
+    hp::step_offload_settings either;
+    either.recomputation = true;
+    EXPECT_TRUE(s.within(s.account.memory.peak / 2, either).ok());
+  }
+}
+
+TEST(StepOffload, ARuleMayMakeAPartOfALayerAgain) {
+  for (const searched::small_model& m : {deep, mixed}) {
+    const planned_step s(m, "single", 1, 2);
+    for (const char* pattern : {"*attention*", "*norm", "layers.*query", "*residual"}) {
+      const hp::step_offload again = s.within(s.account.memory.peak, {{pattern, hp::offload_control::recompute}});
+      ASSERT_TRUE(again.ok()) << pattern << ": " << to_text(again.code) << ", " << to_text(again.status.code);
+      EXPECT_GT(again.share[static_cast<int>(hp::memory_class::activations)].recomputed, 0) << pattern;
+    }
+  }
+}
+
 TEST(StepOffload, RulesAreRefusedByName) {
   using hp::offload_control;
   const planned_step s(deep);

@@ -113,4 +113,101 @@ TEST(training_step, the_concept_is_silent) {
   SUCCEED();
 }
 
+// ---- budgets of memory ----
+
+constexpr hp::extent_t budget = step::peak * 3 / 4;
+using tight = hp::train_step<model, hybrid, hp::adamw, hp::matrix384, hp::offloaded_within<budget>>;
+
+/// Small, so that many of its steps can be asked for.
+struct two_products {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 32);
+    const int x = m.input("x", {m.dim("batch", 8), hidden});
+    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
+    const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
+    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  }
+};
+using replicated = hp::strategy<mesh, hp::data_parallel<"dp">>;
+template <class... Options>
+using small_step = hp::train_step<two_products, replicated, hp::adamw, hp::matrix384, Options...>;
+constexpr hp::extent_t small_peak = small_step<>::peak;
+template <hp::extent_t Bytes, class... Options>
+constexpr bool planned =
+    hp::valid_train_step<two_products, replicated, hp::adamw, hp::matrix384, hp::offloaded_within<Bytes>, Options...>;
+
+TEST(training_step, keeps_a_budget_of_memory) {
+  static_assert(tight::offload.ok() && tight::offload.budget == budget);
+  static_assert(tight::peak <= budget && tight::peak == tight::offload.peak[0] && tight::peak < step::peak);
+  static_assert(hp::fits<tight, budget>() && !hp::fits<step, budget>() && hp::within<tight, budget>::met);
+  static_assert(step::offload == hp::step_offload{});
+  EXPECT_EQ(tight::account, step::account);
+  EXPECT_GT(tight::offload.bytes_in, 0);
+  EXPECT_GT(tight::offload.peak[1], 0);
+  EXPECT_EQ(tight::offload.step_time, tight::account.times.total.picoseconds + tight::offload.exposed);
+  EXPECT_GE(tight::offload.step_time, tight::offload.step_time_bound);
+}
+
+TEST(training_step, plans_what_its_parts_plan_at_run_time) {
+  hp::step_settings s = settings(hp::data_type::bf16);
+  hp::offloaded_within<budget>::apply(s);
+  const hp::sharded_program p = hp::partition(hp::training_graph<model>(hp::adamw::value, s), hybrid::value);
+  const hp::program_moves moves = hp::kinds_of_moves(p);
+  hp::growing_array<hp::extent_t> block_duration;
+  const hp::step_account a =
+      hp::account_of(p, moves, hp::matrix384::device, hp::on_topology(hp::matrix384::topology), block_duration);
+  EXPECT_EQ(a, tight::account);
+  EXPECT_EQ(hp::offload_step(p, moves, block_duration, hp::matrix384::device, s.offload), tight::offload);
+}
+
+TEST(training_step, the_least_budget_is_accepted_and_nothing_below) {
+  constexpr hp::extent_t least = small_step<hp::offloaded_within<small_peak>>::offload.least_budget;
+  static_assert(least < small_peak && planned<least> && !planned<least - 1> && !planned<1>);
+  EXPECT_LE((small_step<hp::offloaded_within<least>>::peak), least);
+  EXPECT_GT((small_step<hp::offloaded_within<least>>::offload.exposed), 0);
+}
+
+TEST(training_step, options_say_what_leaves) {
+  hp::step_settings s;
+  hp::planning_effort<12, 3000>::apply(s);
+  hp::allowing_recomputation::apply(s);
+  hp::offloading<"*moment*", 1>::apply(s);
+  hp::keeping<"head.*">::apply(s);
+  hp::making_again<"layers.*">::apply(s);
+  EXPECT_EQ(s.offload.most_operators, 12);
+  EXPECT_EQ(s.offload.planning.effort, 3000);
+  EXPECT_TRUE(s.offload.recomputation);
+  EXPECT_EQ(s.offload.budget, 0);
+  ASSERT_EQ(s.offload.rule.size, 3);
+  const hp::offload_control controls[] = {hp::offload_control::offload, hp::offload_control::keep,
+                                          hp::offload_control::recompute};
+  const int tiers[] = {1, -1, -1};
+  const char* const patterns[] = {"*moment*", "head.*", "layers.*"};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_STREQ(s.offload.rule[i].pattern.text, patterns[i]);
+    EXPECT_EQ(s.offload.rule[i].control, controls[i]);
+    EXPECT_EQ(s.offload.rule[i].tier, tiers[i]);
+  }
+
+  using ruled_step = hp::train_step<model, hybrid, hp::adamw, hp::matrix384, hp::offloaded_within<2 * step::peak>,
+                                    hp::keeping<"head.*">, hp::offloading<"*moment*">, hp::making_again<"layers.*">>;
+  constexpr hp::step_offload ruled = ruled_step::offload;
+  constexpr hp::offload_shares states = ruled.share[static_cast<int>(hp::memory_class::states)];
+  static_assert(states.offloaded > states.kept && states.recomputed == 0 && ruled.bytes_in == ruled.bytes_out);
+  static_assert(ruled.share[static_cast<int>(hp::memory_class::activations)].recomputed > 0);
+  static_assert(ruled.share[static_cast<int>(hp::memory_class::parameters)].offloaded == 0);
+  EXPECT_GT(ruled.step_time, step::account.times.total.picoseconds + ruled.exposed);
+  EXPECT_EQ(ruled.bytes_in, states.offloaded);
+}
+
+TEST(training_step, rules_that_cannot_be_are_refused_silently) {
+  static_assert(planned<small_peak, hp::keeping<"down">>);
+  static_assert(!planned<small_peak, hp::keeping<"*.bias">>);
+  static_assert(!planned<small_peak, hp::offloading<"*moment*">, hp::keeping<"*moment*">>);
+  static_assert(!planned<small_peak, hp::offloading<"*moment*", 2>>);
+  static_assert(!planned<small_peak, hp::making_again<"*moment*">>);
+  static_assert(planned<small_peak - 1024> && !planned<small_peak - 1024, hp::keeping<"*">>);
+  SUCCEED();
+}
+
 }  // namespace

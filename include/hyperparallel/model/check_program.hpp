@@ -54,14 +54,34 @@ struct program_status {
 
 namespace detail {
 
-/// Whether the value holds, on every device, the box of its dims' loops.
+/// Axes on which it depends where the value lies, and where the box of its dims' loops does.
+constexpr unsigned placing_axes(const sharded_program& p, const program_compute& c, const operator_tensor& t,
+                                int value) {
+  const program_value& v = p.value[value];
+  unsigned axes = cut_axes(v.layout);
+  if (v.rotation.axis >= 0) axes |= 1u << v.rotation.axis;
+  const int rank = p.graph.tensor[t.tensor].shape.rank;
+  for (int i = 0; i < c.placement.count; ++i)
+    for (int d = 0; d < rank; ++d)
+      if (c.placement.shards(c.placement.axis[i], t.loop[d])) axes |= 1u << c.placement.axis[i];
+  return axes;
+}
+
+/// Whether the value holds, on every device, the box of its dims' loops. Devices that differ along other axes only are
+/// alike.
 constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t, int value) {
   const graph_operator& o = p.graph.op[c.op];
-  const shape& s = p.graph.tensor[t.tensor].shape;
-  for (int position = 0; position < position_count(p.mesh.shape); ++position) {
-    const box held = box_of(p, value, position);
+  const int rank = p.graph.tensor[t.tensor].shape.rank;
+  const unsigned axes = placing_axes(p, c, t, value);
+  const int positions = axes == 0 ? 1 : position_count(p.mesh.shape);
+  for (int position = 0; position < positions; ++position) {
     const coordinate at = coordinates_of(p.mesh.shape, position);
-    for (int d = 0; d < s.rank; ++d)
+    bool first_of_its_kind = true;
+    for (int a = 0; a < p.mesh.shape.axis_count; ++a)
+      first_of_its_kind = first_of_its_kind && ((axes >> a & 1u) != 0 || at.at[a] == 0);
+    if (!first_of_its_kind) continue;
+    const box held = box_of(p, value, position);
+    for (int d = 0; d < rank; ++d)
       if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.loop[d]))) return false;
   }
   return true;
@@ -99,6 +119,34 @@ constexpr bool waits_as_placed(const graph_operator& o, const operator_placement
   for (int a = 0; a < l.mesh.axis_count; ++a)
     if (l.partial[a] != expected[a]) return false;
   return true;
+}
+
+/// Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it: a home of
+/// which this is not so, or -1.
+constexpr int home_left_behind(const sharded_program& p, const growing_array<bool>& written) {
+  growing_array<bool> replaced;
+  replaced.resize(p.graph.tensor.size, false);
+  for (int t = 0; t < p.graph.tensor.size; ++t)
+    if (p.graph.tensor[t].replaces >= 0) replaced[p.graph.tensor[t].replaces] = true;
+  growing_array<int> home_of;  // of each tensor that is the last of a chain: the value that it replaces in the end
+  home_of.resize(p.graph.tensor.size, -1);
+  for (int t = 0; t < p.graph.tensor.size; ++t) {
+    if (p.graph.tensor[t].replaces < 0 || replaced[t]) continue;
+    int first = t;
+    while (p.graph.tensor[first].replaces >= 0) first = p.graph.tensor[first].replaces;
+    if (first < p.home.size) home_of[t] = p.home[first];
+  }
+  growing_array<bool> ends_at_home;
+  ends_at_home.resize(p.graph.tensor.size, false);
+  for (int v = 0; v < p.value.size; ++v) {
+    const program_value& last = p.value.item[v];
+    const int h = home_of[last.tensor];
+    if (h >= 0 && written[v] && last.storage == p.value[h].storage && last.layout == p.value[h].layout)
+      ends_at_home[last.tensor] = true;
+  }
+  for (int t = 0; t < p.graph.tensor.size; ++t)
+    if (home_of[t] >= 0 && !ends_at_home[t]) return home_of[t];
+  return -1;
 }
 
 }  // namespace detail
@@ -173,23 +221,8 @@ constexpr program_status check_program(const sharded_program& p) {
   for (int v = 0; v < p.value.size; ++v)
     if (p.storage[p.value[v].storage].bytes != local_bytes(p, v))
       return {program_code::storage_holds_another_size, -1, v};
-  // Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it.
-  growing_array<bool> replaced;
-  replaced.resize(p.graph.tensor.size, false);
-  for (int t = 0; t < p.graph.tensor.size; ++t)
-    if (p.graph.tensor[t].replaces >= 0) replaced[p.graph.tensor[t].replaces] = true;
-  for (int t = 0; t < p.graph.tensor.size; ++t) {
-    if (p.graph.tensor[t].replaces < 0 || replaced[t]) continue;
-    int first = t;
-    while (p.graph.tensor[first].replaces >= 0) first = p.graph.tensor[first].replaces;
-    if (first >= p.home.size || p.home[first] < 0) continue;
-    const program_value& home = p.value[p.home[first]];
-    bool ends_at_home = false;
-    for (int v = 0; v < p.value.size && !ends_at_home; ++v)
-      ends_at_home = written[v] && p.value[v].tensor == t && p.value[v].storage == home.storage &&
-                     p.value[v].layout == home.layout;
-    if (!ends_at_home) return {program_code::next_value_is_not_at_home, -1, p.home[first]};
-  }
+  if (const int home = detail::home_left_behind(p, written); home >= 0)
+    return {program_code::next_value_is_not_at_home, -1, home};
   return {};
 }
 

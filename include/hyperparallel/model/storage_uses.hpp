@@ -72,7 +72,7 @@ class storage_uses {
     const graph_segment& s = p.graph.segment[segment];
     const int out = p.value[v].tensor == s.carried_in ? s.carried_out : s.gradient_out;
     int found = -1;
-    for (int w = 0; w < p.value.size; ++w) {
+    for (const int w : handed_on_) {
       if (p.value[w].tensor != out || use[p.value[w].storage].segment != segment) continue;
       found = p.value[w].storage;
       if (p.value[w].layout == p.value[v].layout) break;
@@ -144,8 +144,12 @@ class storage_uses {
         if (p.graph.tensor[tensor].segment == segment || is_carried_in(tensor, segment)) use[s].segment = segment;
       });
     }
-    for (int v = 0; v < p.value.size; ++v)
-      if (p.value[v].storage >= 0 && is_shown(p.graph, p.value[v].tensor)) resident[p.value[v].storage] = true;
+    for (int v = 0; v < p.value.size; ++v) {
+      const program_value& value = p.value.item[v];
+      if (value.storage >= 0 && is_shown(p.graph, value.tensor)) resident[value.storage] = true;
+      for (const graph_segment& s : p.graph.segment)
+        if (value.tensor == s.carried_out || value.tensor == s.gradient_out) handed_on_.push(v);
+    }
   }
 
   constexpr void find_uses() {
@@ -174,6 +178,7 @@ class storage_uses {
   }
 
   const sharded_program& p;
+  growing_array<int> handed_on_;  ///< values that a repetition leaves for another
 };
 
 }  // namespace hyperparallel

@@ -87,23 +87,24 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
       enter(plan);
     }
   };
-  // Little effort: the tastes that ask for no costs are fast, and eager copies rarely the worst.
+  // Little effort: the tastes that ask for no costs are fast, and eager copies rarely the worst. The farthest gaps,
+  // fetched at their ends, run where any plan does.
   constexpr cover_taste fast[] = {cover_taste::area, cover_taste::farthest};
-  for (int slack = 0; slack < 2; ++slack)
+  for (int slack = 0; slack < 2 && (slack == 0 || search.effort > for_search); ++slack)
     for (const cover_taste taste : fast) {
       greedy.cover(taste, budget - budget / 8 * slack, plan);
       for (int early = 0; early < 2; ++early) {
         greedy.issue(fetch_issue::eager, early == 1, plan);
         enter(plan);
       }
+      if (slack == 0 && taste == cover_taste::farthest) {
+        greedy.issue(fetch_issue::last, false, plan);
+        enter(plan);
+      }
       charge(12);
     }
-  greedy.cover(cover_taste::farthest, budget, plan);  // runs where any plan does
-  enter_issued();
-  charge();
   for (int slack = 0; slack < 4; ++slack)
     for (int taste = 0; taste < cover_tastes && search.effort > for_search; ++taste) {
-      if (slack == 0 && static_cast<cover_taste>(taste) == cover_taste::farthest) continue;
       greedy.cover(static_cast<cover_taste>(taste), budget - budget / 8 * slack, plan);
       enter_issued();
       charge();

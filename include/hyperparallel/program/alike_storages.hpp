@@ -87,14 +87,12 @@ class storage_groups {
     use_at(s, b) |= static_cast<unsigned char>(outside | (written ? outside_write : 0));
   }
 
-  constexpr bool is_within(int s) {
-    if (of.resident[s]) return false;
-    int blocks = 0;
-    for (int b = 0; b < of.blocks.size; ++b) {
-      if (uses(s, b) == 0) continue;
-      if (++blocks > 1 || (uses(s, b) & ~(own_read | own_write)) != 0) return false;
-    }
-    return blocks == 1;
+  /// What is handed on to another repetition is used by its block, too.
+  constexpr bool is_within(int s) const {
+    const storage_use& u = of.use.item[s];
+    if (of.resident.item[s] || u.first < 0) return false;
+    const int b = of.block_of.item[u.first];
+    return b == of.block_of.item[u.last] && (uses(s, b) & ~(own_read | own_write)) == 0 && u.next_last < 0;
   }
 
   constexpr void form_groups() {
@@ -121,9 +119,10 @@ class storage_groups {
   }
   constexpr void add_to_group(int s, alike_storages g) {
     bool used = g.persistent;
+    const unsigned char* const row = use_.item + s * of.blocks.size;
     for (int b = 0; b < of.blocks.size; ++b) {
-      g.hash = g.hash * 131 + uses(s, b);
-      used = used || uses(s, b) != 0;
+      g.hash = g.hash * 131 + row[b];
+      used = used || row[b] != 0;
     }
     if (!used) return;
     int at = 0;
@@ -142,9 +141,11 @@ class storage_groups {
     if (a.hash != b.hash || a.segment != b.segment || a.kind != b.kind || a.persistent != b.persistent ||
         a.backward != b.backward || a.carried != b.carried || a.pin != b.pin)
       return false;
+    const int blocks = of.blocks.size;
+    const unsigned char *const row = use_.item + a.storage * blocks, *const other = use_.item + b.storage * blocks;
     int same = 0;
-    while (same < of.blocks.size && uses(a.storage, same) == uses(b.storage, same)) ++same;
-    return same == of.blocks.size;
+    while (same < blocks && row[same] == other[same]) ++same;
+    return same == blocks;
   }
 
   /// The most of what lives within one repetition of a block that is alive at once.

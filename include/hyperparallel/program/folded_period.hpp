@@ -11,8 +11,9 @@
 // Laws: an operator holds all that its block uses for as long as it runs, so the bytes alive are never fewer than those
 // of the program written out, and with one repetition a chunk exceed them by no more than what one block uses; bytes of
 // homes, and of what forward leaves for backward, are exact; the durations of a block's operators add up to the
-// block's. Where `recomputation` is allowed, the largest group that forward leaves for backward may be made again by
-// running its block's forward once more. O(accesses + storages · groups + groups · chunks · blocks).
+// block's. Where `recomputation` is allowed, the largest group that forward leaves for backward, and those that are
+// pinned to it, may be made again by running their block's forward once more, each at that price. O(accesses + storages
+// · groups + groups · chunks · blocks).
 
 #include <hyperparallel/program/alike_storages.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>
@@ -134,11 +135,16 @@ class period_folding {
     one.control = g.pin.control;
     one.tier = g.pin.tier;
     one.first_access = r.problem.access.size;
-    for (int b = 0; b < of.blocks.size; ++b)
-      for (int i = 0; i < chunks_[b] && groups.uses(g.storage, b) != 0; ++i) {
-        const storage_access a = access_by(g, which, b, of.blocks[b].reversed ? chunks_[b] - 1 - i : i);
+    for (int b = 0; b < of.blocks.size; ++b) {
+      if (groups.uses(g.storage, b) == 0) continue;
+      const bool own = of.blocks[b].segment == g.segment;
+      for (int i = 0; i < chunks_[b]; ++i) {
+        const int k = of.blocks[b].reversed ? chunks_[b] - 1 - i : i;
+        if (own && k != which.chunk && k != which.next) continue;
+        const storage_access a = access_by(g, which, b, k);
         if (a.reads || a.writes) r.problem.access.push({base_[b] + i, a.reads, a.writes});
       }
+    }
     one.access_count = r.problem.access.size - one.first_access;
     if (one.access_count > 0 && !one.persistent) {
       storage_access& definition = r.problem.access[one.first_access];
@@ -232,18 +238,22 @@ class period_folding {
       for (int s = 0; s < o.storage.size; ++s) {
         const offload_storage& one = o.storage[s];
         if (one.persistent || one.access_count < 2 || o.access[one.first_access].op != q) continue;
+        if (one.control == offload_control::recompute) allow_recomputation(s, q, o);
         if (largest < 0 || one.bytes > o.storage[largest].bytes) largest = s;
       }
-      if (largest < 0) continue;
-      o.storage[largest].first_operand = o.operand.size;
-      for (int s = 0; s < o.storage.size; ++s)
-        for (int a = 0; a < o.storage[s].access_count; ++a) {
-          const storage_access& one = o.access[o.storage[s].first_access + a];
-          if (one.op == q && one.reads && s != largest) o.operand.push(s);
-        }
-      o.storage[largest].operand_count = o.operand.size - o.storage[largest].first_operand;
-      o.storage[largest].recompute = o.op[q].duration;
+      if (largest >= 0 && o.storage[largest].recompute < 0) allow_recomputation(largest, q, o);
     }
+  }
+  /// Of storage s, by running operator q once more.
+  constexpr void allow_recomputation(int s, int q, offload_program& o) const {
+    o.storage[s].first_operand = o.operand.size;
+    for (int other = 0; other < o.storage.size; ++other)
+      for (int a = 0; a < o.storage[other].access_count; ++a) {
+        const storage_access& one = o.access[o.storage[other].first_access + a];
+        if (one.op == q && one.reads && other != s) o.operand.push(other);
+      }
+    o.storage[s].operand_count = o.operand.size - o.storage[s].first_operand;
+    o.storage[s].recompute = o.op[q].duration;
   }
 
   const sharded_program& p;
@@ -278,6 +288,7 @@ constexpr offload_program part_of(const sharded_program& p, const storage_uses& 
   offload_program part;
   part.tier = whole.tier;
   part.link = whole.link;
+  part.operand = whole.operand;
   growing_array<int> place;  // of each operator, or -1
   for (int q = 0; q < whole.op.size; ++q) {
     const bool inside = is_in(p.step[uses.blocks[period.op[q].block].begin].phase, phases);
@@ -297,8 +308,10 @@ constexpr offload_program part_of(const sharded_program& p, const storage_uses& 
     }
     // What stays and is not used takes room all the same.
     if (s.persistent && s.access_count == 0 && s.control != offload_control::offload) part.tier[0].capacity -= s.bytes;
-    s.recompute = -1;
-    s.operand_count = 0;
+    if (s.access_count < one.access_count) {
+      s.recompute = -1;
+      s.first_operand = s.operand_count = 0;
+    }
     part.storage.push(s);
   }
   return part;

@@ -226,6 +226,19 @@ constexpr move_load load_of(const sharded_program& p, const move_kind& k, const 
       return load;
     }
   }
+  const unsigned others = k.axes & ~k.reduced;
+  const bool from_whole = (cut_axes(p.value[p.move[k.example].source].layout) & k.axes) == 0;
+  if (k.steps == 2 && others != 0 && from_whole &&
+      (cut_axes(p.value[p.move[k.example].target].layout) & k.axes) == k.reduced) {
+    // Every member reduces a share of its target, then takes the other shares.
+    const int terms = group_positions(m, k.reduced, every_coordinate).count, shares = members / terms;
+    const extent_t share = target / shares;
+    if (share * shares == target && share * (terms + shares - 2) == k.received) {
+      add_equal_shares(load, peers_along(known.peers, m, k.reduced, net), share * (terms - 1));
+      add_equal_shares(load, peers_along(known.peers, m, others, net), target - share);
+      return load;
+    }
+  }
   if (!takes_alike(k, target, members)) return load_of_transfers(p, k, net, known);
   add_equal_shares(load, peers_along(known.peers, m, k.axes, net), k.received);
   return load;

@@ -33,7 +33,7 @@ struct step_offload_settings {
   extent_t budget = 0;         ///< bytes of tier 0; 0: none
   bool recomputation = false;  ///< what forward leaves for backward may be made again
   int most_operators = 48;
-  offload_options planning{.effort = 3'000};  ///< a constant evaluation runs some ten periods a second
+  offload_options planning{.effort = 1'500};  ///< in a constant evaluation a thousand take a tenth of a second
   static_vector<offload_pattern, most_offload_patterns> rule{};
 };
 

@@ -62,6 +62,11 @@ class two_queues {
     ready.resize(p.value.size, 0);
     travelled.resize(p.value.size, false);
     taken.resize(p.step.size, 0);
+    for (int v = 0; v < p.value.size; ++v)
+      for (const graph_segment& s : p.graph.segment) {
+        const int t = p.value.item[v].tensor;
+        if (t == s.carried_in || t == s.carried_out || t == s.gradient_in || t == s.gradient_out) handed_on.push(v);
+      }
     find_bucket_ends();
     find_durations();
   }
@@ -189,9 +194,9 @@ class two_queues {
     if (!forward && phase != graph_phase::backward) return;
     const int in = forward ? s.carried_in : s.gradient_in, out = forward ? s.carried_out : s.gradient_out;
     extent_t made = 0;
-    for (int v = 0; v < p.value.size; ++v)
+    for (const int v : handed_on)
       if (p.value[v].tensor == out) made = larger(made, ready[v]);
-    for (int v = 0; v < p.value.size; ++v)
+    for (const int v : handed_on)
       if (p.value[v].tensor == in) ready[v] = larger(ready[v], made);
   }
 
@@ -201,8 +206,9 @@ class two_queues {
     const extent_t compute = (after.compute - before.compute) * count;
     const extent_t communication = (after.communication - before.communication) * count;
     for (int v = 0; v < p.value.size; ++v) {
-      if (travelled[v] && ready[v] > before.communication) ready[v] += communication;
-      if (!travelled[v] && ready[v] > before.compute) ready[v] += compute;
+      const bool link = travelled.item[v];
+      extent_t& time = ready.item[v];
+      if (time > (link ? before.communication : before.compute)) time += link ? communication : compute;
     }
     now.compute += compute;
     now.communication += communication;
@@ -244,6 +250,7 @@ class two_queues {
   growing_array<int> bucket_end;     ///< of moves over links: the step that carries them
   growing_array<extent_t> duration;  ///< of each step
   growing_array<extent_t> ready;     ///< when each value is there
+  growing_array<int> handed_on;      ///< values that one repetition hands to another
   growing_array<bool> travelled;     ///< which queue brought it
   clocks now{};
   step_times times{};

@@ -67,7 +67,7 @@ struct allowing_recomputation {
   static constexpr void apply(step_settings& s) { s.offload.recomputation = true; }
 };
 /// Under a budget: a period of so many operators where the model has more, and how many operators and gaps are run in
-/// all to plan it. Both cost compile time: about 60 ms for a thousand run.
+/// all to plan it. Both cost compile time: about a tenth of a second for a thousand run.
 template <int Operators, extent_t Effort>
 struct planning_effort {
   static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
@@ -89,6 +89,19 @@ template <fixed_string Pattern, int Tier = -1>
 using offloading = memory_rule<Pattern, offload_control::offload, Tier>;
 template <fixed_string Pattern>
 using making_again = memory_rule<Pattern, offload_control::recompute>;
+
+namespace detail {
+
+template <class Option>
+inline constexpr int memory_rules_in = 0;
+template <fixed_string Pattern, offload_control Control, int Tier>
+inline constexpr int memory_rules_in<memory_rule<Pattern, Control, Tier>> = 1;
+template <class Option>
+inline constexpr int recomputed_patterns_in = 0;
+template <fixed_string Pattern>
+inline constexpr int recomputed_patterns_in<recomputing<Pattern>> = 1;
+
+}  // namespace detail
 
 /// The graph of a whole step of training of `Model`.
 template <class Model>
@@ -115,6 +128,9 @@ struct step_evaluation {
 
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
 struct evaluated_step {
+  static_assert((memory_rules_in<Options> + ... + 0) <= most_offload_patterns, "a step has at most 16 memory rules");
+  static_assert((recomputed_patterns_in<Options> + ... + 0) <= max_recomputed_patterns,
+                "a step recomputes at most 8 patterns");
   static constexpr step_evaluation evaluate() {
     step_settings settings;
     (Options::apply(settings), ...);

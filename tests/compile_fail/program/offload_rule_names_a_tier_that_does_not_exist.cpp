@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that are to leave for a tier which the hardware lacks.
+// expect: rejected::offload_rule_does_not_hold<
+// expect: offload_rule_code::tier_does_not_exist
+// expect: rule_for<'*', 'm', 'o', 'm', 'e', 'n', 't', '*'>
+#include <hyperparallel/program.hpp>
+
+namespace hp = hyperparallel;
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
+struct pair {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 32);
+    const int x = m.input("x", {m.dim("batch", 8), hidden});
+    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
+    const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
+    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  }
+};
+using strategy = hp::strategy<mesh, hp::data_parallel<"dp">>;
+
+template <class... Rules>
+constexpr bool accepted =
+    hp::valid_train_step<pair, strategy, hp::adamw, hp::matrix384, hp::offloaded_within<17 * 1024>, Rules...>;
+static_assert(accepted<hp::offloading<"*moment*", 1>> && !accepted<hp::offloading<"*moment*", 2>>);
+
+#ifdef NEGATIVE
+using step = hp::train_step<pair, strategy, hp::adamw, hp::matrix384, hp::offloaded_within<17 * 1024>,
+                            hp::offloading<"*moment*", 2>>;
+#else
+using step = hp::train_step<pair, strategy, hp::adamw, hp::matrix384, hp::offloaded_within<17 * 1024>,
+                            hp::offloading<"*moment*", 1>>;
+#endif
+
+constexpr hp::extent_t peak = step::peak;
+constexpr bool planned = step::offload.ok();
+constexpr bool small = hp::fits<step>();
