@@ -54,34 +54,41 @@ struct program_status {
 
 namespace detail {
 
-/// Axes on which it depends where the value lies, and where the box of its dims' loops does.
-constexpr unsigned placing_axes(const sharded_program& p, const program_compute& c, const operator_tensor& t,
+/// Whether the same whole axes in the same order cut each dim and shard its loop, evenly: both boxes are the same
+/// function of the position then. What differs in that may still lie as placed.
+constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t,
                                 int value) {
-  const program_value& v = p.value[value];
-  unsigned axes = cut_axes(v.layout);
-  if (v.rotation.axis >= 0) axes |= 1u << v.rotation.axis;
-  const int rank = p.graph.tensor[t.tensor].shape.rank;
-  for (int i = 0; i < c.placement.count; ++i)
-    for (int d = 0; d < rank; ++d)
-      if (c.placement.shards(c.placement.axis[i], t.loop[d])) axes |= 1u << c.placement.axis[i];
-  return axes;
+  const program_value& v = p.value.item[value];
+  const graph_operator& o = p.graph.op.item[c.op];
+  const shape& s = p.graph.tensor.item[t.tensor].shape;
+  if (v.rotation.axis >= 0) return false;
+  int k = 0;  // of the cuts, which stand by dims
+  for (int d = 0; d < s.rank; ++d) {
+    const int l = t.loop[d];
+    extent_t pieces = 1;
+    for (int i = 0; i < c.placement.count; ++i) {
+      const int a = c.placement.axis[i];
+      if (!c.placement.shards(a, l)) continue;
+      if (c.placement.turned[a] == l && o.rotation > 0) return false;
+      const cut& one = v.layout.cut[k];
+      if (k >= v.layout.cut_count || one.dim != d || one.axis != a || one.size != p.mesh.shape.size[a]) return false;
+      pieces *= one.size;
+      ++k;
+    }
+    if (o.loop[l].extent != s.extent[d] || s.extent[d] % pieces != 0) return false;
+  }
+  return k == v.layout.cut_count && v.layout.mesh == p.mesh.shape;
 }
 
-/// Whether the value holds, on every device, the box of its dims' loops. Devices that differ along other axes only are
-/// alike.
+/// Whether the value holds, on every device, the box of its dims' loops.
 constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t, int value) {
+  if (is_cut_as_placed(p, c, t, value)) return true;
   const graph_operator& o = p.graph.op[c.op];
-  const int rank = p.graph.tensor[t.tensor].shape.rank;
-  const unsigned axes = placing_axes(p, c, t, value);
-  const int positions = axes == 0 ? 1 : position_count(p.mesh.shape);
-  for (int position = 0; position < positions; ++position) {
-    const coordinate at = coordinates_of(p.mesh.shape, position);
-    bool first_of_its_kind = true;
-    for (int a = 0; a < p.mesh.shape.axis_count; ++a)
-      first_of_its_kind = first_of_its_kind && ((axes >> a & 1u) != 0 || at.at[a] == 0);
-    if (!first_of_its_kind) continue;
+  const shape& s = p.graph.tensor[t.tensor].shape;
+  for (int position = 0; position < position_count(p.mesh.shape); ++position) {
     const box held = box_of(p, value, position);
-    for (int d = 0; d < rank; ++d)
+    const coordinate at = coordinates_of(p.mesh.shape, position);
+    for (int d = 0; d < s.rank; ++d)
       if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.loop[d]))) return false;
   }
   return true;

@@ -144,15 +144,24 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
   search.restart(pairs ? options.restarts : 25 * options.restarts, pairs);
 }
 
-constexpr void certify(const offload_program& p, planned_offload& planned) {
-  const offload_timeline t = timeline_of(p, planned.plan);
+/// Adds up the copies of a run.
+struct copy_sums {
+  extent_t in = 0, out = 0;
+  constexpr void event(const offload_event&) {}
+  constexpr void operator_runs(int, extent_t, extent_t) {}
+  constexpr void copy_runs(int, bool leaves, int, extent_t bytes, extent_t, extent_t) { (leaves ? out : in) += bytes; }
+};
+
+/// `clock` is of the program in the plan's order.
+constexpr void certify(offload_clock& clock, planned_offload& planned) {
   offload_certificate& c = planned.certificate;
-  c.feasible = t.feasible;
-  c.time = t.makespan;
-  c.exposed = t.exposed;
-  c.bytes_in = t.bytes_in;
-  c.bytes_out = t.bytes_out;
-  for (int i = 0; i < p.tier.size; ++i) c.peak[i] = t.peak[i];
+  copy_sums copied;
+  c.time = clock.run(planned.plan.gap.item, endless, copied);
+  c.feasible = c.time != endless;
+  for (int i = 0; i < clock.program.tier.size; ++i) c.peak[i] = clock.peak[i];
+  c.bytes_in = copied.in;
+  c.bytes_out = copied.out;
+  if (c.feasible) c.exposed = c.time - time_without_copies(clock.program, clock.chains, planned.plan.gap.item);
 }
 
 }  // namespace detail
@@ -187,7 +196,14 @@ constexpr planned_offload plan_offload(const offload_program& p, const offload_o
     r.plan = refined.plan;
     search.score = refined.score;
   }
-  if (search.score.time != endless) detail::certify(p, r);
+  if (search.score.time != endless) {
+    if (r.plan.order.empty()) {
+      detail::certify(clock, r);
+    } else {
+      offload_clock in_order(reordered(p, r.plan.order));
+      detail::certify(in_order, r);
+    }
+  }
   if (!r.certificate.feasible) r.alive = static_cast<growing_array<int>&&>(least.alive);
   return r;
 }

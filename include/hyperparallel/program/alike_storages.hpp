@@ -151,22 +151,12 @@ class storage_groups {
   /// The most of what lives within one repetition of a block that is alive at once.
   constexpr void measure_temporaries() {
     temporaries.resize(of.blocks.size, 0);
-    growing_array<int> first, last;
     growing_array<extent_t> change;
-    first.resize(p.storage.size, -1);
-    last.resize(p.storage.size, -1);
     change.resize(p.step.size + 1, 0);
-    for (int i = 0; i < p.step.size; ++i)
-      visit_values(p, p.step[i], [&](int v, bool) {
-        const int s = p.value[v].storage;
-        if (!within_[s]) return;
-        if (first[s] < 0) first[s] = i;
-        last[s] = i;
-      });
     for (int s = 0; s < p.storage.size; ++s) {
-      if (first[s] < 0) continue;
-      change[first[s]] += aligned(p.storage[s].bytes);
-      change[last[s] + 1] -= aligned(p.storage[s].bytes);
+      if (!within_.item[s]) continue;
+      change.item[of.use.item[s].first] += aligned(p.storage[s].bytes);
+      change.item[of.use.item[s].last + 1] -= aligned(p.storage[s].bytes);
     }
     extent_t alive = 0;
     for (int i = 0; i < p.step.size; ++i) {
