@@ -114,6 +114,32 @@ TEST(CacheOperators, WithoutActionsTheProgramIsWhatItWas) {
   for (int v = 0; v < p.value.size; ++v) EXPECT_EQ(with.value[v].storage, p.value[v].storage);
 }
 
+// What a step has read for the last time is still there while the step runs: who is given its memory would wait.
+TEST(CacheOperators, WhatIsReleasedLaterKeepsItsMemoryUpToThere) {
+  const hp::sharded_program p = small_program("dp", 2);
+  const hp::growing_array<hp::storage_lifetime> before = hp::lifetimes_of(p);
+  hp::growing_array<int> at_home;
+  at_home.resize(p.storage.size, 0);
+  for (int later = 0; later < 3; ++later) {
+    hp::growing_array<hp::cache_action> actions;
+    for (int i = 0; i < p.step.size; ++i) {
+      actions.push({kind::step, i});
+      for (int s = 0; s < p.storage.size; ++s)
+        if (before[s].last + later == i && before[s].first <= before[s].last) actions.push({kind::release, s});
+    }
+    hp::cache_insertion_status status;
+    const hp::sharded_program with = hp::insert_cache_operators(p, at_home, actions, status);
+    ASSERT_EQ(status.code, code::ok);
+    EXPECT_EQ(with.step.size, p.step.size);
+    const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(with);
+    for (int s = 0; s < p.storage.size; ++s) {
+      EXPECT_EQ(lives[s].first, before[s].first);
+      const bool grows = !before[s].always && before[s].last + later < p.step.size;
+      EXPECT_EQ(lives[s].last, before[s].last + (grows ? later : 0));
+    }
+  }
+}
+
 /// Leaving as much as possible leaves room for one step at a time, not more.
 TEST(CacheOperators, WhatLeavesAtOnceNeedsLittleRoom) {
   const hp::sharded_program p = small_program("dp", 2);

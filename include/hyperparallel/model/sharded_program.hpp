@@ -41,6 +41,7 @@ struct program_storage {
   bool home = false;   ///< lives through the whole step
   extent_t bytes = 0;  ///< on one device
   int tier = 0;        ///< of the device
+  int held = -1;  ///< it keeps its memory up to this step, though none that late may use it; -1: up to its last use
 };
 
 struct program_compute {

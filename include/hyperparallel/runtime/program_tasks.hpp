@@ -7,7 +7,9 @@
 // values; a move task carries out its receiver's transfers. Items are those of lower_program.hpp. Made once, read by
 // all threads; nothing is allocated in a run.
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -140,18 +142,16 @@ class program_tasks {
                                        : &program_tasks::compute,
                   &work);
   }
-  /// Of each step: picoseconds on one rank in the mean. Domain: measured, not during a run.
+  /// Of each step: picoseconds on one rank, the median of the last runs, in the mean of the ranks. Domain: measured,
+  /// not during a run.
   std::vector<std::int64_t> durations() const {
-    std::vector<std::int64_t> mean;
+    std::vector<std::int64_t> all;
     for (const std::unique_ptr<step_work>& s : step_) {
-      std::int64_t nanoseconds = 0, times = 0;
-      for (std::size_t i = 0; i < s->spent.size(); ++i) {
-        nanoseconds += s->spent[i].nanoseconds;
-        if (i < ranks_) times += s->spent[i].times;
-      }
-      mean.push_back(times > 0 ? nanoseconds * 1000 / times : 0);
+      std::int64_t nanoseconds = 0;
+      for (const time_spent& t : s->spent) nanoseconds += t.median();
+      all.push_back(nanoseconds * 1000 / static_cast<std::int64_t>(ranks_));
     }
-    return mean;
+    return all;
   }
   const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
   /// Bytes that others bring to `rank` in one run of the step.
@@ -164,8 +164,20 @@ class program_tasks {
   }
 
  private:
+  /// The last runs of a task. What disturbs one of them, its first above all, does not change the median.
   struct time_spent {
-    std::int64_t nanoseconds = 0, times = 0;
+    static constexpr std::size_t kept = 15;
+    std::int64_t nanoseconds[kept] = {};
+    std::size_t times = 0;
+    std::int64_t median() const {
+      std::int64_t sorted[kept] = {};
+      const std::size_t count = std::min(times, kept);
+      if (count == 0) return 0;
+      std::copy_n(nanoseconds, count, sorted);
+      std::int64_t* const middle = sorted + (count - 1) / 2;
+      std::nth_element(sorted, middle, sorted + count);
+      return *middle;
+    }
   };
   struct step_work {
     operator_kernel kernel = nullptr;
@@ -190,8 +202,7 @@ class program_tasks {
     const paced_queue::clock::time_point begin = paced_queue::clock::now();
     (work.link != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
     time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
-    t.nanoseconds += std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
-    ++t.times;
+    t.nanoseconds[t.times++ % time_spent::kept] = std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
   }
   static void paced_copy(const kernel_call& c) {
     const step_work& work = *static_cast<const step_work*>(c.user);
