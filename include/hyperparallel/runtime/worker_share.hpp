@@ -2,8 +2,8 @@
 #pragma once
 // How many workers a plan gets, on which cores, and which queues each of them serves: contiguous runs, so that a rank's
 // queues stay together, with the least possible largest load. Copy engines may have workers of their own behind them,
-// which belong to no core: they are no computing power, and wait for their links most of the time. Then the host queues
-// beside them, which only keep the books, go with the queue before them.
+// which share the cores that are left: they are no computing power, and wait for their links most of the time. Then the
+// host queues beside them, which only keep the books, go with the queue before them.
 
 #include <cstddef>
 #include <cstdint>
@@ -95,11 +95,14 @@ inline worker_share share_queues(const plan_view& p, const executor_options& opt
   const bool roomy = share.workers <= available;
   share.spin = roomy && copying.empty() ? options.spin : 0;
   if (options.pin && roomy && static_cast<int>(cores.size()) >= share.workers) share.cores = std::move(cores);
-  for (const int q : copying) {
-    share.worker_of[detail::at(q)] = share.workers++;
+  // What wakes up now and then stays off the cores of those who compute, where there are others.
+  std::vector<int> spare;
+  for (std::size_t i = detail::at(share.workers); i < share.cores.size(); ++i) spare.push_back(share.cores[i]);
+  for (std::size_t i = 0; i < copying.size(); ++i) {
+    share.worker_of[detail::at(copying[i])] = share.workers++;
     if (share.cores.empty()) continue;
     share.cores.resize(detail::at(share.workers), -1);
-    share.cores.back() = -1;
+    share.cores.back() = spare.empty() ? -1 : spare[i % spare.size()];
   }
   return share;
 }
