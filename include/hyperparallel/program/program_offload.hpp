@@ -40,6 +40,16 @@ namespace detail {
 
 /// Accesses of a period, by storage.
 class access_writer {
+  // Before its users: clang evaluates constants only with what it has seen.
+  template <class Visit>
+  constexpr void visit(const Visit& visit_one) const {
+    for (int q = 0; q < step_.size; ++q) {
+      const program_step& s = p_.step[step_[q]];
+      visit_values(p_, s, [&](int v, bool written) { visit_one(q, p_.value[v].storage, written); });
+      if (s.is_move && kind_of(moves_, s.index).between > 0) visit_one(q, p_.storage.size + s.index, true);
+    }
+  }
+
  public:
   constexpr access_writer(const sharded_program& p, const program_moves& moves, const growing_array<int>& step,
                           offload_program& o)
@@ -69,14 +79,6 @@ class access_writer {
   }
 
  private:
-  template <class Visit>
-  constexpr void visit(const Visit& visit_one) const {
-    for (int q = 0; q < step_.size; ++q) {
-      const program_step& s = p_.step[step_[q]];
-      visit_values(p_, s, [&](int v, bool written) { visit_one(q, p_.value[v].storage, written); });
-      if (s.is_move && kind_of(moves_, s.index).between > 0) visit_one(q, p_.storage.size + s.index, true);
-    }
-  }
   const sharded_program& p_;
   const program_moves& moves_;
   const growing_array<int>& step_;
