@@ -58,7 +58,7 @@ int main() {
   options.program.measured = false;
   hp::memory_budget& budget = options.program.budget;
   budget.bytes = peak / 2;
-  budget.tiers = {{4 * hp::gigabyte, 10 * hp::microsecond}};  // bandwidth and latency of tier 1
+  budget.tiers = {{4 * hp::gigabyte, 10 * hp::microsecond}};  // to and from tier 1: bandwidth, latency
   budget.step_duration = whole.world().step_durations();      // measured, in picoseconds
   budget.planning.effort = 1'000'000;
   hp::model_run<float> half(g, s, options);

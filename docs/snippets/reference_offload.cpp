@@ -129,7 +129,7 @@ constexpr hp::offload_shares states = step::offload.share[static_cast<int>(hp::m
 static_assert(states.offloaded > states.kept && step::offload.bytes_in >= states.offloaded);
 
 void session() {
-  const hp::copy_rate link{20 * hp::gigabyte, 10 * hp::microsecond};
+  const hp::offload_link link{20 * hp::gigabyte, 10 * hp::microsecond};
   hp::offload_session s({{"hbm", 4096}, {"dram", hp::MiB, link, link}});
   const hp::session_tensor x = s.add("x", 4096), y = s.add("y", 4096);
   s.use(x, hp::tensor_access::overwrite).as<float>()[0] = 3.0F;

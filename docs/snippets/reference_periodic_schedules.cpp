@@ -14,7 +14,7 @@ struct layer {
     const int loaded = hp::add_event(f, 0), used = hp::add_event(f, 0);
     const int weights = hp::add_banked_slot(f, 0, 0, 0, 64, banks, 64), state = hp::add_slot(f, 0, 0, 512, 64);
     hp::bank_events(f, 2);
-    hp::add_task(f, hp::resource::copy, 0, 80, 0, 0);
+    hp::add_task(f, hp::resource::copy_in, 0, 80, 0, 0);
     hp::add_wait(f, hp::carried(used, 2));  // the layer that used this bank is done
     hp::add_signal(f, loaded);
     hp::add_access(f, weights, 0, 64, write);

@@ -118,7 +118,7 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 int run(const options& o) {
   const budget_plan p = checked_plan(o);
   const std::int64_t blocks = o.layers * blocks_for(o.positions());
-  const hp::session_tier hbm{"hbm", o.budget}, slower{"slower", o.capacity, o.rate(), o.rate()};
+  const hp::session_tier hbm{"hbm", o.budget}, slower{"slower", o.capacity, o.link(), o.link()};
   const hp::session_tier enough{"hbm", fixed_bytes(o.layers) + blocks * block_bytes};
 
   std::printf("%d layers, %lld + %lld positions: %lld blocks of %s, %s of cache\n", o.layers,

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <hyperparallel/runtime/copy_rate.hpp>
+#include <hyperparallel/offload/offload_link.hpp>
 
 #include "sizes.hpp"
 
@@ -23,7 +23,7 @@ struct options {
   double latency = 10;
   std::uint64_t seed = 1;
 
-  hp::copy_rate rate() const {
+  hp::offload_link link() const {
     return {static_cast<std::int64_t>(bandwidth * 1e9),
             static_cast<std::int64_t>(latency * static_cast<double>(hp::microsecond))};
   }

@@ -10,6 +10,7 @@
 #include <hyperparallel/offload/offload_copies.hpp>
 #include <hyperparallel/offload/offload_event.hpp>
 #include <hyperparallel/offload/offload_greedy.hpp>
+#include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/offload/offload_order.hpp>
 #include <hyperparallel/offload/offload_plan.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>

@@ -5,7 +5,7 @@
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/copy_engine.hpp>
-#include <hyperparallel/runtime/copy_rate.hpp>
+#include <hyperparallel/runtime/copy_error.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>

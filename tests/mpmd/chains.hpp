@@ -42,7 +42,7 @@ inline hp::tile_chain random_chain(std::mt19937& random) {
   };
   for (int i = 0, inputs = 1 + below(random, 2); i < inputs; ++i) tensor(below(random, c.spaces), false);
   const auto work = [&] {
-    const hp::resource kinds[] = {hp::resource::aic, hp::resource::aiv, hp::resource::link, hp::resource::copy};
+    const hp::resource kinds[] = {hp::resource::aic, hp::resource::aiv, hp::resource::link, hp::resource::copy_in};
     return hp::tile_work{kinds[below(random, 4)], 1 + below(random, 3), below(random, 50)};
   };
   if (chance(random, 40)) {

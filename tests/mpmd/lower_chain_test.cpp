@@ -52,7 +52,7 @@ constexpr hp::tile_chain everything() {
   const int product = hp::add_tensor(c, space, hp::grain::item, 4096);
   const int sum = hp::add_tensor(c, space, hp::grain::whole, 4096);
   c.tensor[weight].windowed = true;
-  hp::tile_stage& fetch = hp::add_stage(c, 0, space, hp::grain::group, {hp::resource::copy, 1, 20});
+  hp::tile_stage& fetch = hp::add_stage(c, 0, space, hp::grain::group, {hp::resource::copy_in, 1, 20});
   hp::add_read(fetch, stored, hp::grain::group);
   hp::add_write(fetch, weight);
   hp::tile_stage& send = hp::add_stage(c, 1, space, hp::grain::item, {hp::resource::link, 1, 10});

@@ -88,16 +88,6 @@ TEST(offload_program, takes_random_programs) {
   }
 }
 
-TEST(offload_program, rounds_copy_times_up) {
-  EXPECT_EQ(hp::link_copy_time({1'000'000'000'000, 7}, 5), 12);
-  EXPECT_EQ(hp::link_copy_time({3'000'000'000'000, 0}, 1), 1);
-  EXPECT_EQ(hp::link_copy_time({3'000'000'000'000, 0}, 3), 1);
-  EXPECT_EQ(hp::link_copy_time({3'000'000'000'000, 0}, 4), 2);
-  EXPECT_EQ(hp::link_copy_time({196'000'000'000, 0}, 196'000'000'000), 1'000'000'000'000);
-  EXPECT_EQ(hp::link_copy_time({1, 0}, INT64_MAX), INT64_MAX);
-  static_assert(hp::link_copy_time({50'000'000'000, 10}, 1 << 30) == 21'474'836'490);
-}
-
 TEST(offload_program, has_a_sentence_for_every_code) {
   EXPECT_STREQ(hp::to_text(code::ok), "ok");
   EXPECT_STREQ(hp::to_text(code::bandwidth_is_not_positive), "the link's bandwidth is not positive");

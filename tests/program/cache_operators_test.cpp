@@ -37,7 +37,7 @@ std::map<std::string, int> meanings(const hp::sharded_program& p) {
     if (s.is_move) {
       const hp::program_move& m = p.move[s.index];
       if (m.detaches) continue;
-      const bool copy = hp::cache_operator_of(p, m) != hp::cache_operator::not_one;
+      const bool copy = hp::cache_operator_of(p, m) != hp::cache_operator::within_tier;
       at(m.target) =
           copy ? at(m.source)
                : "move to " + std::to_string(hp::box_of(p, m.target, 1).dim[0].begin) + "(" + at(m.source) + ")";
@@ -112,6 +112,32 @@ TEST(CacheOperators, WithoutActionsTheProgramIsWhatItWas) {
   EXPECT_EQ(with.storage.size, p.storage.size);
   EXPECT_EQ(with.move.size, p.move.size);
   for (int v = 0; v < p.value.size; ++v) EXPECT_EQ(with.value[v].storage, p.value[v].storage);
+}
+
+// What a step has read for the last time is still there while the step runs: who is given its memory would wait.
+TEST(CacheOperators, WhatIsReleasedLaterKeepsItsMemoryUpToThere) {
+  const hp::sharded_program p = small_program("dp", 2);
+  const hp::growing_array<hp::storage_lifetime> before = hp::lifetimes_of(p);
+  hp::growing_array<int> at_home;
+  at_home.resize(p.storage.size, 0);
+  for (int later = 0; later < 3; ++later) {
+    hp::growing_array<hp::cache_action> actions;
+    for (int i = 0; i < p.step.size; ++i) {
+      actions.push({kind::step, i});
+      for (int s = 0; s < p.storage.size; ++s)
+        if (before[s].last + later == i && before[s].first <= before[s].last) actions.push({kind::release, s});
+    }
+    hp::cache_insertion_status status;
+    const hp::sharded_program with = hp::insert_cache_operators(p, at_home, actions, status);
+    ASSERT_EQ(status.code, code::ok);
+    EXPECT_EQ(with.step.size, p.step.size);
+    const hp::growing_array<hp::storage_lifetime> lives = hp::lifetimes_of(with);
+    for (int s = 0; s < p.storage.size; ++s) {
+      EXPECT_EQ(lives[s].first, before[s].first);
+      const bool grows = !before[s].always && before[s].last + later < p.step.size;
+      EXPECT_EQ(lives[s].last, before[s].last + (grows ? later : 0));
+    }
+  }
 }
 
 /// Leaving as much as possible leaves room for one step at a time, not more.

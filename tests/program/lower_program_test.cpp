@@ -2,11 +2,14 @@
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 
+#include <program/random_cache_actions.hpp>
 #include <program/runnable_program.hpp>
+#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -190,6 +193,96 @@ TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
     ASSERT_EQ(l.pulls.of(0).steps, 2);
     EXPECT_EQ(l.planned->simulate().result.makespan, lookahead == 0 ? tight : apart);
   }
+}
+
+/// Computes in a row, each of a value of its own that a slower tier has; what it makes leaves for there.
+struct streamed {
+  static constexpr int count = 8;
+  programs::vector_program v{2 * count};
+  std::vector<hp::extent_t> duration;
+
+  streamed(hp::extent_t compute, hp::extent_t copy) {
+    for (int i = 0; i < count; ++i) {
+      const int far = value(i, 1, true), x = value(i, 0), y = value(count + i, 0), kept = value(count + i, 1);
+      v.move(far, x);
+      v.compute(x, -1, y);
+      v.move(y, kept);
+      detach(far, x);
+      detach(kept, y);
+      duration.insert(duration.end(), {copy, compute, copy, 0, 0});
+    }
+  }
+  int value(int tensor, int tier, bool home = false) {
+    const int one = v.value(tensor, programs::vector_program::lies::whole, home);
+    v.p.storage[v.p.value[one].storage].tier = tier;
+    return one;
+  }
+  void detach(int kept, int left) {
+    v.move(left, kept);
+    v.p.move[v.p.move.size - 1].detaches = true;
+  }
+  /// Where nobody has to wait for memory.
+  hp::extent_t makespan() const {
+    hp::program_flow_options how;
+    how.step_duration = duration.data();
+    lowered l(v.p, how, hp::plan_addresses(v.p, v.p.step.size));
+    l.expect_safe();
+    const hp::extent_t end = l.planned->simulate().result.makespan;
+    const hp::dynamic_taskflow& f = l.planned->flow();
+    for (int t = 0, next[4] = {}; t < f.size.tasks; ++t) {
+      if (f.task[t].kind != hp::resource::copy_in) continue;
+      EXPECT_EQ(l.planned->timeline().start[t], f.task[t].duration * next[f.task[t].rank]++);  // no detach holds it up
+    }
+    return end;
+  }
+};
+
+TEST(LowerProgram, StoresAndPrefetchesRunAtOnce) {
+  constexpr int n = streamed::count;
+  // Each way takes n · 1000. The last store can only begin after the last compute, which waits for the last prefetch.
+  EXPECT_EQ(streamed(10, 1000).makespan(), (n + 1) * 1000 + 10);
+  // Where computing takes longer, all but the first and the last copy lie behind it.
+  EXPECT_EQ(streamed(3000, 1000).makespan(), 1000 + n * 3000 + 1000);
+}
+
+TEST(LowerProgram, NobodyWaitsForADetachWhichComesAfterAllUsers) {
+  std::mt19937 random(10);
+  int detaches = 0;
+  for (int n = tries(30, 300); n > 0; --n) {
+    hp::sharded_program whole = small_models::two_layers_on(2, n % 2 == 0);
+    hp::set_run_types(whole, hp::data_type::f32);
+    const programs::cache_plan plan = programs::random_cache_plan(whole, random, {.recomputed = 0});
+    hp::cache_insertion_status status;
+    lowered l(hp::insert_cache_operators(whole, plan.home_tier, plan.action, status), hp::program_flow_options{});
+    ASSERT_EQ(status.code, hp::cache_insertion_code::ok);
+    l.expect_safe();
+    const hp::sharded_program& p = l.program;
+    const hp::dynamic_taskflow& f = l.planned->flow();
+    const int per_rank = hp::queues_per_rank(l.flow->machine());
+    const int host = hp::first_queue(l.flow->machine(), 0, hp::resource::host);
+    for (int w = 0; w < f.size.waits; ++w) EXPECT_NE(f.wait[w].event % per_rank, host);
+    ASSERT_EQ(l.planned->simulate().result.code, hp::simulation_code::ok);
+    const hp::dynamic_timeline& line = l.planned->timeline();
+    std::vector<std::vector<std::int64_t>> used(static_cast<std::size_t>(p.storage.size), {0, 0});  // last on a rank
+    for (int t = 0; t < f.size.tasks; ++t) {
+      const hp::task& k = f.task[t];
+      const hp::program_step& s = p.step[k.operation];
+      const bool detaches_here = s.is_move && p.move[s.index].detaches;
+      EXPECT_EQ(detaches_here, k.kind == hp::resource::host);
+      if (detaches_here) {
+        const int left = p.value[p.move[s.index].source].storage;
+        EXPECT_GE(line.start[t], used[static_cast<std::size_t>(left)][static_cast<std::size_t>(k.rank)]);
+        ++detaches;
+        continue;
+      }
+      if (k.kind == hp::resource::link) continue;  // reads blocks of other ranks
+      hp::visit_values(p, s, [&](int v, bool) {
+        std::int64_t& last = used[static_cast<std::size_t>(p.value[v].storage)][static_cast<std::size_t>(k.rank)];
+        last = std::max(last, line.end[t]);
+      });
+    }
+  }
+  EXPECT_GT(detaches, 100);
 }
 
 TEST(LowerProgram, TasksAreNumberedByStepAndItem) {

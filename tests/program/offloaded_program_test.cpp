@@ -4,6 +4,8 @@
 #include <hyperparallel/model/check_program.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 
@@ -55,12 +57,53 @@ TEST(OffloadedProgram, KeepsTheBudgetAndEveryLaw) {
         int steps = 0, copies = 0;
         for (const hp::program_step& s : o.program.step) {
           const bool copy =
-              s.is_move && hp::cache_operator_of(o.program, o.program.move[s.index]) != hp::cache_operator::not_one;
+              s.is_move && hp::cache_operator_of(o.program, o.program.move[s.index]) != hp::cache_operator::within_tier;
           (copy ? copies : steps) += 1;
         }
         EXPECT_GE(steps, p.step.size);
         EXPECT_GT(copies, 0);
       }
+  }
+}
+
+/// The makespan of the flow that these phases become.
+hp::extent_t makespan_of(const hp::offloaded_program& o, unsigned phases) {
+  const hp::program_pulls pulls = hp::pulls_of(o.program);
+  const hp::program_slots slots = hp::slots_of(o.program, o.addresses);
+  hp::program_flow_options how;
+  how.phases = phases;
+  how.step_duration = o.duration.item;
+  const hp::program_flow flow(o.program, pulls, slots, how);
+  EXPECT_EQ(flow.status().code, hp::program_flow_code::ok);
+  hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
+  EXPECT_EQ(planned.verify().code, hp::verify_code::ok);
+  return planned.simulate().result.makespan;
+}
+
+// Addresses are given up where the plan's clock says so, and each way has a queue: nothing waits that does not in the
+// plan.
+TEST(OffloadedProgram, ItsFlowTakesNoLongerThanThePlan) {
+  for (const int micro_batches : {1, 3}) {
+    hp::sharded_program p = hp::partition(small_models::decoder({.layers = 3, .micro_batches = micro_batches}),
+                                          hp::strategy_called("single", 1).strategy);
+    hp::set_run_types(p, hp::data_type::f32);
+    const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
+    for (const int percent : {80, 65, 50}) {
+      hp::tier_hardware h = tiers(whole * percent / 100);
+      h.tier[1].out_link = h.link.push(h.link[0]);
+      const hp::offloaded_program o = within(p, h, percent == 65);
+      ASSERT_TRUE(o.ok()) << to_text(o.code);
+      ASSERT_EQ(o.period.size, micro_batches == 1 ? 1 : 2);
+      EXPECT_GT(o.period[0].bytes_in, 0);
+      for (int i = 0; i < o.period.size; ++i) {
+        const unsigned phases = o.period.size == 1 ? hp::micro_phases | hp::update_phases
+                                : i == 0           ? hp::micro_phases
+                                                   : hp::update_phases;
+        // What a home in tier 0 stores for the first time is not in the plan.
+        EXPECT_LE(makespan_of(o, phases), o.period[i].time + o.period[i].time / 200) << percent << " %, period " << i;
+        EXPECT_LE(o.period[i].time, o.planned.certificate.time);
+      }
+    }
   }
 }
 

@@ -87,7 +87,7 @@ findings carry_out(const hp::sharded_program& p, const hp::program_addresses& a)
         continue;
       }
       const std::uint64_t token = read(m.source);
-      const bool copies = hp::cache_operator_of(p, m) != hp::cache_operator::not_one;
+      const bool copies = hp::cache_operator_of(p, m) != hp::cache_operator::within_tier;
       if (!copies) f.move[s.index] = token;
       write(m.target, copies ? token : mixed(token, 5));
       continue;
@@ -250,12 +250,15 @@ TEST(CacheMutants, NoWaitThatIsNeededMayBeMissing) {
     ASSERT_EQ(flow.status().code, hp::program_flow_code::ok);
     const hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
     const hp::dynamic_taskflow& f = planned.flow();
-    const int copy_queue = hp::first_queue(flow.machine(), 0, hp::resource::copy);
+    const int copies_in = hp::first_queue(flow.machine(), 0, hp::resource::copy_in);
+    const int copies_out = hp::first_queue(flow.machine(), 0, hp::resource::copy_out);
     const int per_rank = hp::queues_per_rank(flow.machine());
     hp::owned_exact_scratch x(f.size, hp::queue_count(flow.machine()));
     for (int t = 0; t < f.size.tasks && unsafe < wanted_mutants(); ++t)
       for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
-        const bool of_copy = f.task[t].kind == hp::resource::copy || f.wait[w].event % per_rank == copy_queue;
+        const int awaited = f.wait[w].event % per_rank;
+        const bool of_copy = f.task[t].kind == hp::resource::copy_in || f.task[t].kind == hp::resource::copy_out ||
+                             awaited == copies_in || awaited == copies_out;
         const int before = f.wait[w].threshold;
         if (!of_copy || before == 1) continue;
         f.wait[w].threshold = 1 + static_cast<int>(random() % static_cast<unsigned>(before - 1));

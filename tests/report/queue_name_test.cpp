@@ -34,7 +34,7 @@ TEST(queue_name, numbers_only_where_there_are_several) {
   EXPECT_EQ(hp::report::queue_name(m, 0), "AIC 0");
   EXPECT_EQ(hp::report::queue_name(m, 5), "AIV 3");
   EXPECT_EQ(hp::report::queue_name(m, 14), "link");
-  EXPECT_EQ(hp::report::queue_name(m, 15), "copy");
+  EXPECT_EQ(hp::report::queue_name(m, 15), "copy in");
   static_assert(hp::report::place_of_queue(m, 13) == hp::report::queue_place{1, hp::resource::aiv, 3});
 }
 

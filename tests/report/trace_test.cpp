@@ -32,7 +32,7 @@ struct tiles {
     for (int rank = 0; rank < 2; ++rank)
       for (int i = 0; i < count; ++i) {
         const int copied = hp::add_event(f, rank), done = hp::add_event(f, rank);
-        hp::add_task(f, hp::resource::copy, rank, 1'000'001 + i, 0, i);
+        hp::add_task(f, hp::resource::copy_in, rank, 1'000'001 + i, 0, i);
         hp::add_signal(f, copied);
         hp::add_task(f, hp::resource::aic, rank, 7'654'321 * (i % 3 + 1), 1, i);
         hp::add_wait(f, copied);
@@ -136,7 +136,7 @@ TEST(trace, names_one_row_per_queue_of_each_rank) {
   const json trace = json::parse(sink.text);
   const auto rows = names_of(trace, "thread_name");
   ASSERT_EQ(rows.size(), 14u);
-  const char* expected[] = {"AIC 0", "AIC 1", "AIV 0", "AIV 1", "AIV 2", "link", "copy"};
+  const char* expected[] = {"AIC 0", "AIC 1", "AIV 0", "AIV 1", "AIV 2", "link", "copy in"};
   for (int rank = 0; rank < 2; ++rank)
     for (int row = 0; row < 7; ++row) EXPECT_EQ(rows.at({rank, row}), expected[row]);
   const auto processes = names_of(trace, "process_name");

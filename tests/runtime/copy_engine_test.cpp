@@ -50,8 +50,8 @@ TEST_P(CopyEngine, ManyCopiesLeaveTheirBytesAndEndInOrderAndNeverEarly) {
   o.chunk = 1000;
   o.spin = 10 * hp::microsecond;
   const int count = tested::tries(2000, 100'000);
-  const hp::copy_rate rates[] = {{}, {20 * hp::gigabyte, 2 * hp::microsecond}, {hp::gigabyte, 0}};
-  for (const hp::copy_rate& rate : rates) {
+  const hp::offload_link rates[] = {{}, {20 * hp::gigabyte, 2 * hp::microsecond}, {hp::gigabyte, 0}};
+  for (const hp::offload_link& rate : rates) {
     hp::copy_engine engine(rate, o);
     EXPECT_EQ(engine.has_thread(), GetParam() == hp::copy_driver::thread);
     const bytes_of source = random_bytes(static_cast<std::size_t>(count) * 32, 7);
@@ -90,7 +90,7 @@ TEST_P(CopyEngine, ManyCopiesLeaveTheirBytesAndEndInOrderAndNeverEarly) {
 }
 
 TEST_P(CopyEngine, DurationIsThatOfTheLink) {
-  const hp::copy_rate rate{hp::gigabyte, 100 * hp::microsecond};
+  const hp::offload_link rate{hp::gigabyte, 100 * hp::microsecond};
   hp::copy_engine engine(rate, options());
   const bytes_of source = random_bytes(1'000'000, 3);
   bytes_of target(source.size());
@@ -238,7 +238,7 @@ TEST_P(CopyEngine, RefusesWhatIsNoCopy) {
   bytes_of two(static_cast<std::size_t>(2 * big));
   EXPECT_EQ(refusal(two.data(), two.data() + big, big),
             "copy of w (10000000 bytes): it takes longer than 64 bits of picoseconds");
-  const auto no_engine = [](hp::copy_rate rate, std::int64_t chunk) {
+  const auto no_engine = [](hp::offload_link rate, std::int64_t chunk) {
     hp::copy_engine_options o;
     o.chunk = chunk;
     return tested::error_of<hp::copy_error>([&] { hp::copy_engine(rate, o); });

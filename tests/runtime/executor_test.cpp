@@ -201,7 +201,7 @@ void crossed(owned_plan& plan) {
     hp::add_task(f, hp::resource::aiv, 0, 1, 0, 2);
     hp::add_signal(f, b);
   });
-  plan.enqueue({1, {1, 1, 0, 0, 1}}, {2, 0, 0, 1, 1});
+  plan.enqueue({1, {1, 1, 0, 0, 0, 1}}, {2, 0, 0, 1, 1});
 }
 
 TEST(Executor, ACycleIsReportedWithTaskAndEventInsteadOfHanging) {

@@ -25,7 +25,7 @@ std::string refusal(const hp::memory_budget& budget) {
 }
 
 TEST(MemoryBudget, WhatCannotBeIsNamed) {
-  const std::vector<hp::copy_rate> tiers{{1'000'000'000, 0}};
+  const std::vector<hp::offload_link> tiers{{1'000'000'000, 0}};
   EXPECT_EQ(refusal({.bytes = -1, .tiers = tiers}), "budget of -1 bytes is negative");
   EXPECT_EQ(refusal({.bytes = 100'000, .tiers = tiers, .step_duration = {1, 2}}),
             "durations of 2 steps, the program has " + std::to_string(program().step.size));
@@ -35,7 +35,7 @@ TEST(MemoryBudget, WhatCannotBeIsNamed) {
       refusal({.bytes = 100'000, .tiers = tiers, .rules = {{"*.wait", hp::offload_control::keep}}}),
       "budget of 100000 bytes: the rules are refused: rule 0, \"*.wait\": the rule's pattern describes no storage");
   EXPECT_EQ(
-      refusal({.bytes = 100'000, .tiers = std::vector<hp::copy_rate>(hp::max_memory_tiers, tiers[0])}),
+      refusal({.bytes = 100'000, .tiers = std::vector<hp::offload_link>(hp::max_memory_tiers, tiers[0])}),
       "budget of 100000 bytes: the planner refuses the program: there are more tiers or links than the planner takes");
   const std::string small = refusal({.bytes = 1000, .tiers = tiers});
   EXPECT_EQ(small.find("budget of 1000 bytes: the budget is too small, at least "), 0u) << small;

@@ -74,7 +74,7 @@ void run_randomly(unsigned seed, hp::copy_driver driver, std::int64_t capacity) 
   constexpr int tiers = 3, steps = 250;
   // The longer copies are under way, the more goes on meanwhile: a driving caller moves the bytes as late as it may.
   const std::int64_t latencies[] = {0, 5 * hp::microsecond, 200 * hp::microsecond, 400 * hp::microsecond};
-  const hp::copy_rate rate{upto(2) == 0 ? 2 * hp::gigabyte : hp::unlimited_bandwidth, latencies[upto(4)]};
+  const hp::offload_link rate{upto(2) == 0 ? 2 * hp::gigabyte : hp::unlimited_bandwidth, latencies[upto(4)]};
   hp::session_options options = driven_by(driver);
   // Engines with threads get out of step, so that nothing is in order by accident.
   std::atomic<unsigned> chunks{seed};
@@ -239,8 +239,8 @@ TEST(OffloadSession, MeansTheSameWhateverTheTimeAndTheMemory) {
 
 struct OffloadSessionCase : ::testing::TestWithParam<hp::copy_driver> {
   static constexpr std::int64_t kilo = 1024;
-  const hp::copy_rate slow{hp::unlimited_bandwidth, hp::millisecond};
-  const hp::copy_rate never{hp::unlimited_bandwidth, 1000 * hp::second};
+  const hp::offload_link slow{hp::unlimited_bandwidth, hp::millisecond};
+  const hp::offload_link never{hp::unlimited_bandwidth, 1000 * hp::second};
   hp::offload_session session{{{"hbm", 2 * kilo}, {"dram", 8 * kilo, slow, slow}}, driven_by(GetParam())};
 
   hp::session_tensor filled(const std::string& name, float value) {

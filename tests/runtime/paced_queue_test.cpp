@@ -15,7 +15,7 @@ double milliseconds_since(clock_type::time_point t) {
 }
 
 TEST(PacedQueue, NoCopyEndsBeforeItIsDue) {
-  const hp::copy_rate rate{1'000'000'000, 500'000'000};  // 1 byte a nanosecond after half a millisecond
+  const hp::offload_link rate{1'000'000'000, 500'000'000};  // 1 byte a nanosecond after half a millisecond
   hp::paced_queue queue;
   const hp::kernel_call call{};
   int copies = 0;
@@ -30,7 +30,7 @@ TEST(PacedQueue, NoCopyEndsBeforeItIsDue) {
 }
 
 TEST(PacedQueue, ManyShortCopiesTakeAsLongAsTheirSum) {
-  const hp::copy_rate rate{1'000'000'000, 0};
+  const hp::offload_link rate{1'000'000'000, 0};
   hp::paced_queue queue;
   const clock_type::time_point begin = clock_type::now();
   for (int i = 0; i < 100; ++i) queue.carry(rate, 200'000, {}, [] {});

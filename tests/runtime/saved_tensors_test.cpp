@@ -101,9 +101,10 @@ TEST(SavedTensors, GradientsHaveTheSameBitsWithAndWithoutHooksInFarLessMemory) {
   EXPECT_EQ(peak, (layers + 2) * bytes);
   EXPECT_TRUE(std::any_of(plain.begin(), plain.end(), [](float g) { return g != 0.0F; }));
 
-  const hp::copy_rate rates[] = {{}, {hp::gigabyte, 20 * hp::microsecond}, {hp::unlimited_bandwidth, hp::millisecond}};
+  const hp::offload_link rates[] = {
+      {}, {hp::gigabyte, 20 * hp::microsecond}, {hp::unlimited_bandwidth, hp::millisecond}};
   for (const hp::copy_driver driver : {hp::copy_driver::thread, hp::copy_driver::caller})
-    for (const hp::copy_rate& rate : rates)
+    for (const hp::offload_link& rate : rates)
       for (const int look_ahead : {0, 1, 3})
         for (const int room : {3, 4, 6}) {
           hp::offload_session tight({{"hbm", room * bytes}, {"dram", layers * bytes, rate, rate}}, driven_by(driver));

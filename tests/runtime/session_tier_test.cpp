@@ -19,8 +19,8 @@ TEST(SessionTier, TiersOfADeviceHaveItsLinks) {
   ASSERT_EQ(static_cast<int>(tiers.size()), device.tier_count);
   EXPECT_EQ(tiers[0].name, "hbm");
   for (int t = 1; t < device.tier_count; ++t)
-    EXPECT_EQ(hp::copy_time(tiers[static_cast<std::size_t>(t)].in, hp::GiB),
-              hp::copy_time(device.tier[t], device.tier[0], hp::GiB));
+    EXPECT_EQ(hp::link_copy_time(tiers[static_cast<std::size_t>(t)].in, hp::GiB),
+              hp::copy_time(device.tier[t], device.tier[0], hp::GiB).picoseconds);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -78,30 +79,36 @@ TEST(WorkerShare, EveryWorkerServesAQueueAndSpinsOnlyOnACoreOfItsOwn) {
 TEST(WorkerShare, CopyEnginesMayHaveWorkersOfTheirOwn) {
   hp::machine_shape machine;
   machine.ranks = 3;
-  machine.queues[static_cast<int>(hp::resource::aic)] = 1;
-  machine.queues[static_cast<int>(hp::resource::copy)] = 1;
+  const hp::resource kinds[] = {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out, hp::resource::host};
+  for (const hp::resource k : kinds) machine.queues[static_cast<int>(k)] = 1;
   owned_plan plan;
   plan.build([&](auto& f) {
-    for (int r = 0; r < machine.ranks; ++r) {
-      hp::add_task(f, hp::resource::aic, r, 1000, 0, r);
-      hp::add_task(f, hp::resource::copy, r, 1000, 1, r);
-    }
+    for (int r = 0; r < machine.ranks; ++r)
+      for (int k = 0; k < 4; ++k) hp::add_task(f, kinds[k], r, k < 3 ? 1000 : 0, k, r);
   });
-  plan.enqueue(machine, {0, 1, 2, 3, 4, 5});
+  plan.enqueue(machine, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   const hp::bound_plan p(plan.flow, plan.schedule);
   for (const int threads : {1, 2, 3}) {
     const hp::worker_share without = hp::share_queues(p.view(), {.threads = threads});
     EXPECT_LE(without.workers, threads);
     const hp::worker_share with = hp::share_queues(p.view(), {.threads = threads, .spin = 77, .copy_workers = true});
-    EXPECT_EQ(with.workers, threads + 3);
+    EXPECT_EQ(with.workers, threads + 6);
     EXPECT_EQ(with.spin, 0);
     std::set<int> copying;
-    for (int r = 0; r < machine.ranks; ++r) {
-      EXPECT_LT(with.worker_of[static_cast<std::size_t>(2 * r)], threads);
-      copying.insert(with.worker_of[static_cast<std::size_t>(2 * r + 1)]);
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_LT(with.worker_of[4 * r], threads);
+      for (const std::size_t way : {1u, 2u}) copying.insert(with.worker_of[4 * r + way]);
+      EXPECT_EQ(with.worker_of[4 * r + 3], with.worker_of[4 * r]);  // what keeps the books needs nobody of its own
     }
-    EXPECT_EQ(copying, (std::set<int>{threads, threads + 1, threads + 2}));
-    for (std::size_t w = static_cast<std::size_t>(threads); w < with.cores.size(); ++w) EXPECT_EQ(with.cores[w], -1);
+    EXPECT_EQ(copying.size(), 6u);
+    EXPECT_EQ(*copying.begin(), threads);
+    if (with.cores.empty()) continue;
+    const auto copiers = with.cores.begin() + threads;
+    const bool left = hp::allowed_core_count(hp::allowed_cores()) > threads;
+    for (auto c = copiers; c != with.cores.end(); ++c) {
+      EXPECT_EQ(*c == -1, !left);
+      EXPECT_EQ(std::find(with.cores.begin(), copiers, *c), copiers);  // they disturb nobody who computes
+    }
   }
 }
 

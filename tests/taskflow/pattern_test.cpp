@@ -167,7 +167,7 @@ TEST(Pattern, ACopyStandsBehindWhatTheFlowHas) {
   const auto build = [](auto& f) {
     hp::add_event(f, 0, 2);
     hp::add_slot(f, 0, 0, 0, 16);
-    hp::add_task(f, hp::resource::copy, 0, 3, 9, 0);
+    hp::add_task(f, hp::resource::copy_in, 0, 3, 9, 0);
     hp::add_signal(f, 1);
     hp::stamp(f, hp::place(f, pattern), 4);
   };

@@ -86,11 +86,11 @@ inline loose_plan moe_layer_plan(int devices, int ranks, int buffers, bool seria
 /// Weights of `experts` take turns in `buffers` buffers, each read by `tiles` matmuls; the copies' progress word says
 /// which have arrived.
 inline loose_plan window_plan(int experts, int buffers, int tiles, hp::priority policy) {
-  plan_writer w({1, {2, 0, 0, 1, 0}});
+  plan_writer w({1, {2, 0, 0, 1, 0, 0}});
   const int ready = w.events(1), freed = w.events(experts), source = w.slots(experts, 0, 32, 1);
   const int buffer = w.slots(buffers, 0, 32), result = w.slots(experts, 0, 8 * tiles);
   for (int e = 0; e < experts; ++e) {
-    w.task(hp::resource::copy, 0, 7).signal(ready).read(source + e).write(buffer + e % buffers);
+    w.task(hp::resource::copy_in, 0, 7).signal(ready).read(source + e).write(buffer + e % buffers);
     if (e >= buffers) w.wait(freed + e - buffers);
     for (int i = 0; i < tiles; ++i)
       w.task(hp::resource::aic, 0, 5 + i % 3)

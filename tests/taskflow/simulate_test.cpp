@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <numeric>
+
 #include "flows.hpp"
 
 namespace {
@@ -38,7 +41,7 @@ TEST(Simulate, IsTheSchedulersEstimate) {
     ASSERT_EQ(r.makespan, s.makespan);
 
     // Unions, picosecond by picosecond.
-    for (const hp::resource covered : {hp::resource::link, hp::resource::aiv, hp::resource::copy}) {
+    for (const hp::resource covered : {hp::resource::link, hp::resource::aiv, hp::resource::copy_in}) {
       const auto busy = [&](hp::resource kind, std::int64_t now) {
         bool any = false;
         for (int t = 0; t < n.tasks; ++t)
@@ -55,7 +58,7 @@ TEST(Simulate, IsTheSchedulersEstimate) {
     }
     std::int64_t work = 0;
     for (int t = 0; t < n.tasks; ++t) work += f.task[t].duration;
-    ASSERT_EQ(r.busy[0] + r.busy[1] + r.busy[2] + r.busy[3] + r.busy[4], work);
+    ASSERT_EQ(std::accumulate(std::begin(r.busy), std::end(r.busy), std::int64_t{0}), work);
   }
 }
 

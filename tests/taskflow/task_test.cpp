@@ -23,28 +23,28 @@ constexpr bool numbered_without_a_gap(const hp::machine_shape& m) {
   return hp::queue_count(m) == place && hp::queues_per_rank(m) * m.ranks == place;
 }
 
-static_assert(numbered_without_a_gap({3, {24, 48, 1, 2, 0}}));
+static_assert(numbered_without_a_gap({3, {24, 48, 1, 2, 1, 0}}));
 static_assert(numbered_without_a_gap({}));
-static_assert(hp::queue_count({0, {1, 1, 1, 1, 1}}) == 0);
-static_assert(hp::first_queue({2, {3, 2, 1, 0, 1}}, 1, hp::resource::link) == 7 + 5);
+static_assert(hp::queue_count({0, {1, 1, 1, 1, 1, 1}}) == 0);
+static_assert(hp::first_queue({2, {3, 2, 1, 0, 0, 1}}, 1, hp::resource::link) == 7 + 5);
 
 TEST(Task, QueueNumbersAreABijectionOnEverySmallMachine) {
   int shapes = 0;
   for (int ranks = 0; ranks <= 3; ++ranks)
-    for (int code = 0; code < 3 * 3 * 3 * 3 * 3; ++code) {
+    for (int code = 0; code < 3 * 3 * 3 * 3 * 3 * 3; ++code) {
       hp::machine_shape m;
       m.ranks = ranks;
       for (int r = 0, rest = code; r < hp::resource_count; ++r, rest /= 3) m.queues[r] = rest % 3;
       ASSERT_TRUE(numbered_without_a_gap(m)) << ranks << " ranks, shape " << code;
       ++shapes;
     }
-  EXPECT_EQ(shapes, 4 * 243);
+  EXPECT_EQ(shapes, 4 * 729);
 }
 
 TEST(Task, MachinesAreEqualOnlyWhenEveryCountIs) {
-  const hp::machine_shape m{2, {1, 2, 3, 4, 5}};
-  EXPECT_EQ(m, (hp::machine_shape{2, {1, 2, 3, 4, 5}}));
-  EXPECT_NE(m, (hp::machine_shape{1, {1, 2, 3, 4, 5}}));
+  const hp::machine_shape m{2, {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(m, (hp::machine_shape{2, {1, 2, 3, 4, 5, 6}}));
+  EXPECT_NE(m, (hp::machine_shape{1, {1, 2, 3, 4, 5, 6}}));
   for (int r = 0; r < hp::resource_count; ++r) {
     hp::machine_shape other = m;
     ++other.queues[r];

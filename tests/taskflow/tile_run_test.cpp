@@ -49,7 +49,7 @@ TEST(TileRun, AnyDifferenceEndsARun) {
     int* const field[] = {&k.wait_begin, &k.wait_end, &k.signal_begin, &k.signal_end,  &k.access_begin,
                           &k.access_end, &k.rank,     &k.part,         &k.first_event, &k.first_slot};
     if (changed < 10) ++*field[changed];
-    if (changed == 10) k.kind = hp::resource::copy;
+    if (changed == 10) k.kind = hp::resource::copy_in;
     if (changed == 11) ++k.duration;
     if (changed == 12) k.part = 0;
     EXPECT_EQ(hp::end_of_run(f, 6), 9) << changed;

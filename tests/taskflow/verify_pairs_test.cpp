@@ -89,7 +89,7 @@ TEST(VerifyPairs, TheWayBackEndsAtAWriterThatCoversTheRange) {
   p.task = {{hp::resource::aic, 0, 1, {}, {0}, {{0, 0, 4, write}}},
             {hp::resource::aiv, 0, 1, {}, {1}, {{0, 4, 8, write}}},
             {hp::resource::link, 0, 1, {{0, 1}, {1, 1}}, {2}, {{0, 0, 8, write}}},
-            {hp::resource::copy, 0, 1, {{2, 1}}, {}, {{0, 2, 6, read}}}};
+            {hp::resource::copy_in, 0, 1, {{2, 1}}, {}, {{0, 2, 6, read}}}};
   p.queue = {{0}, {1}, {2}, {3}};
   const auto unordered = [&] {
     prepared r(p);

@@ -361,7 +361,7 @@ TEST(Verify, AWriteBesideReadOnesIsNotCoveredByTheirReader) {
   p.task = {{hp::resource::aic, 0, 5, {}, {0}, {{0, 0, 1, hp::access_mode::write}}},
             {hp::resource::aiv, 0, 5, {{0, 1}}, {1}, {{0, 0, 1, hp::access_mode::read}}},
             {hp::resource::link, 0, 5, {}, {2}, {{0, 1, 2, hp::access_mode::write}}},
-            {hp::resource::copy, 0, 5, {{1, 1}}, {}, {{0, 0, 2, hp::access_mode::write}}}};
+            {hp::resource::copy_in, 0, 5, {{1, 1}}, {}, {{0, 0, 2, hp::access_mode::write}}}};
   p.queue = {{0}, {1}, {2}, {3}};
   realised open(p);
   hp::owned_verify_scratch x(open.flow.size, 4);

@@ -191,7 +191,7 @@ constexpr program_status check_program(const sharded_program& p) {
         continue;
       }
       if (written[m.target]) return {program_code::value_is_written_twice, i, m.target};
-      if (cache_operator_of(p, m) != cache_operator::not_one &&
+      if (cache_operator_of(p, m) != cache_operator::within_tier &&
           !(from.layout == to.layout && from.rotation == to.rotation))
         return {program_code::cache_operator_changes_the_layout, i, m.target};
       if (from.tensor != to.tensor) return {program_code::move_changes_the_tensor, i, m.target};

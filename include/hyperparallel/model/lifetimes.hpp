@@ -4,10 +4,10 @@
 //
 // Laws: homes are alive always, but for the longest stretch from a detach to the step that brings them back; so are
 // values of monitors and of the loss, which are read after the last step; any other storage is dead before its first
-// writer and after its last user, be that a compute step or a move; what is written and never read is alive in its
-// writer's step. Steps forward to accumulate that run again for the next micro-batch write each value anew before they
-// read it, so one pass over the steps tells all passes. Domain: a program whose segments do not repeat;
-// memory_account.hpp knows of those that do. O(steps + values).
+// writer and after its last user, be that a compute step or a move, or after the step up to which it is held; what is
+// written and never read is alive in its writer's step. Steps forward to accumulate that run again for the next
+// micro-batch write each value anew before they read it, so one pass over the steps tells all passes. Domain: a program
+// whose segments do not repeat; memory_account.hpp knows of those that do. O(steps + values).
 
 #include <hyperparallel/model/sharded_program.hpp>
 
@@ -101,8 +101,10 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   const storage_lifetime whole{0, p.step.size - 1, true};
   for (int i = 0; i < p.step.size; ++i)
     visit_values(p, p.step[i], [&](int v, bool) { detail::note_use(lives[p.value[v].storage], i); });
-  for (int s = 0; s < p.storage.size; ++s)
+  for (int s = 0; s < p.storage.size; ++s) {
+    if (lives[s].first <= lives[s].last && p.storage[s].held > lives[s].last) lives[s].last = p.storage[s].held;
     if (p.storage[s].home) lives[s] = whole;
+  }
   detail::find_homes_away(p, lives);
   for (int v = 0; v < p.value.size; ++v)
     if (p.value[v].storage >= 0 && is_shown(p.graph, p.value[v].tensor)) lives[p.value[v].storage] = whole;

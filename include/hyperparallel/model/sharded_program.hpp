@@ -41,6 +41,7 @@ struct program_storage {
   bool home = false;   ///< lives through the whole step
   extent_t bytes = 0;  ///< on one device
   int tier = 0;        ///< of the device
+  int held = -1;  ///< it keeps its memory up to this step, though none that late may use it; -1: up to its last use
 };
 
 struct program_compute {
@@ -139,7 +140,7 @@ constexpr extent_t local_bytes(const sharded_program& p, int value) {
   return local_elements(p, value) * bytes_of(p.graph.tensor[p.value[value].tensor].type);
 }
 
-enum class cache_operator : unsigned char { not_one, prefetch, store, detach };
+enum class cache_operator : unsigned char { within_tier, prefetch, store, detach };
 
 constexpr const char* name_of(cache_operator c) {
   constexpr const char* names[] = {"move", "prefetch", "store", "detach"};
@@ -147,11 +148,11 @@ constexpr const char* name_of(cache_operator c) {
 }
 
 constexpr int tier_of(const sharded_program& p, int value) { return p.storage[p.value[value].storage].tier; }
-/// `not_one` where the move stays in its tier.
+/// `within_tier` where the move stays in its tier.
 constexpr cache_operator cache_operator_of(const sharded_program& p, const program_move& m) {
   if (m.detaches) return cache_operator::detach;
   const int from = tier_of(p, m.source), to = tier_of(p, m.target);
-  return from == to ? cache_operator::not_one : to < from ? cache_operator::prefetch : cache_operator::store;
+  return from == to ? cache_operator::within_tier : to < from ? cache_operator::prefetch : cache_operator::store;
 }
 
 /// Phases by bits: those of a micro-batch, and those once a step of training.

@@ -37,7 +37,7 @@ struct moe_describer {
   }
 
   constexpr void prefetch(moe_operation o, int source, int buffer) {
-    tile_stage& s = stage(o, moe_blocks_space, grain::group, resource::copy, 1);
+    tile_stage& s = stage(o, moe_blocks_space, grain::group, resource::copy_in, 1);
     add_read(s, source, grain::group);
     add_write(s, buffer);
   }

@@ -9,8 +9,7 @@
 // into being at their first access, a write, and are gone after their last. Times are picoseconds, amounts bytes.
 // Laws: `check` names the first fault, and O(program) is all it takes; everything behind it may rely on what it checks.
 
-#include <hyperparallel/hardware/cost.hpp>
-#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 #include <hyperparallel/support/integer.hpp>
 
@@ -53,18 +52,12 @@ struct offload_storage {
   friend constexpr bool operator==(const offload_storage&, const offload_storage&) = default;
 };
 
-/// `in_link` carries towards tier 0 and `out_link` away from it; tier 0 has neither.
+/// `in_link` carries towards tier 0 and `out_link` away from it; tier 0 has neither. Tiers and collectives may share
+/// links; in_link == out_link is a half duplex line.
 struct offload_tier {
   extent_t capacity = 0;
   int in_link = -1, out_link = -1;
   friend constexpr bool operator==(const offload_tier&, const offload_tier&) = default;
-};
-
-/// First in, first out. Tiers and collectives may share one; in_link == out_link is a half duplex line.
-struct offload_link {
-  extent_t bytes_per_second = 0;
-  extent_t latency = 0;
-  friend constexpr bool operator==(const offload_link&, const offload_link&) = default;
 };
 
 struct offload_program {
@@ -130,16 +123,6 @@ constexpr const char* to_text(offload_code c) {
                                    "control recomputes a storage that cannot be recomputed",
                                    "a sum over the program exceeds 64 bits"};
   return texts[static_cast<int>(c)];
-}
-
-/// How long `bytes` take on a link, rounded up, latency included; `longest_time` where that leaves 64 bits.
-/// Domain: a checked link. O(1).
-constexpr extent_t link_copy_time(const offload_link& l, extent_t bytes) {
-  const detail::wide_unsigned rate = static_cast<detail::wide_unsigned>(l.bytes_per_second);
-  const detail::wide_unsigned time =
-      (static_cast<detail::wide_unsigned>(bytes) * static_cast<detail::wide_unsigned>(second) + rate - 1) / rate +
-      static_cast<detail::wide_unsigned>(l.latency);
-  return time < static_cast<detail::wide_unsigned>(longest_time) ? static_cast<extent_t>(time) : longest_time;
 }
 
 namespace detail {

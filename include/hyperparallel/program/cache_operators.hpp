@@ -13,7 +13,8 @@
 
 namespace hyperparallel {
 
-enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute };
+/// `release`: what the storage holds is not used any more, but keeps its memory up to here. It becomes no step.
+enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute, release };
 
 /// `index` is a step of the program, or the storage that the operator works on; `tier` is where it is stored.
 struct cache_action {
@@ -92,6 +93,8 @@ class cache_inserter {
         return prefetch(a.index);
       case cache_action_kind::recompute:
         return recompute(a.index);
+      case cache_action_kind::release:
+        return release(a.index);
     }
   }
   constexpr void end() {
@@ -112,6 +115,7 @@ class cache_inserter {
     int copy_storage = -1;  ///< in the slower tier
     int maker = -1;         ///< compute that made what is held
     int detaches = 0;       ///< that are still to come
+    bool arrives = false;   ///< a prefetch has begun, and no step has read since
   };
 
   constexpr void refuse(cache_insertion_code c, int storage) {
@@ -122,9 +126,11 @@ class cache_inserter {
   constexpr storage_state& of(int value) { return state_[from_.value[value].storage]; }
 
   constexpr int read(int value) {
-    const storage_state& s = of(value);
+    storage_state& s = of(value);
     if (s.here < 0 || s.held != value)
       refuse(cache_insertion_code::step_reads_what_is_not_here, from_.value[value].storage);
+    if (s.arrives) to_.storage[s.copy_storage].held = to_.step.size - 1;
+    s.arrives = false;
     return s.here;
   }
   constexpr void write(int value, int maker) {
@@ -194,6 +200,7 @@ class cache_inserter {
     s.stay = next_stay(storage);
     s.here = value_in(s, s.stay);
     push(true, to_.move.push({s.copy, s.here, -1}));
+    s.arrives = true;
   }
   /// Runs once more what made the storage's value; its other results are nobody's.
   constexpr void recompute(int storage) {
@@ -213,6 +220,10 @@ class cache_inserter {
       s.here = again.result[r];
     }
     push(false, to_.compute.push(again));
+  }
+
+  constexpr void release(int storage) {
+    if (const int stay = state_[storage].stay; stay >= 0) to_.storage[stay].held = to_.step.size - 1;
   }
 
   const sharded_program& from_;

@@ -4,9 +4,10 @@
 //
 // Compute tasks run in program order on their rank's matrix queue (those of vector operators on the vector queue where
 // it is asked for), moves on the link of the rank that receives: it pulls what it needs out of the senders' blocks. So
-// communication overlaps whatever does not need it, and nothing else has to be said about overlap. Cache operators have
-// a copy queue on every rank, in program order; a detach is a task, too, and uses its memory as a write does: it comes
-// after all readers, and who takes the memory comes after it.
+// communication overlaps whatever does not need it, and nothing else has to be said about overlap. Prefetches have a
+// copy queue on every rank, stores another one, either in program order. A detach is a task of the host queue that
+// comes after all who used its memory; it touches nothing and holds nobody up: who takes the memory waits for those
+// users itself.
 //
 // Each queue has one event, its progress word: a task waits for the place of the last task, queue by queue, that wrote
 // what it reads, or used what it overwrites. Laws: every conflict on a slot has a direct wait or a shared queue, which
@@ -102,7 +103,8 @@ class program_flow {
     m.queues[static_cast<int>(resource::aic)] = 1;
     m.queues[static_cast<int>(resource::aiv)] = options_.vector_queue ? 1 : 0;
     m.queues[static_cast<int>(resource::link)] = 1;
-    m.queues[static_cast<int>(resource::copy)] = slots_.tiers > 1 ? 1 : 0;
+    constexpr resource of_tiers[] = {resource::copy_in, resource::copy_out, resource::host};
+    for (const resource kind : of_tiers) m.queues[static_cast<int>(kind)] = slots_.tiers > 1 ? 1 : 0;
     return m;
   }
 
@@ -138,13 +140,15 @@ class program_flow {
 
   constexpr int queue_of(resource kind, int rank) const { return first_queue(machine(), rank, kind); }
   /// Who can use a place of a rank: its own compute and copy queues, and every link.
-  static constexpr int links = 3;
-  constexpr int user_of(resource kind, int rank) const {
-    return kind == resource::link ? links + rank : kind == resource::copy ? 2 : kind == resource::aiv ? 1 : 0;
+  static constexpr resource own_users[] = {resource::aic, resource::aiv, resource::copy_in, resource::copy_out};
+  static constexpr int links = 4;
+  static constexpr int user_of(resource kind, int rank) {
+    int user = 0;
+    while (user < links && own_users[user] != kind) ++user;
+    return user < links ? user : links + rank;
   }
   constexpr int queue_of_user(int user, int rank) const {
-    if (user >= links) return queue_of(resource::link, user - links);
-    return queue_of(user == 2 ? resource::copy : user == 1 ? resource::aiv : resource::aic, rank);
+    return user < links ? queue_of(own_users[user], rank) : queue_of(resource::link, user - links);
   }
 
   // ---- one task: begin, its accesses, end ----
@@ -186,21 +190,25 @@ class program_flow {
   constexpr void end_task(const int* reads, const int* read_ranks, int read_count, const int* writes, int write_count) {
     for (int i = 0; i < read_count; ++i) read(reads[i], read_ranks[i]);
     for (int i = 0; i < write_count; ++i) write(writes[i], now_.rank);
-    for (int q = 0; q < need_.size; ++q) {
-      if (need_[q] == 0) continue;
-      wait_.push({q, need_[q]});
-      need_[q] = 0;
-    }
-    const int place = ++done_[own_queue_];
+    const int place = push_task();
     const int user = user_of(now_.kind, now_.rank);
     for (int i = 0; i < read_count; ++i) use_[(reads[i] * ranks_ + read_ranks[i]) * users_ + user] = place;
     for (int i = 0; i < write_count; ++i) {
       use_[(writes[i] * ranks_ + now_.rank) * users_ + user] = place;
       writer_[writes[i] * ranks_ + now_.rank] = {own_queue_, place};
     }
+  }
+  /// The present task, with the waits that it needs; returns its place in its queue, from one.
+  constexpr int push_task() {
+    for (int q = 0; q < need_.size; ++q) {
+      if (need_[q] == 0) continue;
+      wait_.push({q, need_[q]});
+      need_[q] = 0;
+    }
     now_.wait_end = wait_.size;
     now_.access_end = access_.size;
     task_.push(now_);
+    return ++done_[own_queue_];
   }
   /// Before the tasks of a step: what it reads is there, and stays there while it writes. Places whose addresses it
   /// takes over are gone from here on. False where it cannot be.
@@ -257,9 +265,10 @@ class program_flow {
     const int kept = storage_of(m.target), left = storage_of(m.source);
     if (!enter_step(s, &kept, 1, &left, 1)) return;
     for (int r = 0; r < ranks_; ++r) {
-      begin_task(resource::copy, r, s, r);
-      lasts(s, 0);
-      end_task(&kept, &r, 1, &left, 1);
+      begin_task(resource::host, r, s, r);
+      now_.duration = 0;
+      require_users(left, r);
+      push_task();
     }
     overwritten_[left] = true;
   }
@@ -267,7 +276,10 @@ class program_flow {
   constexpr void lower_move_step(int s) {
     const program_move& m = program_.move[program_.step[s].index];
     if (m.detaches) return lower_detach_step(s);
-    const resource kind = cache_operator_of(program_, m) == cache_operator::not_one ? resource::link : resource::copy;
+    const cache_operator of_tiers = cache_operator_of(program_, m);
+    const resource kind = of_tiers == cache_operator::within_tier ? resource::link
+                          : of_tiers == cache_operator::prefetch  ? resource::copy_in
+                                                                  : resource::copy_out;
     const move_pulls& pulls = pulls_.of(program_.step[s].index);
     const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
     const int staged = program_.storage.size + program_.step[s].index;
@@ -286,7 +298,7 @@ class program_flow {
         reads.resize(senders, from);
         for (int& one : reads) one = from;
         begin_task(kind, r, s, receiver);
-        const extent_t elements = kind == resource::copy ? local_elements(program_, m.target) : pulls.pulled[receiver];
+        const extent_t elements = kind == resource::link ? pulls.pulled[receiver] : local_elements(program_, m.target);
         lasts(s, transfer_duration(elements * element, options_.rates));
         end_task(reads.item, pulls.sender.item + first, senders, &to, 1);
       }

@@ -50,7 +50,7 @@ constexpr machine_shape moe_machine(const moe_options& options, int ranks) {
   m.queues[static_cast<int>(resource::aic)] = options.matrix_queues;
   m.queues[static_cast<int>(resource::aiv)] = options.vector_queues;
   m.queues[static_cast<int>(resource::link)] = 1;
-  m.queues[static_cast<int>(resource::copy)] = 1;
+  m.queues[static_cast<int>(resource::copy_in)] = 1;
   return m;
 }
 

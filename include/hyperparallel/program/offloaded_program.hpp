@@ -26,11 +26,12 @@ struct offloaded_program {
   offloading_code code = offloading_code::ok;
   sharded_program program;
   program_addresses addresses;
-  planned_offload planned;           ///< of the period that takes longest, or of the first that has no plan
-  offload_program problem;           ///< that this plan solves
-  offload_timeline timeline;         ///< of this plan
-  growing_array<int> step;           ///< of the given program: of each operator of the problem
-  growing_array<extent_t> duration;  ///< of each step of `program`, picoseconds
+  planned_offload planned;                    ///< of the period that takes longest, or of the first that has no plan
+  growing_array<offload_certificate> period;  ///< of each: the step of training, or its micro-batch and its update
+  offload_program problem;                    ///< that this plan solves
+  offload_timeline timeline;                  ///< of this plan
+  growing_array<int> step;                    ///< of the given program: of each operator of the problem
+  growing_array<extent_t> duration;           ///< of each step of `program`, picoseconds
   offload_rule_status ruled{};
   cache_insertion_status inserted{};
   extent_t budget = 0;
@@ -39,9 +40,11 @@ struct offloaded_program {
 
 /// What to do in which order, as the timeline of a plan says; storages are those of the program. What no step writes
 /// needs no store in the plan, since its copy stays from one run to the next; a home in tier 0 has none in the first
-/// run, so that it is stored where it leaves first.
+/// run, so that it is stored where it leaves first. Of the problem's storages only the first `storages` are storages of
+/// the program. Memory is given up where the plan's clock gives it up, not where the last user begins: else a copy that
+/// starts meanwhile would be given that memory, and have to wait for that user.
 constexpr growing_array<cache_action> actions_of(const offload_period& period, const use_chains& chains,
-                                                 const offload_plan& plan, const offload_timeline& t) {
+                                                 const offload_plan& plan, const offload_timeline& t, int storages) {
   const offload_program& o = period.problem;
   growing_array<cache_action> actions;
   growing_array<bool> copied;
@@ -49,7 +52,10 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
   for (int g = 0; g < chains.gap.size; ++g)
     if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
   for (const offload_event& e : t.sequence) {
-    if (e.kind == offload_event_kind::release) continue;
+    if (e.kind == offload_event_kind::release) {
+      if (e.index < storages) actions.push({cache_action_kind::release, e.index});
+      continue;
+    }
     if (e.kind == offload_event_kind::compute) {
       const int q = plan.order.size > 0 ? plan.order[e.index] : e.index;
       for (int u = chains.first_use[q]; u < chains.first_use[q + 1]; ++u)
@@ -59,8 +65,11 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
       continue;
     }
     const gap_decision& d = plan.gap[e.index];
-    if (d.choice != gap_choice::offload) continue;  // what is recomputed leaves without a copy
     const int s = chains.gap[e.index].storage;
+    if (d.choice != gap_choice::offload) {  // what is recomputed leaves without a copy
+      actions.push({cache_action_kind::release, s});
+      continue;
+    }
     if (e.kind == offload_event_kind::detach && !copied[s]) actions.push({cache_action_kind::store, s, d.tier});
     copied[s] = true;
     actions.push({e.kind == offload_event_kind::store    ? cache_action_kind::store
@@ -143,6 +152,7 @@ class offloading {
       r.step = period.step;
     }
     if (!feasible) return;
+    r.period.push(planned.certificate);
     const use_chains chains = chains_of(period.problem);
     for (int s = 0; s < p_.storage.size; ++s)
       if (p_.storage[s].home && period.problem.storage[s].control == offload_control::offload && home_tier_[s] == 0)
@@ -150,9 +160,9 @@ class offloading {
     for (int g = 0; g < chains.gap.size; ++g)
       if (chains.gap[g].wraps && planned.plan.gap[g].choice == gap_choice::offload)
         home_tier_[chains.gap[g].storage] = planned.plan.gap[g].tier;
-    for (const cache_action& a : actions_of(period, chains, planned.plan, t)) {
+    for (const cache_action& a : actions_of(period, chains, planned.plan, t, p_.storage.size)) {
       action_.push(a);
-      step_duration_.push(duration_of(period.problem, a));
+      if (a.kind != cache_action_kind::release) step_duration_.push(duration_of(period.problem, a));
     }
   }
 
@@ -180,6 +190,7 @@ class offloading {
       case cache_action_kind::recompute:
         return o.storage[a.index].recompute;
       case cache_action_kind::detach:
+      case cache_action_kind::release:
         return 0;
       case cache_action_kind::store:
         return link_copy_time(o.link[o.tier[a.tier].out_link], o.storage[a.index].bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What people call a queue: its class, and its unit where a rank has several: "AIC 0", "AIV 3", "link", "copy".
+// What people call a queue: its class, and its unit where a rank has several: "AIC 0", "AIV 3", "link", "copy in".
 
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace hyperparallel::report {
 
 constexpr const char* name_of(resource kind) {
-  constexpr const char* names[resource_count] = {"AIC", "AIV", "link", "copy", "host"};
+  constexpr const char* names[resource_count] = {"AIC", "AIV", "link", "copy in", "copy out", "host"};
   return names[static_cast<int>(kind)];
 }
 

@@ -28,7 +28,8 @@
 #include <thread>
 #include <utility>
 
-#include <hyperparallel/runtime/copy_rate.hpp>
+#include <hyperparallel/offload/offload_link.hpp>
+#include <hyperparallel/runtime/copy_error.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/parking.hpp>
@@ -98,10 +99,10 @@ class copy_ticket {
 class copy_engine {
  public:
   /// Throws copy_error where rate or options make no engine, std::system_error when the thread cannot be started.
-  explicit copy_engine(copy_rate rate = {}, copy_engine_options options = {})
-      : rate_(rate), options_(std::move(options)) {
-    if (rate.bytes_per_second < 1) throw copy_error(copy_code::bandwidth_is_not_positive, {}, 0);
-    if (rate.latency < 0) throw copy_error(copy_code::latency_is_negative, {}, 0);
+  explicit copy_engine(offload_link link = {}, copy_engine_options options = {})
+      : link_(link), options_(std::move(options)) {
+    if (link.bytes_per_second < 1) throw copy_error(copy_code::bandwidth_is_not_positive, {}, 0);
+    if (link.latency < 0) throw copy_error(copy_code::latency_is_negative, {}, 0);
     if (options_.chunk < 1) throw copy_error(copy_code::chunk_is_not_positive, {}, 0);
     if (options_.driver == copy_driver::automatic)
       options_.driver = allowed_core_count(allowed_cores()) > 1 ? copy_driver::thread : copy_driver::caller;
@@ -123,7 +124,7 @@ class copy_engine {
   }
 
   bool has_thread() const { return options_.driver == copy_driver::thread; }
-  const copy_rate& rate() const { return rate_; }
+  const offload_link& link() const { return link_; }
   std::int64_t now() const { return std::chrono::nanoseconds(clock::now() - made_).count() * nanosecond; }
 
   /// Queues a copy. Until it is over the source must not change and nobody may use the target. Throws copy_error.
@@ -133,8 +134,8 @@ class copy_engine {
     const std::less<const std::byte*> before;
     if (bytes > 0 && before(to, from + bytes) && before(from, to + bytes))
       throw copy_error(copy_code::ranges_overlap, tensor, bytes);
-    const time_cost time = copy_time(rate_, bytes);
-    if (!time.ok()) throw copy_error(copy_code::takes_too_long, tensor, bytes);
+    const std::int64_t duration = link_copy_time(link_, bytes);
+    if (duration == longest_time) throw copy_error(copy_code::takes_too_long, tensor, bytes);
     copy_ticket ticket;
     ticket.job_ = std::make_shared<detail::copy_job>();
     detail::copy_job& job = *ticket.job_;
@@ -142,7 +143,7 @@ class copy_engine {
     job.to = to;
     job.from = from;
     job.bytes = bytes;
-    job.duration = time.picoseconds;
+    job.duration = duration;
     {
       const std::lock_guard lock(mutex_);
       job.times.submitted = now();
@@ -309,7 +310,7 @@ class copy_engine {
     }
   }
 
-  copy_rate rate_;
+  offload_link link_;
   copy_engine_options options_;
   clock::time_point made_ = clock::now();
   mutable std::mutex mutex_;

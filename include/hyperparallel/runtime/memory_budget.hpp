@@ -14,14 +14,13 @@
 #include <vector>
 
 #include <hyperparallel/program/offloaded_program.hpp>
-#include <hyperparallel/runtime/copy_rate.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel {
 
 struct memory_budget {
   std::int64_t bytes = 0;                     ///< of tier 0 on each rank; 0: no budget
-  std::vector<copy_rate> tiers{};             ///< of the links to tier 1, 2 …, which stores and prefetches share
+  std::vector<offload_link> tiers{};          ///< to and from tier 1, 2 …: each way has a link of its own like this
   std::vector<std::int64_t> capacity{};       ///< of these tiers; those behind its end take everything
   std::vector<std::int64_t> step_duration{};  ///< of each step without a budget, picoseconds; empty: by `rates`
   step_rates rates{};
@@ -37,8 +36,8 @@ inline tier_hardware hardware_of(const memory_budget& b) {
   tier_hardware h;
   h.tier.push({b.bytes, -1, -1});
   for (std::size_t t = 0; t < b.tiers.size(); ++t) {
-    const int link = h.link.push({std::min(b.tiers[t].bytes_per_second, everything), b.tiers[t].latency});
-    h.tier.push({t < b.capacity.size() ? b.capacity[t] : everything, link, link});
+    const int in = h.link.push(b.tiers[t]), out = h.link.push(b.tiers[t]);
+    h.tier.push({t < b.capacity.size() ? b.capacity[t] : everything, in, out});
   }
   return h;
 }

@@ -53,7 +53,7 @@ class offload_session {
   /// Tier 0 first. Throws session_error for tiers that are none, tier_error for a capacity that cannot be had.
   explicit offload_session(const std::vector<session_tier>& tiers, const session_options& options = {}) {
     if (tiers.empty()) throw session_error(session_code::there_is_no_tier, "session", {}, -1);
-    const auto fits = [](const copy_rate& r) { return r.bytes_per_second > 0 && r.latency >= 0; };
+    const auto fits = [](const offload_link& r) { return r.bytes_per_second > 0 && r.latency >= 0; };
     for (std::size_t k = 0; k < tiers.size(); ++k) {
       const session_tier& t = tiers[k];
       if (k > 0 && !(fits(t.in) && fits(t.out)))

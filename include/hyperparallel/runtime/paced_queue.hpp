@@ -5,13 +5,13 @@
 // A copy starts when its turn comes or when the one before it was due, whichever is later, and ends latency + bytes ÷
 // bandwidth after that. What a late wake-up costs is made good by the next copy where that follows at once. The thread
 // sleeps meanwhile; it belongs to the queue, see executor_options::copy_workers. Laws: no copy ends before it is due;
-// a queue without a rate only copies. Units: picoseconds.
+// a queue without a link's rate only copies. Units: picoseconds.
 
 #include <chrono>
 #include <cstdint>
 #include <thread>
 
-#include <hyperparallel/runtime/copy_rate.hpp>
+#include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
 
 namespace hyperparallel {
@@ -23,12 +23,12 @@ class paced_queue {
 
   /// Lets `copy()` happen, and returns when a copy of `bytes` is due; sooner where the run is to end.
   template <class Copy>
-  void carry(const copy_rate& rate, std::int64_t bytes, const kernel_call& call, const Copy& copy) {
+  void carry(const offload_link& link, std::int64_t bytes, const kernel_call& call, const Copy& copy) {
     const clock::time_point now = clock::now();
     // A queue that is late by less than a wake-up takes did not stand still.
     const clock::time_point start = now - due_ < most_late ? due_ : now;
     copy();
-    due_ = start + std::chrono::nanoseconds(copy_time(rate, bytes).picoseconds / 1000);
+    due_ = start + std::chrono::nanoseconds(link_copy_time(link, bytes) / 1000);
     for (clock::time_point t = clock::now(); t < due_; t = clock::now()) {
       if (call.stopping()) return;
       std::this_thread::sleep_until(due_ - t < slice ? due_ : t + slice);

@@ -7,7 +7,9 @@
 // values; a move task carries out its receiver's transfers. Items are those of lower_program.hpp. Made once, read by
 // all threads; nothing is allocated in a run.
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -108,15 +110,15 @@ inline std::vector<move_task> transfers_of(const sharded_program& p, const progr
 /// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
 class program_tasks {
  public:
-  /// `tier_rate` is of the link between tier 0 and each slower one, from tier 1 on; tiers behind its end have none.
+  /// `tier_link` is the link each way between tier 0 and a slower one, from tier 1 on; tiers behind its end have none.
   program_tasks(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
-                kernel_choice choose, const std::vector<copy_rate>& tier_rate = {}, bool measured = false)
-      : rate_(tier_rate), pace_(static_cast<std::size_t>(memory.ranks())) {
+                kernel_choice choose, const std::vector<offload_link>& tier_link = {}, bool measured = false)
+      : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), pace_(2 * ranks_) {
     for (int s = 0; s < p.step.size; ++s) {
       step_work& work = *step_.emplace_back(std::make_unique<step_work>());
       work.training_step = &training_step_;
       work.name = name_of_step(p, s);
-      if (measured) work.spent.resize(2 * static_cast<std::size_t>(memory.ranks()));
+      if (measured) work.spent.resize(2 * ranks_);
       if (p.step[s].is_move) {
         work.move = transfers_of(p, pulls, memory, s);
         pace(p, s, work);
@@ -135,23 +137,21 @@ class program_tasks {
     step_work& work = *step_[static_cast<std::size_t>(step)];
     if (!work.spent.empty()) return executor.bind(step, &program_tasks::timed, &work);
     executor.bind(step,
-                  work.rate != nullptr ? &program_tasks::paced_copy
+                  work.link != nullptr ? &program_tasks::paced_copy
                   : work.call.empty()  ? &program_tasks::move
                                        : &program_tasks::compute,
                   &work);
   }
-  /// Of each step: picoseconds on one rank in the mean. Domain: measured, not during a run.
+  /// Of each step: picoseconds on one rank, the median of the last runs, in the mean of the ranks. Domain: measured,
+  /// not during a run.
   std::vector<std::int64_t> durations() const {
-    std::vector<std::int64_t> mean;
+    std::vector<std::int64_t> all;
     for (const std::unique_ptr<step_work>& s : step_) {
-      std::int64_t nanoseconds = 0, times = 0;
-      for (std::size_t i = 0; i < s->spent.size(); ++i) {
-        nanoseconds += s->spent[i].nanoseconds;
-        if (i < pace_.size()) times += s->spent[i].times;
-      }
-      mean.push_back(times > 0 ? nanoseconds * 1000 / times : 0);
+      std::int64_t nanoseconds = 0;
+      for (const time_spent& t : s->spent) nanoseconds += t.median();
+      all.push_back(nanoseconds * 1000 / static_cast<std::int64_t>(ranks_));
     }
-    return mean;
+    return all;
   }
   const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
   /// Bytes that others bring to `rank` in one run of the step.
@@ -164,17 +164,29 @@ class program_tasks {
   }
 
  private:
+  /// The last runs of a task. What disturbs one of them, its first above all, does not change the median.
   struct time_spent {
-    std::int64_t nanoseconds = 0, times = 0;
+    static constexpr std::size_t kept = 15;
+    std::int64_t nanoseconds[kept] = {};
+    std::size_t times = 0;
+    std::int64_t median() const {
+      std::int64_t sorted[kept] = {};
+      const std::size_t count = std::min(times, kept);
+      if (count == 0) return 0;
+      std::copy_n(nanoseconds, count, sorted);
+      std::int64_t* const middle = sorted + (count - 1) / 2;
+      std::nth_element(sorted, middle, sorted + count);
+      return *middle;
+    }
   };
   struct step_work {
     operator_kernel kernel = nullptr;
     std::vector<operator_call> call;  ///< of each rank
     std::vector<move_task> move;
-    const copy_rate* rate = nullptr;  ///< of a copy between tiers
-    std::int64_t bytes = 0;           ///< that it copies on each rank
-    paced_queue* queue = nullptr;     ///< of each rank
-    std::vector<time_spent> spent;    ///< of each item, where it is measured; one thread at a time has it
+    const offload_link* link = nullptr;  ///< of a copy between tiers
+    std::int64_t bytes = 0;              ///< that it copies on each rank
+    paced_queue* queue = nullptr;        ///< of each rank
+    std::vector<time_spent> spent;       ///< of each item, where it is measured; one thread at a time has it
     const std::int64_t* training_step = nullptr;
     std::string name;
   };
@@ -188,14 +200,13 @@ class program_tasks {
   static void timed(const kernel_call& c) {
     step_work& work = *static_cast<step_work*>(c.user);
     const paced_queue::clock::time_point begin = paced_queue::clock::now();
-    (work.rate != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
+    (work.link != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
     time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
-    t.nanoseconds += std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
-    ++t.times;
+    t.nanoseconds[t.times++ % time_spent::kept] = std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
   }
   static void paced_copy(const kernel_call& c) {
     const step_work& work = *static_cast<const step_work*>(c.user);
-    work.queue[c.rank].carry(*work.rate, work.bytes, c, [&] { move(c); });
+    work.queue[c.rank].carry(*work.link, work.bytes, c, [&] { move(c); });
   }
   static void move(const kernel_call& c) {
     static_cast<const step_work*>(c.user)->move[static_cast<std::size_t>(c.item)].run();
@@ -205,16 +216,17 @@ class program_tasks {
     const program_move& m = p.move[p.step[step].index];
     const cache_operator kind = cache_operator_of(p, m);
     if (kind != cache_operator::prefetch && kind != cache_operator::store) return;
-    const std::size_t slower =
-        static_cast<std::size_t>(kind == cache_operator::prefetch ? tier_of(p, m.source) : tier_of(p, m.target));
-    if (slower > rate_.size()) return;
-    work.rate = &rate_[slower - 1];
+    const bool in = kind == cache_operator::prefetch;
+    const std::size_t slower = static_cast<std::size_t>(tier_of(p, in ? m.source : m.target));
+    if (slower > link_.size()) return;
+    work.link = &link_[slower - 1];
     work.bytes = local_bytes(p, m.target);
-    work.queue = pace_.data();
+    work.queue = pace_.data() + (in ? 0 : ranks_);
   }
 
-  std::vector<copy_rate> rate_;
-  std::vector<paced_queue> pace_;  ///< of each rank
+  std::size_t ranks_;
+  std::vector<offload_link> link_;
+  std::vector<paced_queue> pace_;  ///< of each rank, towards tier 0, then away from it
   std::vector<std::unique_ptr<step_work>> step_;
   std::int64_t training_step_ = 1;
 };

@@ -42,7 +42,7 @@ class program_world : public program_values<program_world<T>, T> {
   void cancel() noexcept {
     if (program_run* const running = running_.load(std::memory_order_acquire); running != nullptr) running->cancel();
   }
-  /// What each step has taken on a rank in the mean of all runs, picoseconds; 0 for steps that have not run. Domain:
+  /// What each step takes on a rank, the median of the last runs, picoseconds; 0 for steps that have not run. Domain:
   /// the world was made `measured`.
   std::vector<std::int64_t> step_durations() const { return tasks_->durations(); }
   /// Tasks of a run of these phases.

@@ -2,7 +2,8 @@
 #pragma once
 // How many workers a plan gets, on which cores, and which queues each of them serves: contiguous runs, so that a rank's
 // queues stay together, with the least possible largest load. Copy engines may have workers of their own behind them,
-// which belong to no core: they are no computing power, and wait for their links most of the time.
+// which share the cores that are left: they are no computing power, and wait for their links most of the time. Then the
+// host queues beside them, which only keep the books, go with the queue before them.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,12 +69,18 @@ inline worker_share share_queues(const plan_view& p, const executor_options& opt
   const int asked = options.threads > 0 ? options.threads : available;
   std::vector<std::int64_t> load;
   std::vector<int> used, copying;
+  std::vector<std::pair<int, std::size_t>> beside;  ///< queue, and which of `used` it goes with
   for (int q = 0; q < p.size.queues; ++q) {
     std::int64_t sum = 0;
     for (int r = p.queue_begin[q]; r < p.queue_begin[q + 1]; ++r) sum += 1 + p.task[p.record[r].task].duration;
     if (sum == 0) continue;
-    if (options.copy_workers && p.task[p.record[p.queue_begin[q]].task].kind == resource::copy) {
+    const resource kind = p.task[p.record[p.queue_begin[q]].task].kind;
+    if (options.copy_workers && (kind == resource::copy_in || kind == resource::copy_out)) {
       copying.push_back(q);
+      continue;
+    }
+    if (options.copy_workers && kind == resource::host && !used.empty()) {
+      beside.push_back({q, used.size() - 1});
       continue;
     }
     load.push_back(sum);
@@ -84,14 +91,18 @@ inline worker_share share_queues(const plan_view& p, const executor_options& opt
   share.workers = part.empty() ? 1 : part.back() + 1;
   share.worker_of.assign(detail::at(p.size.queues), 0);
   for (std::size_t i = 0; i < used.size(); ++i) share.worker_of[detail::at(used[i])] = part[i];
+  for (const auto& [q, i] : beside) share.worker_of[detail::at(q)] = part[i];
   const bool roomy = share.workers <= available;
   share.spin = roomy && copying.empty() ? options.spin : 0;
   if (options.pin && roomy && static_cast<int>(cores.size()) >= share.workers) share.cores = std::move(cores);
-  for (const int q : copying) {
-    share.worker_of[detail::at(q)] = share.workers++;
+  // What wakes up now and then stays off the cores of those who compute, where there are others.
+  std::vector<int> spare;
+  for (std::size_t i = detail::at(share.workers); i < share.cores.size(); ++i) spare.push_back(share.cores[i]);
+  for (std::size_t i = 0; i < copying.size(); ++i) {
+    share.worker_of[detail::at(copying[i])] = share.workers++;
     if (share.cores.empty()) continue;
     share.cores.resize(detail::at(share.workers), -1);
-    share.cores.back() = -1;
+    share.cores.back() = spare.empty() ? -1 : spare[i % spare.size()];
   }
   return share;
 }

@@ -14,9 +14,10 @@
 
 namespace hyperparallel {
 
-/// What executes a task: matrix core, vector core, network link, copy engine between tiers, host thread.
-enum class resource : unsigned char { aic, aiv, link, copy, host };
-inline constexpr int resource_count = 5;
+/// What executes a task: matrix core, vector core, network link, copy engine towards tier 0 or away from it, host
+/// thread.
+enum class resource : unsigned char { aic, aiv, link, copy_in, copy_out, host };
+inline constexpr int resource_count = 6;
 
 /// Holds when `event`'s counter has reached `threshold`. Builders may write `all_signals`: `seal` puts the total in its
 /// place.
