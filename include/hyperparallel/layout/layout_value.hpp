@@ -50,7 +50,15 @@ struct layout_value {
   hyperparallel::cut cut[max_cuts] = {};
   reduce_op partial[max_axes] = {};
   unsigned padded = 0;  ///< bit d: dim d is cut into flat ceil chunks and need not divide
-  friend constexpr bool operator==(const layout_value&, const layout_value&) = default;
+  /// Cuts and axes that are not there have no say.
+  friend constexpr bool operator==(const layout_value& a, const layout_value& b) {
+    if (a.rank != b.rank || a.cut_count != b.cut_count || a.padded != b.padded || !(a.mesh == b.mesh)) return false;
+    for (int i = 0; i < a.cut_count; ++i)
+      if (!(a.cut[i] == b.cut[i])) return false;
+    for (int i = 0; i < a.mesh.axis_count; ++i)
+      if (a.partial[i] != b.partial[i]) return false;
+    return true;
+  }
 };
 
 enum class layout_code : unsigned char {

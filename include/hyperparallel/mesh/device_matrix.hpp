@@ -32,7 +32,12 @@ struct axis {
 struct mesh_shape {
   int axis_count = 0;
   int size[max_axes] = {};
-  friend constexpr bool operator==(const mesh_shape&, const mesh_shape&) = default;
+  friend constexpr bool operator==(const mesh_shape& a, const mesh_shape& b) {
+    if (a.axis_count != b.axis_count) return false;
+    for (int i = 0; i < a.axis_count; ++i)
+      if (a.size[i] != b.size[i]) return false;
+    return true;
+  }
 };
 
 struct mesh_value {

@@ -72,13 +72,16 @@ constexpr growing_array<gap_bytes> bytes_in_gaps(const offload_program& p, const
     const offload_storage& s = p.storage[c.gap[g].storage];
     bool written = !s.persistent;
     for (int a = 0; a < s.access_count; ++a) written = written || p.access[s.first_access + a].writes;
-    for (int q = 0; q < p.op.size; ++q) {
-      if (!covers(c.gap[g], q)) continue;
-      sums[q].all += s.bytes;
-      if (c.gap[g].wraps && q > c.gap[g].from) sums[q].fetched_later += s.bytes;
-      if (c.gap[g].last_write < 0 || (c.gap[g].wraps && q < c.gap[g].to)) sums[q].stored_earlier += s.bytes;
-      if (!written) sums[q].never_written += s.bytes;
-      if (rights[g].recompute) sums[q].recomputable += s.bytes;
+    const storage_gap& gap = c.gap[g];
+    const bool again = rights[g].recompute;
+    for (int q = gap.wraps ? 0 : gap.from + 1; q < (gap.wraps ? p.op.size : gap.to); ++q) {
+      if (gap.wraps && q >= gap.to && q <= gap.from) continue;
+      gap_bytes& sum = sums.item[q];
+      sum.all += s.bytes;
+      if (gap.wraps && q > gap.from) sum.fetched_later += s.bytes;
+      if (gap.last_write < 0 || (gap.wraps && q < gap.to)) sum.stored_earlier += s.bytes;
+      if (!written) sum.never_written += s.bytes;
+      if (again) sum.recomputable += s.bytes;
     }
   }
   return sums;

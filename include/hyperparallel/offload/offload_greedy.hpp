@@ -275,7 +275,9 @@ class greedy_planner {
     int best = -1;
     extent_t best_gain = 0, best_price = 1;
     for (int g = 0; g < gaps; ++g) {
-      if (plan.item[g].choice != gap_choice::keep || (pinned_.item[g] & unavailable) != 0 || !is_over(g, q)) continue;
+      const storage_gap& gap = clock.chains.gap.item[g];
+      if (gap.wraps ? q <= gap.from && q >= gap.to : q <= gap.from || q >= gap.to) continue;
+      if (plan.item[g].choice != gap_choice::keep || (pinned_.item[g] & unavailable) != 0) continue;
       if (storage_of(g).bytes == 0) continue;
       const int tier = rights.item[g].offload ? (rights.item[g].tier > 0 ? rights.item[g].tier : 1) : 0;
       if (tier == 0 && !rights.item[g].recompute) continue;

@@ -42,6 +42,7 @@ struct alike_storages {
   bool persistent = false;  ///< holds its value from one step to the next
   bool carried = false;     ///< left for the next repetition; `backward`: for the one before
   bool backward = false;
+  int first_block = 0, last_block = -1;  ///< of those that use it
   tier_pin pin{};
   std::uint64_t hash = 0;  ///< of its uses
 };
@@ -118,13 +119,14 @@ class storage_groups {
     }
   }
   constexpr void add_to_group(int s, alike_storages g) {
-    bool used = g.persistent;
     const unsigned char* const row = use_.item + s * of.blocks.size;
     for (int b = 0; b < of.blocks.size; ++b) {
       g.hash = g.hash * 131 + row[b];
-      used = used || row[b] != 0;
+      if (row[b] == 0) continue;
+      if (g.last_block < 0) g.first_block = b;
+      g.last_block = b;
     }
-    if (!used) return;
+    if (g.last_block < 0 && !g.persistent) return;
     int at = 0;
     while (at < group.size && !used_alike(group[at], g)) ++at;
     if (at == group.size) group.push(g);
@@ -138,14 +140,15 @@ class storage_groups {
   }
 
   constexpr bool used_alike(const alike_storages& a, const alike_storages& b) const {
-    if (a.hash != b.hash || a.segment != b.segment || a.kind != b.kind || a.persistent != b.persistent ||
-        a.backward != b.backward || a.carried != b.carried || a.pin != b.pin)
+    if (a.hash != b.hash || a.first_block != b.first_block || a.last_block != b.last_block || a.segment != b.segment ||
+        a.kind != b.kind || a.persistent != b.persistent || a.backward != b.backward || a.carried != b.carried ||
+        a.pin != b.pin)
       return false;
-    const int blocks = of.blocks.size;
-    const unsigned char *const row = use_.item + a.storage * blocks, *const other = use_.item + b.storage * blocks;
-    int same = 0;
-    while (same < blocks && row[same] == other[same]) ++same;
-    return same == blocks;
+    const unsigned char *const row = use_.item + a.storage * of.blocks.size, *const other =
+                                                                                 use_.item + b.storage * of.blocks.size;
+    int same = a.first_block;
+    while (same <= a.last_block && row[same] == other[same]) ++same;
+    return same > a.last_block;
   }
 
   /// The most of what lives within one repetition of a block that is alive at once.

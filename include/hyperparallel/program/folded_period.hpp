@@ -135,7 +135,7 @@ class period_folding {
     one.control = g.pin.control;
     one.tier = g.pin.tier;
     one.first_access = r.problem.access.size;
-    for (int b = 0; b < of.blocks.size; ++b) {
+    for (int b = g.first_block; b <= g.last_block; ++b) {
       if (groups.uses(g.storage, b) == 0) continue;
       const bool own = of.blocks[b].segment == g.segment;
       for (int i = 0; i < chunks_[b]; ++i) {
