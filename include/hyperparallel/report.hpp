@@ -11,6 +11,7 @@
 #include <hyperparallel/report/format_mesh.hpp>
 #include <hyperparallel/report/format_model.hpp>
 #include <hyperparallel/report/format_move.hpp>
+#include <hyperparallel/report/format_offload.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 #include <hyperparallel/report/format_plan.hpp>
 #include <hyperparallel/report/format_program.hpp>

@@ -7,6 +7,8 @@
 #include <model/one_device_program.hpp>
 #include <model/trained_models.hpp>
 
+#include <random>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -43,6 +45,54 @@ TEST(check_program, good_programs_are_good) {
   }
   const hp::sharded_program one = programs::one_device_program(programs::moe_graph({}));
   EXPECT_EQ(hp::check_program(one), hp::program_status{});
+}
+
+/// The short way to "lies as placed" never says yes where some device holds another box.
+TEST(check_program, cut_as_placed_means_the_same_boxes_everywhere) {
+  std::mt19937 random(5);
+  int same = 0, other = 0;
+  const auto compare = [&](const hp::sharded_program& p, const hp::program_compute& c, const hp::operator_tensor& t,
+                           int v) {
+    bool equal = true;
+    for (int position = 0; position < hp::position_count(p.mesh.shape); ++position)
+      for (int d = 0; d < p.graph.tensor[t.tensor].shape.rank; ++d)
+        equal = equal && hp::box_of(p, v, position).dim[d] ==
+                             hp::loop_interval(p.graph.op[c.op], c.placement, p.mesh.shape,
+                                               hp::coordinates_of(p.mesh.shape, position), t.loop[d]);
+    const bool told = hp::detail::is_cut_as_placed(p, c, t, v);
+    EXPECT_TRUE(equal || !told);
+    EXPECT_EQ(hp::detail::lies_as_placed(p, c, t, v), equal);
+    ++(equal ? same : other);
+  };
+  for (const hp::sharded_program& good : good_programs()) {
+    hp::sharded_program p = good;
+    for (int i = 0; i < p.compute.size; ++i) {
+      const hp::program_compute& c = p.compute[i];
+      const hp::graph_operator& o = p.graph.op[c.op];
+      for (int k = 0; k < o.operand_count; ++k) {
+        compare(p, c, o.operand[k], c.operand[k]);
+        // Another value of the tensor, or one whose cuts stand elsewhere.
+        hp::layout_value& l = p.value[c.operand[k]].layout;
+        const hp::layout_value kept = l;
+        if (l.cut_count > 0) {
+          hp::cut& one = l.cut[random() % static_cast<unsigned>(l.cut_count)];
+          const int axes = p.mesh.shape.axis_count;
+          if (random() % 2 == 0) one.axis = static_cast<int>(random() % static_cast<unsigned>(axes));
+          one.size = p.mesh.shape.size[one.axis];
+          compare(p, c, o.operand[k], c.operand[k]);
+        }
+        l = kept;
+        if (l.cut_count > 1) {
+          std::swap(l.cut[0].axis, l.cut[1].axis);
+          std::swap(l.cut[0].size, l.cut[1].size);
+          compare(p, c, o.operand[k], c.operand[k]);
+        }
+        l = kept;
+      }
+    }
+  }
+  EXPECT_GT(same, 1000);
+  EXPECT_GT(other, 100);
 }
 
 TEST(check_program, names_are_one_a_code) {

@@ -51,8 +51,7 @@ TEST(FormatOffload, ARefusalIsOneLine) {
   o.code = hp::offloading_code::rules_are_refused;
   o.pattern = hp::refusal_text("x*");
   o.ruled.code = hp::offload_rule_code::pattern_matches_nothing;
-  EXPECT_EQ(hp::to_text(o),
-            "within 1.0 GiB: the rules are refused: \"x*\": the rule's pattern describes no storage\n");
+  EXPECT_EQ(hp::to_text(o), "within 1.0 GiB: the rules are refused: \"x*\": the rule's pattern describes no storage\n");
   o.code = hp::offloading_code::not_planned;
   o.status.code = hp::offload_code::bandwidth_is_not_positive;
   EXPECT_EQ(hp::to_text(o), "within 1.0 GiB: the planner refuses the program: the link's bandwidth is not positive\n");
