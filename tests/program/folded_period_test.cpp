@@ -188,7 +188,7 @@ struct written_out {
       order.push_back({own, i});
     }
     EXPECT_EQ(order.size(), static_cast<std::size_t>(p.step.size));
-    std::stable_sort(order.begin(), order.end(), [](auto a, auto b) { return a.first < b.first; });
+    std::sort(order.begin(), order.end());
     const hp::growing_array<hp::program_step> step = p.step;
     for (std::size_t i = 0; i < order.size(); ++i) {
       p.step[static_cast<int>(i)] = step[order[i].second];

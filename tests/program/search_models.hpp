@@ -24,6 +24,18 @@ struct small_model {
   bool unrolled = false, recomputed = false;
   bool latent = false;  ///< attention with latents, of key_heads · group heads
 
+  // Before its user: clang evaluates constants only with what it has seen.
+  template <class Attention>
+  constexpr int stacks(hp::model_builder& m, int x, const Attention& attention) const {
+    if (layers > 0)
+      x = m.repeat("layers", layers, x, hp::transformer_block<Attention, hp::swiglu_layer>{attention, {.width = ffn}});
+    if (wide_layers > 0)
+      x = m.repeat("wide", wide_layers, x,
+                   hp::transformer_block<Attention, hp::mixture_of_experts>{
+                       attention, {.experts = experts, .top_k = 2, .width = ffn}});
+    return x;
+  }
+
   constexpr hp::graph build() const {
     hp::model_builder m(hp::build_options{hp::data_type::f32, hp::data_type::f32, unrolled});
     m.graph.micro_batches = micro_batches;
@@ -45,18 +57,6 @@ struct small_model {
     if (recomputed && wide_layers > 0) hp::recompute(m.graph, "wide.*");
     hp::append_optimizer(m.graph, {});
     return static_cast<hp::graph&&>(m.graph);
-  }
-
- private:
-  template <class Attention>
-  constexpr int stacks(hp::model_builder& m, int x, const Attention& attention) const {
-    if (layers > 0)
-      x = m.repeat("layers", layers, x, hp::transformer_block<Attention, hp::swiglu_layer>{attention, {.width = ffn}});
-    if (wide_layers > 0)
-      x = m.repeat("wide", wide_layers, x,
-                   hp::transformer_block<Attention, hp::mixture_of_experts>{
-                       attention, {.experts = experts, .top_k = 2, .width = ffn}});
-    return x;
   }
 };
 

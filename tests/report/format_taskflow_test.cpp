@@ -39,7 +39,7 @@ TEST(format_taskflow, verdicts_name_all_that_they_point_at) {
 
 TEST(format_taskflow, golden) {
   EXPECT_EQ(fmt::format("{}", hp::machine_shape{8, {24, 48, 1, 0, 0}}), "8 ranks x (24 AIC, 48 AIV, 1 link)");
-  EXPECT_EQ(fmt::format("{}", hp::machine_shape{1, {1, 0, 0, 0, 2}}), "1 rank x (1 AIC, 2 host)");
+  EXPECT_EQ(fmt::format("{}", hp::machine_shape{1, {1, 0, 0, 0, 0, 2}}), "1 rank x (1 AIC, 2 host)");
   EXPECT_EQ(fmt::format("{}", hp::taskflow_size{1, 2, 3, 4, 5, 6}),
             "1 tasks, 2 waits, 3 signals, 4 accesses, 5 events, 6 slots");
   EXPECT_EQ(fmt::format("{:>5}", hp::resource::aiv), "  AIV");
