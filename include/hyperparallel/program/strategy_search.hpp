@@ -24,10 +24,10 @@ namespace hyperparallel {
 namespace detail {
 
 template <class Progress>
-class plan_search {
+class frame_search {
  public:
-  constexpr plan_search(const graph* of, int count, const device_value& d, const topology_value& t, int machine,
-                        const search_limits& most, extent_t memory, const Progress& say)
+  constexpr frame_search(const graph* of, int count, const device_value& d, const topology_value& t, int machine,
+                         const search_limits& most, extent_t memory, const Progress& say)
       : graphs(of),
         graph_count(count),
         device(d),
@@ -257,7 +257,7 @@ template <class Progress>
 constexpr search_result search_strategies(const graph* graphs, int count, const device_value& device,
                                           const topology_value& topology, int devices, const search_limits& limits,
                                           extent_t memory, const Progress& report) {
-  return detail::plan_search<Progress>(graphs, count, device, topology, devices, limits, memory, report).run();
+  return detail::frame_search<Progress>(graphs, count, device, topology, devices, limits, memory, report).run();
 }
 
 /// The same within the whole of tier 0, silently.
