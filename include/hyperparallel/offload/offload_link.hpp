@@ -39,9 +39,7 @@ constexpr offload_link link_between(const memory_tier& a, const memory_tier& b) 
   offload_link l{unlimited_bandwidth, a.latency > b.latency ? a.latency : b.latency};
   const memory_tier both[] = {a, b};
   for (const memory_tier& t : both) {
-    constexpr std::int64_t full = full_efficiency.parts_per_million;
-    const std::int64_t share = t.reached.parts_per_million;
-    const std::int64_t reached = t.bandwidth / full * share + t.bandwidth % full * share / full;
+    const std::int64_t reached = detail::millionths(t.bandwidth, t.reached.parts_per_million);
     if (reached < l.bytes_per_second) l.bytes_per_second = reached;
   }
   return l;

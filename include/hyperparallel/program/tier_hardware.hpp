@@ -19,10 +19,9 @@ constexpr tier_hardware tiers_of(const device_value& d, extent_t budget) {
   tier_hardware h;
   h.tier.push({budget, -1, -1});
   for (int t = 1; t < d.tier_count; ++t) {
-    const memory_tier& m = d.tier[t];
-    const extent_t reached = detail::millionths(m.bandwidth, m.reached.parts_per_million);
-    const int in = h.link.push({reached, m.latency}), out = h.link.push({reached, m.latency});
-    h.tier.push({m.bytes, in, out});
+    const offload_link link = link_between(d.tier[0], d.tier[t]);
+    const int in = h.link.push(link), out = h.link.push(link);
+    h.tier.push({d.tier[t].bytes, in, out});
   }
   return h;
 }
