@@ -8,9 +8,6 @@
 // For each: the plans that a search found beside the best strategy with a name, then the winner's account: memory of a
 // die by class, operations, bytes by link level, times with what is exposed.
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/recomputation.hpp>
 #include <hyperparallel/report/format_search.hpp>
 
 #include <CLI/CLI.hpp>
@@ -36,30 +33,17 @@ struct choice {
   int tensor = 0, context = 0, pipeline = 0;
 };
 
-/// The training graph with so many sequences in each of its micro-batches.
-using training_graph = hp::graph (*)(int micro_batches, bool recomputed);
-
-struct sized_graph {
-  int batch;
-  training_graph build;
-};
-
+/// With so many sequences in a micro-batch.
 template <template <hp::extent_t, hp::extent_t> class Model>
-const std::vector<sized_graph>& graphs_of() {
-  static const std::vector<sized_graph> all{
-      {32, models::training_graph<Model<32, 4096>>},     {64, models::training_graph<Model<64, 4096>>},
-      {128, models::training_graph<Model<128, 4096>>},   {256, models::training_graph<Model<256, 4096>>},
-      {512, models::training_graph<Model<512, 4096>>},   {1024, models::training_graph<Model<1024, 4096>>},
-      {2048, models::training_graph<Model<2048, 4096>>},
-  };
-  return all;
+std::vector<models::sized_graph> graphs_of() {
+  return models::training_graphs<Model, 32, 64, 128, 256, 512, 1024, 2048>();
 }
 
-void plan(const std::string& model, const std::vector<sized_graph>& sizes, int devices, const choice& c) {
+void plan(const std::string& model, const std::vector<models::sized_graph>& sizes, int devices, const choice& c) {
   const int sequences = c.sequences > 0 ? c.sequences : devices > 16 ? 4 * devices : 8 * devices;
   std::vector<hp::graph> graphs;
   std::vector<std::string> names;
-  for (const sized_graph& s : sizes) {
+  for (const models::sized_graph& s : sizes) {
     const int micro_batches = sequences / s.batch;
     if (sequences % s.batch != 0 || (micro_batches != 1 && micro_batches != 4 && micro_batches != 16)) continue;
     for (const bool recomputed : {false, true}) {

@@ -53,21 +53,10 @@ struct candidate {
   hp::extent_t takes() const { return offload ? offload->step_time : time; }
 };
 
-struct sized_graph {
-  int batch;
-  hp::graph (*build)(int micro_batches, bool recomputed);
-};
-
+/// With so many sequences in a micro-batch.
 template <template <hp::extent_t, hp::extent_t> class Model>
-const std::vector<sized_graph>& graphs_of() {
-  static const std::vector<sized_graph> all{
-      {8, models::training_graph<Model<8, 4096>>},       {16, models::training_graph<Model<16, 4096>>},
-      {32, models::training_graph<Model<32, 4096>>},     {64, models::training_graph<Model<64, 4096>>},
-      {128, models::training_graph<Model<128, 4096>>},   {256, models::training_graph<Model<256, 4096>>},
-      {512, models::training_graph<Model<512, 4096>>},   {1024, models::training_graph<Model<1024, 4096>>},
-      {2048, models::training_graph<Model<2048, 4096>>}, {4096, models::training_graph<Model<4096, 4096>>},
-  };
-  return all;
+std::vector<models::sized_graph> graphs_of() {
+  return models::training_graphs<Model, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096>();
 }
 
 bool is_data_parallel(const candidate& c) {
@@ -78,11 +67,11 @@ bool is_data_parallel(const candidate& c) {
 /// Plans of one model on one number of dies.
 class comparison {
  public:
-  comparison(const std::vector<sized_graph>& sizes, int devices, const choice& c)
+  comparison(const std::vector<models::sized_graph>& sizes, int devices, const choice& c)
       : devices_(devices), budget_(c.memory * hp::GiB) {
     device_ = hp::with_bandwidth(machine::device, hp::dram, c.bandwidth * hp::gigabyte);
     const int sequences = c.sequences > 0 ? c.sequences : 8 * devices;
-    for (const sized_graph& s : sizes) {
+    for (const models::sized_graph& s : sizes) {
       const int micro_batches = sequences / s.batch;
       if (sequences % s.batch != 0 || (micro_batches != 1 && micro_batches != 4 && micro_batches != 16)) continue;
       for (const bool recomputed : {false, true}) enter(s.build(micro_batches, recomputed), micro_batches, recomputed);
@@ -160,14 +149,7 @@ class comparison {
   std::vector<entry> all_;
 };
 
-std::string mesh_text(const hp::mesh_value& m) {
-  std::string out;
-  for (int a = 0; a < m.shape.axis_count; ++a)
-    out += (a == 0 ? "" : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
-  return out;
-}
-
-void compare(const std::string& model, const std::vector<sized_graph>& sizes, const choice& c) {
+void compare(const std::string& model, const std::vector<models::sized_graph>& sizes, const choice& c) {
   using hp::report::byte_count;
   using hp::report::duration;
   fmt::print("=== {}: {} GiB a die, {} GB/s each way to the host's memory\n\n", model, c.memory, c.bandwidth);
@@ -182,7 +164,7 @@ void compare(const std::string& model, const std::vector<sized_graph>& sizes, co
         return;
       }
       const hp::step_offload o = p->offload.value_or(hp::step_offload{});
-      t.row({std::to_string(devices), title, p->strategy.name.text, mesh_text(p->strategy.mesh),
+      t.row({std::to_string(devices), title, p->strategy.name.text, hp::report::mesh_text(p->strategy.mesh),
              std::to_string(p->micro_batches), p->recomputed ? "yes" : "no", to_text(byte_count{p->needed()}),
              to_text(duration{p->takes()}), p->offload ? to_text(duration{o.exposed}) : "",
              p->offload ? to_text(byte_count{o.bytes_in + o.bytes_out}) : "",
