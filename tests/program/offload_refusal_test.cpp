@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/offload_refusal.hpp>
 
-#include <hyperparallel/program/step_refusal.hpp>
-
 #include <gtest/gtest.h>
 
 #include <type_traits>

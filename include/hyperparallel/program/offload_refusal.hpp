@@ -3,16 +3,10 @@
 // Why a step of training cannot keep its budget of memory, as one error line.
 
 #include <hyperparallel/program/step_offload.hpp>
-#include <hyperparallel/support/diagnostic.hpp>
+#include <hyperparallel/program/step_refusal.hpp>
 
 namespace hyperparallel {
 
-template <char...>
-struct named_tensor;
-template <extent_t>
-struct bytes_needed;
-template <extent_t>
-struct bytes_given;
 template <char...>
 struct rule_for {};
 template <class Tensor, extent_t Bytes>

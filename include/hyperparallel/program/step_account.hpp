@@ -33,15 +33,26 @@ constexpr extent_t matrix_use(const step_account& a) {
   return work_time(least.picoseconds, 10'000, a.times.total.picoseconds, second).picoseconds;
 }
 
-/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
-/// becomes what time_step says of blocks. Domain: a program that is accepted, and its moves.
-constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const device_value& d,
-                                  const interconnect& net, growing_array<extent_t>& block_duration) {
+namespace detail {
+
+/// What is known before anything is counted.
+constexpr step_account account_head(const sharded_program& p, const device_value& d, const interconnect& net) {
   step_account a;
+  a.status = p.status;
   a.mesh = p.mesh;
   a.topology = net.topology;
   a.matrix_peak = matrix_peak(d, number_format::bfloat16);
   a.memory_bytes = d.tier[0].bytes;
+  return a;
+}
+
+}  // namespace detail
+
+/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
+/// becomes what time_step says of blocks. Domain: a program that is accepted, and its moves.
+constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const device_value& d,
+                                  const interconnect& net, growing_array<extent_t>& block_duration) {
+  step_account a = detail::account_head(p, d, net);
   const growing_array<move_load> load = loads_of_moves(p, moves, net);
   a.memory = memory_account_of(p, moves);
   a.work = total_work(p);
@@ -50,15 +61,7 @@ constexpr step_account account_of(const sharded_program& p, const program_moves&
   return a;
 }
 constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
-  if (p.status.code != strategy_code::ok) {
-    step_account a;
-    a.status = p.status;
-    a.mesh = p.mesh;
-    a.topology = net.topology;
-    a.matrix_peak = matrix_peak(d, number_format::bfloat16);
-    a.memory_bytes = d.tier[0].bytes;
-    return a;
-  }
+  if (p.status.code != strategy_code::ok) return detail::account_head(p, d, net);
   growing_array<extent_t> block_duration;
   return account_of(p, kinds_of_moves(p), d, net, block_duration);
 }

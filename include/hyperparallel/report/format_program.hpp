@@ -39,6 +39,14 @@ inline std::string share_text(std::int64_t part, std::int64_t whole) {
   return to_text(percent{static_cast<std::int64_t>(share * 10'000 + 0.5)});
 }
 
+/// "dp 4, tp 2".
+inline std::string mesh_text(const mesh_value& m) {
+  std::string out;
+  for (int a = 0; a < m.shape.axis_count; ++a)
+    out += (a == 0 ? "" : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
+  return out;
+}
+
 /// "dp and tp" of a mask.
 inline std::string axes_text(const mesh_value& m, unsigned axes) {
   std::string out;
@@ -105,10 +113,8 @@ inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh
 
 /// "16 devices: dp 4, tp 4".
 inline std::string devices_text(const mesh_value& m) {
-  std::string out = std::to_string(device_count(m)) + (device_count(m) == 1 ? " device" : " devices");
-  for (int a = 0; a < m.shape.axis_count; ++a)
-    out += (a == 0 ? ": " : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
-  return out;
+  return std::to_string(device_count(m)) + (device_count(m) == 1 ? " device" : " devices") +
+         (m.shape.axis_count > 0 ? ": " : "") + report::mesh_text(m);
 }
 
 inline std::string to_text(const step_account& a) {

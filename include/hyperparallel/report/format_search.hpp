@@ -20,15 +20,6 @@ namespace hyperparallel {
 
 namespace report {
 
-/// "dp 4, tp 2", and what lies innermost where that is not the tensor axes.
-inline std::string mesh_text(const found_plan& p) {
-  std::string out;
-  const mesh_value& m = p.strategy.mesh;
-  for (int a = 0; a < m.shape.axis_count; ++a)
-    out += (a == 0 ? "" : ", ") + std::string(m.label[a].text) + " " + std::to_string(m.shape.size[a]);
-  return out;
-}
-
 /// "ZeRO 3 everywhere, ring": the options of the whole model.
 inline std::string options_text(const found_plan& p) {
   if (p.named) return "";
@@ -86,10 +77,11 @@ inline std::string to_text(const named_search& s) {
     const plan_evaluation& e = p.evaluation;
     const std::size_t g = static_cast<std::size_t>(p.graph);
     const std::int64_t compute = compute_of(e);
-    t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p), std::to_string(p.frame.pipeline),
-           g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph), options_text(p), families_text(p),
-           to_text(duration{e.time}), to_text(duration{compute}), to_text(duration{e.time - compute}),
-           to_text(byte_count{e.memory}), e.time == best ? "" : share_text(e.time - best, best)});
+    t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p.strategy.mesh),
+           std::to_string(p.frame.pipeline), g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph),
+           options_text(p), families_text(p), to_text(duration{e.time}), to_text(duration{compute}),
+           to_text(duration{e.time - compute}), to_text(byte_count{e.memory}),
+           e.time == best ? "" : share_text(e.time - best, best)});
   };
   for (int i = 0; i < r.plan.size; ++i) row(i == 0 ? "winner" : "next", r.plan[i]);
   if (!r.best_named.empty()) row("best by name", r.best_named[0]);
