@@ -77,18 +77,18 @@ struct operation_text {
 /// `Name<17, alias<'G','M','M'>, item<3>>`, or `Name<17>` where the builder has no names or there is no such task.
 template <class Stages, int Number, template <int, class...> class Name,
           bool Named = names_operations<typename Stages::builder> && (Number >= 0)>
-struct named_task {
+struct blamed_number {
   using type = Name<Number>;
 };
 template <class Stages, int Number, template <int, class...> class Name>
-struct named_task<Stages, Number, Name, true> {
+struct blamed_number<Stages, Number, Name, true> {
   using type =
       Name<Number, spelled<alias, operation_text<Stages, Number>>, rejected::item<Stages::flow.task[Number].item>>;
 };
 template <class Stages, int Number>
-using blamed_task = typename named_task<Stages, Number, rejected::task>::type;
+using blamed_task = typename blamed_number<Stages, Number, rejected::task>::type;
 template <class Stages, int Number>
-using blamed_after = typename named_task<Stages, Number, rejected::after>::type;
+using blamed_after = typename blamed_number<Stages, Number, rejected::after>::type;
 
 /// The least threshold that `task` waits for at `event` outside 1 .. `most`: what a status does not repeat.
 template <class Flow>
