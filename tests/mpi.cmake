@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Programs of several processes. mpi/<name>_test.cpp mirrors runtime/mpi/<name>.hpp; each runs on the numbers of
-# processes that its first line of the form "// processes: 8 4 1" names. The failing programs are tests of their own.
+# processes that its first line of the form "// processes: 8 4 1" names. They share units as other tests do. The failing programs are tests of their own.
 if(NOT TARGET hyperparallel_mpi)
   message(STATUS "hyperparallel: MPI not found, tests of runtime/mpi are not built")
   return()
@@ -11,22 +11,29 @@ add_dependencies(mpi_tests mpi_redistribution mpi_train_model)
 add_library(mpi_test_main OBJECT mpi/main.cpp)
 target_link_libraries(mpi_test_main PRIVATE hyperparallel::mpi hyperparallel_warnings GTest::gtest)
 
-file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.cpp")
-foreach(source IN LISTS sources)
-  string(REGEX MATCH "^mpi/(.*)_test\\.cpp$" matched "${source}")
-  set(entity "${CMAKE_MATCH_1}")
-  set(name mpi_${entity}_test)
-  add_executable(${name} "${source}")
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.cpp")
+hyperparallel_pack_units(units ${HYPERPARALLEL_UNIT_SIZE} ${sources})
+foreach(number IN LISTS units)
+  set(name mpi_unit_${number})
+  set(unit "${CMAKE_CURRENT_BINARY_DIR}/units/${name}.cpp")
+  hyperparallel_write_unit("${unit}" ${units_${number}})
+  add_executable(${name} "${unit}")
   target_link_libraries(${name} PRIVATE mpi_test_main hyperparallel::mpi hyperparallel_warnings GTest::gtest)
   target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   add_dependencies(mpi_tests ${name})
-  file(STRINGS "${source}" counts REGEX "^// processes: [0-9 ]+$" LIMIT_COUNT 1)
-  string(REGEX REPLACE "^// processes: " "" counts "${counts}")
-  separate_arguments(counts)
-  foreach(count IN LISTS counts)
-    hyperparallel_mpi_launcher(launcher ${count})
-    add_test(NAME mpi.${entity}.${count} COMMAND ${launcher} "$<TARGET_FILE:${name}>" --gtest_brief=1)
-    set_tests_properties(mpi.${entity}.${count} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
+  foreach(source IN LISTS units_${number})
+    hyperparallel_test_name("${source}" folder entity)
+    hyperparallel_suites_of("${source}" filter)
+    file(STRINGS "${source}" counts REGEX "^// processes: [0-9 ]+$" LIMIT_COUNT 1)
+    string(REGEX REPLACE "^// processes: " "" counts "${counts}")
+    separate_arguments(counts)
+    foreach(count IN LISTS counts)
+      hyperparallel_mpi_launcher(launcher ${count})
+      add_test(NAME mpi.${entity}.${count}
+               COMMAND ${launcher} "$<TARGET_FILE:${name}>" --gtest_brief=1 "--gtest_filter=${filter}")
+      set_tests_properties(mpi.${entity}.${count} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2
+                                                              FAIL_REGULAR_EXPRESSION "\\] 0 tests from")
+    endforeach()
   endforeach()
 endforeach()
 

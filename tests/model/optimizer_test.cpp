@@ -13,8 +13,9 @@
 #include "language_model.hpp"
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 using test::graph_evaluator;
 
@@ -227,4 +228,3 @@ static_assert([] {
 }());
 
 }  // namespace
-}  // namespace hyperparallel

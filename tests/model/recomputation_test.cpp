@@ -13,8 +13,9 @@
 #include "language_model.hpp"
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 using test::graph_evaluator;
 
@@ -164,4 +165,3 @@ TEST(recomputation, refuses_a_pattern_that_matches_nothing) {
 }
 
 }  // namespace
-}  // namespace hyperparallel
