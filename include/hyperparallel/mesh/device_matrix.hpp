@@ -76,6 +76,20 @@ constexpr int axis_index(const mesh_value& m, const char* name) {
   return -1;
 }
 
+inline constexpr extent_t max_devices = extent_t{1} << 30;
+
+/// Whether the matrix has at most `max_axes` axes, of at least one place each, and at most `max_devices` devices.
+constexpr bool is_valid(const mesh_shape& m) {
+  if (m.axis_count < 0 || m.axis_count > max_axes) return false;
+  extent_t devices = 1;
+  for (int a = 0; a < m.axis_count; ++a) {
+    if (m.size[a] < 1) return false;
+    devices *= m.size[a];
+    if (devices > max_devices) return false;
+  }
+  return true;
+}
+
 /// Number of positions of the matrix: the product of all axes, virtual ones included. Domain: a valid mesh.
 constexpr int position_count(const mesh_shape& m) {
   int n = 1;
@@ -107,7 +121,7 @@ constexpr mesh_result make_mesh(const char* const* names, int name_count, const 
       r.mesh.interleaved = true;
     }
     devices *= sizes[a];
-    if (devices > (extent_t{1} << 30)) return {{mesh_code::device_count_overflows, a}, {}};
+    if (devices > max_devices) return {{mesh_code::device_count_overflows, a}, {}};
     r.mesh.shape.size[a] = sizes[a];
     r.mesh.label[a] = short_text(names[a]);
     r.mesh.shape.axis_count = a + 1;

@@ -29,7 +29,13 @@ constexpr const char* name_of(layout_code code) {
                                    "reduction_is_unknown",
                                    "placement_count_exceeds_axes",
                                    "layout_is_partial",
-                                   "element_count_overflows"};
+                                   "element_count_overflows",
+                                   "mesh_is_not_valid",
+                                   "too_many_cuts",
+                                   "cuts_are_not_in_order",
+                                   "sub_axes_do_not_nest",
+                                   "extent_is_negative"};
+  static_assert(static_cast<int>(layout_code::extent_is_negative) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 
