@@ -12,6 +12,7 @@
 #include "../../examples/models/llama3_8b.hpp"
 #include "../../examples/models/qwen3_30b_a3b.hpp"
 #include "../../examples/models/training_graph.hpp"
+#include "refused_hardware.hpp"
 #include "search_models.hpp"
 
 namespace {
@@ -134,6 +135,16 @@ TEST(StrategySearch, NothingFits) {
   EXPECT_TRUE(r.certificate.complete);
   EXPECT_EQ(r.certificate.frames, r.certificate.frames_too_large);
   EXPECT_GT(r.certificate.least_memory, 1000);
+}
+
+TEST(StrategySearch, HardwareThatCannotBeIsNotSearched) {
+  const hp::graph g = searched::small_model{}.build();
+  for (const refused::hardware& h : refused::each()) {
+    const hp::search_result r = hp::search_strategies(&g, 1, h.device, h.topology, 8);
+    EXPECT_EQ(r.hardware, hp::check_hardware(h.device, h.topology, 8)) << h.what;
+    EXPECT_FALSE(r.hardware.ok() || r.ok() || r.certificate.complete) << h.what;
+    EXPECT_EQ(r.certificate.frames, 0) << h.what;
+  }
 }
 
 TEST(StrategySearch, SaysWhereItIs) {

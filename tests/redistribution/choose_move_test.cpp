@@ -360,6 +360,9 @@ TEST(ChooseMove, NamesWhatIsWrong) {
             hp::choice_code::element_size_is_not_positive);
   EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::on_topology(levels({link(0)}))).code,
             hp::choice_code::links_are_refused);
+  EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::without_links).code, hp::choice_code::links_are_refused)
+      << "without links no time is the least";
+  EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::without_links, hp::objective::bytes).code, hp::choice_code::ok);
   static constexpr int apart[] = {0, 7};
   EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::on_topology(levels({link(5, 0, 2)}), {2, apart})).code,
             hp::choice_code::links_carry_no_candidate);

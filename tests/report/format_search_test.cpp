@@ -42,6 +42,15 @@ TEST(FormatSearch, NothingFits) {
   EXPECT_EQ(hp::to_text(r).substr(0, 53), "no plan fits: at least 3.0 GiB a device are needed\n7 ");
 }
 
+TEST(FormatSearch, RefusedHardwareIsNoSearch) {
+  const hp::graph g = searched::small_model{}.build();
+  const hp::search_result r =
+      hp::search_strategies(&g, 1, hp::ascend_910c_die::device, hp::ascend_910c_die::topology, 8);
+  EXPECT_EQ(hp::to_text(r),
+            "nothing is searched: ranks within a span of 8 are to work together, link level 0, the outermost, joins "
+            "groups of 2\n");
+}
+
 TEST(FormatSearch, FamiliesOfParts) {
   hp::found_plan p;
   EXPECT_EQ(hp::report::families_text(p), "");

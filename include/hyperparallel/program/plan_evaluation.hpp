@@ -154,6 +154,10 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.status = p.status;
   const pipeline_form form(p.graph, pipeline);
   e.pipeline_fits = form.fits();
+  e.code = prices.code();
+  const extent_t devices = extent_t{position_count(p.mesh.shape)} * pipeline;
+  if (e.ok() && check_span(prices.topology(), 0, devices - 1).code != topology_code::ok)
+    e.code = cost_code::ranks_are_not_connected;
   if (!e.ok()) return e;
   visit_prices(p, form, prices, [&](int i, extent_t time) {
     (p.step[i].is_move ? e.moves : e.compute)[static_cast<int>(p.step[i].phase)] += time;

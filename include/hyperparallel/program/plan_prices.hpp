@@ -9,6 +9,7 @@
 // Law: any other price is the duration of `time_step` where no bucket joins moves. Units: picoseconds.
 // O(1) expected for a move that was asked for before.
 
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/program/step_timing.hpp>
 
 namespace hyperparallel {
@@ -17,11 +18,13 @@ namespace hyperparallel {
 class plan_prices {
  public:
   constexpr plan_prices(const device_value& device, const topology_value& topology)
-      : device_(device), net_(on_topology(topology)) {}
+      : device_(device), net_(on_topology(topology)) {
+    if (!check_hardware(device, topology).ok()) code_ = cost_code::hardware_is_refused;
+  }
 
   constexpr const device_value& device() const { return device_; }
   constexpr const topology_value& topology() const { return net_.topology; }
-  /// The first cost that could not be told.
+  /// The first cost that could not be told; on hardware that is refused, none can.
   constexpr cost_code code() const { return code_; }
 
   /// One execution of step `i`.

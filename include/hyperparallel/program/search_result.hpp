@@ -4,6 +4,7 @@
 //
 // Laws: plans stand in the order of their times; a complete search's lower bound is the winner's time.
 
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
@@ -48,6 +49,7 @@ constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, con
 }
 
 struct search_result {
+  hardware_status hardware{};                          ///< for all devices; where it is refused, nothing is searched
   static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
   static_vector<found_plan, 1> best_named{};
   search_certificate certificate{};

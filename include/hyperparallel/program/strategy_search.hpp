@@ -38,6 +38,11 @@ class frame_search {
         report(say) {}
 
   constexpr search_result run() {
+    result.hardware = check_hardware(device, topology, devices);
+    if (!result.hardware.ok()) {
+      result.certificate.complete = false;
+      return result;
+    }
     for (now = 0; now < graph_count; ++now) {
       plan_prices prices(device, topology);
       price = &prices;

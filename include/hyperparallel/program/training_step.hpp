@@ -8,7 +8,9 @@
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
 // against its laws and accounts it; what it keeps is the account. A model or strategy that cannot be is one error line
-// with the names and sizes. Without options: bf16 parameters and activations, one micro-batch, nothing recomputed.
+// with the names and sizes, and so is hardware that cannot be, or whose links do
+// not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,
+// nothing recomputed.
 
 #include <hyperparallel/model/check_program.hpp>
 #include <hyperparallel/model/gradient.hpp>
@@ -17,6 +19,7 @@
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/recomputation.hpp>
 #include <hyperparallel/model/strategy_type.hpp>
+#include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
@@ -138,7 +141,7 @@ struct evaluated_step {
     const sharded_program p = partition(g, Strategy::value);
     step_evaluation e;
     e.refusal = refusal_of(p, Strategy::value);
-    if (e.refusal.kind != refusal_kind::nothing) return e;
+    if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
     if (position_count(p.mesh.shape) <= most_checked_positions) e.law = check_program(p);
     const program_moves moves = kinds_of_moves(p);
     growing_array<extent_t> block_duration;
@@ -148,6 +151,10 @@ struct evaluated_step {
     e.parameters = parameter_count(g);
     return e;
   }
+  using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape)>;
+  static constexpr bool refused() { return result.refusal.kind != refusal_kind::nothing || !hardware::status.ok(); }
+  /// Of a step that is not refused before it is priced.
+  static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
   /// The laws are asked position by position.
   static constexpr int most_checked_positions = 32;
   static constexpr step_evaluation result = evaluate();
@@ -158,8 +165,8 @@ struct evaluated_step {
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
 concept valid_train_step =
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.refusal.kind ==
-        refusal_kind::nothing &&
+    !detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::refused() &&
+    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::price() == cost_code::ok &&
     detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
 
 template <class Model, strategy_type Strategy, class Optimizer, hardware_type Hardware, class... Options>
@@ -169,6 +176,8 @@ struct train_step {
   using hardware = Hardware;
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
+  static_assert(insist<typename evaluated::hardware::type>::met);
+  static_assert(insist<typename detail::price_verdict<evaluated::price()>::type>::met);
   static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
 
   static constexpr step_account account = evaluated::result.account;

@@ -37,7 +37,7 @@ enum class choice_code : unsigned char {
   ok,
   move_is_refused,  ///< see `plan.part[0].code`
   element_size_is_not_positive,
-  links_are_refused,  ///< see `check`
+  links_are_refused,  ///< see `check`; a choice by time needs links
   links_carry_no_candidate,
   no_candidate_fits_the_memory,  ///< `smallest_peak` says what would
 };
@@ -88,6 +88,11 @@ constexpr chosen_move choose_move(const layout_value& source, const layout_value
   if (candidates.exchange.code != move_code::ok) {
     choice.code = choice_code::move_is_refused;
     choice.plan.part[0] = candidates.exchange;
+    return choice;
+  }
+  if (request.goal == objective::time && request.links.kind == interconnect_kind::unpriced &&
+      candidates.exchange.step_count > 0) {
+    choice.code = choice_code::links_are_refused;
     return choice;
   }
   bool found = false, carried = false;

@@ -68,13 +68,27 @@ constexpr int rank_on(const interconnect& net, const rank_list& ranks, int posit
   return net.ranks.count > 0 ? rank_at(net.ranks, at) : at;
 }
 
+/// Whether the outermost level of a topology joins the ranks of positions 0 … `positions` - 1. Domain: the topology
+/// passes its check. O(1), with a list of ranks O(positions).
+constexpr topology_status check_span(const interconnect& net, int positions) {
+  if (!net.ranks.listed) return check_span(net.topology, rank_on(net, {}, 0), rank_on(net, {}, positions - 1));
+  int smallest = rank_on(net, {}, 0), largest = smallest;
+  for (int p = 1; p < positions; ++p) {
+    const int rank = rank_on(net, {}, p);
+    smallest = rank < smallest ? rank : smallest;
+    largest = rank > largest ? rank : largest;
+  }
+  return check_span(net.topology, smallest, largest);
+}
+
 /// Which link joins two ranks of a full mesh.
 struct mesh_link {
   int axis = -1;  ///< the only one along which the two ranks differ; -1: no link joins them
   int peer = 0;   ///< coordinate of the other end
 };
 
-/// The axis along which alone two ranks differ, and the coordinate of `from` on it. O(axes).
+/// The axis along which alone two ranks differ, and the coordinate of `from` on it; no link leads beyond the mesh.
+/// O(axes).
 constexpr mesh_link link_between(const mesh_shape& m, int from, int to) {
   mesh_link link;
   for (int a = m.axis_count - 1; a >= 0; --a) {
@@ -86,7 +100,7 @@ constexpr mesh_link link_between(const mesh_shape& m, int from, int to) {
     from /= n;
     to /= n;
   }
-  return from == to ? link : mesh_link{};
+  return from == 0 && to == 0 ? link : mesh_link{};
 }
 
 }  // namespace hyperparallel

@@ -67,6 +67,7 @@ inline std::string certificate_text(const search_certificate& c) {
 
 inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
+  if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
   if (!r.ok())
     return fmt::format("no plan fits: at least {} a device are needed\n",
                        to_text(byte_count{r.certificate.least_memory})) +

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A budget of memory on hardware whose slower tier nothing reaches.
-// expect: rejected::memory_tiers_cannot_be_planned<
-// expect: bandwidth_is_not_positive
+// expect: rejected::device_cannot_be<
+// expect: tier_has_no_bandwidth
+// expect: memory_tier_number<1>
+// expect: number_given<0>
 #include <hyperparallel/program.hpp>
 
 namespace hp = hyperparallel;
