@@ -71,7 +71,7 @@ void rules(const hp::graph& g) {
   own.add(hp::shard_dim("batch", "dp"));                           // an error where it does not divide
   own.add(hp::shard_dim_if_divisible("hidden", "tp", "*.moe.*"));  // of these operators, where it does
   own.add(hp::shard_stage(hp::rule_stage::state, "dp"));           // optimizer states cut further
-  own.pin.push({"head.logits.weight", 2, {{}, "tp"}});             // hidden whole, vocab along tp
+  own.add(hp::strategy_pin{"head.logits.weight", 2, {{}, "tp"}});  // hidden whole, vocab along tp
   assert(hp::partition(g, own).status.code == hp::strategy_code::ok);
 
   own.add(hp::shard_dim("vocabulary", "tp"));

@@ -279,6 +279,9 @@ class gradient_pass {
 /// of the operator and the tensor.
 constexpr void differentiate(graph& g) {
   if (g.status.code != graph_code::ok) return;
+  if (g.micro_batches < 1) return g.fail({graph_code::micro_batches_are_not_positive, -1, -1, 0, 0, g.micro_batches});
+  for (const graph_operator& o : g.op)
+    if (o.phase != graph_phase::forward) return g.fail({graph_code::graph_has_gradients_already, o.name});
   if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
   detail::gradient_pass(g).run();
 }

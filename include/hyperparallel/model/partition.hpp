@@ -47,6 +47,10 @@ class partitioner : program_writer {
       program_.status.code = strategy_code::graph_is_refused;
       return static_cast<sharded_program&&>(program_);
     }
+    if (layouts_.status().code != strategy_code::ok) {
+      program_.status = layouts_.status();
+      return static_cast<sharded_program&&>(program_);
+    }
     find_complete_gradients();
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;

@@ -53,6 +53,7 @@ struct accumulating {
 };
 template <fixed_string Pattern>
 struct recomputing {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void apply(step_settings& s) { s.recomputed.push(short_text(Pattern.text)); }
 };
 template <data_type Parameters, data_type Activations = Parameters>

@@ -57,17 +57,6 @@ inline first_values first_values_of(const graph& g, int parameter) {
   return {1, 0};
 }
 
-/// Numbers of rows or labels that an index input may hold lie below this; 1 where no operator tells. O(operators).
-inline extent_t index_limit(const graph& g, int input) {
-  for (const graph_operator& op : g.op) {
-    const bool rows = op.kind == model_op::embed && op.operand[0].tensor == input;
-    const bool labels = op.kind == model_op::pick && op.operand[1].tensor == input;
-    if (rows) return op.loop[op.operand[1].loop[0]].extent;
-    if (labels) return op.loop[op.operand[0].loop[op.operand[0].rank - 1]].extent;
-  }
-  return 1;
-}
-
 template <class T, class World = program_world<T>>
 class model_run {
  public:
@@ -86,11 +75,14 @@ class model_run {
   World& world() { return world_; }
   const hyperparallel::graph& model() const { return world_.program().graph; }
   std::int64_t steps() const { return steps_; }
-  /// Steps done before, of a run that goes on.
-  void set_steps(std::int64_t done) { steps_ = done; }
+  /// Steps done before, of a run that goes on. Throws program_error for a negative number.
+  void set_steps(std::int64_t done) {
+    if (done < 0) throw program_error(std::to_string(done) + " steps of training cannot have been done");
+    steps_ = done;
+  }
 
   /// One step; `feed(micro_batch)` sets the inputs. Returns the loss; a step that was cancelled does not count. Throws
-  /// as `program_world::run_step`.
+  /// as `program_world::run_step`, and so where the graph would learn nothing.
   template <class Feed>
   T train_step(const Feed& feed) {
     if (world_.run_step(steps_ + 1, feed) == run_result::complete) ++steps_;
@@ -134,20 +126,9 @@ class model_run {
 
  private:
   static sharded_program partitioned(const graph& g, const strategy_value& s) {
-    if (g.status.code != graph_code::ok)
-      throw program_error(std::string("the graph is refused: ") + name_of(g.status.code) +
-                          (g.status.op >= 0 ? std::string(", operator \"") + g.text_at(g.status.op) + "\"" : "") +
-                          (g.status.tensor >= 0 ? std::string(", tensor \"") + g.text_at(g.status.tensor) + "\"" : ""));
     sharded_program p = partition(g, s);
-    if (p.status.code == strategy_code::ok) return p;
-    const strategy_status& why = p.status;
-    throw program_error(
-        std::string("strategy \"") + s.name.text + "\" is refused: " + name_of(why.code) +
-        (why.axis >= 0 ? std::string(", axis \"") + s.mesh.label[why.axis].text + "\"" : "") +
-        (why.op >= 0 ? std::string(", operator \"") + p.graph.name_of_op(why.op) + "\"" : "") +
-        (why.tensor >= 0 ? std::string(", tensor \"") + p.graph.name_of_tensor(why.tensor) + "\"" : "") +
-        (why.dim >= 0 ? std::string(", dim \"") + p.graph.name_of_dim(why.dim) + "\"" : "") +
-        (why.pieces > 0 ? ", " + std::to_string(why.extent) + " by " + std::to_string(why.pieces) : std::string()));
+    if (p.status.code != strategy_code::ok) throw program_error(text_of_refusal(p, s));
+    return p;
   }
 
   std::vector<T> values_of_parameter(int t) const {

@@ -40,7 +40,7 @@ struct prepared_program {
 inline prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
                                         const memory_budget& budget = {}) {
   if (p.status.code != strategy_code::ok)
-    throw program_error(std::string("the program was refused: ") + name_of(p.status.code));
+    throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
     if (s.repeats > 1)
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +

@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/model/check_training.hpp>
+#include <hyperparallel/model/index_range.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 
@@ -46,7 +48,8 @@ class program_values {
 
   // ---- values ----
 
-  /// Gives an input, parameter or state its whole value. Throws program_error.
+  /// Gives an input, parameter or state its whole value. Throws program_error, also for a number of a row or a label
+  /// that its readers do not have.
   void set(int t, std::span<const T> whole) { set_home(t, data_type_of<T>, whole.data(), whole.size()); }
   void set(int t, std::span<const std::int32_t> whole) { set_home(t, data_type::i32, whole.data(), whole.size()); }
   void set(const std::string& name, std::span<const T> whole) { set(tensor(name), whole); }
@@ -104,16 +107,21 @@ class program_values {
   run_result run_micro(const Watch&... watch) {
     return self().run(micro_phases, watch...);
   }
-  /// Norm and update. `step` counts from 1.
+  /// Norm and update. `step` counts from 1. Throws program_error where it does not.
   template <class... Watch>
   run_result run_update(std::int64_t step, const Watch&... watch) {
+    check_number_of(step);
     self().set_training_step(step);
     return self().run(update_phases, watch...);
   }
-  /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs.
+  /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs. Throws program_error
+  /// where steps of the graph would not train it: no loss, no gradients, no optimizer.
   template <class Feed, class... Watch>
     requires std::is_invocable_v<const Feed&, int>
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
+    if (training_.code != graph_code::ok)
+      throw program_error("steps of this graph would not train it: " + text_of_refusal(program_.graph, training_));
+    check_number_of(step);
     const int micro_batches = program_.graph.micro_batches;
     self().set_training_step(step);
     clear_accumulated();
@@ -122,7 +130,7 @@ class program_values {
       feed(m);
       const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
       if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
-      if (program_.graph.loss >= 0) sum += get(program_.graph.loss).front();
+      sum += get(program_.graph.loss).front();
     }
     loss_ = sum / static_cast<T>(micro_batches);
     return micro_batches == 1 ? run_result::complete : self().run(update_phases, watch...);
@@ -154,7 +162,12 @@ class program_values {
         pulls_(std::move(p.pulls)),
         addresses_(plan_addresses(program_, lookahead)),
         slots_(slots_of(program_, addresses_)),
-        memory_(std::make_unique<program_memory>(program_, slots_, hosted)) {
+        memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
+        training_(check_training(program_.graph)) {
+    index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
+    for (int t = 0; t < program_.graph.tensor.size; ++t)
+      if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
+        index_range_[static_cast<std::size_t>(t)] = index_range_of(program_.graph, t);
     valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
     received_.assign(static_cast<std::size_t>(ranks()), 0);
     for (int t = 0; t < program_.home.size; ++t)
@@ -231,11 +244,35 @@ class program_values {
       throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " +
                           std::to_string(elements));
     if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+    if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
     memory_->scatter(home, static_cast<const std::byte*>(whole));
     valid(program_.value[home].storage) = true;
   }
 
-  std::vector<bool> valid_;  ///< of each storage: it holds a value
+  static void check_number_of(std::int64_t step) {
+    if (step < 1) throw program_error("training step " + std::to_string(step) + ": steps count from 1");
+  }
+  /// Every number in range of what reads it. Throws program_error with the first that is not.
+  void check_indices(int t, const std::int32_t* whole) const {
+    const index_range& r = index_range_[static_cast<std::size_t>(t)];
+    for (std::size_t i = 0; i < count(t); ++i)
+      if (!r.has(whole[i]))
+        throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
+                            place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                            (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
+                            (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
+                            program_.graph.name_of_op(r.op) + "\")");
+  }
+  static std::string place_text(const shape& s, extent_t element) {
+    std::string text;
+    for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
+      text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
+    return "[" + text + "]";
+  }
+
+  graph_status training_{};               ///< why steps would not train
+  std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels
+  std::vector<bool> valid_;               ///< of each storage: it holds a value
   std::vector<std::int64_t> received_;
   T loss_ = 0;
 };
