@@ -10,6 +10,8 @@
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
+#include "standard_output.hpp"
+
 namespace hp = hyperparallel;
 
 struct language_model {
@@ -40,5 +42,5 @@ int main() {
     std::printf("step %d: loss %.12f on 8 ranks, %.12f on one device\n", i, loss, alone);
     difference = std::fmax(difference, std::fabs(loss - alone) / alone);
   }
-  return difference <= 1e-9 ? 0 : 1;
+  return finished("train_model", difference <= 1e-9 ? 0 : 1);
 }

@@ -23,6 +23,8 @@
 #include <hyperparallel/operators/shape_factors.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 
+#include "../examples/standard_output.hpp"
+
 namespace hp = hyperparallel;
 using namespace hyperparallel::rules;
 
@@ -166,5 +168,5 @@ int main() {
                              {"combine()", combine()}});
   valid &= print("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
   if (!valid) std::fprintf(stderr, "a sample's attributes are refused\n");
-  return valid ? 0 : 1;
+  return finished("operator_table", valid ? 0 : 1);
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -67,7 +68,7 @@ hp::extent_t least_time(const std::vector<plan_cost>& plans, hp::extent_t budget
 TEST(StrategySearch, EqualsBruteForce) {
   const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
   std::mt19937 random(31);
-  int infeasible = 0, feasible = 0, tight = 0, named = 0;
+  int infeasible = 0, feasible = 0, tight = 0, named = 0, accounted = 0;
   const int cases = exhaustive ? 300 : 30;
   for (int i = 0; i < cases; ++i) {
     searched::small_model m = searched::random_model(random, i % 5 == 0);
@@ -104,7 +105,17 @@ TEST(StrategySearch, EqualsBruteForce) {
       EXPECT_EQ(r.certificate.law_breaks, 0) << i;
       if (!r.ok()) {
         ++infeasible;
-        EXPECT_GT(r.certificate.least_memory, 0);
+        // What is told of the memory that lacks: a bound below all plans, and a plan that is there.
+        const hp::search_certificate& c = r.certificate;
+        EXPECT_GT(c.least_memory, 0);
+        EXPECT_EQ(c.budget, budget);
+        EXPECT_TRUE(c.least_memory > budget || c.least_peak > budget) << i;
+        for (const plan_cost& p : plans) EXPECT_GE(p.memory, c.least_memory) << i;
+        if (c.least_peak > 0) {
+          ++accounted;
+          EXPECT_TRUE(
+              std::any_of(plans.begin(), plans.end(), [&](const plan_cost& p) { return p.memory == c.least_peak; }));
+        }
         continue;
       }
       ++feasible;
@@ -124,6 +135,7 @@ TEST(StrategySearch, EqualsBruteForce) {
   EXPECT_GT(feasible, cases);
   EXPECT_GT(tight, cases / 3);
   EXPECT_GT(infeasible, 0);
+  EXPECT_GT(accounted, 0);
   RecordProperty("named", named);
 }
 
@@ -145,6 +157,30 @@ TEST(StrategySearch, HardwareThatCannotBeIsNotSearched) {
     EXPECT_FALSE(r.hardware.ok() || r.ok() || r.certificate.complete) << h.what;
     EXPECT_EQ(r.certificate.frames, 0) << h.what;
   }
+}
+
+// Degrees that divide nothing make no frame, others are refused with the dim.
+TEST(StrategySearch, SaysWhatIsNotLegal) {
+  const hp::graph g = searched::small_model{}.build();
+  hp::search_limits limits;
+  limits.named = false;
+  limits.tensor = 1;
+  const auto search = [&](const hp::topology_value& t, int devices) {
+    return hp::search_strategies(&g, 1, hp::generic_host::device, t, devices, limits).certificate;
+  };
+  const hp::search_certificate none = search(hp::generic_host::topology, 11);
+  EXPECT_EQ(none.frames, 0);
+  EXPECT_EQ(none.devices, 11);
+  EXPECT_EQ(none.budget, hp::generic_host::device.tier[0].bytes);
+  EXPECT_EQ(none.price, hp::cost_code::ok);
+
+  limits.tensor = 16;
+  const hp::search_certificate refused = search(hp::generic_host::topology, 11);
+  EXPECT_GT(refused.frames, 0);
+  EXPECT_EQ(refused.frames_refused, refused.frames);
+  EXPECT_EQ(refused.refused.code, hp::strategy_code::dim_does_not_divide);
+  EXPECT_EQ(refused.refused.pieces, 11);
+  EXPECT_EQ(refused.least_memory, 0);
 }
 
 TEST(StrategySearch, SaysWhereItIs) {

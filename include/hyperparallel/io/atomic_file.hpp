@@ -6,7 +6,16 @@
 // target is what it was; after it the target holds every byte written; after an error, or when destroyed without
 // `commit`, the temporary is gone. Everything that can be known early (a missing or unwritable directory, a target that
 // is a directory or write-protected) is thrown by the constructor, so a long run does not fail at its end.
-// A target that is no regular file (a pipe, /dev/null) cannot be replaced and is written directly.
+//
+// What `path` may be:
+//   nothing yet                    made
+//   a regular file                 replaced, its mode kept; a file without permission to write is refused
+//   a link to one of these         the file that it leads to is made or replaced, the link stays; links of links too
+//   a link that leads nowhere      made where it leads, if the folder is there
+//   a directory, a link to one, a circle of links      refused
+//   a pipe, a device, a descriptor (/dev/stdout)       written directly: it cannot be replaced; a pipe without a reader
+//                                  waits for one
+// Other names of the same file (hard links) keep what it was.
 //
 // A process that is killed leaves its temporary behind; the next writer of the same target removes it. Its name,
 // .CHECKSUM-PROCESS-SERIAL.partial, tells the target and the process, and its writer holds a lock on it: what belongs
@@ -15,6 +24,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,7 +32,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,12 +102,12 @@ class atomic_file {
     if (!exists && path_.back() == '/') throw io_error("write", path_, EISDIR);
     if (exists && S_ISDIR(before.st_mode)) throw io_error("write", path_, EISDIR);
     if (exists && ::access(path_.c_str(), W_OK) != 0) throw io_error("write", path_, errno);
-    if (exists && !S_ISREG(before.st_mode)) {
-      file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (!follow_links() || (exists && !S_ISREG(before.st_mode))) {
+      file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
       if (file_ < 0) throw io_error("write", path_, errno);
       return;
     }
-    follow_links();
+    if (target_.back() == '/') throw io_error("write", path_, EISDIR);
     open_temporary();
     if (exists && ::fchmod(file_, before.st_mode & 07777) != 0) fail(errno);
   }
@@ -139,11 +148,18 @@ class atomic_file {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-  /// The file that a symbolic link leads to is the one to replace.
-  void follow_links() {
-    if (char* real = ::realpath(path_.c_str(), nullptr)) {
-      target_ = real;
-      std::free(real);
+  /// The file that symbolic links lead to is the target, whether it is there or not. False for an open descriptor:
+  /// what it leads to is no name that could be replaced. Domain: the links end, as `stat` has found.
+  bool follow_links() {
+    char text[PATH_MAX];
+    for (;;) {
+      const ssize_t length = ::readlink(target_.c_str(), text, sizeof text);
+      if (length < 0) return true;
+      if (target_.starts_with("/proc/")) return false;
+      const std::string_view next(text, static_cast<std::size_t>(length));
+      if (next.starts_with('/')) target_.clear();
+      target_.resize(target_.rfind('/') + 1);
+      target_ += next;
     }
   }
 
@@ -163,7 +179,7 @@ class atomic_file {
     }
     const int number = errno;
     temporary_.clear();
-    throw io_error("write", path_, number);
+    throw io_error("write", target_, number);
   }
 
   void flush() {
