@@ -5,7 +5,9 @@
 # HYPERPARALLEL_UNIT_SIZE bytes in each, so that no unit takes a compiler longer than 20 s; each is still a test of its
 # own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
-set(HYPERPARALLEL_UNIT_SIZE 36000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
+set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
+# Groups whose tests instantiate more: their units hold three quarters of that.
+set(hyperparallel_dense_groups program report runtime)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types are not optimised, since their copies of the loop driver cost more than they run;
@@ -108,7 +110,11 @@ endforeach()
 list(REMOVE_DUPLICATES hyperparallel_test_groups)
 
 foreach(group IN LISTS hyperparallel_test_groups)
-  hyperparallel_pack_units(units ${HYPERPARALLEL_UNIT_SIZE} ${hyperparallel_tests_of_${group}})
+  set(bytes ${HYPERPARALLEL_UNIT_SIZE})
+  if(group IN_LIST hyperparallel_dense_groups)
+    math(EXPR bytes "${bytes} * 3 / 4")
+  endif()
+  hyperparallel_pack_units(units ${bytes} ${hyperparallel_tests_of_${group}})
   foreach(number IN LISTS units)
     hyperparallel_add_unit(${group}_unit_${number} ${group} ${units_${number}})
   endforeach()
