@@ -6,8 +6,11 @@
 # own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
 set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
-# Groups whose tests instantiate more: their units hold three quarters of that.
-set(hyperparallel_dense_groups program report runtime)
+# Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
+set(hyperparallel_share_of_program 75)
+set(hyperparallel_share_of_report 60)
+set(hyperparallel_share_of_runtime 50)
+set(hyperparallel_share_of_dtensor 50)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types are not optimised, since their copies of the loop driver cost more than they run;
@@ -111,8 +114,8 @@ list(REMOVE_DUPLICATES hyperparallel_test_groups)
 
 foreach(group IN LISTS hyperparallel_test_groups)
   set(bytes ${HYPERPARALLEL_UNIT_SIZE})
-  if(group IN_LIST hyperparallel_dense_groups)
-    math(EXPR bytes "${bytes} * 3 / 4")
+  if(DEFINED hyperparallel_share_of_${group})
+    math(EXPR bytes "${bytes} * ${hyperparallel_share_of_${group}} / 100")
   endif()
   hyperparallel_pack_units(units ${bytes} ${hyperparallel_tests_of_${group}})
   foreach(number IN LISTS units)
