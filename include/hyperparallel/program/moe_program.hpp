@@ -14,6 +14,7 @@
 #include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
+#include <hyperparallel/support/proof.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
 namespace hyperparallel {
@@ -178,7 +179,8 @@ struct moe_program {
   /// Addresses are held against the memory of the hardware.
   using stages = taskflow_stages<detail::moe_plan_builder<plan_traits>, moe_machine(Options, 1),
                                  schedule_options{Options.policy, Options.synchronisation}, memory_of<Hardware>>;
-  static constexpr bool verified = stages::safety.code == verify_code::ok;
+  /// Every interleaving of the taskflow is safe: always asked.
+  static constexpr proof verified = proved_if(stages::safety.code == verify_code::ok);
   /// Picoseconds; with the scheduler's own synchronisation the simulated time is the scheduler's.
   static constexpr std::int64_t makespan = stages::schedule.makespan;
   static constexpr makespan_certificate certificate{makespan, stages::bound.value};

@@ -6,6 +6,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
+#include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel {
 
@@ -80,6 +81,10 @@ template <extent_t>
 struct bytes_needed {};
 template <extent_t>
 struct bytes_given {};
+template <int>
+struct devices_of_the_mesh {};
+template <int>
+struct devices_asked {};
 
 namespace rejected {
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
@@ -100,6 +105,8 @@ template <class Axis, class Operator>
 struct ring_axis_does_not_shard_the_sequence;
 template <class Needed, class Given>
 struct memory_is_exceeded;
+template <proof_state, class Devices, class Asked>
+struct laws_are_not_proved;
 }  // namespace rejected
 
 namespace detail {
@@ -195,6 +202,15 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_
 
 template <class Evaluated>
 struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Evaluated::result.refusal.strategy> {};
+
+template <proof_state State, int Devices, int Asked>
+struct proof_verdict {
+  using type = rejected::laws_are_not_proved<State, devices_of_the_mesh<Devices>, devices_asked<Asked>>;
+};
+template <int Devices, int Asked>
+struct proof_verdict<proof_state::proved, Devices, Asked> {
+  using type = accepted;
+};
 
 template <bool Enough, extent_t Needed, extent_t Given>
 struct memory_verdict {

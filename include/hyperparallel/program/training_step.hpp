@@ -23,6 +23,7 @@
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel {
 
@@ -119,12 +120,21 @@ constexpr graph training_graph(const optimizer_value& optimizer, const step_sett
   return g;
 }
 
+/// The compiler asks a program's laws on at most so many devices: they are asked device by device.
+inline constexpr int most_proved_devices = 32;
+
+/// Whether the program keeps the laws of check_program.hpp, asked where its mesh is small enough.
+constexpr proof laws_of(const sharded_program& p) {
+  if (position_count(p.mesh.shape) > most_proved_devices) return {};
+  return proved_if(check_program(p).code == program_code::ok);
+}
+
 namespace detail {
 
 /// What a constant evaluation keeps of a step.
 struct step_evaluation {
   step_refusal refusal{};
-  program_status law{};
+  proof laws{};
   step_account account{};
   step_offload offload{};
   extent_t parameters = 0;
@@ -143,7 +153,7 @@ struct evaluated_step {
     step_evaluation e;
     e.refusal = refusal_of(p, Strategy::value);
     if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
-    if (position_count(p.mesh.shape) <= most_checked_positions) e.law = check_program(p);
+    e.laws = laws_of(p);
     const program_moves moves = kinds_of_moves(p);
     growing_array<extent_t> block_duration;
     e.account = account_of(p, moves, Hardware::device, on_topology(Hardware::topology), block_duration);
@@ -156,8 +166,6 @@ struct evaluated_step {
   static constexpr bool refused() { return result.refusal.kind != refusal_kind::nothing || !hardware::status.ok(); }
   /// Of a step that is not refused before it is priced.
   static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
-  /// The laws are asked position by position.
-  static constexpr int most_checked_positions = 32;
   static constexpr step_evaluation result = evaluate();
 };
 
@@ -183,8 +191,8 @@ struct train_step {
 
   static constexpr step_account account = evaluated::result.account;
   static constexpr extent_t parameters = evaluated::result.parameters;
-  /// The program keeps its laws; asked on meshes of at most 32 devices.
-  static constexpr bool verified = evaluated::result.law.code == program_code::ok;
+  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
+  static constexpr proof verified = evaluated::result.laws;
   /// With a budget of memory: how it is kept.
   static constexpr step_offload offload = evaluated::result.offload;
   /// Most bytes of a device's fastest memory alive at once.
@@ -196,6 +204,14 @@ template <class Step, extent_t Bytes = Step::account.memory_bytes>
 constexpr bool fits() {
   return Step::peak <= Bytes;
 }
+
+/// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
+template <class Step>
+struct proved {
+  static constexpr bool met =
+      insist<typename detail::proof_verdict<Step::verified.state, position_count(Step::account.mesh.shape),
+                                            most_proved_devices>::type>::met;
+};
 
 /// `static_assert(within<step, 56 * GiB>::met)`: one error line with both sizes where the step needs more.
 template <class Step, extent_t Bytes>
