@@ -86,8 +86,14 @@ void task_error() {
   assert(world.run() == hp::run_result::complete);  // the world is as good as new
 }
 
+void unsafe_plan_error() {
+  assert(text_of<hp::unsafe_plan_error>([&] { hp::world world(flow, bad, named()); }) ==
+         "the plan is not proved safe: a wait needs a signal that comes later in the plan's order, task 1 on rank 0 "
+         "(SwiGLU), event 0; hp::unchecked runs it without proof");
+}
+
 void deadlock_error() {
-  hp::world world(flow, bad, named());
+  hp::world world(hp::unchecked, flow, bad, named());
   world.bind(0, &work);
   world.bind(1, &work);
   assert(text_of<hp::deadlock_error>([&] { world.run(); }) ==
@@ -336,6 +342,7 @@ int main() {
   rank_error();
   sharding_plan_error();
   task_error();
+  unsafe_plan_error();
   deadlock_error();
   stall_error();
   bind_error();

@@ -120,7 +120,7 @@ class moe_world {
     where.execution = execution;
     where.execution.names = {moe_operation_names, moe_operation_count, slot_names_.data(),
                              static_cast<int>(slot_names_.size())};
-    world_ = std::make_unique<basic_world<Profile>>(planned_->flow(), planned_->schedule(), where);
+    world_ = std::make_unique<basic_world<Profile>>(unchecked, planned_->flow(), planned_->schedule(), where);
     context_->slots = planned_->flow().slot;
     context_->arenas = &world_->arenas();
     for (int o = 0; o < moe_forward_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());

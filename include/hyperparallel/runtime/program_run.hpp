@@ -92,7 +92,7 @@ class program_run {
             p.graph.name_of_tensor(p.storage[s].tensor);
     options.names = {operation_.data(), static_cast<int>(operation_.size()), slot_.data(),
                      static_cast<int>(slot_.size())};
-    return std::make_unique<executor<>>(planned.flow(), planned.schedule(), options);
+    return std::make_unique<executor<>>(unchecked, planned.flow(), planned.schedule(), options);
   }
 
   unsigned phases_;
