@@ -10,8 +10,8 @@
 # Sets `result` to ON when `source` may share a unit with others.
 function(hyperparallel_may_share_unit source result)
   file(STRINGS "${source}" conditions REGEX "^ *#[ ]*(if|define)")
-  file(STRINGS "${source}" specialisations REGEX "^namespace (hyperparallel|std|fmt)")
-  if(conditions OR specialisations)
+  file(STRINGS "${source}" globals REGEX "^namespace (hyperparallel|std|fmt)|operator (new|delete)")
+  if(conditions OR globals)
     set(${result} OFF PARENT_SCOPE)
   else()
     set(${result} ON PARENT_SCOPE)

@@ -12,9 +12,8 @@
 //   a regular file                 replaced, its mode kept; a file without permission to write is refused
 //   a link to one of these         the file that it leads to is made or replaced, the link stays; links of links too
 //   a link that leads nowhere      made where it leads, if the folder is there
-//   a directory, a link to one, a circle of links      refused
-//   a pipe, a device, a descriptor (/dev/stdout)       written directly: it cannot be replaced; a pipe without a reader
-//                                  waits for one
+//   a directory, a link to one     refused, as is a circle of links
+//   a pipe, a device, /dev/stdout  written directly: it cannot be replaced; a pipe without a reader waits for one
 // Other names of the same file (hard links) keep what it was.
 //
 // A process that is killed leaves its temporary behind; the next writer of the same target removes it. Its name,

@@ -212,7 +212,7 @@ class gradient_pass {
       o.segment = segment;
       const int rank = o.loop_count = g.tensor[t].shape.rank;
       operator_tensor all{-1, rank};
-      for (int d = 0; d < rank; ++d) {
+      for (int d = 0; d < max_dims && d < rank; ++d) {
         o.loop[d] = {g.tensor[t].dim[d], g.tensor[t].shape.extent[d]};
         all.loop[d] = static_cast<signed char>(d);
       }

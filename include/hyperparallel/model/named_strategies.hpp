@@ -15,11 +15,13 @@ struct strategy_result {
   strategy_value strategy{};
 };
 
+inline constexpr int most_named_axes = 4;
+
 struct named_strategy {
   const char* name;
   const char* about;
   int axis_count;
-  const char* axis[4];
+  const char* axis[most_named_axes];
   void (*add)(strategy_value&);
 };
 

@@ -5,9 +5,8 @@
 //   gather_multiply    all-gather → matmul    [rows × depth] · [depth × own columns]: rows travel block by block in the
 //                      order of the rotation, own ones first; a tile starts when its block has arrived
 //   multiply_scatter   matmul → reduce-scatter    [rows × own depth] · [own depth × columns]: blocks of the peers
-//   first,
-//                      each put to its receiver when it is computed, own ones last; the receiver sums a block when the
-//                      parts of all ranks are there
+//                      first, each put to its receiver when it is computed, own ones last; the receiver sums a block
+//                      when the parts of all ranks are there
 //
 // Items are row blocks; a group is one block of every rank, in the order of the rotation. Laws: puts take together what
 // the collective takes on the link; a sum runs over ranks in rising number, whatever order its parts arrive in, so its

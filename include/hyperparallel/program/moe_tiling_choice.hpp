@@ -4,8 +4,7 @@
 //
 //   choose_moe_tiling     simulates every candidate and takes the least makespan; of equal ones the fewest tasks
 //   estimate_moe_tiling   the same by the closed form, over tile sizes alone: reference order, weight gradients last,
-//   the
-//                         second product two experts behind the first; usable in a constant expression
+//                         the second product two experts behind the first; usable in a constant expression
 //   default_moe_tiling    its tile sizes for the forward pass of a layer
 //
 // Law: on several devices, where the matrix cores are busy 1.75 times as long as link and vector cores each, the closed

@@ -5,7 +5,7 @@
 // A move counts what its busiest receiver takes, as often as it happens: repeated segments, micro-batches. Sums are
 // told by phase, by what travels, by the set of mesh axes along which it travels, and by link level where links are
 // given. Laws: each of the first three adds up to the total; by level too, as far as one receiver is the busiest of a
-// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not (DESIGN §4.2). Units:
+// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not. Units:
 // bytes. O(moves · kinds of moves) and what loads take.
 
 #include <hyperparallel/program/move_loads.hpp>

@@ -3,7 +3,7 @@
 // Builds the candidates of a move, each by its rule (move_candidate.hpp). Layouts on the way are never enumerated.
 //
 // Laws: every candidate ends with every device holding its target block; candidates that reduce in several steps fold
-// terms axis by axis and not in the order of positions. Source: redistribution-sota §3.1 and §5.
+// terms axis by axis and not in the order of positions.
 
 #include <hyperparallel/redistribution/move_candidate.hpp>
 #include <hyperparallel/redistribution/stepwise_move.hpp>

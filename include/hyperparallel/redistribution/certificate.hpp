@@ -5,10 +5,9 @@
 // Least of all ranks together, elements:
 //   without a reduction  Σ_r |T_r ∖ S_r|; where an axis becomes partial, once for the devices along it
 //   with one             Σ over elements of g + c − 1 − [holders ∩ targets ≠ ∅], g contributions, c copies: g − 1
-//   merges
-//                        happen at devices that receive, and every copy but one that is born in place is received
+//                        merges happen at devices that receive, and every copy but one that is born in place is
+//                        received
 // Law: received_total == least_total for every plan by fewest bytes; without a reduction also rank by rank.
-// Source: redistribution-sota §1.2.
 
 #include <hyperparallel/redistribution/move_plan.hpp>
 

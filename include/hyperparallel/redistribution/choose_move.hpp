@@ -8,7 +8,7 @@
 // the chosen price is at most every candidate's; by bytes, what all ranks receive is, and without a limit on links that
 // carry everything it is the least that any program needs, so it obeys the triangle inequality. Times do so only as far
 // as the candidates go. Ties of bytes go to the lower time, ties of time to fewer bytes, then to fewer steps, then to
-// the first in order of enumeration. Source: DESIGN §4.3.
+// the first in order of enumeration.
 
 #include <hyperparallel/redistribution/candidates.hpp>
 

@@ -4,8 +4,7 @@
 //
 //   topology    levels of links (hardware/topology.hpp); a device has one port per level
 //   full mesh   a private link, each way, between devices that differ along exactly one axis of a matrix: racks and
-//   pods
-//               of UB-Mesh. Other pairs have none, so what they exchange goes over a third device, in two steps.
+//               pods of UB-Mesh. Other pairs have none, so what they exchange goes over a third device, in two steps.
 //
 // Law: at most one level, or one axis, joins two ranks, and it joins them both ways.
 

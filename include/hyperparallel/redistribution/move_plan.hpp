@@ -8,9 +8,8 @@
 //   kept     axes that are partial by the same operation on both sides: their terms move beside each other
 //
 // Laws: what is partial means its reduced value, so a → b → a is the identity on values. Without reduced axes every
-// rank receives |T_r ∖ S_r|; with them all ranks together receive the element-wise least (partial_bound.hpp). A pair
+// rank receives |T_r ∖ S_r|; with them all ranks together receive the element-wise least (certificate.hpp). A pair
 // that is one native collective is that collective. Terms are folded in the order of positions.
-// Source: redistribution-sota §1.2, element-wise bounds; DESIGN §4.2 and §4.3.
 
 #include <hyperparallel/redistribution/plan.hpp>
 #include <hyperparallel/redistribution/sender_balance.hpp>

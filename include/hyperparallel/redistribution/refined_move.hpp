@@ -6,8 +6,7 @@
 // dims; local elements between them are dims that nobody owns. A layout on the way is then any choice of one owner per
 // digit, and a step is two such choices. The devices may be seen through a finer matrix, whose axes end where levels of
 // links do, so that a step can be confined to one level. Laws: every position keeps its flat set of elements, in its
-// flat order, on both sides; owners of an axis hold independent parts of it (axis_part.hpp). Source:
-// redistribution-sota §1.2 and §5.
+// flat order, on both sides; owners of an axis hold independent parts of it (axis_part.hpp).
 
 #include <hyperparallel/layout/unify.hpp>
 #include <hyperparallel/redistribution/move_parts.hpp>

@@ -10,7 +10,7 @@
 //
 // A message is one transfer from another device that is not empty. The arithmetic of reductions and copies in place are
 // not priced. Steps of several plans may run at the same time; they share the links.
-// Units: picoseconds, each term exact to half a one, saturating (hardware/cost.hpp). Source: redistribution-sota §3.1.
+// Units: picoseconds, each term exact to half a one, saturating (hardware/cost.hpp).
 
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/redistribution/move_step.hpp>
