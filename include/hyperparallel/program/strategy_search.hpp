@@ -38,16 +38,13 @@ class frame_search {
         report(say) {}
 
   constexpr search_result run() {
-<<<<<<< HEAD
+    result.certificate.budget = budget;
+    result.certificate.devices = devices;
     result.hardware = check_hardware(device, topology, devices);
     if (!result.hardware.ok()) {
       result.certificate.complete = false;
       return result;
     }
-=======
-    result.certificate.budget = budget;
-    result.certificate.devices = devices;
->>>>>>> 2f79717a1705f41b55bfcb8e53cf00ae7d1f12d7
     for (now = 0; now < graph_count; ++now) {
       plan_prices prices(device, topology);
       price = &prices;

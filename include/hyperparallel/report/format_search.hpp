@@ -88,15 +88,8 @@ inline std::string cause_text(const search_certificate& c) {
 
 inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
-<<<<<<< HEAD
   if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
-  if (!r.ok())
-    return fmt::format("no plan fits: at least {} a device are needed\n",
-                       to_text(byte_count{r.certificate.least_memory})) +
-           certificate_text(r.certificate);
-=======
   if (!r.ok()) return cause_text(r.certificate) + "\n" + certificate_text(r.certificate);
->>>>>>> 2f79717a1705f41b55bfcb8e53cf00ae7d1f12d7
   table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "moves", "memory", "behind"});
   const std::int64_t best = r.plan[0].evaluation.time;
   const auto row = [&](const std::string& title, const found_plan& p) {
