@@ -110,6 +110,7 @@ constexpr int device_count(const mesh_value& m) { return position_count(m.shape)
 constexpr mesh_result make_mesh(const char* const* names, int name_count, const int* sizes, int size_count) {
   mesh_result r;
   if (name_count != size_count) return {{mesh_code::axis_count_differs_from_name_count, size_count}, {}};
+  if (size_count < 0) return {{mesh_code::axis_count_differs_from_name_count, size_count}, {}};
   if (size_count > max_axes) return {{mesh_code::too_many_axes, size_count}, {}};
   extent_t devices = 1;
   for (int a = 0; a < size_count; ++a) {

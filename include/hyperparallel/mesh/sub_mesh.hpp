@@ -56,7 +56,7 @@ constexpr sub_mesh_result sub_mesh(const mesh_value& parent, const char* const* 
 /// Fails when the range leaves the mesh or the name belongs to an axis that remains. O(axes).
 constexpr sub_mesh_result flatten_axes(const mesh_value& parent, int first, int count, const char* name) {
   if (count < 1) return {{sub_mesh_code::no_axis_is_named, 0}, {}, {}};
-  if (first < 0 || first + count > parent.shape.axis_count)
+  if (first < 0 || first > parent.shape.axis_count || count > parent.shape.axis_count - first)
     return {{sub_mesh_code::axes_are_not_consecutive, 0}, {}, {}};
   sub_mesh_result r;
   for (int a = 0; a < parent.shape.axis_count; ++a) {

@@ -66,6 +66,10 @@ constexpr const char* to_text(rank_list_code c) {
       return "the rank list's length is not the mesh's position count";
     case rank_list_code::rank_is_negative:
       return "a rank is negative";
+    case rank_list_code::rank_is_too_large:
+      return "a rank is above 2147483646";
+    case rank_list_code::mesh_is_not_valid:
+      return "the mesh has an axis below 1, too many axes or more than 2^30 devices";
     case rank_list_code::rank_is_listed_twice:
       return "a rank is listed twice";
   }
