@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include <vector>
+
 #include <hyperparallel/layout/placement.hpp>
 
 #include "support/all_layouts.hpp"
@@ -111,6 +115,38 @@ TEST(tensor_map, counts_that_cannot_be_are_refused) {
   hp::layout_value l = hp::replicated(m, 1);
   for (const int axis : {-1, 1, 8})
     EXPECT_EQ(hp::set_partial(l, axis, hp::reduce_op::sum).code, axis_is_not_in_the_mesh);
+}
+
+/// Law of names: whatever a mesh takes for a name reads back from a map, alone, padded, and beside another.
+TEST(tensor_map, every_name_of_a_mesh_reads_back) {
+  const std::string characters = "aN2_-./ ,~:*([\xce";
+  std::vector<std::string> all{"None", "none", "aNone", "None.", "Non"};
+  for (const char a : characters) {
+    all.push_back({a});
+    for (const char b : characters) {
+      all.push_back({a, b});
+      for (const char c : characters) all.push_back({a, b, c});
+    }
+  }
+  int taken = 0;
+  for (const std::string& name : all) {
+    const char* const names[] = {name.c_str(), "x"};
+    const int sizes[] = {2, 3};
+    const hp::mesh_result m = hp::make_mesh(names, 2, sizes, 2);
+    ASSERT_EQ(m.status.code == hp::mesh_code::ok, hp::is_axis_name(names[0])) << name;
+    if (m.status.code != hp::mesh_code::ok) continue;
+    ++taken;
+    const std::string padded = "~" + name, beside = "x," + name;
+    for (const std::string& text : {name, padded, beside}) {
+      const char* const entry[] = {text.c_str()};
+      const hp::layout_result r = hp::layout_from_map(m.mesh, entry, 1);
+      ASSERT_EQ(r.status.code, hp::layout_code::ok) << text;
+      ASSERT_EQ(r.layout.cut_count, text == beside ? 2 : 1) << text;
+      ASSERT_EQ(r.layout.cut[r.layout.cut_count - 1].axis, 0) << text;
+      ASSERT_EQ(r.layout.padded, text == padded ? 1u : 0u) << text;
+    }
+  }
+  EXPECT_EQ(taken, 8 + 8 * 8 + 8 * 8 * 8 + 4);
 }
 
 }  // namespace

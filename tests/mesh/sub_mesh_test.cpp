@@ -95,4 +95,13 @@ TEST(sub_mesh, ranges_that_no_int_can_end_are_refused) {
   EXPECT_EQ(hp::make_mesh(names, -1, sizes, -1).status.code, hp::mesh_code::axis_count_differs_from_name_count);
 }
 
+TEST(flatten_axes, a_name_that_no_axis_may_have_is_refused) {
+  const char* const names[] = {"a", "b"};
+  const int sizes[] = {2, 3};
+  const hp::mesh_value m = hp::make_mesh(names, 2, sizes, 2).mesh;
+  for (const char* name : {"", "a,b", "None", "~a", "a b", "interleaved_parallel"})
+    EXPECT_EQ(hp::flatten_axes(m, 0, 2, name).status.code, hp::sub_mesh_code::flattened_name_is_not_valid) << name;
+  EXPECT_EQ(hp::flatten_axes(m, 0, 2, "ab").status.code, hp::sub_mesh_code::ok);
+}
+
 }  // namespace
