@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <utility>
 #include <vector>
 
@@ -133,6 +135,23 @@ TEST(layout_value, every_layout_of_a_map_is_one) {
   for (const hp::mesh_shape& m : worlds::small_meshes())
     for (const hp::layout_value& l : worlds::partial_layouts(m, 2, {hp::reduce_op::sum}))
       ASSERT_EQ(hp::check_layout(l), hp::layout_status{});
+}
+
+TEST(layout_value, negative_extents_and_hidden_overflows_are_refused) {
+  const hp::extent_t large = hp::extent_t{1} << 40;
+  hp::layout_value l = hp::replicated({1, {4}}, 3);
+  hp::append_cut(l, {2, 0, 1, 4});
+  const auto refused = [&](const hp::shape& s) { return hp::check_shape(l, s); };
+  EXPECT_EQ(refused({4, 4, -8}), (hp::layout_status{hp::layout_code::extent_is_negative, 2, 0, 0, -8, 0}));
+  EXPECT_EQ(refused({-4, -4, 8}).code, hp::layout_code::extent_is_negative) << "a product of 128";
+  EXPECT_EQ(refused({large, large, 0}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({0, large, large}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({0, large, 4}).code, hp::layout_code::ok);
+  EXPECT_TRUE(hp::element_count({0, large, large}).overflow);
+  EXPECT_EQ(hp::element_count({0, large, 4}).value, 0);
+  l.padded = 4;
+  EXPECT_EQ(refused({1, 1, std::numeric_limits<hp::extent_t>::max()}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({1, 1, -1}).code, hp::layout_code::extent_is_negative);
 }
 
 }  // namespace

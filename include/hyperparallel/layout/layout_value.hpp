@@ -76,11 +76,12 @@ enum class layout_code : unsigned char {
   placement_count_exceeds_axes,
   layout_is_partial,
   element_count_overflows,
-  mesh_is_not_valid,      ///< more axes than `max_axes`, a size below 1, or more devices than 2^30
-  too_many_cuts,          ///< cuts beyond `max_cuts`
-  cuts_are_not_in_order,  ///< `dim` is cut after a later one
-  sub_axes_do_not_nest,   ///< two parts of `axis`, of which neither ends where the other begins or divides it
-  extent_is_negative,     ///< that of `dim`
+  mesh_is_not_valid,             ///< more axes than `max_axes`, a size below 1, or more devices than 2^30
+  too_many_cuts,                 ///< cuts beyond `max_cuts`
+  cuts_are_not_in_order,         ///< `dim` is cut after a later one
+  sub_axes_do_not_nest,          ///< two parts of `axis`, of which neither ends where the other begins or divides it
+  extent_is_negative,            ///< that of `dim`
+  position_is_outside_the_mesh,  ///< `extent`, of `shards` positions
 };
 
 /// Why a layout was refused. Fields that the code does not speak of are 0.
@@ -205,7 +206,7 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
       r.status = {layout_code::extent_is_negative, d, 0, 0, extent, 0};
       return r;
     }
-    if (__builtin_mul_overflow(volume, extent, &volume)) {
+    if (extent > 0 && __builtin_mul_overflow(volume, extent, &volume)) {  // an empty dim hides no overflow
       r.status.code = layout_code::element_count_overflows;
       return r;
     }

@@ -25,7 +25,24 @@ struct move_certificate {
   friend constexpr bool operator==(const move_certificate&, const move_certificate&) = default;
 };
 
+/// Positions of both sides up to which the type of a move certifies it; `certify` itself knows no limit.
+inline constexpr extent_t max_certified_positions = extent_t{1} << 20;
+
+namespace rejected {
+template <class From, class To, class Positions>
+struct certificate_of_a_move_has_too_many_positions;
+}  // namespace rejected
+
 namespace detail {
+
+template <class From, class To, extent_t Positions, bool Few = Positions <= max_certified_positions>
+struct certified {
+  using type = accepted;
+};
+template <class From, class To, extent_t Positions>
+struct certified<From, To, Positions, false> {
+  using type = rejected::certificate_of_a_move_has_too_many_positions<From, To, positions<Positions>>;
+};
 
 /// What the ranks of a move without a reduction must receive: each group of devices along filled axes counts once.
 constexpr extent_t least_of_pull(const move_step& step, const shape& s) {

@@ -37,7 +37,9 @@ enum class choice_code : unsigned char {
   ok,
   move_is_refused,  ///< see `plan.part[0].code`
   element_size_is_not_positive,
-  links_are_refused,  ///< see `check`; a choice by time needs links
+  memory_limit_is_negative,
+  /// See `check`; or a choice by time has none, or their list names fewer ranks than the mesh has positions.
+  links_are_refused,
   links_carry_no_candidate,
   no_candidate_fits_the_memory,  ///< `smallest_peak` says what would
 };
@@ -72,7 +74,15 @@ constexpr candidate_code verdict_on(const move_parts& m, const move_figures& f, 
 
 constexpr choice_code check_request(const move_request& request) {
   if (request.element_bytes < 1) return choice_code::element_size_is_not_positive;
+  if (request.memory_limit < 0) return choice_code::memory_limit_is_negative;
   return check(request.links) == cost_code::ok ? choice_code::ok : choice_code::links_are_refused;
+}
+
+/// Whether what `max_move_steps` steps may move together stays within 64 bits. Domain: `p` is planned.
+constexpr bool can_be_counted(const move_plan& p, const mesh_shape& m) {
+  const extent_t terms = group_size(m, axes_of(m, p.reduced));
+  const checked_extent copies = checked_multiply(element_count(p.shape).value, position_count(m));
+  return !copies.overflow && !checked_multiply(copies.value, terms + max_move_steps).overflow;
 }
 
 }  // namespace detail
@@ -90,8 +100,15 @@ constexpr chosen_move choose_move(const layout_value& source, const layout_value
     choice.plan.part[0] = candidates.exchange;
     return choice;
   }
-  if (request.goal == objective::time && request.links.kind == interconnect_kind::unpriced &&
-      candidates.exchange.step_count > 0) {
+  if (!detail::can_be_counted(candidates.exchange, source.mesh)) {
+    choice.code = choice_code::move_is_refused;
+    choice.plan.part[0].code = move_code::traffic_overflows;
+    return choice;
+  }
+  const int ranks = request.links.ranks.count;
+  const bool unpriced = request.goal == objective::time && request.links.kind == interconnect_kind::unpriced &&
+                        candidates.exchange.step_count > 0;
+  if (unpriced || (ranks > 0 && ranks < position_count(source.mesh))) {
     choice.code = choice_code::links_are_refused;
     return choice;
   }

@@ -35,17 +35,18 @@ constexpr interconnect on_topology(const topology_value& t, const rank_list& ran
   return net;
 }
 
-/// `links` has an entry for each axis of `m`.
+/// `links` has an entry for each axis of `m`. No links where `m` is no mesh, which `check` refuses.
 constexpr interconnect on_full_mesh(const mesh_shape& m, const link_level* links, const rank_list& ranks = {}) {
   interconnect net;
   net.kind = interconnect_kind::full_mesh;
   net.mesh = m;
-  for (int a = 0; a < m.axis_count; ++a) net.along[a] = links[a];
+  for (int a = 0; is_valid(m) && a < m.axis_count; ++a) net.along[a] = links[a];
   net.ranks = ranks;
   return net;
 }
 
-/// Whether steps can be priced: positive bandwidths, latencies that are not negative, levels that nest. O(levels).
+/// Whether steps can be priced: a valid matrix, positive bandwidths, latencies that are not negative, levels that nest.
+/// O(levels).
 constexpr cost_code check(const interconnect& net) {
   if (net.kind == interconnect_kind::topology) {
     const topology_code code = check(net.topology).code;
@@ -54,6 +55,7 @@ constexpr cost_code check(const interconnect& net) {
     return code == topology_code::bandwidth_is_not_positive ? cost_code::rate_is_not_positive
                                                             : cost_code::ranks_are_not_connected;
   }
+  if (!is_valid(net.mesh)) return cost_code::ranks_are_not_connected;
   for (int a = 0; a < net.mesh.axis_count; ++a) {
     if (net.mesh.size[a] > 1 && net.along[a].bandwidth < 1) return cost_code::rate_is_not_positive;
     if (net.along[a].latency < 0) return cost_code::latency_is_negative;

@@ -126,6 +126,8 @@ inline std::string layout_status_text(const layout_status& s, const mesh_value* 
       return "sub-axes of " + axis + " do not nest: neither ends where the other begins or at a divisor of it" + place;
     case layout_code::extent_is_negative:
       return dim + " has the negative extent " + extent;
+    case layout_code::position_is_outside_the_mesh:
+      return "position " + extent + " is none of the " + shards + " of " + mesh;
   }
   return "unknown";
 }

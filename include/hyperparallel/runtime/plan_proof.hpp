@@ -86,16 +86,16 @@ bool has_order(const Schedule& s) {
 
 }  // namespace detail
 
-/// Throws unsafe_plan_error unless the plan is proved safe on tiers without end: task, event, slot, and the order that
+/// Throws unsafe_plan_error unless the plan is proved safe on tiers without limit: task, event, slot, and the order that
 /// is missing. Domain: a bound_plan can be made of it.
 template <class Flow, class Schedule>
 void prove_plan(const Flow& f, const Schedule& s, const program_names& names = {}) {
   int tiers = 0;
   for (int i = 0; i < f.size.slots; ++i)
     if (f.slot[i].tier >= tiers) tiers = f.slot[i].tier + 1;
-  const std::vector<std::int64_t> endless(detail::at(tiers), std::numeric_limits<std::int64_t>::max());
+  const std::vector<std::int64_t> unlimited(detail::at(tiers), std::numeric_limits<std::int64_t>::max());
   owned_flow_scratch x(f.size);
-  const flow_status whole = check_flow(f, s.machine.ranks, endless.data(), tiers, x);
+  const flow_status whole = check_flow(f, s.machine.ranks, unlimited.data(), tiers, x);
   if (whole.code != flow_code::ok) throw unsafe_plan_error(detail::reason_of(f, whole, names), whole, {});
   if (!detail::has_order(s)) throw unsafe_plan_error("the schedule has no order", {}, {});
   owned_verify_scratch y(f.size, queue_count(s.machine));

@@ -34,8 +34,9 @@ constexpr const char* name_of(layout_code code) {
                                    "too_many_cuts",
                                    "cuts_are_not_in_order",
                                    "sub_axes_do_not_nest",
-                                   "extent_is_negative"};
-  static_assert(static_cast<int>(layout_code::extent_is_negative) + 1 == sizeof names / sizeof *names);
+                                   "extent_is_negative",
+                                   "position_is_outside_the_mesh"};
+  static_assert(static_cast<int>(layout_code::position_is_outside_the_mesh) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 
