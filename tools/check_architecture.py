@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of the house that no compiler checks; prints each violation and exits 1 if there is one.
+"""Checks the rules of the architecture that no compiler checks; prints each violation and exits 1 if there is one.
 
-  direction   a header includes only from its own folder and from lower floors
-  weight      floors 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
-              and atomics only in runtime/, Boost from floor 5 up
+  direction   a header includes only from its own folder and from lower layers
+  weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
+              and atomics only in runtime/, Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   finished    no marks of unfinished work, no paths of one machine
@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include" / "hyperparallel"
 
-FLOORS = {
+LAYERS = {
     "support": 0,
     "mesh": 1, "hardware": 1,
     "layout": 2, "taskflow": 2,
@@ -28,9 +28,9 @@ FLOORS = {
     "runtime": 8,
     "io": 9, "report": 9,
 }
-# Front headers that are not named after a folder: they may include everything up to this floor.
+# Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "hyperparallel": 9}
-HIGHEST_CORE_FLOOR = 4
+HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
@@ -85,19 +85,19 @@ def is_source(path):
     return path.suffix in SOURCE_SUFFIXES or path.name == "CMakeLists.txt" or path.parent.name in ("scripts", ".ci")
 
 
-def folder_and_floor(header):
-    """The folder a path below include/hyperparallel belongs to (None for a front header) and its floor."""
+def folder_and_layer(header):
+    """The folder a path below include/hyperparallel belongs to (None for a front header) and its layer."""
     parts = Path(header).parts
     if len(parts) == 1:
         stem = Path(header).stem
-        return None, FLOORS.get(stem, FRONTS.get(stem))
-    return parts[0], FLOORS.get(parts[0])
+        return None, LAYERS.get(stem, FRONTS.get(stem))
+    return parts[0], LAYERS.get(parts[0])
 
 
 def check_includes(header, text, say):
-    folder, floor = folder_and_floor(header)
-    if floor is None:
-        say("belongs to no floor: FLOORS and FRONTS of tools/check_house.py name them all")
+    folder, layer = folder_and_layer(header)
+    if layer is None:
+        say("belongs to no layer: LAYERS and FRONTS of tools/check_architecture.py name them all")
         return
     for bracket, name in INCLUDE.findall(text):
         if bracket == '"':
@@ -107,14 +107,14 @@ def check_includes(header, text, say):
             if not (HEADERS / included).is_file():
                 say(f"includes <{name}>, which does not exist")
                 continue
-            other, other_floor = folder_and_floor(included)
+            other, other_layer = folder_and_layer(included)
             own = folder is not None and other == folder
-            reachable = other_floor is not None and (other_floor <= floor if folder is None else other_floor < floor)
+            reachable = other_layer is not None and (other_layer <= layer if folder is None else other_layer < layer)
             if not own and not reachable:
-                say(f"floor {floor} includes <{name}> of floor {other_floor}")
-        elif floor <= HIGHEST_CORE_FLOOR:
+                say(f"layer {layer} includes <{name}> of layer {other_layer}")
+        elif layer <= HIGHEST_CORE_LAYER:
             if name not in CORE_INCLUDES:
-                say(f"includes <{name}>; floors 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
+                say(f"includes <{name}>; layers 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
         elif name.startswith("fmt/") and folder not in ("io", "report"):
             say(f"includes <{name}>; fmt is for io/ and report/")
         elif name in THREAD_INCLUDES and folder != "runtime":
@@ -133,7 +133,7 @@ def check_header(path, say, note):
         note(f"{len(lines)} lines")
     check_includes(header, text, say)
 
-    folder, _ = folder_and_floor(header)
+    folder, _ = folder_and_layer(header)
     # Front headers hold includes only; the self-containment units compile them.
     if folder is None or path.name == "fwd.hpp":
         return
