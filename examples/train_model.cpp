@@ -30,7 +30,7 @@ struct language_model {
 struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
 using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 1>, hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
 using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384>;  // derived by the compiler
-static_assert(step::verified && hp::fits<step, hp::MiB>());
+static_assert(step::verified && hp::fits_alive<step, hp::MiB>());
 
 int main() {
   const hp::graph graph = hp::training_graph<language_model>(hp::adamw::value, {.build = {.unrolled = true}});

@@ -34,7 +34,7 @@ using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fu
                               hp::tensor_parallel<"tp">, hp::pin<"*norm.weight", hp::none>>;
 using training = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::accumulating<4>,
                                 hp::recomputing<"layers.*">>;
-static_assert(training::verified && hp::fits<training, hp::MiB>());
+static_assert(training::verified && hp::fits_alive<training, hp::MiB>());
 static_assert(training::account.times.exposed <= training::account.times.total.picoseconds);
 
 void building() {

@@ -85,9 +85,17 @@ TEST(training_step, a_refused_part_stops_what_follows) {
   for (const hp::graph_operator& op : g.op) EXPECT_LE(op.phase, hp::graph_phase::backward);
 }
 
-TEST(training_step, fits_up_to_its_peak) {
-  static_assert(hp::fits<step>() && hp::fits<step, step::peak>() && !hp::fits<step, step::peak - 1>());
-  static_assert(hp::within<step, step::peak>::met);
+/// Of which nothing is known.
+struct nothing {
+  static constexpr hp::extent_t peak = 0;
+  static constexpr hp::step_account account{};
+};
+
+TEST(training_step, fits_alive_up_to_its_peak) {
+  static_assert(!hp::fits_alive<nothing, hp::GiB>(), "0 bytes are no account");
+  static_assert(hp::fits_alive<step>() && hp::fits_alive<step, step::peak>() &&
+                !hp::fits_alive<step, step::peak - 1>());
+  static_assert(hp::alive_within<step, step::peak>::met);
   EXPECT_EQ(step::account.memory_bytes, hp::matrix384::device.tier[0].bytes);
   // Weights of two bytes are cut four ways at most.
   EXPECT_GE(step::peak, step::parameters * 2 / 4);
@@ -164,7 +172,8 @@ constexpr bool planned =
 TEST(training_step, keeps_a_budget_of_memory) {
   static_assert(tight::offload.ok() && tight::offload.budget == budget);
   static_assert(tight::peak <= budget && tight::peak == tight::offload.peak[0] && tight::peak < step::peak);
-  static_assert(hp::fits<tight, budget>() && !hp::fits<step, budget>() && hp::within<tight, budget>::met);
+  static_assert(hp::fits_alive<tight, budget>() && !hp::fits_alive<step, budget>() &&
+                hp::alive_within<tight, budget>::met);
   static_assert(step::offload == hp::step_offload{});
   EXPECT_EQ(tight::account, step::account);
   EXPECT_GT(tight::offload.bytes_in, 0);

@@ -27,7 +27,7 @@ struct found_plan {
 
 struct search_certificate {
   bool complete = true;      ///< every frame was searched to its end
-  extent_t lower_bound = 0;  ///< no plan of the space that fits takes less
+  extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less
   extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
   extent_t plans = 0;          ///< choices of candidates in the frames that were searched
   extent_t partitionings = 0;  ///< that it took

@@ -9,7 +9,8 @@
 // frame, a mesh with its options, is measured part by part (segment_costs.hpp); its best choices come from the choice
 // graph, with what is certainly held as their memory; the whole plan is then partitioned and accounted, and where it
 // does not fit, the next one is taken. Frames that cannot hold the model's states, or whose matrix work alone takes
-// longer than plans that are known, are passed over.
+// longer than plans that are known, are passed over. A plan fits where the bytes alive at once do; addresses need a
+// little more (address_plan.hpp).
 //
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
 // evaluate_plan says; it is at least the certificate's lower bound, and equal where the search is complete.

@@ -3,7 +3,7 @@
 // A step of training as a type: model, strategy, optimizer and hardware, derived and accounted by the compiler.
 //
 //   using step = hp::train_step<my_model, my_strategy, hp::adamw, hp::matrix384, hp::accumulating<8>>;
-//   static_assert(hp::fits<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
+//   static_assert(hp::fits_alive<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
 //   using tight = hp::train_step<…, hp::offloaded_within<24 * GiB>, hp::keeping<"head.*">>;   // with slower tiers
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
@@ -199,10 +199,11 @@ struct train_step {
   static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
 };
 
-/// Whether the step needs at most so many bytes of a device; what the step's hardware has, unless given.
+/// Whether at most so many bytes of a device's fastest memory are alive at once; what the step's hardware has, unless
+/// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits` of address_plan.hpp).
 template <class Step, extent_t Bytes = Step::account.memory_bytes>
-constexpr bool fits() {
-  return Step::peak <= Bytes;
+constexpr bool fits_alive() {
+  return Step::peak > 0 && Step::peak <= Bytes;
 }
 
 /// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
@@ -213,11 +214,11 @@ struct proved {
                                             most_proved_devices>::type>::met;
 };
 
-/// `static_assert(within<step, 56 * GiB>::met)`: one error line with both sizes where the step needs more.
+/// `static_assert(alive_within<step, 56 * GiB>::met)`: one error line with both sizes where more is alive at once.
 template <class Step, extent_t Bytes>
-struct within {
+struct alive_within {
   static constexpr bool met =
-      insist<typename detail::memory_verdict<(Step::peak <= Bytes), Step::peak, Bytes>::type>::met;
+      insist<typename detail::memory_verdict<fits_alive<Step, Bytes>(), Step::peak, Bytes>::type>::met;
 };
 
 }  // namespace hyperparallel

@@ -42,4 +42,4 @@ using hardware = complete;
 using step = hp::train_step<pair, strategy, hp::adamw, hardware>;
 
 constexpr hp::extent_t peak = step::peak;
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

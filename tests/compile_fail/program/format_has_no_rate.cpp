@@ -41,4 +41,4 @@ using hardware = brains;
 using step = hp::train_step<pair, strategy, hp::sgd, hardware>;
 
 constexpr hp::extent_t peak = step::peak;
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

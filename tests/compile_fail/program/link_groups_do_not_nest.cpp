@@ -43,4 +43,4 @@ using hardware = nodes<16>;
 using step = hp::train_step<pair, strategy, hp::adamw, hardware>;
 
 constexpr hp::extent_t peak = step::peak;
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

@@ -41,4 +41,4 @@ using hardware = node<8>;
 using step = hp::train_step<pair, strategy, hp::adamw, hardware>;
 
 constexpr hp::extent_t peak = step::peak;
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

@@ -36,4 +36,4 @@ using step = hp::train_step<attention, right, hp::adamw, hp::matrix384>;
 
 constexpr hp::extent_t parameters = step::parameters;
 constexpr hp::proof proved = step::verified;
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();
