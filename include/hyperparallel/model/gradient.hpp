@@ -17,6 +17,7 @@
 // O(operators + contributions). Source: Griewank & Walther, "Evaluating derivatives", 2008, chapter 3.
 
 #include <hyperparallel/model/gradient_rules.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -273,14 +274,20 @@ class gradient_pass {
   growing_array<contribution_list> contributed;
 };
 
+constexpr void differentiate_here(graph& g) {
+  if (g.status.code != graph_code::ok) return;
+  if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
+  gradient_pass(g).run();
+}
+void differentiate_in_library(graph& g);
+
 }  // namespace detail
 
 /// Appends the backward phase. A graph with a mistake stays as it is; a new one is in `graph::status`, with the names
 /// of the operator and the tensor.
 constexpr void differentiate(graph& g) {
-  if (g.status.code != graph_code::ok) return;
-  if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
-  detail::gradient_pass(g).run();
+  HYPERPARALLEL_TWIN(detail::differentiate_in_library(g));
+  detail::differentiate_here(g);
 }
 
 }  // namespace hyperparallel

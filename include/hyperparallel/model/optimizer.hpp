@@ -21,6 +21,7 @@
 #include <hyperparallel/model/operator_order.hpp>
 #include <hyperparallel/model/optimizer_value.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -251,12 +252,18 @@ class optimizer_pass {
   growing_array<int> counts;    ///< of each router bias, or -1
 };
 
+constexpr void append_optimizer_here(graph& g, const optimizer_value& value) {
+  if (g.status.code != graph_code::ok) return;
+  optimizer_pass(g, value).run();
+}
+void append_optimizer_in_library(graph& g, const optimizer_value& value);
+
 }  // namespace detail
 
 /// To be called after `differentiate`; `graph::micro_batches` as it was then.
 constexpr void append_optimizer(graph& g, const optimizer_value& value) {
-  if (g.status.code != graph_code::ok) return;
-  detail::optimizer_pass(g, value).run();
+  HYPERPARALLEL_TWIN(detail::append_optimizer_in_library(g, value));
+  detail::append_optimizer_here(g, value);
 }
 
 }  // namespace hyperparallel

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,17 +20,10 @@
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/paced_queue.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
 
 namespace hyperparallel {
-
-/// A sharded program cannot be run, or was given what does not fit it.
-struct program_error : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-/// Which kernel computes an operator.
-using kernel_choice = operator_kernel (*)(model_op);
 
 namespace detail {
 
