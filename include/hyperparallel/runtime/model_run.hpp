@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <hyperparallel/model/strategy.hpp>
+#include <hyperparallel/runtime/first_values.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -25,32 +26,6 @@ struct model_run_options {
   std::uint64_t seed = 1;
 };
 
-/// The stream of random numbers that belongs to a name: FNV-1a.
-constexpr std::uint64_t stream_of(const char* name) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3U;
-  return hash;
-}
-
-/// How a parameter begins: uniform in ±√3 · deviation, or `constant` where that is not 0.
-struct first_values {
-  double deviation = 0;
-  double constant = 0;
-};
-
-/// By the parameter's first reader. O(operators).
-first_values first_values_of(const graph& g, int parameter);
-
-/// Numbers of rows or labels that an index input may hold lie below this; 1 where no operator tells. O(operators).
-extent_t index_limit(const graph& g, int input);
-
-namespace detail {
-
-/// Throws program_error, with the names, where the graph or the strategy is refused.
-sharded_program partitioned(const graph& g, const strategy_value& s);
-
-}  // namespace detail
-
 template <class T, class World = program_world<T>>
 class model_run {
  public:
@@ -59,7 +34,7 @@ class model_run {
   /// In a place whose processes all come here: throws on all of them what is wrong on one.
   template <class Place>
   model_run(const Place& place, const graph& g, const strategy_value& s, const model_run_options& options = {})
-      : options_(options), world_(place, [&] { return detail::partitioned(g, s); }, options.program) {
+      : options_(options), world_(place, [&] { return partitioned(g, s); }, options.program) {
     set_first_values();
   }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/runtime/program_options.hpp>
 
@@ -26,6 +27,10 @@ struct prepared_program {
 /// names what is not there, or the budget cannot be kept.
 prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
                                  const memory_budget& budget = {});
+
+/// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
+/// refused.
+sharded_program partitioned(const graph& g, const strategy_value& s);
 
 }  // namespace hyperparallel
 

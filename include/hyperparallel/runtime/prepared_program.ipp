@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
@@ -42,6 +43,23 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
                         "\" cannot be planned: " + to_text(s.code));
   prepared.program = std::move(p);
   return prepared;
+}
+
+HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_value& s) {
+  if (g.status.code != graph_code::ok)
+    throw program_error(std::string("the graph is refused: ") + name_of(g.status.code) +
+                        (g.status.op >= 0 ? std::string(", operator \"") + g.text_at(g.status.op) + "\"" : "") +
+                        (g.status.tensor >= 0 ? std::string(", tensor \"") + g.text_at(g.status.tensor) + "\"" : ""));
+  sharded_program p = partition(g, s);
+  if (p.status.code == strategy_code::ok) return p;
+  const strategy_status& why = p.status;
+  throw program_error(
+      std::string("strategy \"") + s.name.text + "\" is refused: " + name_of(why.code) +
+      (why.axis >= 0 ? std::string(", axis \"") + s.mesh.label[why.axis].text + "\"" : "") +
+      (why.op >= 0 ? std::string(", operator \"") + p.graph.name_of_op(why.op) + "\"" : "") +
+      (why.tensor >= 0 ? std::string(", tensor \"") + p.graph.name_of_tensor(why.tensor) + "\"" : "") +
+      (why.dim >= 0 ? std::string(", dim \"") + p.graph.name_of_dim(why.dim) + "\"" : "") +
+      (why.pieces > 0 ? ", " + std::to_string(why.extent) + " by " + std::to_string(why.pieces) : std::string()));
 }
 
 }  // namespace hyperparallel
