@@ -10,6 +10,10 @@ if(TARGET hyperparallel)
   install(TARGETS hyperparallel EXPORT hyperparallel-full)
   install(EXPORT hyperparallel-full NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
 endif()
+if(TARGET hyperparallel_compiled)
+  install(TARGETS hyperparallel_compiled EXPORT hyperparallel-compiled ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT hyperparallel-compiled NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
+endif()
 if(TARGET hyperparallel_mpi)
   install(TARGETS hyperparallel_mpi EXPORT hyperparallel-mpi)
   install(EXPORT hyperparallel-mpi NAMESPACE hyperparallel:: DESTINATION "${hyperparallel_config_folder}")
@@ -19,8 +23,13 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hyperparallel" DESTINATION "${C
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/hyperparallel-config.cmake.in" "${PROJECT_BINARY_DIR}/hyperparallel-config.cmake"
   INSTALL_DESTINATION "${hyperparallel_config_folder}")
+# Headers fit any machine, the static library only that of its kind.
+set(hyperparallel_independence ARCH_INDEPENDENT)
+if(TARGET hyperparallel_compiled)
+  set(hyperparallel_independence "")
+endif()
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/hyperparallel-config-version.cmake"
-                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                                 COMPATIBILITY SameMinorVersion ${hyperparallel_independence})
 install(FILES "${PROJECT_BINARY_DIR}/hyperparallel-config.cmake"
               "${PROJECT_BINARY_DIR}/hyperparallel-config-version.cmake"
         DESTINATION "${hyperparallel_config_folder}")

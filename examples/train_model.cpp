@@ -5,10 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/program/training_step.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/train.hpp>
 
 #include "standard_output.hpp"
 

@@ -7,6 +7,7 @@
               and atomics only in runtime/, Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
+  bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library
   finished    no marks of unfinished work, no paths of one machine
 """
 import re
@@ -29,7 +30,7 @@ LAYERS = {
     "io": 9, "report": 9,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
-FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "hyperparallel": 9}
+FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "train": 8, "hyperparallel": 9}
 HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits"}
@@ -42,6 +43,11 @@ TEST_FOLDERS = {"runtime/mpi": "mpi"}
 
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
+    "support/compiled.hpp": "macros of compiled mode; the consumer of two units and every test against the library use them",
+    "runtime/first_values.hpp": "the first values of model_run, whose tests tell them",
+    "runtime/program_error.hpp": "a type alone",
+    "runtime/program_options.hpp": "options alone; program_world_test tries them",
+    "runtime/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
@@ -68,7 +74,7 @@ UNFINISHED = re.compile("|".join([r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bX" 
                                   r"\bfor " + r"now\b", r"\bplace" + r"holder", r"\bst" + r"ubs?\b"]), re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:ho" + r"me|wo" + r"rk|ro" + r"ot|tm" + r"p)/")
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
-SOURCE_SUFFIXES = {".hpp", ".cpp", ".py", ".cmake", ".sh"}
+SOURCE_SUFFIXES = {".hpp", ".ipp", ".cpp", ".py", ".cmake", ".sh"}
 TEXT_SUFFIXES = SOURCE_SUFFIXES | {".md", ".json", ".txt", ".in", ".yml"}
 
 
@@ -146,6 +152,16 @@ def check_header(path, say, note):
         say(f"has no {test}")
 
 
+def check_bodies(path, say):
+    header = path.with_suffix(".hpp")
+    own = f"#include <hyperparallel/{path.relative_to(HEADERS)}>"
+    check_includes(str(path.relative_to(HEADERS)), path.read_text(), say)
+    if not header.is_file():
+        say(f"belongs to no {header.name}")
+    elif own not in header.read_text():
+        say(f"is not included by {header.name}")
+
+
 def check_test(path, say):
     relative = path.relative_to(ROOT / "tests")
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
@@ -182,6 +198,8 @@ def main():
         check_text(path, say)
         if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
             check_header(path, say, note)
+        if path.suffix == ".ipp":
+            check_bodies(path, say)
         if path.name.endswith("_test.cpp"):
             check_test(path, say)
     for line in notes:

@@ -2,16 +2,13 @@
 #pragma once
 // Everything but the optional back ends (runtime/eigen_kernels.hpp).
 
-#include <hyperparallel/distributed_forms.hpp>
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/hardware.hpp>
-#include <hyperparallel/io.hpp>
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/mpmd.hpp>
 #include <hyperparallel/offload.hpp>
 #include <hyperparallel/program.hpp>
 #include <hyperparallel/redistribution.hpp>
-#include <hyperparallel/report.hpp>
 #include <hyperparallel/runtime.hpp>
 #include <hyperparallel/shard.hpp>
 #include <hyperparallel/taskflow.hpp>

@@ -80,10 +80,10 @@ constexpr std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 }
 
 /// Sixteen lower-case hexadecimal digits, most significant first.
-inline std::string checksum_text(std::uint64_t value) {
-  std::string text(16, '0');
-  for (std::size_t i = 0; i < 16; ++i) text[15 - i] = "0123456789abcdef"[(value >> (4 * i)) & 15u];
-  return text;
-}
+std::string checksum_text(std::uint64_t value);
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/io/checksum.ipp>
+#endif

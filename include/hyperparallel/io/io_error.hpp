@@ -16,25 +16,21 @@
 namespace hyperparallel {
 
 /// The path between quotes, each control character shown as '?'.
-inline std::string quoted_path(std::string_view path) {
-  std::string text = "'";
-  for (const char c : path) text += static_cast<unsigned char>(c) < 0x20 || c == '\x7f' ? '?' : c;
-  return text + "'";
-}
+std::string quoted_path(std::string_view path);
 
 struct io_error : std::runtime_error {
   std::string path;
   int number;  ///< errno; 0 where the operating system had no complaint
 
   /// `deed` is what failed, as in "read"; `reason` is the rest of the line.
-  io_error(const char* deed, std::string path_, const std::string& reason, int number_ = 0)
-      : std::runtime_error("cannot " + std::string(deed) + " " + quoted_path(path_) + ": " + reason),
-        path(std::move(path_)),
-        number(number_) {}
+  io_error(const char* deed, std::string path_, const std::string& reason, int number_ = 0);
 
   /// The reason in the operating system's words.
-  io_error(const char* deed, std::string path_, int number_)
-      : io_error(deed, std::move(path_), std::generic_category().message(number_), number_) {}
+  io_error(const char* deed, std::string path_, int number_);
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/io/io_error.ipp>
+#endif

@@ -42,11 +42,7 @@ constexpr int dtype_bits(std::string_view dtype) {
 }
 
 /// "[2, 3]"
-inline std::string extents_text(const std::vector<std::int64_t>& extents) {
-  std::string text = "[";
-  for (const std::int64_t extent : extents) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
-}
+std::string extents_text(const std::vector<std::int64_t>& extents);
 
 /// "F32 [2, 3]"
 inline std::string typed_extents(const std::string& dtype, const std::vector<std::int64_t>& extents) {
@@ -57,27 +53,14 @@ inline std::string typed_extents(const std::string& dtype, const std::vector<std
 inline std::string tensor_title(std::string_view name) { return "tensor " + quoted_path(name); }
 
 /// Elements of a tensor; `overflow` is set where they cannot be counted in 64 bits. Domain: extents ≥ 0.
-inline checked_extent count_elements(const std::vector<std::int64_t>& extents) {
-  checked_extent count{1, false};
-  for (const std::int64_t extent : extents)
-    if (!count.overflow) count = checked_multiply(count.value, extent);
-  return count;
-}
+checked_extent count_elements(const std::vector<std::int64_t>& extents);
 
 /// Bytes that the tensor's type and extents say, wherever it lies. Throws io_error, as of doing `deed` to `path`, when
 /// there is no such number: an unknown type, a negative extent, more than 64 bits can count, part of a byte.
-inline std::int64_t entry_bytes(const char* deed, const std::string& path, const tensor_entry& t) {
-  const int bits = dtype_bits(t.dtype);
-  if (bits == 0) throw io_error(deed, path, tensor_title(t.name) + " has the unknown dtype " + quoted_path(t.dtype));
-  for (const std::int64_t extent : t.extents)
-    if (extent < 0)
-      throw io_error(deed, path, tensor_title(t.name) + " has the negative extent " + std::to_string(extent));
-  const checked_extent elements = count_elements(t.extents);
-  const checked_extent total = checked_multiply(elements.value, bits);
-  const std::string what = tensor_title(t.name) + ", " + typed_extents(t.dtype, t.extents) + ",";
-  if (elements.overflow || total.overflow) throw io_error(deed, path, what + " has more bits than can be counted");
-  if (total.value % 8 != 0) throw io_error(deed, path, what + " does not fill whole bytes");
-  return total.value / 8;
-}
+std::int64_t entry_bytes(const char* deed, const std::string& path, const tensor_entry& t);
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/io/tensor_entry.ipp>
+#endif

@@ -39,25 +39,10 @@ inline constexpr std::int64_t read_step = std::int64_t{1} << 16;
 
 /// All bytes of `path`. Throws io_error when the file cannot be opened or read, is a directory, is larger than
 /// `options.largest`, or is empty where that is refused. O(bytes).
-inline std::vector<unsigned char> read_bytes(const std::string& path, const read_options& options = {}) {
-  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (number < 0) throw io_error("read", path, errno);
-  const detail::open_file file{number};
-  std::vector<unsigned char> bytes;
-  std::int64_t size = 0;
-  for (;;) {
-    bytes.resize(static_cast<std::size_t>(size + detail::read_step));
-    const ssize_t got = ::read(file.number, bytes.data() + size, static_cast<std::size_t>(detail::read_step));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw io_error("read", path, errno);
-    if (got == 0) break;
-    size += got;
-    if (size > options.largest)
-      throw io_error("read", path, "the file is larger than " + std::to_string(options.largest) + " bytes");
-  }
-  if (size == 0 && options.empty == empty_file::refused) throw io_error("read", path, "the file is empty");
-  bytes.resize(static_cast<std::size_t>(size));
-  return bytes;
-}
+std::vector<unsigned char> read_bytes(const std::string& path, const read_options& options = {});
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/io/text_file.ipp>
+#endif

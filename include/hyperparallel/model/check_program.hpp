@@ -6,6 +6,7 @@
 
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -156,10 +157,7 @@ constexpr int home_left_behind(const sharded_program& p, const growing_array<boo
   return -1;
 }
 
-}  // namespace detail
-
-/// Whether the program keeps every law. Domain: the program's status is ok. O(steps · operands · devices).
-constexpr program_status check_program(const sharded_program& p) {
+constexpr program_status check_program_here(const sharded_program& p) {
   growing_array<bool> written;
   growing_array<int> held;  // value of each storage
   written.resize(p.value.size, false);
@@ -209,18 +207,18 @@ constexpr program_status check_program(const sharded_program& p) {
       const int v = c.operand[k];
       if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value[v].tensor != o.operand[k].tensor || !detail::lies_as_placed(p, c, o.operand[k], v))
+      if (p.value[v].tensor != o.operand[k].tensor || !lies_as_placed(p, c, o.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
-      const unsigned terms = detail::waiting_axes(p.value[v].layout);
-      if (!detail::may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
+      const unsigned terms = waiting_axes(p.value[v].layout);
+      if (!may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
       waiting |= terms;
     }
     for (int r = 0; r < o.result_count; ++r) {
       const int v = c.result[r];
       if (written[v]) return {program_code::value_is_written_twice, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value[v].tensor != o.result[r].tensor || !detail::lies_as_placed(p, c, o.result[r], v) ||
-          !detail::waits_as_placed(o, c.placement, o.result[r], waiting, p.value[v].layout))
+      if (p.value[v].tensor != o.result[r].tensor || !lies_as_placed(p, c, o.result[r], v) ||
+          !waits_as_placed(o, c.placement, o.result[r], waiting, p.value[v].layout))
         return {program_code::result_lies_otherwise, i, v};
       write(v);
     }
@@ -228,9 +226,18 @@ constexpr program_status check_program(const sharded_program& p) {
   for (int v = 0; v < p.value.size; ++v)
     if (p.storage[p.value[v].storage].bytes != local_bytes(p, v))
       return {program_code::storage_holds_another_size, -1, v};
-  if (const int home = detail::home_left_behind(p, written); home >= 0)
+  if (const int home = home_left_behind(p, written); home >= 0)
     return {program_code::next_value_is_not_at_home, -1, home};
   return {};
+}
+program_status check_program_in_library(const sharded_program& p);
+
+}  // namespace detail
+
+/// Whether the program keeps every law. Domain: the program's status is ok. O(steps · operands · devices).
+constexpr program_status check_program(const sharded_program& p) {
+  HYPERPARALLEL_TWIN(detail::check_program_in_library(p));
+  return detail::check_program_here(p);
 }
 
 }  // namespace hyperparallel

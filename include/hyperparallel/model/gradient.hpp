@@ -17,6 +17,7 @@
 // O(operators + contributions). Source: Griewank & Walther, "Evaluating derivatives", 2008, chapter 3.
 
 #include <hyperparallel/model/gradient_rules.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -273,17 +274,23 @@ class gradient_pass {
   growing_array<contribution_list> contributed;
 };
 
-}  // namespace detail
-
-/// Appends the backward phase. A graph with a mistake stays as it is; a new one is in `graph::status`, with the names
-/// of the operator and the tensor.
-constexpr void differentiate(graph& g) {
+constexpr void differentiate_here(graph& g) {
   if (g.status.code != graph_code::ok) return;
   if (g.micro_batches < 1) return g.fail({graph_code::micro_batches_are_not_positive, -1, -1, 0, 0, g.micro_batches});
   for (const graph_operator& o : g.op)
     if (o.phase != graph_phase::forward) return g.fail({graph_code::graph_has_gradients_already, o.name});
   if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
-  detail::gradient_pass(g).run();
+  gradient_pass(g).run();
+}
+void differentiate_in_library(graph& g);
+
+}  // namespace detail
+
+/// Appends the backward phase. A graph with a mistake stays as it is; a new one is in `graph::status`, with the names
+/// of the operator and the tensor.
+constexpr void differentiate(graph& g) {
+  HYPERPARALLEL_TWIN(detail::differentiate_in_library(g));
+  detail::differentiate_here(g);
 }
 
 }  // namespace hyperparallel

@@ -7,6 +7,7 @@
 
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/model/strategies.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -209,17 +210,16 @@ constexpr const char* nearest_strategy(const char* name) {
   return nearest;
 }
 
-/// The strategy of that name for `ranks` devices, its axes of the given degrees (outer first) or dealt.
-/// Fails with `name_is_unknown`, or `ranks_do_not_factor` (`extent` ranks, `pieces` the product of degrees); the
-/// strategy then has the name and the reason, and every graph is refused under it.
-constexpr strategy_result strategy_called(const char* name, int ranks, const int* degrees = nullptr, int count = 0) {
+namespace detail {
+
+constexpr strategy_result strategy_called_here(const char* name, int ranks, const int* degrees, int count) {
   strategy_result r;
   r.strategy.name = short_text(name);
-  for (const named_strategy& one : detail::named_strategy_table) {
+  for (const named_strategy& one : named_strategy_table) {
     if (!same_text(one.name, name)) continue;
     int degree[4] = {1, 1, 1, 1};
     extent_t product = 1;
-    if (count == 0 && ranks > 0) detail::deal_ranks(ranks, one.axis_count, degree);
+    if (count == 0 && ranks > 0) deal_ranks(ranks, one.axis_count, degree);
     for (int a = 0; a < one.axis_count; ++a) {
       if (a < count) degree[a] = degrees[a];
       product *= degree[a] > 0 ? degree[a] : 0;
@@ -234,6 +234,17 @@ constexpr strategy_result strategy_called(const char* name, int ranks, const int
   }
   r.strategy.refused.code = r.status.code = strategy_code::name_is_unknown;
   return r;
+}
+strategy_result strategy_called_in_library(const char* name, int ranks, const int* degrees, int count);
+
+}  // namespace detail
+
+/// The strategy of that name for `ranks` devices, its axes of the given degrees (outer first) or dealt.
+/// Fails with `name_is_unknown`, or `ranks_do_not_factor` (`extent` ranks, `pieces` the product of degrees); the
+/// strategy then has the name and the reason, and every graph is refused under it.
+constexpr strategy_result strategy_called(const char* name, int ranks, const int* degrees = nullptr, int count = 0) {
+  HYPERPARALLEL_TWIN(detail::strategy_called_in_library(name, ranks, degrees, count));
+  return detail::strategy_called_here(name, ranks, degrees, count);
 }
 
 }  // namespace hyperparallel

@@ -7,6 +7,7 @@
 // Failures name the operand, the dim and both extents. O(letters · loops).
 
 #include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -75,18 +76,14 @@ constexpr int dim_of_created(int letter, const created_dim* created, int count) 
   return -1;
 }
 
-}  // namespace detail
-
-/// Fills loops, operands' and results' maps of `o` from `text`. Operands are tensors of `g`; results get ranks and
-/// loops, no tensors yet. The status names the operand by its number; `op` is the caller's to add.
-constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
-                                  const created_dim* created, int created_count) {
+constexpr graph_status bind_loops_here(const graph& g, graph_operator& o, const char* text, const int* operands,
+                                       int count, const created_dim* created, int created_count) {
   if (count > max_operator_operands) return {graph_code::too_many_operands, -1, -1, count};
-  detail::letter_loops known;
+  letter_loops known;
   int at = 0, star = -1;
   for (int i = 0; i < count; ++i) {
     const graph_tensor& t = g.tensor[operands[i]];
-    const detail::tensor_letters letters = detail::read_letters(text, at, t.shape.rank, star);
+    const tensor_letters letters = read_letters(text, at, t.shape.rank, star);
     if (!letters.fits) return {graph_code::rank_differs_from_text, -1, t.name, i, 0, t.shape.rank, 0};
     o.operand[i].tensor = operands[i];
     o.operand[i].rank = letters.rank;
@@ -96,7 +93,7 @@ constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char*
         if (known.count == max_operator_loops) return {graph_code::too_many_loops, -1, t.name, i, d};
         l = known.count++;
         known.letter[l] = letters.letter[d];
-        o.loop[l] = {t.dim[d], t.shape.extent[d], detail::is_whole_letter(letters.letter[d]), true};
+        o.loop[l] = {t.dim[d], t.shape.extent[d], is_whole_letter(letters.letter[d]), true};
       } else if (o.loop[l].extent != t.shape.extent[d]) {
         return {graph_code::dim_differs_between_operands, -1, t.name, i, d, t.shape.extent[d], o.loop[l].extent};
       }
@@ -113,19 +110,19 @@ constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char*
   if (text[at] != '-' || text[at + 1] != '>') return {graph_code::text_is_malformed};
   at += 2;
   for (o.result_count = 0; o.result_count < max_operator_results;) {
-    const detail::tensor_letters letters = detail::read_letters(text, at, -1, star);
+    const tensor_letters letters = read_letters(text, at, -1, star);
     if (!letters.fits) return {graph_code::text_is_malformed};
     operator_tensor& r = o.result[o.result_count++];
     r.rank = letters.rank;
     for (int d = 0; d < letters.rank; ++d) {
       int l = known.find(letters.letter[d]);
       if (l < 0) {
-        const int dim = detail::dim_of_created(letters.letter[d], created, created_count);
+        const int dim = dim_of_created(letters.letter[d], created, created_count);
         if (dim < 0) return {graph_code::dim_of_result_is_unknown, -1, -1, o.result_count - 1, d};
         if (known.count == max_operator_loops) return {graph_code::too_many_loops, -1, -1, o.result_count - 1, d};
         l = known.count++;
         known.letter[l] = letters.letter[d];
-        o.loop[l] = {dim, g.dim[dim].extent, detail::is_whole_letter(letters.letter[d]), false};
+        o.loop[l] = {dim, g.dim[dim].extent, is_whole_letter(letters.letter[d]), false};
       }
       o.loop[l].reduced = false;
       r.loop[d] = static_cast<signed char>(l);
@@ -135,6 +132,18 @@ constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char*
   }
   o.loop_count = known.count;
   return text[at] == '\0' ? graph_status{} : graph_status{graph_code::text_is_malformed};
+}
+graph_status bind_loops_in_library(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+                                   const created_dim* created, int created_count);
+
+}  // namespace detail
+
+/// Fills loops, operands' and results' maps of `o` from `text`. Operands are tensors of `g`; results get ranks and
+/// loops, no tensors yet. The status names the operand by its number; `op` is the caller's to add.
+constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+                                  const created_dim* created, int created_count) {
+  HYPERPARALLEL_TWIN(detail::bind_loops_in_library(g, o, text, operands, count, created, created_count));
+  return detail::bind_loops_here(g, o, text, operands, count, created, created_count);
 }
 
 }  // namespace hyperparallel

@@ -22,6 +22,7 @@
 #include <hyperparallel/model/operator_order.hpp>
 #include <hyperparallel/model/optimizer_value.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -290,14 +291,20 @@ constexpr graph_status check_before_optimizer(graph& g, const optimizer_value& v
   return check_numbers(g, v);
 }
 
+constexpr void append_optimizer_here(graph& g, const optimizer_value& value) {
+  if (g.status.code != graph_code::ok) return;
+  if (const graph_status s = check_before_optimizer(g, value); s.code != graph_code::ok) return g.fail(s);
+  optimizer_pass(g, value).run();
+}
+void append_optimizer_in_library(graph& g, const optimizer_value& value);
+
 }  // namespace detail
 
 /// To be called after `differentiate`; `graph::micro_batches` as it was then. A graph without gradients, one that has
 /// an optimizer already, and numbers that cannot be (a rate that is not a number) are refused: `graph::status`.
 constexpr void append_optimizer(graph& g, const optimizer_value& value) {
-  if (g.status.code != graph_code::ok) return;
-  if (const graph_status s = detail::check_before_optimizer(g, value); s.code != graph_code::ok) return g.fail(s);
-  detail::optimizer_pass(g, value).run();
+  HYPERPARALLEL_TWIN(detail::append_optimizer_in_library(g, value));
+  detail::append_optimizer_here(g, value);
 }
 
 }  // namespace hyperparallel

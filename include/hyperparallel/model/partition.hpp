@@ -21,6 +21,7 @@
 
 #include <hyperparallel/model/gradient_buckets.hpp>
 #include <hyperparallel/model/program_writer.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -353,8 +354,9 @@ class partitioner : program_writer {
   bool closed_ = true;
 };
 
-/// The program of every device of the strategy's mesh. Its status tells what was refused, and why.
-constexpr sharded_program partition(const graph& g, const strategy_value& s) {
+namespace detail {
+
+constexpr sharded_program partition_here(const graph& g, const strategy_value& s) {
   growing_array<segment_entry> entries;
   entries.resize(g.segment.size, segment_entry{});
   for (;;) {
@@ -362,6 +364,15 @@ constexpr sharded_program partition(const graph& g, const strategy_value& s) {
     sharded_program program = p.run();
     if (p.closed()) return program;
   }
+}
+sharded_program partition_in_library(const graph& g, const strategy_value& s);
+
+}  // namespace detail
+
+/// The program of every device of the strategy's mesh. Its status tells what was refused, and why.
+constexpr sharded_program partition(const graph& g, const strategy_value& s) {
+  HYPERPARALLEL_TWIN(detail::partition_in_library(g, s));
+  return detail::partition_here(g, s);
 }
 
 }  // namespace hyperparallel

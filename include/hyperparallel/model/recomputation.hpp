@@ -16,6 +16,7 @@
 
 #include <hyperparallel/model/operator_order.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
 
@@ -142,16 +143,22 @@ class recomputation_pass {
   growing_array<int> order;
 };
 
+constexpr void recompute_here(graph& g, const char* pattern) {
+  if (g.status.code != graph_code::ok) return;
+  recomputation_pass pass(g);
+  if (pass.match(pattern)) return pass.run();
+  const int name = add_text(g, pattern);
+  g.fail({graph_code::pattern_matches_nothing, name});
+}
+void recompute_in_library(graph& g, const char* pattern);
+
 }  // namespace detail
 
 /// Marks what the pattern matches as recomputed. Where it matches nothing, `graph::status` has the pattern as the
 /// operator's name.
 constexpr void recompute(graph& g, const char* pattern) {
-  if (g.status.code != graph_code::ok) return;
-  detail::recomputation_pass pass(g);
-  if (pass.match(pattern)) return pass.run();
-  const int name = add_text(g, pattern);
-  g.fail({graph_code::pattern_matches_nothing, name});
+  HYPERPARALLEL_TWIN(detail::recompute_in_library(g, pattern));
+  detail::recompute_here(g, pattern);
 }
 
 }  // namespace hyperparallel

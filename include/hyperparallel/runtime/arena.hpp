@@ -27,14 +27,7 @@ struct arena_error : std::runtime_error {
   std::int64_t bytes_asked;
   std::int64_t bytes_free;
 
-  arena_error(int rank_, int tier_, std::int64_t offset, std::int64_t asked, std::int64_t free_)
-      : std::runtime_error("arena of rank " + std::to_string(rank_) + ", tier " + std::to_string(tier_) + ": " +
-                           std::to_string(asked) + " bytes asked at offset " + std::to_string(offset) + ", " +
-                           std::to_string(free_) + " bytes free"),
-        rank(rank_),
-        tier(tier_),
-        bytes_asked(asked),
-        bytes_free(free_) {}
+  arena_error(int rank_, int tier_, std::int64_t offset, std::int64_t asked, std::int64_t free_);
 };
 
 /// One block of bytes. Movable, so addresses stay valid when the set that holds it moves.
@@ -45,15 +38,7 @@ class arena {
   arena() = default;
 
   /// Domain: bytes ≥ 0. Throws std::bad_alloc when the system refuses.
-  explicit arena(std::int64_t bytes) : bytes_(bytes) {
-    if (bytes < 0 || bytes > PTRDIFF_MAX - alignment) throw std::bad_alloc{};
-    const std::size_t size = static_cast<std::size_t>(bytes);
-    constexpr std::size_t align = static_cast<std::size_t>(alignment);
-    block_ = static_cast<std::byte*>(std::calloc(size + align, 1));
-    if (block_ == nullptr) throw std::bad_alloc{};
-    const std::size_t past = reinterpret_cast<std::uintptr_t>(block_) % align;
-    base_ = block_ + (align - past) % align;
-  }
+  explicit arena(std::int64_t bytes);
 
   arena(arena&& other) noexcept { swap(other); }
   arena& operator=(arena&& other) noexcept {
@@ -67,10 +52,7 @@ class arena {
   std::int64_t high_water() const { return high_water_; }
 
   /// Bytes left when [offset, offset + bytes) is asked for; -1 when the range lies inside the arena.
-  std::int64_t shortage_free(std::int64_t offset, std::int64_t bytes) const {
-    if (offset >= 0 && bytes >= 0 && offset <= bytes_ && bytes <= bytes_ - offset) return -1;
-    return offset >= 0 && offset < bytes_ ? bytes_ - offset : 0;
-  }
+  std::int64_t shortage_free(std::int64_t offset, std::int64_t bytes) const;
 
   /// Raises the high-water mark. Domain: the range lies inside the arena.
   void place(std::int64_t offset, std::int64_t bytes) {
@@ -78,12 +60,7 @@ class arena {
   }
 
  private:
-  void swap(arena& other) noexcept {
-    std::swap(block_, other.block_);
-    std::swap(base_, other.base_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(high_water_, other.high_water_);
-  }
+  void swap(arena& other) noexcept;
 
   std::byte* block_ = nullptr;
   std::byte* base_ = nullptr;
@@ -97,12 +74,7 @@ class arena_set {
   arena_set() = default;
 
   /// The same tiers on every rank: `tier_bytes[t]` bytes of tier t. Domain: ranks ≥ 0, every size ≥ 0.
-  arena_set(int ranks, std::span<const std::int64_t> tier_bytes)
-      : ranks_(ranks), tiers_(static_cast<int>(tier_bytes.size())) {
-    arenas_.reserve(static_cast<std::size_t>(ranks) * tier_bytes.size());
-    for (int r = 0; r < ranks; ++r)
-      for (const std::int64_t bytes : tier_bytes) arenas_.emplace_back(bytes);
-  }
+  arena_set(int ranks, std::span<const std::int64_t> tier_bytes);
 
   int ranks() const { return ranks_; }
   int tiers() const { return tiers_; }
@@ -127,19 +99,10 @@ class arena_set {
   }
 
   /// Registers a slot: checks its range and raises the high-water mark. Throws arena_error when it does not fit.
-  void place(const slot& s) {
-    arena& a = const_cast<arena&>(at(s.rank, s.tier, s.offset, s.bytes));
-    a.place(s.offset, s.bytes);
-  }
+  void place(const slot& s);
 
  private:
-  const arena& at(int rank, int tier, std::int64_t offset, std::int64_t bytes) const {
-    if (rank < 0 || rank >= ranks_ || tier < 0 || tier >= tiers_) throw arena_error(rank, tier, offset, bytes, 0);
-    const arena& a = arenas_[static_cast<std::size_t>(rank * tiers_ + tier)];
-    const std::int64_t free_bytes = a.shortage_free(offset, bytes);
-    if (free_bytes >= 0) throw arena_error(rank, tier, offset, bytes, free_bytes);
-    return a;
-  }
+  const arena& at(int rank, int tier, std::int64_t offset, std::int64_t bytes) const;
 
   int ranks_ = 0;
   int tiers_ = 0;
@@ -147,3 +110,7 @@ class arena_set {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/arena.ipp>
+#endif

@@ -20,23 +20,13 @@ namespace hyperparallel {
 
 namespace detail {
 
-inline bool system_fence([[maybe_unused]] bool enrol) noexcept {
-#if defined(__linux__) && defined(SYS_membarrier)
-  return syscall(SYS_membarrier, enrol ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED,
-                 0, 0) == 0;
-#else
-  return false;
-#endif
-}
+bool system_fence([[maybe_unused]] bool enrol) noexcept;
 
 }  // namespace detail
 
 /// Whether the system has such a fence; asks it once. Without one both sides must use sequentially consistent
 /// operations.
-inline bool has_asymmetric_fence() noexcept {
-  static const bool has = detail::system_fence(true) && detail::system_fence(false);
-  return has;
-}
+bool has_asymmetric_fence() noexcept;
 
 /// Domain of the two: has_asymmetric_fence().
 inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -47,3 +37,7 @@ inline void heavy_fence() noexcept {
 }
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/asymmetric_fence.ipp>
+#endif

@@ -51,12 +51,7 @@ struct plan_view {
   int operation(const execution_record& r) const { return r.kernel + first_operation; }
 
   /// The first slot that `number` writes, or -1.
-  int written_slot(int number) const {
-    const hyperparallel::task& t = task[number];
-    for (int a = t.access_begin; a < t.access_end; ++a)
-      if (access[a].mode == access_mode::write) return access[a].slot + t.first_slot;
-    return -1;
-  }
+  int written_slot(int number) const;
 };
 
 namespace detail {
@@ -164,3 +159,7 @@ class bound_plan {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/bound_plan.ipp>
+#endif

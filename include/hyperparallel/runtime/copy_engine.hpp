@@ -99,216 +99,57 @@ class copy_ticket {
 class copy_engine {
  public:
   /// Throws copy_error where rate or options make no engine, std::system_error when the thread cannot be started.
-  explicit copy_engine(offload_link link = {}, copy_engine_options options = {})
-      : link_(link), options_(std::move(options)) {
-    if (link.bytes_per_second < 1) throw copy_error(copy_code::bandwidth_is_not_positive, {}, 0);
-    if (link.latency < 0) throw copy_error(copy_code::latency_is_negative, {}, 0);
-    if (options_.chunk < 1) throw copy_error(copy_code::chunk_is_not_positive, {}, 0);
-    if (options_.driver == copy_driver::automatic)
-      options_.driver = allowed_core_count(allowed_cores()) > 1 ? copy_driver::thread : copy_driver::caller;
-    if (has_thread()) thread_ = std::thread([this]() noexcept { live(); });
-  }
+  explicit copy_engine(offload_link link = {}, copy_engine_options options = {});
   copy_engine(const copy_engine&) = delete;
   copy_engine& operator=(const copy_engine&) = delete;
 
   /// Cancels what is not over. Domain: nobody waits.
-  ~copy_engine() {
-    {
-      const std::lock_guard lock(mutex_);
-      for (; !queue_.empty(); queue_.pop_front()) end(*queue_.front(), copy_state::cancelled);
-      if (running_ != nullptr) running_->stop.store(true, std::memory_order_seq_cst);
-      dismissed_ = true;
-    }
-    bell_.ring();
-    if (thread_.joinable()) thread_.join();
-  }
+  ~copy_engine();
 
   bool has_thread() const { return options_.driver == copy_driver::thread; }
   const offload_link& link() const { return link_; }
   std::int64_t now() const { return std::chrono::nanoseconds(clock::now() - made_).count() * nanosecond; }
 
   /// Queues a copy. Until it is over the source must not change and nobody may use the target. Throws copy_error.
-  copy_ticket submit(std::string tensor, std::byte* to, const std::byte* from, std::int64_t bytes) {
-    if (bytes < 0) throw copy_error(copy_code::size_is_negative, tensor, bytes);
-    if (bytes > 0 && (to == nullptr || from == nullptr)) throw copy_error(copy_code::address_is_null, tensor, bytes);
-    const std::less<const std::byte*> before;
-    if (bytes > 0 && before(to, from + bytes) && before(from, to + bytes))
-      throw copy_error(copy_code::ranges_overlap, tensor, bytes);
-    const std::int64_t duration = link_copy_time(link_, bytes);
-    if (duration == longest_time) throw copy_error(copy_code::takes_too_long, tensor, bytes);
-    copy_ticket ticket;
-    ticket.job_ = std::make_shared<detail::copy_job>();
-    detail::copy_job& job = *ticket.job_;
-    job.tensor = std::move(tensor);
-    job.to = to;
-    job.from = from;
-    job.bytes = bytes;
-    job.duration = duration;
-    {
-      const std::lock_guard lock(mutex_);
-      job.times.submitted = now();
-      queue_.push_back(ticket.job_);
-    }
-    bell_.ring();
-    return ticket;
-  }
+  copy_ticket submit(std::string tensor, std::byte* to, const std::byte* from, std::int64_t bytes);
 
   /// Never sleeps. Without a thread it first carries out the copies that are due by now.
-  copy_state state(const copy_ticket& ticket) noexcept {
-    if (!ticket) return copy_state::complete;
-    std::unique_lock lock(mutex_);
-    if (!has_thread())
-      while (!is_over(ticket.job_->state) && running_ == nullptr && !queue_.empty() &&
-             std::max(queue_.front()->times.submitted, free_) + queue_.front()->duration <= now())
-        perform_first(lock);
-    return ticket.job_->state;
-  }
+  copy_state state(const copy_ticket& ticket) noexcept;
 
   /// Sleeps until the copy is over, whichever way.
-  copy_state settle(const copy_ticket& ticket) noexcept {
-    if (!ticket) return copy_state::complete;
-    std::unique_lock lock(mutex_);
-    if (is_over(ticket.job_->state)) return ticket.job_->state;
-    const std::int64_t before = now();
-    while (!is_over(ticket.job_->state))
-      if (has_thread() || running_ != nullptr)
-        over_.wait(lock);
-      else
-        perform_first(lock);
-    statistics_.waited += now() - before;
-    return ticket.job_->state;
-  }
+  copy_state settle(const copy_ticket& ticket) noexcept;
 
   /// Sleeps until the copy is complete. Throws copy_error, which names the tensor, when it failed or was cancelled.
-  void wait(const copy_ticket& ticket) {
-    const copy_state s = settle(ticket);
-    if (s == copy_state::failed) throw failure(ticket);
-    if (s == copy_state::cancelled) throw copy_error(copy_code::cancelled, ticket.job_->tensor, ticket.job_->bytes);
-  }
+  void wait(const copy_ticket& ticket);
 
   /// What `wait` throws. Domain: the copy has failed.
-  copy_error failure(const copy_ticket& ticket) const {
-    const std::lock_guard lock(mutex_);
-    return {copy_code::failed, ticket.job_->tensor, ticket.job_->bytes, ticket.job_->complaint};
-  }
+  copy_error failure(const copy_ticket& ticket) const;
 
   /// Ends a copy that is not over, and returns when its memory is no longer touched: its target then holds anything.
   /// False when it was over before.
-  bool cancel(const copy_ticket& ticket) noexcept {
-    if (!ticket) return false;
-    std::unique_lock lock(mutex_);
-    detail::copy_job& job = *ticket.job_;
-    if (is_over(job.state)) return false;
-    if (job.state == copy_state::waiting) {
-      queue_.erase(std::find(queue_.begin(), queue_.end(), ticket.job_));
-      end(job, copy_state::cancelled);
-      return true;
-    }
-    job.stop.store(true, std::memory_order_seq_cst);
-    bell_.ring();
-    over_.wait(lock, [&] { return is_over(job.state); });
-    return job.state == copy_state::cancelled;
-  }
+  bool cancel(const copy_ticket& ticket) noexcept;
 
   /// Domain: the copy is over.
-  copy_times times(const copy_ticket& ticket) const {
-    const std::lock_guard lock(mutex_);
-    return ticket ? ticket.job_->times : copy_times{};
-  }
+  copy_times times(const copy_ticket& ticket) const;
 
-  copy_statistics statistics() const {
-    const std::lock_guard lock(mutex_);
-    return statistics_;
-  }
+  copy_statistics statistics() const;
 
  private:
   using clock = std::chrono::steady_clock;
 
   /// Carries out the first copy of the queue, without the lock. Domain: the queue is not empty, nothing is running.
-  void perform_first(std::unique_lock<std::mutex>& lock) noexcept {
-    const std::shared_ptr<detail::copy_job> job = running_ = queue_.front();
-    queue_.pop_front();
-    job->state = copy_state::running;
-    job->times.started = std::max(job->times.submitted, free_);
-    const std::int64_t due = job->times.due = job->times.started + job->duration;
-    lock.unlock();
-
-    bool whole = false;
-    const std::int64_t begin = now();
-    std::int64_t moved = begin;
-    std::string complaint = detail::complaint_of([&] {
-      const bool all = move_bytes(*job);
-      moved = now();
-      whole = all && await(due, *job);
-    });
-
-    lock.lock();
-    job->complaint = std::move(complaint);
-    free_ = whole ? due : std::clamp(now(), job->times.started, due);
-    statistics_.busy += std::max(free_ - job->times.started, moved - begin);
-    running_ = nullptr;
-    end(*job, whole ? copy_state::complete : job->complaint.empty() ? copy_state::cancelled : copy_state::failed);
-  }
+  void perform_first(std::unique_lock<std::mutex>& lock) noexcept;
 
   /// False when it was told to stop.
-  bool move_bytes(detail::copy_job& job) const {
-    for (std::int64_t done = 0; done < job.bytes;) {
-      if (job.stop.load(std::memory_order_relaxed)) return false;
-      const std::int64_t bytes = std::min(options_.chunk, job.bytes - done);
-      if (options_.move)
-        options_.move(job.to + done, job.from + done, bytes);
-      else
-        std::memcpy(job.to + done, job.from + done, static_cast<std::size_t>(bytes));
-      done += bytes;
-    }
-    return true;
-  }
+  bool move_bytes(detail::copy_job& job) const;
 
   /// False when it was told to stop before `due`.
-  bool await(std::int64_t due, const detail::copy_job& job) noexcept {
-    for (;;) {
-      const std::uint32_t seen = bell_.prepare();
-      const std::int64_t left = due - now() - options_.spin;
-      if (left <= 0 || job.stop.load(std::memory_order_seq_cst)) break;
-      bell_.park(seen, left / nanosecond);
-    }
-    bell_.leave();
-    while (now() < due) {
-      if (job.stop.load(std::memory_order_relaxed)) return false;
-      spin_pause();
-    }
-    return true;
-  }
+  bool await(std::int64_t due, const detail::copy_job& job) noexcept;
 
   /// Domain: the mutex is held.
-  void end(detail::copy_job& job, copy_state s) noexcept {
-    job.state = s;
-    job.times.ended = now();
-    if (s == copy_state::complete) {
-      ++statistics_.copies;
-      statistics_.bytes += job.bytes;
-      statistics_.most_late = std::max(statistics_.most_late, job.times.ended - job.times.due);
-    } else {
-      ++(s == copy_state::failed ? statistics_.failed : statistics_.cancelled);
-    }
-    over_.notify_all();
-  }
+  void end(detail::copy_job& job, copy_state s) noexcept;
 
-  void live() noexcept {
-    const scoped_pin pin(options_.core);
-    for (;;) {
-      const std::uint32_t seen = bell_.prepare();
-      std::unique_lock lock(mutex_);
-      if (!queue_.empty()) {
-        bell_.leave();
-        perform_first(lock);
-        continue;
-      }
-      if (dismissed_) return;
-      lock.unlock();
-      bell_.park(seen);
-    }
-  }
+  void live() noexcept;
 
   offload_link link_;
   copy_engine_options options_;
@@ -325,3 +166,7 @@ class copy_engine {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/copy_engine.ipp>
+#endif

@@ -51,13 +51,11 @@ struct copy_error : std::runtime_error {
   std::string tensor;
   std::int64_t bytes;
 
-  copy_error(copy_code code_, std::string tensor_, std::int64_t bytes_, const std::string& cause = {})
-      : std::runtime_error((tensor_.empty() ? std::string("copy engine")
-                                            : "copy of " + tensor_ + " (" + std::to_string(bytes_) + " bytes)") +
-                           ": " + to_text(code_) + (cause.empty() ? std::string() : ": " + cause)),
-        code(code_),
-        tensor(std::move(tensor_)),
-        bytes(bytes_) {}
+  copy_error(copy_code code_, std::string tensor_, std::int64_t bytes_, const std::string& cause = {});
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/copy_error.ipp>
+#endif

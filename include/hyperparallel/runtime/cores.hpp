@@ -15,45 +15,19 @@
 namespace hyperparallel {
 
 /// The cores that the process may run on, ascending. Empty where the system does not tell.
-inline std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int c = 0; c < CPU_SETSIZE; ++c)
-      if (CPU_ISSET(static_cast<unsigned>(c), &set)) cores.push_back(c);
-#endif
-  return cores;
-}
+std::vector<int> allowed_cores();
 
 /// How many threads can run at the same time; at least 1.
-inline int allowed_core_count(const std::vector<int>& cores) {
-  if (!cores.empty()) return static_cast<int>(cores.size());
-  const int n = static_cast<int>(std::thread::hardware_concurrency());
-  return n > 0 ? n : 1;
-}
+int allowed_core_count(const std::vector<int>& cores);
 
 /// Binds the calling thread to `core` while the object lives. A negative core, or a refusal, leaves the thread as it
 /// was.
 class scoped_pin {
  public:
-  explicit scoped_pin([[maybe_unused]] int core) noexcept {
-#if defined(__linux__)
-    if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof former_, &former_) != 0) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(core), &set);
-    pinned_ = sched_setaffinity(0, sizeof set, &set) == 0;
-#endif
-  }
+  explicit scoped_pin([[maybe_unused]] int core) noexcept;
   scoped_pin(const scoped_pin&) = delete;
   scoped_pin& operator=(const scoped_pin&) = delete;
-  ~scoped_pin() {
-#if defined(__linux__)
-    if (pinned_) sched_setaffinity(0, sizeof former_, &former_);
-#endif
-  }
+  ~scoped_pin();
 
   bool pinned() const { return pinned_; }
 
@@ -65,3 +39,7 @@ class scoped_pin {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/cores.ipp>
+#endif

@@ -25,21 +25,7 @@ class crew {
 
   /// `cores[w]` is worker w's core, or `cores` is empty: not pinned. `spin` pauses pass before a waiting thread sleeps.
   /// Throws std::system_error when a thread cannot be started; those already started are joined first.
-  crew(int workers, std::vector<int> cores, int spin, work_function work, void* self)
-      : workers_(workers),
-        spin_(spin),
-        work_(work),
-        self_(self),
-        cores_(std::move(cores)),
-        bell_(std::make_unique<doorbell[]>(static_cast<std::size_t>(workers))) {
-    try {
-      thread_.reserve(static_cast<std::size_t>(workers));
-      for (int w = 1; w < workers; ++w) thread_.emplace_back(&crew::live, this, w);
-    } catch (...) {
-      dismiss();
-      throw;
-    }
-  }
+  crew(int workers, std::vector<int> cores, int spin, work_function work, void* self);
   crew(const crew&) = delete;
   crew& operator=(const crew&) = delete;
   ~crew() { dismiss(); }
@@ -80,26 +66,9 @@ class crew {
     }
   }
 
-  void live(int worker) {
-    const scoped_pin pin(core_of(worker));
-    std::uint32_t seen = 0;
-    for (;;) {
-      await(bell_[static_cast<std::size_t>(worker)], -1, [&] { return run_.load(std::memory_order_seq_cst) != seen; });
-      ++seen;
-      if (dismissed_.load(std::memory_order_relaxed)) return;
-      work_(self_, worker);
-      done_.fetch_add(1, std::memory_order_seq_cst);
-      bell_[0].ring();
-    }
-  }
+  void live(int worker);
 
-  void dismiss() {
-    dismissed_.store(true, std::memory_order_relaxed);
-    run_.fetch_add(1, std::memory_order_seq_cst);
-    for (int w = 1; w < workers_; ++w) bell_[static_cast<std::size_t>(w)].ring();
-    for (std::thread& t : thread_) t.join();
-    thread_.clear();
-  }
+  void dismiss();
 
   int workers_;
   int spin_;
@@ -114,3 +83,7 @@ class crew {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/crew.ipp>
+#endif

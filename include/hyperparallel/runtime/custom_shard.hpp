@@ -37,11 +37,7 @@ struct local_rank {
 struct custom_shard_error : dtensor_error {
   int result;
   int position;
-  custom_shard_error(const char* what, int result_, int position_)
-      : dtensor_error("custom_shard: " + std::string(what) + ": result " + std::to_string(result_) + ", position " +
-                      std::to_string(position_)),
-        result(result_),
-        position(position_) {}
+  custom_shard_error(const char* what, int result_, int position_);
 };
 
 namespace detail {
@@ -230,3 +226,7 @@ auto custom_shard(Function f) {
 }
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/custom_shard.ipp>
+#endif

@@ -19,15 +19,10 @@ inline constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
 
 /// Asks for huge pages under the whole ones among [first, first + bytes); best before the memory is first written.
 /// Returns the bytes for which the system agreed, 0 where there is no whole page or it does not listen.
-inline std::int64_t prefer_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] std::int64_t bytes) noexcept {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  const auto past =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % static_cast<std::uintptr_t>(huge_page_bytes));
-  const std::int64_t head = past == 0 ? 0 : huge_page_bytes - past;
-  const std::int64_t whole = (bytes - head) / huge_page_bytes * huge_page_bytes;
-  if (whole > 0 && madvise(first + head, static_cast<std::size_t>(whole), MADV_HUGEPAGE) == 0) return whole;
-#endif
-  return 0;
-}
+std::int64_t prefer_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] std::int64_t bytes) noexcept;
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/huge_pages.ipp>
+#endif

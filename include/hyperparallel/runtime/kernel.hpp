@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include <hyperparallel/runtime/run_options.hpp>
+
 namespace hyperparallel {
 
 namespace detail {
@@ -45,14 +47,6 @@ using kernel = void (*)(const kernel_call&);
 struct bound_kernel {
   kernel run = nullptr;
   void* user = nullptr;
-};
-
-/// Names for messages and pictures; a missing table or entry reads as "operation 3", "slot 5".
-struct program_names {
-  const char* const* operation = nullptr;
-  int operations = 0;
-  const char* const* slot = nullptr;
-  int slots = 0;
 };
 
 }  // namespace hyperparallel

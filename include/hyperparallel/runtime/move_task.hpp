@@ -21,12 +21,7 @@ namespace hyperparallel {
 class move_task {
  public:
   /// Copies a whole block of `bytes`; others bring it if it is not `own`.
-  move_task(const std::byte* source, std::byte* target, std::int64_t bytes, bool own)
-      : target_(target), received_(own ? 0 : bytes), term_{source} {
-    strided_copy whole;
-    whole.run = source == target ? 0 : bytes;
-    part_.push_back({whole, 0, 1});
-  }
+  move_task(const std::byte* source, std::byte* target, std::int64_t bytes, bool own);
 
   /// The transfers of step `i` of `plan` to `position`. `block(sender)` is the first byte of a sender's block before
   /// the step, `target` that of the receiver's own after it.
@@ -62,18 +57,7 @@ class move_task {
   /// Bytes that others bring in one run.
   std::int64_t received() const { return received_; }
 
-  void run() const {
-    if (fill_elements_ > 0) {
-      std::memset(target_, 0, static_cast<std::size_t>(fill_elements_ * bytes_of(type_)));
-      write_identity(fill_, type_, fill_elements_, target_);
-    }
-    for (const part& p : part_) {
-      if (p.terms == 1)
-        copy_strided(p.copy, term_[at(p.first_term)], target_);
-      else
-        fold(p);
-    }
-  }
+  void run() const;
 
  private:
   /// A box and its terms, which lie at equal offsets of their blocks.
@@ -85,14 +69,7 @@ class move_task {
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  void fold(const part& p) const {
-    const strided_copy& s = p.copy;
-    std::int64_t source = s.source_start, target = s.target_start, index[max_box_dims] = {};
-    do {
-      kernels::fold_runs(fold_, p.terms, term_.data() + p.first_term, source, s.run, target_ + target,
-                         store_kind::cached);
-    } while (detail::step_to_next(s, s.dims, index, source, target));
-  }
+  void fold(const part& p) const;
 
   std::byte* target_ = nullptr;
   data_type type_ = data_type::f32;
@@ -105,3 +82,7 @@ class move_task {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/move_task.ipp>
+#endif

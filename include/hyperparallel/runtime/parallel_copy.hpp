@@ -34,16 +34,7 @@ class parallel_copy {
   static constexpr int max_threads = 64;
 
   /// Starts the threads. Throws std::system_error when one cannot be started.
-  explicit parallel_copy(copy_schedule schedule, const copy_options& options = {})
-      : schedule_(std::move(schedule)), stores_(stores_for(schedule_.bytes(), options.streaming_from)) {
-    std::vector<int> cores = allowed_cores();
-    const int available = allowed_core_count(cores);
-    const int threads = thread_count(options.threads, available);
-    if (!options.pin || static_cast<int>(cores.size()) < threads) cores.clear();
-    share_ = std::make_unique<share[]>(static_cast<std::size_t>(threads));
-    for (int w = 0; w < threads; ++w) share_[static_cast<std::size_t>(w)].part = schedule_.part(w, threads);
-    crew_ = std::make_unique<crew>(threads, std::move(cores), threads <= available ? options.spin : 0, &enter, this);
-  }
+  explicit parallel_copy(copy_schedule schedule, const copy_options& options = {});
   parallel_copy(const parallel_copy&) = delete;
   parallel_copy& operator=(const parallel_copy&) = delete;
 
@@ -53,34 +44,14 @@ class parallel_copy {
 
   /// Moves everything once; `watch` is told bytes. Throws what its report throws, std::logic_error when called while
   /// running.
-  run_result run(const progress& watch = {}) {
-    if (running_.exchange(true, std::memory_order_acquire)) throw std::logic_error("the copy is already running");
-    struct release {
-      std::atomic<bool>& flag;
-      ~release() { flag.store(false, std::memory_order_release); }
-    } const guard{running_};
-    watch_ = watch;
-    for (int w = 0; w < threads(); ++w) moved_by(w).store(0, std::memory_order_relaxed);
-    if (watch_.report != nullptr) set_next_report();
-    ending_.restart();
-    crew_->run(watch_.period_nanoseconds(), [this]() noexcept { report(); });
-    if (ending_.why.load(std::memory_order_seq_cst) == detail::run_end::progress_failed)
-      std::rethrow_exception(std::exchange(ending_.error, nullptr));
-    if (finished() != schedule_.bytes()) return run_result::cancelled;
-    if (watch_.report != nullptr) watch_.report(watch_.user, finished(), schedule_.bytes());
-    return run_result::complete;
-  }
+  run_result run(const progress& watch = {});
 
   /// Asks the run in progress to end; each thread follows within about a MiB. Any thread; without a run in progress it
   /// has no effect.
   void cancel() noexcept { ending_.claim(detail::run_end::cancelled); }
 
   /// Bytes moved by the current or last run. Any thread.
-  std::int64_t finished() const {
-    std::int64_t sum = 0;
-    for (int w = 0; w < threads(); ++w) sum += moved_by(w).load(std::memory_order_relaxed);
-    return sum;
-  }
+  std::int64_t finished() const;
 
  private:
   struct alignas(cache_line) share {
@@ -88,40 +59,20 @@ class parallel_copy {
     std::atomic<std::int64_t> moved{0};
   };
 
-  int thread_count(int asked, int available) const {
-    const std::int64_t worth = schedule_.bytes() >> 20;
-    const int automatic = worth < available ? static_cast<int>(worth) : available;
-    const int threads = asked > 0 ? asked : automatic;
-    return threads < 1 ? 1 : threads > max_threads ? max_threads : threads;
-  }
+  int thread_count(int asked, int available) const;
 
   std::atomic<std::int64_t>& moved_by(int worker) const { return share_[static_cast<std::size_t>(worker)].moved; }
 
   static void enter(void* self, int worker) { static_cast<parallel_copy*>(self)->work(worker); }
 
-  void work(int me) {
-    std::atomic<std::int64_t>& moved = moved_by(me);
-    schedule_.run(share_[static_cast<std::size_t>(me)].part, stores_, [&](std::int64_t bytes) noexcept {
-      moved.store(moved.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-      if (me == 0 && watch_.report != nullptr) report();
-      return ending_.running(std::memory_order_relaxed);
-    });
-  }
+  void work(int me);
 
   void set_next_report() {
     next_report_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(watch_.period_nanoseconds());
   }
 
   /// Of worker 0. An exception ends the run.
-  void report() noexcept {
-    if (std::chrono::steady_clock::now() < next_report_ || !ending_.running(std::memory_order_relaxed)) return;
-    set_next_report();
-    try {
-      watch_.report(watch_.user, finished(), schedule_.bytes());
-    } catch (...) {
-      if (ending_.claim(detail::run_end::progress_failed)) ending_.error = std::current_exception();
-    }
-  }
+  void report() noexcept;
 
   copy_schedule schedule_;
   store_kind stores_;
@@ -134,3 +85,7 @@ class parallel_copy {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/parallel_copy.ipp>
+#endif

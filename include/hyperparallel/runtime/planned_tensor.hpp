@@ -31,26 +31,10 @@ struct step_values {
 };
 
 /// O(axes).
-inline step_values values_of(const move_step& step, data_type type) {
-  step_values v{{type, reduce_op::sum, 1}, reduce_op::none};
-  for (int a = 0; a < step.source.mesh.axis_count; ++a) {
-    if ((step.reduced >> a & 1u) == 0) continue;
-    v.fold.op = step.source.partial[a];
-    if (v.fold.op == reduce_op::avg) v.fold.divisor *= step.source.mesh.size[a];
-  }
-  for (int a = 0; a < step.target.mesh.axis_count; ++a)
-    if ((step.filled >> a & 1u) != 0) v.fill = step.target.partial[a];
-  return v;
-}
+step_values values_of(const move_step& step, data_type type);
 
 /// Writes the identity of `op` into `n` elements of a block that reads as zero.
-inline void write_identity(reduce_op op, data_type type, std::int64_t n, std::byte* to) {
-  if (op != reduce_op::prod) return;
-  visit_element_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
-    for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(to)[i] = kernels::store<T>(1);
-  });
-}
+void write_identity(reduce_op op, data_type type, std::int64_t n, std::byte* to);
 
 struct planned_tensor {
   move_flow flow{};
@@ -60,25 +44,18 @@ struct planned_tensor {
   planned_tensor(const move_plan& plan, moved_element element_) : flow{plan, element_.bytes, 1}, element(element_) {}
 
   /// Planned by fewest bytes. A move between equal layouts becomes one step in which every rank copies its own block.
-  planned_tensor(const layout_value& source, const layout_value& target, const shape& s, moved_element element_)
-      : planned_tensor(plan_move(source, target, s), element_) {
-    move_plan& p = flow.plan;
-    if (p.code != move_code::ok || p.step_count > 0) return;
-    p.step[0].source = source;
-    p.step[0].target = target;
-    p.step_count = 1;
-  }
+  planned_tensor(const layout_value& source, const layout_value& target, const shape& s, moved_element element_);
 
   const move_plan& plan() const { return flow.plan; }
   int stages() const { return flow.blocks(); }
   /// Positions of a stage.
   int positions(int stage) const { return position_count(flow.mesh_of(stage)); }
   /// Whether some step folds terms or fills with a number other than zero, which bytes alone do not tell how.
-  bool needs_type() const {
-    for (int i = 0; i < plan().step_count; ++i)
-      if (plan().step[i].reduced != 0 || values_of(plan().step[i], element.type).fill == reduce_op::prod) return true;
-    return false;
-  }
+  bool needs_type() const;
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/planned_tensor.ipp>
+#endif

@@ -27,29 +27,14 @@ struct gathered_block {
 };
 
 /// Every rank of the program.
-inline std::vector<int> all_ranks(const sharded_program& p) {
-  std::vector<int> ranks;
-  for (int r = 0; r < position_count(p.mesh.shape); ++r) ranks.push_back(r);
-  return ranks;
-}
+std::vector<int> all_ranks(const sharded_program& p);
 
 class program_memory {
  public:
   /// `p` and `s` must outlive the memory.
   program_memory(const sharded_program& p, const program_slots& s) : program_memory(p, s, all_ranks(p)) {}
   /// The memories of the ranks of `hosted` alone.
-  program_memory(const sharded_program& p, const program_slots& s, const std::vector<int>& hosted)
-      : program_(p), slots_(s), hosted_(hosted), place_(static_cast<std::size_t>(position_count(p.mesh.shape)), -1) {
-    arenas_ = arena_set(static_cast<int>(hosted.size()), {s.bytes, static_cast<std::size_t>(s.tiers)});
-    for (int i = 0; i < arenas_.ranks(); ++i) {
-      place_[at(hosted_[at(i)])] = i;
-      for (int tier = 0; tier < s.tiers; ++tier) prefer_huge_pages(arenas_.address(i, tier, 0), s.bytes[tier]);
-      for (slot one : s.memory) {
-        one.rank = i;
-        arenas_.place(one);
-      }
-    }
-  }
+  program_memory(const sharded_program& p, const program_slots& s, const std::vector<int>& hosted);
 
   /// Of the program.
   int ranks() const { return static_cast<int>(place_.size()); }
@@ -58,47 +43,18 @@ class program_memory {
   int tiers() const { return slots_.tiers; }
   /// The highest address of a tier that a rank's places reach, bytes. Domain here and below: the rank's memory is here.
   std::int64_t high_water(int rank, int tier = 0) const { return arenas_.high_water(place_[at(rank)], tier); }
-  std::byte* address(int place, int rank) const {
-    const program_place& one = slots_.place[place];
-    return arenas_.address(place_[at(rank)], one.tier, one.offset, one.bytes);
-  }
+  std::byte* address(int place, int rank) const;
   std::byte* block(int value, int rank) const { return address(program_.value[value].storage, rank); }
 
   /// `whole` is the tensor, row-major, in elements of the program's type.
-  void scatter(int value, const std::byte* whole) const {
-    const graph_tensor& t = tensor_of(value);
-    const box all = whole_box(t.shape);
-    for (const int r : hosted_) {
-      const box part = box_of(program_, value, r);
-      copy_box(copy_between(all, part, part, bytes_of(t.type)), whole, block(value, r));
-    }
-  }
+  void scatter(int value, const std::byte* whole) const;
   /// Zeros on every rank.
   void clear(int value) const {
     for (const int r : hosted_) std::memset(block(value, r), 0, static_cast<std::size_t>(local_bytes(program_, value)));
   }
 
   /// What `gather` reads: of each term each box once, from the first rank that holds it.
-  std::vector<gathered_block> gathered_blocks(int value) const {
-    const layout_value& l = program_.value[value].layout;
-    std::vector<gathered_block> blocks;
-    std::vector<bool> taken(place_.size(), false);
-    int term = 0;
-    for (int leader = 0; leader < ranks(); ++leader) {
-      if (taken[at(leader)]) continue;
-      const std::size_t first = blocks.size();
-      for (int r = leader; r < ranks(); ++r) {
-        if (taken[at(r)] || !same_term(l, leader, r)) continue;
-        taken[at(r)] = true;
-        const box part = box_of(program_, value, r);
-        bool repeated = false;
-        for (std::size_t i = first; i < blocks.size(); ++i) repeated = repeated || blocks[i].part == part;
-        if (!repeated) blocks.push_back({r, term, part});
-      }
-      ++term;
-    }
-    return blocks;
-  }
+  std::vector<gathered_block> gathered_blocks(int value) const;
 
   /// Fills `whole` with elements of type U. Domain: sizeof(U) are the bytes of the tensor's elements.
   template <class U>
@@ -137,19 +93,9 @@ class program_memory {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const graph_tensor& tensor_of(int value) const { return program_.graph.tensor[program_.value[value].tensor]; }
 
-  static box whole_box(const shape& s) {
-    box b;
-    b.rank = s.rank;
-    for (int d = 0; d < s.rank; ++d) b.dim[d] = {0, s.extent[d]};
-    return b;
-  }
+  static box whole_box(const shape& s);
   /// Whether two positions hold boxes of one term.
-  static bool same_term(const layout_value& l, int a, int b) {
-    const coordinate x = coordinates_of(l.mesh, a), y = coordinates_of(l.mesh, b);
-    for (int axis_number = 0; axis_number < l.mesh.axis_count; ++axis_number)
-      if (l.partial[axis_number] != reduce_op::none && x.at[axis_number] != y.at[axis_number]) return false;
-    return true;
-  }
+  static bool same_term(const layout_value& l, int a, int b);
   template <class U>
   static U folded(reduce_op op, U a, U b) {
     switch (op) {
@@ -179,3 +125,7 @@ class program_memory {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/program_memory.ipp>
+#endif

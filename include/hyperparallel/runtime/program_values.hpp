@@ -19,15 +19,18 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
+#include <hyperparallel/model/address_plan.hpp>
 #include <hyperparallel/model/check_training.hpp>
 #include <hyperparallel/model/index_range.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 
 namespace hyperparallel {
+
+class program_memory;
 
 template <class World, class T>
 class program_values {
@@ -38,13 +41,9 @@ class program_values {
   program_values& operator=(const program_values&) = delete;
 
   const sharded_program& program() const { return program_; }
-  int ranks() const { return memory_->ranks(); }
+  int ranks() const;
   /// The tensor of that name. Throws program_error.
-  int tensor(const std::string& name) const {
-    const int t = find_tensor(program_.graph, name.c_str());
-    if (t < 0) throw program_error("the graph has no tensor \"" + name + "\"");
-    return t;
-  }
+  int tensor(const std::string& name) const;
 
   // ---- values ----
 
@@ -55,50 +54,25 @@ class program_values {
   void set(const std::string& name, std::span<const T> whole) { set(tensor(name), whole); }
   void set(const std::string& name, std::span<const std::int32_t> whole) { set(tensor(name), whole); }
   /// Zeros everywhere, of what may be a sum of terms as well.
-  void clear(int t) {
-    if (program_.home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
-    memory_->clear(program_.home[t]);
-    valid(program_.value[program_.home[t]].storage) = true;
-  }
+  void clear(int t);
   /// Whether some step reads the tensor, or it is one that a run leaves a next value of.
   bool is_used(int t) const { return program_.home[t] >= 0; }
 
   /// The whole tensor as it is: what lives from step to step, or what a run has left; terms that wait are reduced.
   /// Throws where its memory has been taken by another since, or nothing has written it yet.
-  std::vector<T> get(int t) const {
-    std::vector<T> whole(count(t));
-    self().read(t, data_type_of<T>, whole.data());
-    return whole;
-  }
+  std::vector<T> get(int t) const;
   std::vector<T> get(const std::string& name) const { return get(tensor(name)); }
-  std::vector<std::int32_t> get_index(int t) const {
-    std::vector<std::int32_t> whole(count(t));
-    self().read(t, data_type::i32, whole.data());
-    return whole;
-  }
+  std::vector<std::int32_t> get_index(int t) const;
   std::vector<std::int32_t> get_index(const std::string& name) const { return get_index(tensor(name)); }
 
   /// The i-th monitored number after a run.
-  T monitor(int i) const {
-    if (i < 0 || i >= monitors_)
-      throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(monitors_));
-    return get(program_.graph.monitor[i]).front();
-  }
+  T monitor(int i) const;
   int monitors() const { return monitors_; }
   /// The mean over the micro-batches of the last `run_step`.
   T loss() const { return loss_; }
 
   /// Zeros in what the micro-batches of a step are accumulated in; `run_step` begins with it.
-  void clear_accumulated() {
-    for (const program_compute& c : program_.compute) {
-      const graph_operator& op = program_.graph.op[c.op];
-      if (op.kind != model_op::accumulate) continue;
-      const int home = program_.home[op.operand[0].tensor];
-      if (home < 0) continue;
-      memory_->clear(home);
-      valid(program_.value[home].storage) = true;
-    }
-  }
+  void clear_accumulated();
 
   // ---- runs; each throws what the world's `run` throws. `watch` is what that takes beside the phases ----
 
@@ -119,9 +93,7 @@ class program_values {
   template <class Feed, class... Watch>
     requires std::is_invocable_v<const Feed&, int>
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
-    if (training_.code != graph_code::ok)
-      throw program_error("steps of this graph would not train it: " + text_of_refusal(program_.graph, training_));
-    check_number_of(step);
+    check_training_step(step);
     const int micro_batches = program_.graph.micro_batches;
     self().set_training_step(step);
     clear_accumulated();
@@ -143,10 +115,10 @@ class program_values {
 
   /// Bytes of memory of a tier that a rank has been given, and what the address plan says. Domain: the rank's memory is
   /// here.
-  std::int64_t high_water(int rank, int tier = 0) const { return memory_->high_water(rank, tier); }
+  std::int64_t high_water(int rank, int tier = 0) const;
   std::int64_t planned_bytes(int tier = 0) const { return addresses_.high_water[tier]; }
   std::int64_t alive_maximum(int tier = 0) const { return addresses_.alive_maximum[tier]; }
-  int tiers() const { return memory_->tiers(); }
+  int tiers() const;
   /// What the plan of the memory budget promises; all zero without a budget.
   const offload_certificate& offloading() const { return offloading_; }
   /// Bytes that other ranks have brought to the rank, in all complete runs.
@@ -154,54 +126,16 @@ class program_values {
 
  protected:
   /// The memory of these ranks is here. Throws std::bad_alloc.
-  program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted)
-      : monitors_(p.monitors),
-        duration_(std::move(p.duration)),
-        offloading_(p.offloading),
-        program_(std::move(p.program)),
-        pulls_(std::move(p.pulls)),
-        addresses_(plan_addresses(program_, lookahead)),
-        slots_(slots_of(program_, addresses_)),
-        memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
-        training_(check_training(program_.graph)) {
-    index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
-    for (int t = 0; t < program_.graph.tensor.size; ++t)
-      if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
-        index_range_[static_cast<std::size_t>(t)] = index_range_of(program_.graph, t);
-    valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
-    received_.assign(static_cast<std::size_t>(ranks()), 0);
-    for (int t = 0; t < program_.home.size; ++t)
-      if (program_.home[t] >= 0 && program_.graph.tensor[t].kind == graph_tensor_kind::state)
-        valid(program_.value[program_.home[t]].storage) = true;
-  }
-  ~program_values() = default;
+  program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted);
+  ~program_values();
 
   /// The best value of the tensor that is there: whole rather than waiting terms.
-  int value_to_read(int t, data_type type) const {
-    if (program_.graph.tensor[t].type != type)
-      throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", asked as " +
-                          name_of(type));
-    int found = program_.home[t];
-    if (found >= 0 && valid_[static_cast<std::size_t>(program_.value[found].storage)]) return found;
-    found = -1;
-    for (int v = 0; v < program_.value.size; ++v) {
-      const program_value& one = program_.value[v];
-      if (one.tensor != t || !valid_[static_cast<std::size_t>(one.storage)]) continue;
-      if (found < 0 || (is_partial(program_.value[found].layout) && !is_partial(one.layout))) found = v;
-    }
-    if (found < 0)
-      throw program_error(label(t) +
-                          " has no value: nothing has written it, or its memory was used again; it can be "
-                          "kept by program_options::keep");
-    return found;
-  }
+  int value_to_read(int t, data_type type) const;
 
   /// Before a run that reads these values. Throws program_error.
   void check_reads(const auto& reads) {
     for (const int v : reads)
-      if (!valid(program_.value[v].storage))
-        throw program_error(label(program_.value[v].tensor) +
-                            (program_.home[program_.value[v].tensor] == v ? " was not set" : " has no value yet"));
+      if (!valid(program_.value[v].storage)) refuse_to_read(v);
   }
   /// From here on what the run writes or takes the addresses of has no value.
   template <class Run>
@@ -215,9 +149,7 @@ class program_values {
     for (int rank = 0; rank < ranks(); ++rank) received_[static_cast<std::size_t>(rank)] += r.received(rank);
   }
 
-  std::string label(int t) const {
-    return std::string(name_of(program_.graph.tensor[t].kind)) + " \"" + program_.graph.name_of_tensor(t) + "\"";
-  }
+  std::string label(int t) const;
 
   int monitors_ = 0;
   std::vector<std::int64_t> duration_;  ///< of each step, where planned
@@ -231,44 +163,17 @@ class program_values {
  private:
   World& self() { return static_cast<World&>(*this); }
   const World& self() const { return static_cast<const World&>(*this); }
+  [[noreturn]] void refuse_to_read(int value) const;
   std::size_t count(int t) const { return static_cast<std::size_t>(elements_of(program_.graph.tensor[t])); }
   std::vector<bool>::reference valid(int storage) { return valid_[static_cast<std::size_t>(storage)]; }
 
-  void set_home(int t, data_type type, const void* whole, std::size_t elements) {
-    const int home = program_.home[t];
-    if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
-    if (program_.graph.tensor[t].type != type)
-      throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", given " +
-                          name_of(type));
-    if (elements != count(t))
-      throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " +
-                          std::to_string(elements));
-    if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
-    if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
-    memory_->scatter(home, static_cast<const std::byte*>(whole));
-    valid(program_.value[home].storage) = true;
-  }
+  void set_home(int t, data_type type, const void* whole, std::size_t elements);
 
-  static void check_number_of(std::int64_t step) {
-    if (step < 1) throw program_error("training step " + std::to_string(step) + ": steps count from 1");
-  }
+  static void check_number_of(std::int64_t step);
+  /// Throws program_error where steps of the graph would not train it: no loss, no gradients, no optimizer.
+  void check_training_step(std::int64_t step) const;
   /// Every number in range of what reads it. Throws program_error with the first that is not.
-  void check_indices(int t, const std::int32_t* whole) const {
-    const index_range& r = index_range_[static_cast<std::size_t>(t)];
-    for (std::size_t i = 0; i < count(t); ++i)
-      if (!r.has(whole[i]))
-        throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
-                            place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
-                            (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
-                            (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
-                            program_.graph.name_of_op(r.op) + "\")");
-  }
-  static std::string place_text(const shape& s, extent_t element) {
-    std::string text;
-    for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
-      text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
-    return "[" + text + "]";
-  }
+  void check_indices(int t, const std::int32_t* whole) const;
 
   graph_status training_{};               ///< why steps would not train
   std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels
@@ -278,3 +183,7 @@ class program_values {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/program_values.ipp>
+#endif

@@ -3,19 +3,14 @@
 // Why a graph, a strategy or a program cannot run, as one line with names and values.
 
 #include <cstdio>
-#include <stdexcept>
 #include <string>
 
 #include <hyperparallel/model/check_training.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 
 namespace hyperparallel {
-
-/// A sharded program cannot be run, or was given what does not fit it.
-struct program_error : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
 
 namespace detail {
 

@@ -49,31 +49,11 @@ class offload_hooks final : public saved_tensor_hooks {
  public:
   explicit offload_hooks(const offload_hooks_options& options = {}) : options_(options) {}
 
-  std::int64_t pack(offload_session& session, session_tensor tensor) override {
-    if (session.bytes_of(tensor) >= options_.least_bytes && session.is_resident(tensor)) {
-      session.store(tensor, options_.tier);
-      session.detach(tensor);
-    }
-    packed_.push_back({&session, tensor, next_});
-    return next_++;
-  }
+  std::int64_t pack(offload_session& session, session_tensor tensor) override;
 
-  use_guard unpack(offload_session& session, session_tensor tensor, std::int64_t packed) override {
-    if (!session.is_resident(tensor)) session.prefetch(tensor);
-    forget(packed);
-    int left = options_.look_ahead;
-    for (auto p = packed_.rbegin(); p != packed_.rend() && left > 0; ++p, --left)
-      if (p->session->knows(p->tensor)) p->session->prefetch_ahead(p->tensor);
-    return session.use(tensor);
-  }
+  use_guard unpack(offload_session& session, session_tensor tensor, std::int64_t packed) override;
 
-  void forget(std::int64_t packed) noexcept override {
-    for (auto p = packed_.begin(); p != packed_.end(); ++p)
-      if (p->number == packed) {
-        packed_.erase(p);
-        return;
-      }
-  }
+  void forget(std::int64_t packed) noexcept override;
 
  private:
   struct entry {
@@ -89,18 +69,14 @@ class offload_hooks final : public saved_tensor_hooks {
 
 namespace detail {
 
-inline std::shared_ptr<saved_tensor_hooks>& current_hooks() {
-  thread_local std::shared_ptr<saved_tensor_hooks> hooks;
-  return hooks;
-}
+std::shared_ptr<saved_tensor_hooks>& current_hooks();
 
 }  // namespace detail
 
 /// While it lives, tensors that this thread saves go through `hooks`; through none where that is null. Scopes nest.
 class saved_tensors_scope {
  public:
-  explicit saved_tensors_scope(std::shared_ptr<saved_tensor_hooks> hooks)
-      : former_(std::exchange(detail::current_hooks(), std::move(hooks))) {}
+  explicit saved_tensors_scope(std::shared_ptr<saved_tensor_hooks> hooks);
   saved_tensors_scope(const saved_tensors_scope&) = delete;
   saved_tensors_scope& operator=(const saved_tensors_scope&) = delete;
   ~saved_tensors_scope() { detail::current_hooks() = std::move(former_); }
@@ -126,24 +102,12 @@ class packed_tensor {
   session_tensor tensor() const { return tensor_; }
 
   /// Brings the tensor back and gives read access to it. Throws session_error the second time.
-  use_guard unpack() {
-    if (session_ == nullptr) throw session_error(session_code::unpacked_twice, "unpack", name_, bytes_);
-    use_guard guard = hooks_ == nullptr ? session_->use(tensor_) : hooks_->unpack(*session_, tensor_, number_);
-    session_ = nullptr;
-    return guard;
-  }
+  use_guard unpack();
 
  private:
   friend packed_tensor save_for_backward(offload_session& session, session_tensor tensor);
 
-  void swap(packed_tensor& other) noexcept {
-    std::swap(hooks_, other.hooks_);
-    std::swap(session_, other.session_);
-    std::swap(tensor_, other.tensor_);
-    std::swap(number_, other.number_);
-    std::swap(name_, other.name_);
-    std::swap(bytes_, other.bytes_);
-  }
+  void swap(packed_tensor& other) noexcept;
 
   std::shared_ptr<saved_tensor_hooks> hooks_;
   offload_session* session_ = nullptr;  ///< null once unpacked
@@ -154,15 +118,10 @@ class packed_tensor {
 };
 
 /// Saves a tensor whose last forward use is over, through the hooks of the scope at hand.
-inline packed_tensor save_for_backward(offload_session& session, session_tensor tensor) {
-  packed_tensor saved;
-  saved.name_ = session.name_of(tensor);
-  saved.bytes_ = session.bytes_of(tensor);
-  saved.tensor_ = tensor;
-  saved.hooks_ = detail::current_hooks();
-  if (saved.hooks_ != nullptr) saved.number_ = saved.hooks_->pack(session, tensor);
-  saved.session_ = &session;
-  return saved;
-}
+packed_tensor save_for_backward(offload_session& session, session_tensor tensor);
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/saved_tensors.ipp>
+#endif

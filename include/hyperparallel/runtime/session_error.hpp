@@ -81,17 +81,11 @@ struct session_error : std::runtime_error {
   std::int64_t bytes;
 
   session_error(session_code code_, std::string operation_, std::string tensor_, std::int64_t bytes_, int tier_ = -1,
-                std::string_view tier_name = {}, const std::string& cause = {})
-      : std::runtime_error(operation_ + (tensor_.empty() ? std::string() : " of " + tensor_) +
-                           (bytes_ < 0 ? std::string() : " (" + std::to_string(bytes_) + " bytes)") +
-                           (tier_ == -1 ? std::string() : ", tier " + std::to_string(tier_)) +
-                           (tier_name.empty() ? std::string() : " (" + std::string(tier_name) + ")") + ": " +
-                           to_text(code_) + (cause.empty() ? std::string() : ": " + cause)),
-        code(code_),
-        operation(std::move(operation_)),
-        tensor(std::move(tensor_)),
-        tier(tier_),
-        bytes(bytes_) {}
+                std::string_view tier_name = {}, const std::string& cause = {});
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/session_error.ipp>
+#endif

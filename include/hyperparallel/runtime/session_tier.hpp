@@ -19,14 +19,10 @@ struct session_tier {
 };
 
 /// The tiers of a device, each behind links of its own that are as fast as the slower end.
-inline std::vector<session_tier> session_tiers(const device_value& device) {
-  std::vector<session_tier> tiers;
-  for (int t = 0; t < device.tier_count; ++t) {
-    const memory_tier& m = device.tier[t];
-    const offload_link link = link_between(device.tier[0], m);
-    tiers.push_back({m.kind == hbm ? "hbm" : m.kind == dram ? "dram" : "storage", m.bytes, link, link});
-  }
-  return tiers;
-}
+std::vector<session_tier> session_tiers(const device_value& device);
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/session_tier.ipp>
+#endif

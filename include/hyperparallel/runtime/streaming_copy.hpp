@@ -15,8 +15,10 @@
 #include <cstdio>
 #include <cstring>
 
-#if defined(__SSE2__)
+#if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>  // all of immintrin.h takes a compiler a third of a second
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>

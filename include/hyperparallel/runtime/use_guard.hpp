@@ -70,26 +70,18 @@ class use_guard {
     return {reinterpret_cast<T*>(tensor_->on[0].address), static_cast<std::size_t>(tensor_->bytes) / sizeof(T)};
   }
 
-  void end() noexcept {
-    if (tensor_ == nullptr) return;
-    if (access_ == tensor_access::read)
-      --tensor_->readers;
-    else
-      tensor_->written = false;
-    tensor_ = nullptr;
-  }
+  void end() noexcept;
 
  private:
   friend class offload_session;
-  use_guard(detail::offloaded_tensor& tensor, tensor_access access) : tensor_(&tensor), access_(access) {
-    if (access == tensor_access::read)
-      ++tensor.readers;
-    else
-      tensor.written = true;
-  }
+  use_guard(detail::offloaded_tensor& tensor, tensor_access access);
 
   detail::offloaded_tensor* tensor_ = nullptr;
   tensor_access access_ = tensor_access::read;
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/use_guard.ipp>
+#endif

@@ -16,22 +16,10 @@ namespace hyperparallel {
 class watchdog {
  public:
   /// `period` in milliseconds, positive. Throws std::system_error when the thread cannot be started.
-  watchdog(std::int64_t period, void (*look)(void* self), void* self)
-      : thread_([this, period, look, self]() noexcept {
-          for (;;) {
-            const std::uint32_t seen = bell_.prepare();
-            if (!dismissed_.load(std::memory_order_seq_cst)) bell_.park(seen, period * 250'000);
-            if (dismissed_.load(std::memory_order_seq_cst)) return;
-            look(self);
-          }
-        }) {}
+  watchdog(std::int64_t period, void (*look)(void* self), void* self);
   watchdog(const watchdog&) = delete;
   watchdog& operator=(const watchdog&) = delete;
-  ~watchdog() {
-    dismissed_.store(true, std::memory_order_seq_cst);
-    bell_.ring();
-    thread_.join();
-  }
+  ~watchdog();
 
  private:
   doorbell bell_;
@@ -40,3 +28,7 @@ class watchdog {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/watchdog.ipp>
+#endif

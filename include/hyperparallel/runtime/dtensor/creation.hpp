@@ -41,11 +41,7 @@ constexpr double unit_uniform(const random_key& key, std::uint64_t index) {
 }
 
 /// Normal by the transform of Box and Muller (Ann. Math. Stat. 29, 1958), from two numbers of two streams.
-inline double keyed_normal(const random_key& key, std::uint64_t index) {
-  const double radius = 1.0 - unit_uniform({key.seed, mix_bits(key.stream)}, index);  // in (0, 1]
-  const double angle = 2.0 * std::numbers::pi * unit_uniform(key, index);
-  return std::sqrt(-2.0 * std::log(radius)) * std::cos(angle);
-}
+double keyed_normal(const random_key& key, std::uint64_t index);
 
 }  // namespace detail
 
@@ -151,3 +147,7 @@ Tensor randn(const rank_group& group, const random_key& key) {
 }
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/dtensor/creation.ipp>
+#endif

@@ -63,10 +63,7 @@ using local_block = basic_local_block<std::byte>;
 using const_local_block = basic_local_block<const std::byte>;
 
 /// Bytes that read as zero until they are written, freed with their last handle.
-inline std::shared_ptr<std::byte> allocate_block(std::int64_t bytes) {
-  auto owner = std::make_shared<arena>(bytes);
-  return {owner, owner->data()};
-}
+std::shared_ptr<std::byte> allocate_block(std::int64_t bytes);
 
 class dynamic_dtensor {
  public:
@@ -74,13 +71,7 @@ class dynamic_dtensor {
 
   /// Takes the blocks, one a position. Throws layout_error where the layout refuses the shape, dtensor_error where the
   /// group's size is not the mesh's or the number of blocks is not the group's.
-  dynamic_dtensor(rank_group group, const tensor_description& what, std::vector<block> blocks)
-      : state_(std::make_shared<state>(state{std::move(group), what, std::move(blocks)})) {
-    check(state_->group, what);
-    if (static_cast<int>(state_->blocks.size()) != state_->group.ranks())
-      throw dtensor_error(std::to_string(state_->blocks.size()) + " blocks for " +
-                          std::to_string(state_->group.ranks()) + " ranks");
-  }
+  dynamic_dtensor(rank_group group, const tensor_description& what, std::vector<block> blocks);
 
   const rank_group& group() const { return state_->group; }
   const tensor_description& description() const { return state_->what; }
@@ -105,14 +96,7 @@ class dynamic_dtensor {
   }
 
   /// Throws as the constructor does.
-  static void check(const rank_group& group, const tensor_description& what) {
-    const layout_status s = check_shape(what.layout, what.shape);
-    if (s.code != layout_code::ok) throw layout_error(s);
-    const int positions = position_count(what.layout.mesh);
-    if (positions != group.ranks())
-      throw dtensor_error("a mesh of " + std::to_string(positions) + " positions on a group of " +
-                          std::to_string(group.ranks()) + " ranks");
-  }
+  static void check(const rank_group& group, const tensor_description& what);
 
  private:
   struct state {
@@ -150,3 +134,7 @@ constexpr layout_value reduced_layout(layout_value l) {
 }
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/dtensor/dynamic_dtensor.ipp>
+#endif

@@ -29,31 +29,14 @@ struct rank_error : std::runtime_error {
   int position;
   std::string operation;
 
-  rank_error(int position_, const std::string& operation_, const std::string& cause)
-      : std::runtime_error(operation_ + " failed at position " + std::to_string(position_) +
-                           (cause.empty() ? std::string() : ": " + cause)),
-        position(position_),
-        operation(operation_) {}
+  rank_error(int position_, const std::string& operation_, const std::string& cause);
 };
 
 class rank_group {
  public:
   /// Of `options` names are not used. Throws std::invalid_argument for less than one rank, std::system_error when a
   /// thread cannot be started.
-  explicit rank_group(int ranks, const executor_options& options = {}) {
-    if (ranks < 1) throw std::invalid_argument("a rank group has at least one rank, not " + std::to_string(ranks));
-    std::vector<int> cores = allowed_cores();
-    const int available = allowed_core_count(cores);
-    const int asked = options.threads > 0 ? options.threads : available;
-    const int workers = asked < ranks ? asked : ranks;
-    const bool roomy = workers <= available;
-    if (!options.pin || !roomy || static_cast<int>(cores.size()) < workers) cores.clear();
-    state_ = std::make_shared<state>();
-    state_->ranks = ranks;
-    state_->error.resize(static_cast<std::size_t>(ranks));
-    state_->workers =
-        std::make_unique<crew>(workers, std::move(cores), roomy ? options.spin : 0, &rank_group::enter, state_.get());
-  }
+  explicit rank_group(int ranks, const executor_options& options = {});
 
   int ranks() const { return state_->ranks; }
   int threads() const { return state_->workers->workers(); }
@@ -97,27 +80,15 @@ class rank_group {
   };
 
   /// The group whose work this thread is in.
-  static const void*& inside() {
-    thread_local const void* group = nullptr;
-    return group;
-  }
+  static const void*& inside();
 
-  static void enter(void* self, int) {
-    state& s = *static_cast<state*>(self);
-    const void* const outer = std::exchange(inside(), &s);
-    for (;;) {
-      const int p = s.next.fetch_add(1, std::memory_order_relaxed);
-      if (p >= s.ranks) break;
-      try {
-        s.call(s.work, p);
-      } catch (...) {
-        s.error[static_cast<std::size_t>(p)] = std::current_exception();
-      }
-    }
-    inside() = outer;
-  }
+  static void enter(void* self, int);
 
   std::shared_ptr<state> state_;
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/dtensor/rank_group.ipp>
+#endif

@@ -91,30 +91,18 @@ auto shard(const basic_named_set<Former, Members...>& set) {
 /// A plan entry does not fit the names.
 struct sharding_plan_error : dtensor_error {
   sharding_plan_status status;
-  sharding_plan_error(const sharding_plan_status& s, const std::string& key)
-      : dtensor_error(std::string(name_of(s.code)) + ": " + key), status(s) {}
+  sharding_plan_error(const sharding_plan_status& s, const std::string& key);
 };
 
 /// Layouts by pattern, in order, for tensors whose names and layouts are known at run time.
 using dynamic_sharding_plan = std::vector<std::pair<std::string, layout_value>>;
 
 /// The tensors in the plan's layouts. Throws sharding_plan_error, and move_error where a layout does not fit a tensor.
-inline std::map<std::string, dynamic_dtensor> shard(const std::map<std::string, dynamic_dtensor>& tensors,
-                                                    const dynamic_sharding_plan& plan) {
-  std::vector<const char*> names;
-  for (const auto& [name, tensor] : tensors) names.push_back(name.c_str());
-  std::vector<plan_entry> entries;
-  for (const auto& [pattern, layout] : plan) entries.push_back({plan_subject::parameter, pattern.c_str()});
-  const int count = static_cast<int>(entries.size());
-  const sharding_plan_status s =
-      check_plan(entries.data(), count, {names.data(), static_cast<int>(names.size()), nullptr, 0});
-  if (s.code != sharding_plan_code::ok) throw sharding_plan_error(s, plan[static_cast<std::size_t>(s.entry)].first);
-  std::map<std::string, dynamic_dtensor> placed;
-  for (const auto& [name, tensor] : tensors) {
-    const int e = entry_of_parameter(entries.data(), count, name.c_str());
-    placed.emplace(name, e < 0 ? tensor : redistribute(tensor, plan[static_cast<std::size_t>(e)].second));
-  }
-  return placed;
-}
+std::map<std::string, dynamic_dtensor> shard(const std::map<std::string, dynamic_dtensor>& tensors,
+                                             const dynamic_sharding_plan& plan);
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/dtensor/sharded_set.ipp>
+#endif

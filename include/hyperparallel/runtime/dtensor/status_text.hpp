@@ -83,10 +83,7 @@ struct dtensor_error : std::invalid_argument {
 
 struct layout_error : dtensor_error {
   layout_status status;
-  explicit layout_error(const layout_status& s)
-      : dtensor_error(std::string(name_of(s.code)) + ": dim " + std::to_string(s.dim) + ", extent " +
-                      std::to_string(s.extent) + ", shards " + std::to_string(s.shards)),
-        status(s) {}
+  explicit layout_error(const layout_status& s);
 };
 
 /// One of the statuses is not ok.
@@ -111,3 +108,7 @@ struct operator_error : dtensor_error {
 };
 
 }  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/dtensor/status_text.ipp>
+#endif

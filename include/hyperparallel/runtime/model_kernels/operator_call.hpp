@@ -40,4 +40,7 @@ struct operator_call {
 /// Throws std::exception with one line where a call cannot be computed.
 using operator_kernel = void (*)(const operator_call&);
 
+/// Which kernel computes an operator.
+using kernel_choice = operator_kernel (*)(model_op);
+
 }  // namespace hyperparallel

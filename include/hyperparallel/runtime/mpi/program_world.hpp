@@ -26,9 +26,11 @@
 #include <vector>
 
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/mpi/program_run.hpp>
 #include <hyperparallel/runtime/mpi/program_statement.hpp>
-#include <hyperparallel/runtime/program_values.hpp>
+#include <hyperparallel/runtime/program_tasks.hpp>
+#include <hyperparallel/runtime/program_values.ipp>
 
 namespace hyperparallel {
 

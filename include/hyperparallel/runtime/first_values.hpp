@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How parameters begin.
+
+#include <cstdint>
+
+#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel {
+
+/// The stream of random numbers that belongs to a name: FNV-1a.
+constexpr std::uint64_t stream_of(const char* name) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3U;
+  return hash;
+}
+
+/// How a parameter begins: uniform in ±√3 · deviation, or `constant` where that is not 0.
+struct first_values {
+  double deviation = 0;
+  double constant = 0;
+};
+
+/// By the parameter's first reader. O(operators).
+first_values first_values_of(const graph& g, int parameter);
+
+}  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/first_values.ipp>
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of prepared_program.hpp; see support/compiled.hpp.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/runtime/prepared_program.hpp>
+#include <hyperparallel/runtime/refused_program.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel {
+
+HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
+                                                    const std::vector<std::string>& keep, const memory_budget& budget) {
+  if (p.status.code != strategy_code::ok)
+    throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
+  for (const graph_segment& s : p.graph.segment)
+    if (s.repeats > 1)
+      throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
+                          "\" is folded: only graphs that are built unrolled can run");
+  set_run_types(p, floating);
+  prepared_program prepared;
+  prepared.monitors = p.graph.monitor.size;
+  for (const std::string& name : keep) {
+    const int t = find_tensor(p.graph, name.c_str());
+    if (t < 0) throw program_error("the graph has no tensor \"" + name + "\" that could be kept");
+    p.graph.monitor.push(t);
+  }
+  if (budget.bytes != 0) {
+    offloaded_program within = planned_within(p, budget);
+    prepared.duration.assign(within.duration.begin(), within.duration.end());
+    prepared.offloading = within.planned.certificate;
+    p = std::move(within.program);
+  }
+  prepared.pulls = pulls_of(p);
+  if (const move_pulls_status& s = prepared.pulls.status; s.code != move_pulls_code::ok)
+    throw program_error(std::string("the move of \"") + p.graph.name_of_tensor(p.value[p.move[s.move].target].tensor) +
+                        "\" cannot be planned: " + to_text(s.code));
+  prepared.program = std::move(p);
+  return prepared;
+}
+
+HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_value& s) {
+  sharded_program p = partition(g, s);
+  if (p.status.code != strategy_code::ok) throw program_error(text_of_refusal(p, s));
+  return p;
+}
+
+}  // namespace hyperparallel

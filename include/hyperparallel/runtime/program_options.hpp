@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a sharded program is to be run.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/runtime/memory_budget.hpp>
+#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+#include <hyperparallel/runtime/run_options.hpp>
+
+namespace hyperparallel {
+
+struct program_options {
+  executor_options execution{};
+  std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
+  kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
+  bool vector_queue = false;        ///< vector operators on a queue of their own
+  int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
+  memory_budget budget{};           ///< where it has bytes, what does not fit leaves for slower tiers
+  bool measured = false;            ///< `step_durations` can be asked for
+};
+
+}  // namespace hyperparallel

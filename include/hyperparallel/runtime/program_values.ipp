@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of program_values.hpp; see support/compiled.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/runtime/program_memory.hpp>
+#include <hyperparallel/runtime/program_values.hpp>
+#include <hyperparallel/runtime/refused_program.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel {
+
+namespace detail {
+
+/// The coordinates of a flat element number.
+HYPERPARALLEL_BODY std::string place_text(const shape& s, extent_t element) {
+  std::string text;
+  for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
+    text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+}  // namespace detail
+
+template <class World, class T>
+int program_values<World, T>::ranks() const {
+  return memory_->ranks();
+}
+
+template <class World, class T>
+int program_values<World, T>::tensor(const std::string& name) const {
+  const int t = find_tensor(program_.graph, name.c_str());
+  if (t < 0) throw program_error("the graph has no tensor \"" + name + "\"");
+  return t;
+}
+
+template <class World, class T>
+void program_values<World, T>::clear(int t) {
+  if (program_.home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
+  memory_->clear(program_.home[t]);
+  valid(program_.value[program_.home[t]].storage) = true;
+}
+
+template <class World, class T>
+std::vector<T> program_values<World, T>::get(int t) const {
+  std::vector<T> whole(count(t));
+  self().read(t, data_type_of<T>, whole.data());
+  return whole;
+}
+
+template <class World, class T>
+std::vector<std::int32_t> program_values<World, T>::get_index(int t) const {
+  std::vector<std::int32_t> whole(count(t));
+  self().read(t, data_type::i32, whole.data());
+  return whole;
+}
+
+template <class World, class T>
+T program_values<World, T>::monitor(int i) const {
+  if (i < 0 || i >= monitors_) throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(monitors_));
+  return get(program_.graph.monitor[i]).front();
+}
+
+template <class World, class T>
+void program_values<World, T>::clear_accumulated() {
+  for (const program_compute& c : program_.compute) {
+    const graph_operator& op = program_.graph.op[c.op];
+    if (op.kind != model_op::accumulate) continue;
+    const int home = program_.home[op.operand[0].tensor];
+    if (home < 0) continue;
+    memory_->clear(home);
+    valid(program_.value[home].storage) = true;
+  }
+}
+
+template <class World, class T>
+std::int64_t program_values<World, T>::high_water(int rank, int tier) const {
+  return memory_->high_water(rank, tier);
+}
+
+template <class World, class T>
+int program_values<World, T>::tiers() const {
+  return memory_->tiers();
+}
+
+template <class World, class T>
+program_values<World, T>::~program_values() = default;
+
+template <class World, class T>
+program_values<World, T>::program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted)
+    : monitors_(p.monitors),
+      duration_(std::move(p.duration)),
+      offloading_(p.offloading),
+      program_(std::move(p.program)),
+      pulls_(std::move(p.pulls)),
+      addresses_(plan_addresses(program_, lookahead)),
+      slots_(slots_of(program_, addresses_)),
+      memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
+      training_(check_training(program_.graph)) {
+  index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
+  for (int t = 0; t < program_.graph.tensor.size; ++t)
+    if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
+      index_range_[static_cast<std::size_t>(t)] = index_range_of(program_.graph, t);
+  valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
+  received_.assign(static_cast<std::size_t>(ranks()), 0);
+  for (int t = 0; t < program_.home.size; ++t)
+    if (program_.home[t] >= 0 && program_.graph.tensor[t].kind == graph_tensor_kind::state)
+      valid(program_.value[program_.home[t]].storage) = true;
+}
+
+template <class World, class T>
+int program_values<World, T>::value_to_read(int t, data_type type) const {
+  if (program_.graph.tensor[t].type != type)
+    throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", asked as " +
+                        name_of(type));
+  int found = program_.home[t];
+  if (found >= 0 && valid_[static_cast<std::size_t>(program_.value[found].storage)]) return found;
+  found = -1;
+  for (int v = 0; v < program_.value.size; ++v) {
+    const program_value& one = program_.value[v];
+    if (one.tensor != t || !valid_[static_cast<std::size_t>(one.storage)]) continue;
+    if (found < 0 || (is_partial(program_.value[found].layout) && !is_partial(one.layout))) found = v;
+  }
+  if (found < 0)
+    throw program_error(label(t) +
+                        " has no value: nothing has written it, or its memory was used again; it can be "
+                        "kept by program_options::keep");
+  return found;
+}
+
+template <class World, class T>
+std::string program_values<World, T>::label(int t) const {
+  return std::string(name_of(program_.graph.tensor[t].kind)) + " \"" + program_.graph.name_of_tensor(t) + "\"";
+}
+
+template <class World, class T>
+void program_values<World, T>::set_home(int t, data_type type, const void* whole, std::size_t elements) {
+  const int home = program_.home[t];
+  if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
+  if (program_.graph.tensor[t].type != type)
+    throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", given " +
+                        name_of(type));
+  if (elements != count(t))
+    throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
+  if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+  if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
+  memory_->scatter(home, static_cast<const std::byte*>(whole));
+  valid(program_.value[home].storage) = true;
+}
+
+template <class World, class T>
+void program_values<World, T>::check_number_of(std::int64_t step) {
+  if (step < 1) throw program_error("training step " + std::to_string(step) + ": steps count from 1");
+}
+
+template <class World, class T>
+void program_values<World, T>::check_training_step(std::int64_t step) const {
+  if (training_.code != graph_code::ok)
+    throw program_error("steps of this graph would not train it: " + text_of_refusal(program_.graph, training_));
+  check_number_of(step);
+}
+
+template <class World, class T>
+void program_values<World, T>::check_indices(int t, const std::int32_t* whole) const {
+  const index_range& r = index_range_[static_cast<std::size_t>(t)];
+  for (std::size_t i = 0; i < count(t); ++i)
+    if (!r.has(whole[i]))
+      throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
+                          detail::place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                          (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
+                          (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
+                          program_.graph.name_of_op(r.op) + "\")");
+}
+
+template <class World, class T>
+void program_values<World, T>::refuse_to_read(int value) const {
+  const int t = program_.value[value].tensor;
+  throw program_error(label(t) + (program_.home[t] == value ? " was not set" : " has no value yet"));
+}
+
+}  // namespace hyperparallel

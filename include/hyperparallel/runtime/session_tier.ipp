@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of session_tier.hpp; see support/compiled.hpp.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/runtime/session_tier.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel {
+
+HYPERPARALLEL_BODY std::vector<session_tier> session_tiers(const device_value& device) {
+  std::vector<session_tier> tiers;
+  for (int t = 0; t < device.tier_count; ++t) {
+    const memory_tier& m = device.tier[t];
+    const offload_link link = link_between(device.tier[0], m);
+    tiers.push_back({m.kind == hbm ? "hbm" : m.kind == dram ? "dram" : "storage", m.bytes, link, link});
+  }
+  return tiers;
+}
+
+}  // namespace hyperparallel

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a user who trains a model needs: layers, strategies by type and by name, the step of training as a type, and the
+// run on simulated ranks.
+
+#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/runtime/model_run.hpp>

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run-time twins of model/: graphs, gradients, strategies by name, partition, its laws.
+#include <hyperparallel/model/check_program.hpp>
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/operator_loops.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/model/recomputation.hpp>
+
+namespace hyperparallel::detail {
+
+graph_status bind_loops_in_library(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+                                   const created_dim* created, int created_count) {
+  return bind_loops_here(g, o, text, operands, count, created, created_count);
+}
+
+void differentiate_in_library(graph& g) { differentiate_here(g); }
+void recompute_in_library(graph& g, const char* pattern) { recompute_here(g, pattern); }
+void append_optimizer_in_library(graph& g, const optimizer_value& value) { append_optimizer_here(g, value); }
+
+strategy_result strategy_called_in_library(const char* name, int ranks, const int* degrees, int count) {
+  return strategy_called_here(name, ranks, degrees, count);
+}
+
+sharded_program partition_in_library(const graph& g, const strategy_value& s) { return partition_here(g, s); }
+program_status check_program_in_library(const sharded_program& p) { return check_program_here(p); }
+
+}  // namespace hyperparallel::detail

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of model operators in float.
+#include <hyperparallel/runtime/model_kernels/model_kernels.ipp>
+
+template hyperparallel::operator_kernel hyperparallel::kernel_of<float>(hyperparallel::model_op);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of models on simulated ranks, in float and double.
+#include <hyperparallel/runtime/first_values.ipp>
+#include <hyperparallel/runtime/model_run.ipp>
+#include <hyperparallel/runtime/prepared_program.ipp>
+#include <hyperparallel/runtime/program_values.ipp>
+#include <hyperparallel/runtime/program_world.ipp>
+
+namespace hyperparallel {
+
+template class program_values<program_world<float>, float>;
+template class program_values<program_world<double>, double>;
+template class program_world<float>;
+template class program_world<double>;
+template class model_run<float>;
+template class model_run<double>;
+
+}  // namespace hyperparallel
