@@ -6,6 +6,8 @@
   weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
               and atomics only in runtime/, Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
+  exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
+              HYPERPARALLEL_EXACT_END, which no #include does
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library
   finished    no marks of unfinished work, no paths of one machine
@@ -64,6 +66,12 @@ WITHOUT_HEADER = {
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of model/ and runtime/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
+}
+# Folders whose headers fix the bits of their arithmetic, and their headers that have none.
+EXACT_FOLDERS = {"runtime/kernels", "runtime/model_kernels"}
+WITHOUT_ARITHMETIC = {
+    "runtime/kernels/exact.hpp", "runtime/kernels/keyed_random.hpp", "runtime/model_kernels/model_kernels.hpp",
+    "runtime/model_kernels/operator_call.hpp", "runtime/model_kernels/single_device.hpp",
 }
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
@@ -127,6 +135,17 @@ def check_includes(header, text, say):
             say(f"includes <{name}>; threads and atomics are for runtime/")
 
 
+def check_exact(header, text, say):
+    if str(Path(header).parent) not in EXACT_FOLDERS or header in WITHOUT_ARITHMETIC:
+        return
+    before, begin, code = text.partition("\nHYPERPARALLEL_EXACT_BEGIN\n")
+    code, end, after = code.partition("\nHYPERPARALLEL_EXACT_END\n")
+    if not begin or not end or "namespace" in before or after.strip():
+        say("its code does not stand between HYPERPARALLEL_EXACT_BEGIN and HYPERPARALLEL_EXACT_END")
+    elif INCLUDE.search(code):
+        say("includes a header behind HYPERPARALLEL_EXACT_BEGIN")
+
+
 def check_header(path, say, note):
     header = str(path.relative_to(HEADERS))
     text = path.read_text()
@@ -138,6 +157,7 @@ def check_header(path, say, note):
     elif len(lines) >= MANY_LINES:
         note(f"{len(lines)} lines")
     check_includes(header, text, say)
+    check_exact(header, text, say)
 
     folder, _ = folder_and_layer(header)
     # Front headers hold includes only; the self-containment units compile them.
