@@ -9,7 +9,8 @@
   exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
               HYPERPARALLEL_EXACT_END, which no #include does
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
-  bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library
+  bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
+              one unit of src/ has them there
   finished    no marks of unfinished work, no paths of one machine
 """
 import re
@@ -180,6 +181,11 @@ def check_bodies(path, say):
         say(f"belongs to no {header.name}")
     elif own not in header.read_text():
         say(f"is not included by {header.name}")
+    units = sum(own in unit.read_text() for unit in (ROOT / "src").glob("*.cpp"))
+    if units == 0:
+        say("is included by no unit of src/: the compiled library does not have its bodies")
+    if units > 1 and "HYPERPARALLEL_BODY" in path.read_text():
+        say("is included by several units of src/: the compiled library has its bodies twice")
 
 
 def check_test(path, say):
