@@ -127,8 +127,9 @@ class two_queues {
 
   constexpr void find_durations() {
     duration.resize(p.step.size, 0);
-    growing_array<move_load> carried;  // bytes of a bucket, at its end
-    carried.resize(p.step.size);
+    growing_array<move_load> carried;  // bytes of each bucket
+    growing_array<int> carried_by;     // the bucket that ends with a step
+    carried_by.resize(p.step.size, -1);
     for (int i = 0; i < p.step.size; ++i) {
       const program_step& s = p.step[i];
       time_cost t;
@@ -143,8 +144,15 @@ class two_queues {
       } else if (!is_of_link(i)) {
         if (kind_of(moves, s.index).steps > 0) t = vector_time(device, 2 * local_bytes(p, p.move[s.index].target), 1);
       } else {
-        add_to_bucket(carried[bucket_end[i]], load[moves.of[s.index]], element_bytes(s.index));
-        if (bucket_end[i] == i) t = time_of(carried[i], 1, net.topology);
+        const move_load& own = load[moves.of[s.index]];
+        int& bucket = carried_by[bucket_end[i]];
+        if (bucket_end[i] == i && bucket < 0) {  // alone
+          t = time_of(own, element_bytes(s.index), net.topology);
+        } else {
+          if (bucket < 0) bucket = carried.push(move_load());
+          add_to_bucket(carried[bucket], own, element_bytes(s.index));
+          if (bucket_end[i] == i) t = time_of(carried[bucket], 1, net.topology);
+        }
       }
       times.total = then(times.total, {t.code, 0});
       duration[i] = t.picoseconds;
@@ -158,12 +166,18 @@ class two_queues {
     }
   }
 
+  /// Steps of the same number run at the same time.
   static constexpr void add_to_bucket(move_load& all, const move_load& one, extent_t bytes) {
     if (one.code != cost_code::ok) all.code = one.code;
-    for (int l = 0; l < max_link_levels; ++l) {
-      all.elements[l] += one.elements[l] * bytes;
-      all.messages[l] = larger(all.messages[l], one.messages[l]);
-    }
+    if (all.step.size < one.step.size) all.step.resize(one.step.size);
+    for (int k = 0; k < one.step.size; ++k)
+      for (int l = 0; l < max_link_levels; ++l) {
+        level_load& sum = all.step[k].level[l];
+        const level_load& part = one.step[k].level[l];
+        sum.elements += part.elements * bytes;
+        sum.sent += part.sent * bytes;
+        sum.messages = larger(sum.messages, part.messages);
+      }
   }
 
   /// Plays steps [begin, end), the repetitions of their segments included.
