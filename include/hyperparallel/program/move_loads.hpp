@@ -43,13 +43,12 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
   return load;
 }
 
-constexpr move_load load_of(const sharded_program& p, const move_kind& k, const interconnect& net) {
+constexpr move_load load_of(const sharded_program& p, const move_kind& k, fastest_moves& fastest) {
   if (k.received == 0) return move_load();
   const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
   const graph_tensor& t = p.graph.tensor[from.tensor];
-  if (k.travel > 0) return load_of_ring(k, p.mesh.shape, net, bytes_of(t.type));
-  const exchange_form form{k.plan, k.steps, k.nearest};
-  return load_of_fastest(from.layout, to.layout, t.shape, form, net, bytes_of(t.type));
+  if (k.travel > 0) return load_of_ring(k, p.mesh.shape, fastest.links(), bytes_of(t.type));
+  return fastest.load_of(from.layout, to.layout, t.shape, {k.plan, k.steps, k.nearest}, bytes_of(t.type));
 }
 
 }  // namespace detail
@@ -59,7 +58,8 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
                                                   const interconnect& net) {
   growing_array<move_load> load;
   load.reserve(moves.kind.size);
-  for (int k = 0; k < moves.kind.size; ++k) load.push(detail::load_of(p, moves.kind[k], net));
+  fastest_moves fastest(net);
+  for (int k = 0; k < moves.kind.size; ++k) load.push(detail::load_of(p, moves.kind[k], fastest));
   return load;
 }
 

@@ -15,10 +15,10 @@ namespace hyperparallel {
 class plan_prices {
  public:
   constexpr plan_prices(const device_value& device, const topology_value& topology)
-      : device_(device), net_(on_topology(topology)) {}
+      : device_(device), fastest_(on_topology(topology)) {}
 
   constexpr const device_value& device() const { return device_; }
-  constexpr const topology_value& topology() const { return net_.topology; }
+  constexpr const topology_value& topology() const { return fastest_.links().topology; }
   /// The first cost that could not be told.
   constexpr cost_code code() const { return code_; }
 
@@ -83,13 +83,13 @@ class plan_prices {
     if (position_count(p.mesh.shape) > 64 && kind.travel_axis < 0 &&
         elements_of(tensor) < position_count(p.mesh.shape)) {
       plan_steps(from.layout, to.layout, tensor.shape, kind);
-      const exchange_form form{kind.plan, kind.steps, kind.nearest};
-      load = load_of_fastest(from.layout, to.layout, tensor.shape, form, net_, bytes_of(tensor.type));
+      load = fastest_.load_of(from.layout, to.layout, tensor.shape, {kind.plan, kind.steps, kind.nearest},
+                              bytes_of(tensor.type));
     } else {
       detail::plan_kind_of_move(p, kind);
-      load = detail::load_of(p, kind, net_);
+      load = detail::load_of(p, kind, fastest_);
     }
-    if (!load.step.empty() || load.code != cost_code::ok) return time_of(load, bytes_of(tensor.type), net_.topology);
+    if (!load.step.empty() || load.code != cost_code::ok) return time_of(load, bytes_of(tensor.type), fastest_.links().topology);
     if (kind.steps == 0) return {};
     return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }
@@ -104,7 +104,7 @@ class plan_prices {
   }
 
   device_value device_;
-  interconnect net_;
+  fastest_moves fastest_;
   growing_array<known_move> known_;
   growing_array<int> first_;
   cost_code code_ = cost_code::ok;

@@ -36,36 +36,31 @@ namespace detail {
 
 /// Axis by axis; `outer_first` speaks of gathers.
 template <class Move>
-constexpr Move by_axes(Move m, const refined_move& r, bool outer_first, bool slices = false, bool parks = false) {
+constexpr void by_axes(Move& m, const refined_move& r, bool outer_first, bool slices = false, bool parks = false) {
   step_to(m, r, sliced_state(r, m.state, slices), serving::nearest);
   reduce_axes(m, r, every_axis(r.mesh, !outer_first));
   move_axes_in(m, r, every_axis(r.mesh, outer_first), parks);
   finish_move(m, r, serving::nearest);
-  return m;
 }
 
 template <class Move>
-constexpr Move in_normal_form(Move m, const refined_move& r) {
+constexpr void in_normal_form(Move& m, const refined_move& r) {
   const move_state sliced = sliced_state(r, m.state, true), parked = parked_state(r);
   step_to(m, r, sliced, serving::balanced);
   if (pieces_of(r, parked) >= pieces_of(r, r.source)) step_to(m, r, parked, serving::balanced);
   finish_move(m, r, serving::balanced);
-  return m;
-}
-
-template <class Move>
-constexpr Move in_one_shot(Move m, const refined_move& r) {
-  finish_move(m, r, serving::nearest);
-  return m;
 }
 
 /// The steps of a candidate in one part that goes from state to state: any but the exchange.
 template <class Move>
-constexpr Move step_by_step(const Move& begun, const refined_move& r, move_candidate candidate) {
-  if (candidate == move_candidate::one_shot) return in_one_shot(begun, r);
-  if (candidate == move_candidate::normal_form) return in_normal_form(begun, r);
-  return by_axes(begun, r, candidate != move_candidate::inner_first, candidate == move_candidate::sliced,
-                 candidate == move_candidate::parked);
+constexpr void step_by_step(Move& m, const refined_move& r, move_candidate candidate) {
+  if (candidate == move_candidate::one_shot)
+    finish_move(m, r, serving::nearest);
+  else if (candidate == move_candidate::normal_form)
+    in_normal_form(m, r);
+  else
+    by_axes(m, r, candidate != move_candidate::inner_first, candidate == move_candidate::sliced,
+            candidate == move_candidate::parked);
 }
 
 /// The elements, of `n`, that go through both gathers inner axis first so that the second ones end together: the share
@@ -112,7 +107,8 @@ constexpr candidate_result in_both_orders(const candidate_source& c, bool equal_
   for (int i = 0; i < 2; ++i) {
     refined_move part = whole;
     part.blank.shape.extent[m.dim] = i == 0 ? m.split : n - m.split;
-    const stepwise_move steps = by_axes(begin_move(part), part, i == 1, false, equal_shares);
+    stepwise_move steps = begin_move(part);
+    by_axes(steps, part, i == 1, false, equal_shares);
     if (!steps.fits) result.code = candidate_code::too_many_steps;
     m.part[i] = steps.plan;
   }
@@ -187,8 +183,11 @@ constexpr candidate_result build_candidate(const candidate_source& c, move_candi
     case move_candidate::halves:
       return detail::in_both_orders(c, candidate == move_candidate::halves);
     default:
-      return detail::one_part(detail::step_by_step(begin_move(c.refined), c.refined, candidate));
+      break;
   }
+  stepwise_move steps = begin_move(c.refined);
+  detail::step_by_step(steps, c.refined, candidate);
+  return detail::one_part(steps);
 }
 
 }  // namespace hyperparallel

@@ -50,85 +50,89 @@ struct exchange_form {
   plan_kind kind = plan_kind::no_op;
   int steps = 0;
   bool nearest = false;  ///< as `reads_nearest` says
+  friend constexpr bool operator==(const exchange_form&, const exchange_form&) = default;
+};
+
+/// What a move's candidates take, so that it serves tensors of other sizes between the same layouts, too.
+struct candidate_loads {
+  layout_value source{}, target{};
+  exchange_form form{};
+  refined_move refined{};
+  extent_t elements = 0;  ///< of the whole tensor
+  bool scales = true;     ///< all steps have patterns of even shares
+  growing_array<move_load> load;
 };
 
 namespace detail {
 
-/// Tries the candidates of a move one after the other.
-class fastest_move {
+/// Counts the candidates of a move one after the other.
+class candidate_counter {
  public:
-  constexpr fastest_move(const layout_value& from, const layout_value& to, const shape& s, const exchange_form& form,
-                         const interconnect& links, extent_t element_bytes)
-      : source(from),
-        target(to),
-        tensor(s),
-        exchange(form),
-        net(links),
-        bytes(element_bytes),
-        r(refine_move(from, to, s, form.kind, links)),
-        elements(element_count(s).value) {
+  constexpr candidate_counter(candidate_loads& of, const shape& s, const interconnect& links, extent_t element_bytes)
+      : all(of), r(of.refined), tensor(s), net(links), bytes(element_bytes) {
     for (int a = r.mesh.axis_count - 1; a >= 0; --a) {
       stride[a] = positions;
       positions *= r.mesh.size[a];
     }
   }
 
-  constexpr move_load run() {
-    if (exchange.steps == 0 || elements == 0) return move_load();
-    try_exchange();
+  constexpr void run() {
+    count_exchange();
     constexpr move_candidate others[] = {move_candidate::one_shot,    move_candidate::normal_form,
                                          move_candidate::outer_first, move_candidate::inner_first,
                                          move_candidate::sliced,      move_candidate::parked};
     for (const move_candidate candidate : others) {
       if (refusal_of(r, candidate) != candidate_code::ok) continue;
-      const move_trail trail = step_by_step(begin_trail(r), r, candidate);
-      if (trail.fits && !is_known(trail)) try_trail(trail, candidate);
+      move_trail trail = begin_trail(r);
+      step_by_step(trail, r, candidate);
+      if (trail.fits && !is_known(trail)) count_trail(trail, candidate);
     }
-    return static_cast<move_load&&>(best);
   }
 
  private:
-  constexpr void try_exchange() {
+  constexpr void count_exchange() {
     move_load load;
-    if (exchange.nearest && r.code == refined_code::ok && exchange.steps == 1) {
+    if (all.form.nearest && r.code == refined_code::ok && all.form.steps == 1) {
       move_trail trail = begin_trail(r);
       step_to(trail, r, r.target, serving::nearest);
       known.push(trail);
       add_step(load, trail, 0);
-    } else if (!exchange.nearest || r.code != refined_code::ok || !add_shares(load)) {
+    } else if (!all.form.nearest || r.code != refined_code::ok || !add_shares(load)) {
+      all.scales = false;
       load = move_load();
-      const move_plan plan = plan_move(source, target, tensor);
+      const move_plan plan = plan_move(all.source, all.target, tensor);
       for (int k = 0; k < plan.step_count; ++k) add(load, levels_of_step(plan.step[k], plan.shape, net, bytes));
     }
-    enter(load);
+    all.load.push(load);
   }
 
+  /// Two candidates may come to the same steps.
   constexpr bool is_known(const move_trail& trail) const {
     for (const move_trail& one : known) {
-      bool same = one.count == trail.count;
-      for (int k = 0; k < trail.count && same; ++k) same = one.passed[k + 1] == trail.passed[k + 1];
-      for (int k = 0; k < trail.count && same; ++k) same = is_served_nearest(trail, k);
+      bool same = one.passed.size == trail.passed.size;
+      for (int k = 0; k < trail.steps() && same; ++k)
+        same = one.passed[k + 1] == trail.passed[k + 1] && is_served_nearest(trail, k);
       if (same) return true;
     }
     return false;
   }
 
-  constexpr void try_trail(const move_trail& trail, move_candidate candidate) {
+  constexpr void count_trail(const move_trail& trail, move_candidate candidate) {
     move_load load;
     load.candidate = candidate;
     bool nearest = true;
-    for (int k = 0; k < trail.count; ++k) {
+    for (int k = 0; k < trail.steps(); ++k) {
       add_step(load, trail, k);
       nearest = nearest && is_served_nearest(trail, k);
     }
     if (nearest) known.push(trail);
-    enter(load);
+    all.load.push(load);
   }
 
   /// Whether step k reads the nearest replicas: none is chosen where nothing moves between axes.
   constexpr bool is_served_nearest(const move_trail& trail, int k) const {
     const move_state &from = trail.passed[k], &to = trail.passed[k + 1];
-    if (trail.by[k] == serving::nearest || from.waiting != to.waiting) return true;
+    if ((trail.balanced >> k & 1u) == 0 || from.waiting != to.waiting) return true;
     for (int d = 0; d < r.blank.shape.rank; ++d)
       if (from.owner[d].axis >= 0 && to.owner[d].axis >= 0 && !(from.owner[d] == to.owner[d])) return false;
     return true;
@@ -141,13 +145,13 @@ class fastest_move {
 
   constexpr int begin_of(const digit_owner& o) const { return o.axis < 0 ? 0 : stride[o.axis] * o.stride; }
 
-  constexpr void add_step(move_load& load, const move_trail& trail, int k) const {
+  constexpr void add_step(move_load& load, const move_trail& trail, int k) {
     const move_state &from = trail.passed[k], &to = trail.passed[k + 1];
     const unsigned reduced = from.waiting & ~to.waiting;
     step_digits x;
     x.positions = positions;
     x.box.rank = 1;
-    x.box.extent[0] = elements;
+    x.box.extent[0] = all.elements;
     bool moves = reduced != 0;
     for (int d = 0; d < r.blank.shape.rank; ++d) {
       const digit_owner &held = from.owner[d], &wanted = to.owner[d];
@@ -162,19 +166,20 @@ class fastest_move {
     for (int a = 0; reduced >> a != 0; ++a)
       if ((reduced >> a & 1u) != 0) x.every[x.every_count++] = {stride[a], 0, r.mesh.size[a]};
     step_levels levels;
-    if (is_served_nearest(trail, k) && levels_of_pattern(x, net, bytes, levels))
-      add(load, levels);
-    else
-      add(load, levels_of_step(step_between(r, from, to, trail.by[k]), r.blank.shape, net, bytes));
+    if (is_served_nearest(trail, k) && levels_of_pattern(x, net, bytes, levels)) return add(load, levels);
+    all.scales = false;
+    const serving by = (trail.balanced >> k & 1u) != 0 ? serving::balanced : serving::nearest;
+    add(load, levels_of_step(step_between(r, from, to, by), r.blank.shape, net, bytes));
   }
 
   /// The two steps of a reduction in shares.
-  constexpr bool add_shares(move_load& load) const {
+  constexpr bool add_shares(move_load& load) {
     step_digits x;
     x.positions = positions;
     unsigned owning = r.blank.kept, sharding = 0;
     for (int d = 0; d < r.blank.shape.rank; ++d)
       if (const int a = r.source.owner[d].axis; a >= 0) sharding |= 1u << a;
+    owning |= sharding;
     for (int d = 0; d < r.blank.shape.rank; ++d) {
       const digit_owner &held = r.source.owner[d], &wanted = r.target.owner[d];
       if (held.axis < 0 && wanted.axis < 0) continue;
@@ -182,69 +187,121 @@ class fastest_move {
       x.digit[x.count++] = {static_cast<int>(r.blank.shape.extent[d]), begin_of(held), begin_of(wanted),
                             wanted.axis >= 0 && (sharding >> wanted.axis & 1u) != 0};
     }
-    owning |= sharding;
     x.box = tensor;
-    for (int d = 0; d < tensor.rank; ++d) x.box.extent[d] /= larger(shards_of(source, d), shards_of(target, d));
-    step_digits spread = x;
-    for (int a = 0; a < r.mesh.axis_count; ++a) {
-      if ((r.blank.reduced >> a & 1u) != 0) x.every[x.every_count++] = {stride[a], 0, r.mesh.size[a]};
-      if ((owning >> a & 1u) != 0) continue;
-      spread.every[spread.every_count++] = {stride[a], 0, r.mesh.size[a]};
-      x.shares = spread.shares = x.shares * r.mesh.size[a];
+    for (int d = 0; d < tensor.rank; ++d)
+      x.box.extent[d] /= larger(shards_of(all.source, d), shards_of(all.target, d));
+    for (int a = 0; a < r.mesh.axis_count; ++a)
+      if ((owning >> a & 1u) == 0) x.shares *= r.mesh.size[a];
+    bool even = x.shares == 1;
+    for (int d = 0; d < tensor.rank; ++d) even = even || x.box.extent[d] % x.shares == 0;
+    all.scales = all.scales && even;
+    for (int k = 0; k < 2; ++k) {
+      x.kind = k == 0 ? step_kind::collect : step_kind::spread;
+      x.every_count = 0;
+      for (int a = 0; a < r.mesh.axis_count; ++a)
+        if (k == 0 ? (r.blank.reduced >> a & 1u) != 0 : (owning >> a & 1u) == 0)
+          x.every[x.every_count++] = {stride[a], 0, r.mesh.size[a]};
+      step_levels levels;
+      if (!levels_of_pattern(x, net, bytes, levels)) return false;
+      add(load, levels);
     }
-    x.kind = step_kind::collect;
-    spread.kind = step_kind::spread;
-    step_levels collected, passed_on;
-    if (!levels_of_pattern(x, net, bytes, collected) || !levels_of_pattern(spread, net, bytes, passed_on)) return false;
-    add(load, collected);
-    add(load, passed_on);
     return true;
   }
 
-  constexpr void enter(move_load& load) {
+  candidate_loads& all;
+  const refined_move& r;
+  const shape& tensor;
+  const interconnect& net;
+  extent_t bytes;
+  int positions = 1;
+  int stride[max_axes] = {};  ///< of the axes of the refined mesh
+  growing_array<move_trail> known;
+};
+
+/// Whether two tensors between the same layouts are cut alike, but for the size of what nobody owns.
+constexpr bool are_cut_alike(const refined_move& a, const refined_move& b) {
+  if (a.code != b.code || a.blank.shape.rank != b.blank.shape.rank || !(a.source == b.source) ||
+      !(a.target == b.target))
+    return false;
+  for (int d = 0; d < a.blank.shape.rank; ++d)
+    if (a.spare_of[d] != b.spare_of[d] || (!is_unowned(a, d) && a.blank.shape.extent[d] != b.blank.shape.extent[d]))
+      return false;
+  return true;
+}
+
+constexpr void scale(move_load& load, extent_t elements, extent_t known) {
+  if (elements == known) return;
+  const auto scaled = [&](extent_t n) {
+    return static_cast<extent_t>(static_cast<wide_unsigned>(n) * static_cast<wide_unsigned>(elements) /
+                                 static_cast<wide_unsigned>(known));
+  };
+  for (step_levels& step : load.step) {
+    step.received = scaled(step.received);
+    for (level_load& level : step.level) {
+      if (level.messages == 0 && level.sent == 0) continue;
+      level.elements = scaled(level.elements);
+      level.sent = scaled(level.sent);
+    }
+  }
+}
+
+/// The fastest of them for a tensor of so many elements.
+constexpr move_load fastest_of(const candidate_loads& all, extent_t elements, const interconnect& net,
+                               extent_t element_bytes) {
+  move_load best;
+  move_figures least;
+  bool found = false;
+  for (move_load load : all.load) {
+    scale(load, elements, all.elements);
     move_figures figures;
-    figures.time = time_of(load, bytes, net.topology);
+    figures.time = time_of(load, element_bytes, net.topology);
     figures.received_total = received_by_all(load);
     figures.steps = load.step.size;
     if (!figures.time.ok() && figures.time.code != cost_code::overflow) {
       if (!found) best.code = figures.time.code;
-      return;
+      continue;
     }
-    if (found && !is_better(figures, least, objective::time)) return;
+    if (found && !is_better(figures, least, objective::time)) continue;
     found = true;
     best = static_cast<move_load&&>(load);
     least = figures;
   }
-
-  const layout_value& source;
-  const layout_value& target;
-  const shape& tensor;
-  const exchange_form& exchange;
-  const interconnect& net;
-  extent_t bytes;
-  refined_move r;
-  extent_t elements;
-  int positions = 1;
-  int stride[max_axes] = {};  ///< of the axes of the refined mesh
-  growing_array<move_trail> known;
-  move_load best;
-  move_figures least;
-  bool found = false;
-};
+  return best;
+}
 
 }  // namespace detail
 
-/// The loads of the fastest candidate of `source` → `target`, whose plan by fewest bytes has the given form. Domain:
-/// `plan_move` accepts the pair, and `net` is a topology that `check` accepts.
-constexpr move_load load_of_fastest(const layout_value& source, const layout_value& target, const shape& s,
-                                    const exchange_form& form, const interconnect& net, extent_t element_bytes) {
-  return detail::fastest_move(source, target, s, form, net, element_bytes).run();
-}
-constexpr move_load load_of_fastest(const layout_value& source, const layout_value& target, const shape& s,
-                                    const interconnect& net, extent_t element_bytes) {
-  const move_plan plan = plan_move(source, target, s);
-  const exchange_form form{plan.kind, plan.step_count, reads_nearest(plan)};
-  return load_of_fastest(source, target, s, form, net, element_bytes);
-}
+/// The loads of moves on one topology: candidates are counted once for all tensors that two layouts cut alike.
+class fastest_moves {
+ public:
+  constexpr explicit fastest_moves(const interconnect& links) : net_(links) {}
+
+  /// Of the fastest candidate of `source` → `target`, whose plan by fewest bytes has the given form. Domain:
+  /// `plan_move` accepts the pair, and the links are a topology that `check` accepts.
+  constexpr move_load load_of(const layout_value& source, const layout_value& target, const shape& s,
+                              const exchange_form& form, extent_t element_bytes) {
+    const extent_t elements = element_count(s).value;
+    if (form.steps == 0 || elements == 0) return move_load();
+    const refined_move refined = refine_move(source, target, s, form.kind, net_);
+    for (const candidate_loads& one : known_)
+      if (one.form == form && one.source == source && one.target == target && detail::are_cut_alike(one.refined, refined))
+        return detail::fastest_of(one, elements, net_, element_bytes);
+    candidate_loads fresh{source, target, form, refined, elements, true, {}};
+    detail::candidate_counter(fresh, s, net_, element_bytes).run();
+    move_load best = detail::fastest_of(fresh, elements, net_, element_bytes);
+    if (fresh.scales && source.padded == 0 && target.padded == 0) known_.push(fresh);
+    return best;
+  }
+  constexpr move_load load_of(const layout_value& source, const layout_value& target, const shape& s,
+                              extent_t element_bytes) {
+    const move_plan plan = plan_move(source, target, s);
+    return load_of(source, target, s, {plan.kind, plan.step_count, reads_nearest(plan)}, element_bytes);
+  }
+  constexpr const interconnect& links() const { return net_; }
+
+ private:
+  interconnect net_;
+  growing_array<candidate_loads> known_;
+};
 
 }  // namespace hyperparallel

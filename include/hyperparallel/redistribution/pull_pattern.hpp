@@ -20,7 +20,7 @@ inline constexpr int most_position_digits = 24;
 /// The cuts of the numbers of positions, each a divisor of the next: 1 first, the count of positions last.
 struct position_digits {
   int count = 0;
-  int cut[most_position_digits + 1] = {};
+  int cut[most_position_digits + 1];
 
   constexpr int size(int i) const { return cut[i + 1] / cut[i]; }
   /// The digit that begins at a stride, which is a cut.
@@ -43,22 +43,22 @@ struct position_digits {
 
 /// Two parts of the numbers of positions that take the same values: digits correspond.
 struct alike_parts {
-  int stride = 0, other = 0, size = 1;
+  int stride, other, size;
 };
 
 struct pull_pattern {
-  position_digits digits{};
-  int level[most_position_digits] = {};  ///< over which devices meet that differ in a digit and agree outside it
+  position_digits digits;
+  int level[most_position_digits];  ///< over which devices meet that differ in a digit and agree outside it
   /// The digit of the receiver whose value a digit of the sender has; -1: there is a sender with each value.
-  int from[most_position_digits] = {};
+  int from[most_position_digits];
   int tie_count = 0;
-  alike_parts tie[max_digits] = {};  ///< a device whose digits differ there receives nothing
+  alike_parts tie[max_digits];  ///< a device whose digits differ there receives nothing
   extent_t boxes = 1;              ///< that a receiver takes from each of its senders
   extent_t planes = 1, chunk = 1;  ///< of a box, which is dealt in chunks of planes, the last ones fewer or none
   extent_t plane = 1;              ///< elements
   int shares = 1;                  ///< chunks
   bool spreads = false;            ///< senders have one chunk each, by their digits that are `dealt`; else receivers
-  bool dealt[most_position_digits] = {};
+  bool dealt[most_position_digits];
 };
 
 /// What a device counts on each level; the last one is that no level joins.
@@ -68,7 +68,7 @@ struct level_counts {
 
 /// Values of digits that are known to be equal.
 struct equal_digits {
-  int root[most_position_digits] = {};
+  int root[most_position_digits];
   constexpr explicit equal_digits(int count) {
     for (int i = 0; i < count; ++i) root[i] = i;
   }
@@ -87,12 +87,14 @@ struct equal_digits {
 /// The digits of the other ends, seen from one device.
 struct pattern_view {
   equal_digits known;                       ///< of the device's own digits
-  bool any[most_position_digits] = {};      ///< every value
-  int equals[most_position_digits] = {};    ///< else the own digit whose value it has
+  bool any[most_position_digits];    ///< every value
+  int equals[most_position_digits];  ///< else the own digit whose value it has
+  constexpr explicit pattern_view(int count) : known(count) {}
 };
 
 /// Messages over each level of the device that has most there: digits agree outside the level and differ within it.
-constexpr level_counts count_messages(const pull_pattern& p, pattern_view view) {
+/// Afterwards all digits of the view are known to be equal, and `alone` is divided by the ways in which they are not.
+constexpr level_counts count_messages(const pull_pattern& p, pattern_view& view, extent_t& alone) {
   level_counts messages;
   extent_t inside = 1;
   for (int i = 0; i < p.digits.count; ++i)
@@ -111,13 +113,13 @@ constexpr level_counts count_messages(const pull_pattern& p, pattern_view view) 
     inside /= here;
     messages.of[level] = p.boxes * inside * (differs ? here : here - 1);
     for (; end > i; --end)
-      if (!view.any[end - 1]) view.known.unite(view.equals[end - 1], end - 1);
+      if (!view.any[end - 1] && view.known.unite(view.equals[end - 1], end - 1)) alone /= p.digits.size(end - 1);
   }
   return messages;
 }
 
 constexpr pattern_view seen_by_receivers(const pull_pattern& p, extent_t& active) {
-  pattern_view view{equal_digits(p.digits.count)};
+  pattern_view view(p.digits.count);
   active = p.digits.cut[p.digits.count];
   for (int t = 0; t < p.tie_count; ++t)
     for (int i = p.digits.at(p.tie[t].stride), k = p.digits.at(p.tie[t].other), left = p.tie[t].size; left > 1; ++i, ++k) {
@@ -133,8 +135,8 @@ constexpr pattern_view seen_by_receivers(const pull_pattern& p, extent_t& active
 
 /// A digit of a receiver has the value of any sender's digit that it tells; several of them are equal.
 constexpr pattern_view seen_by_senders(const pull_pattern& p, const equal_digits& tied) {
-  pattern_view view{equal_digits(p.digits.count)};
-  int told_by[most_position_digits] = {};
+  pattern_view view(p.digits.count);
+  int told_by[most_position_digits];
   for (int i = 0; i < p.digits.count; ++i) told_by[i] = -1;
   for (int i = 0; i < p.digits.count; ++i) {
     if (p.from[i] < 0) continue;
@@ -151,22 +153,18 @@ constexpr pattern_view seen_by_senders(const pull_pattern& p, const equal_digits
   return view;
 }
 
-/// Elements that all devices together receive.
-constexpr extent_t received_by_all(const pull_pattern& p, pattern_view view, extent_t active) {
-  extent_t senders = 1, own = active;
-  for (int i = 0; i < p.digits.count; ++i) {
-    if (view.any[i])
-      senders *= p.digits.size(i);
-    else if (view.known.unite(view.equals[i], i))
-      own /= p.digits.size(i);
-  }
+/// Elements that `active` devices receive together, of which `own` are their own senders.
+constexpr extent_t received_by_all(const pull_pattern& p, const pattern_view& view, extent_t active, extent_t own) {
+  extent_t senders = 1;
+  for (int i = 0; i < p.digits.count; ++i)
+    if (view.any[i]) senders *= p.digits.size(i);
   return (active * senders - own) / p.shares * p.boxes * p.planes * p.plane;
 }
 
 /// A digit of the tensor and the parts of positions that own it on both sides, by their strides; 0: nobody.
 struct owned_digit {
-  int size = 1, held = 0, wanted = 0;
-  bool within = false;  ///< who wants it shards the source, by this digit or another one
+  int size, held, wanted;
+  bool within;  ///< who wants it shards the source, by this digit or another one
 };
 
 /// A step as its pattern needs it.
@@ -174,11 +172,11 @@ struct step_digits {
   step_kind kind = step_kind::pull;
   int positions = 1;
   int count = 0;
-  owned_digit digit[max_digits] = {};
+  owned_digit digit[max_digits];
   int every_count = 0;  ///< parts of positions over which there is a sender with each value
-  alike_parts every[max_axes] = {};
+  alike_parts every[max_axes];
   int turned_count = 0;  ///< parts of a replica's position that the receiver's tell
-  alike_parts turned[2 * max_axes] = {};
+  alike_parts turned[2 * max_axes];
   int shares = 1;
   shape box{};  ///< extents of what one receiver takes from one piece
 };
@@ -300,7 +298,10 @@ struct pattern_maker {
   constexpr bool make(const topology_value& t) {
     if (!cut_positions(t)) return false;
     name_levels(t);
-    for (int i = 0; i < p.digits.count; ++i) p.from[i] = i;
+    for (int i = 0; i < p.digits.count; ++i) {
+      p.from[i] = i;
+      p.dealt[i] = false;
+    }
     for (int i = 0; i < step.turned_count; ++i) enter(step.turned[i].stride, step.turned[i].size, step.turned[i].other);
     for (int i = 0; i < step.count; ++i) {
       const owned_digit& x = step.digit[i];
@@ -317,7 +318,7 @@ struct pattern_maker {
       const alike_parts& x = step.every[i];
       enter(x.stride, x.size, 0);
       for (int k = 0; k < p.digits.count && p.spreads; ++k)
-        p.dealt[k] = p.dealt[k] || (p.digits.cut[k] >= x.stride && p.digits.cut[k] < x.stride * x.size);
+        if (p.digits.cut[k] >= x.stride && p.digits.cut[k] < x.stride * x.size) p.dealt[k] = true;
     }
     deal();
     return true;

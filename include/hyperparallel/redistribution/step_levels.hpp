@@ -104,9 +104,9 @@ constexpr void take_uneven(const pull_pattern& p, const pattern_view& view, cons
 /// False where the pattern does not tell it.
 constexpr bool load_of_pattern(const pull_pattern& p, const interconnect& net, extent_t bytes, step_levels& load) {
   extent_t active = 0;
-  const pattern_view receivers = seen_by_receivers(p, active);
-  const level_counts taken = count_messages(p, receivers);
-  const level_counts given = count_messages(p, seen_by_senders(p, receivers.known));
+  pattern_view receivers = seen_by_receivers(p, active), senders = seen_by_senders(p, receivers.known);
+  extent_t own = active, unused = 1;
+  const level_counts taken = count_messages(p, receivers, own), given = count_messages(p, senders, unused);
   const bool even = p.planes == p.chunk * p.shares;
   const extent_t share = (p.chunk < p.planes ? p.chunk : p.planes) * p.plane;
   for (int l = 0; l < net.topology.level_count; ++l) {
@@ -115,7 +115,7 @@ constexpr bool load_of_pattern(const pull_pattern& p, const interconnect& net, e
   }
   if (taken.of[not_connected] > 0) load.code = cost_code::ranks_are_not_connected;
   if (!even && p.spreads) take_uneven(p, receivers, net, bytes, load);
-  load.received = received_by_all(p, receivers, active);
+  load.received = received_by_all(p, receivers, active, own);
   return true;
 }
 

@@ -13,6 +13,7 @@
 // (hierarchies), arXiv 2112.01075 (slices first, then constant size, then gathers).
 
 #include <hyperparallel/redistribution/refined_move.hpp>
+#include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel {
 
@@ -30,13 +31,25 @@ enum class serving : unsigned char { balanced, nearest };
 struct move_trail {
   move_state state{};
   bool fits = true;
-  int count = 0;  ///< steps
-  move_state passed[max_move_steps + 1] = {};  ///< step i leads from passed[i] to passed[i + 1]
-  serving by[max_move_steps] = {};
+  growing_array<move_state> passed;  ///< step i leads from passed[i] to passed[i + 1]
+  unsigned balanced = 0;             ///< bit i: any replica serves step i
+  constexpr int steps() const { return passed.size - 1; }
 };
 
-constexpr stepwise_move begin_move(const refined_move& r) { return {r.blank, r.source, true}; }
-constexpr move_trail begin_trail(const refined_move& r) { return {r.source, true, 0, {r.source}, {}}; }
+constexpr stepwise_move begin_move(const refined_move& r) {
+  stepwise_move m;
+  static_cast<move_axes&>(m.plan) = r.blank;
+  m.plan.kind = r.blank.kind;
+  m.plan.shape = r.blank.shape;
+  m.state = r.source;
+  return m;
+}
+constexpr move_trail begin_trail(const refined_move& r) {
+  move_trail m;
+  m.state = r.source;
+  m.passed.push(r.source);
+  return m;
+}
 
 /// A reduction of the axes that no longer wait, else a pull.
 constexpr move_step step_between(const refined_move& r, const move_state& from, const move_state& to, serving by) {
@@ -59,12 +72,13 @@ constexpr void step_to(stepwise_move& m, const refined_move& r, const move_state
 }
 constexpr void step_to(move_trail& m, const refined_move&, const move_state& to, serving by) {
   if (to == m.state) return;
-  if (m.count == max_move_steps) {
+  if (m.steps() == max_move_steps) {
     m.fits = false;
     return;
   }
-  m.by[m.count++] = by;
-  m.passed[m.count] = m.state = to;
+  if (by == serving::balanced) m.balanced |= 1u << m.steps();
+  m.passed.push(to);
+  m.state = to;
 }
 
 /// The target itself, after all reductions: what is left to move in one step, then the axes that become partial. One
@@ -85,7 +99,7 @@ constexpr void finish_move(stepwise_move& m, const refined_move& r, serving by) 
 /// The same; the step that only fills is not told, because nothing is received in it.
 constexpr void finish_move(move_trail& m, const refined_move& r, serving by) {
   step_to(m, r, r.target, by);
-  if (r.blank.filled != 0 && m.count == max_move_steps) m.fits = false;
+  if (r.blank.filled != 0 && m.steps() == max_move_steps) m.fits = false;
 }
 
 namespace detail {
