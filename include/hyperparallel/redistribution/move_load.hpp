@@ -59,11 +59,24 @@ struct candidate_loads {
   exchange_form form{};
   refined_move refined{};
   extent_t elements = 0;  ///< of the whole tensor
+  int shares = 1;         ///< of a reduction in shares
   bool scales = true;     ///< all steps have patterns of even shares
   growing_array<move_load> load;
 };
 
 namespace detail {
+
+/// What one device takes of one piece, dim by dim. Domain: cut points refine.
+constexpr shape met_shape(const layout_value& source, const layout_value& target, shape s) {
+  for (int d = 0; d < s.rank; ++d) s.extent[d] /= larger(shards_of(source, d), shards_of(target, d));
+  return s;
+}
+
+constexpr bool divides_some_dim(const shape& s, int shares) {
+  bool even = shares == 1;
+  for (int d = 0; d < s.rank; ++d) even = even || s.extent[d] % shares == 0;
+  return even;
+}
 
 /// Counts the candidates of a move one after the other.
 class candidate_counter {
@@ -187,14 +200,11 @@ class candidate_counter {
       x.digit[x.count++] = {static_cast<int>(r.blank.shape.extent[d]), begin_of(held), begin_of(wanted),
                             wanted.axis >= 0 && (sharding >> wanted.axis & 1u) != 0};
     }
-    x.box = tensor;
-    for (int d = 0; d < tensor.rank; ++d)
-      x.box.extent[d] /= larger(shards_of(all.source, d), shards_of(all.target, d));
+    x.box = met_shape(all.source, all.target, tensor);
     for (int a = 0; a < r.mesh.axis_count; ++a)
       if ((owning >> a & 1u) == 0) x.shares *= r.mesh.size[a];
-    bool even = x.shares == 1;
-    for (int d = 0; d < tensor.rank; ++d) even = even || x.box.extent[d] % x.shares == 0;
-    all.scales = all.scales && even;
+    all.shares = x.shares;
+    all.scales = all.scales && divides_some_dim(x.box, x.shares);
     for (int k = 0; k < 2; ++k) {
       x.kind = k == 0 ? step_kind::collect : step_kind::spread;
       x.every_count = 0;
@@ -284,9 +294,11 @@ class fastest_moves {
     if (form.steps == 0 || elements == 0) return move_load();
     const refined_move refined = refine_move(source, target, s, form.kind, net_);
     for (const candidate_loads& one : known_)
-      if (one.form == form && one.source == source && one.target == target && detail::are_cut_alike(one.refined, refined))
+      if (one.form == form && one.source == source && one.target == target &&
+          detail::are_cut_alike(one.refined, refined) &&
+          (one.shares == 1 || detail::divides_some_dim(detail::met_shape(source, target, s), one.shares)))
         return detail::fastest_of(one, elements, net_, element_bytes);
-    candidate_loads fresh{source, target, form, refined, elements, true, {}};
+    candidate_loads fresh{source, target, form, refined, elements, 1, true, {}};
     detail::candidate_counter(fresh, s, net_, element_bytes).run();
     move_load best = detail::fastest_of(fresh, elements, net_, element_bytes);
     if (fresh.scales && source.padded == 0 && target.padded == 0) known_.push(fresh);
