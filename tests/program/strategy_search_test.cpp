@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 
 #include <gtest/gtest.h>
@@ -137,6 +138,42 @@ TEST(StrategySearch, EqualsBruteForce) {
   EXPECT_GT(infeasible, 0);
   EXPECT_GT(accounted, 0);
   RecordProperty("named", named);
+}
+
+// One clock: an account of a plan's program tells the time that the search compared.
+TEST(StrategySearch, AccountsTellTheTimesOfItsPlans) {
+  std::mt19937 random(77);
+  int alike = 0, staged = 0, overlapping = 0;
+  for (int i = 0; i < 24; ++i) {
+    searched::small_model m = searched::random_model(random, i % 5 == 0);
+    m.unrolled = false;
+    const hp::graph g = m.build();
+    const hp::device_value device = searched::random_device(random);
+    const hp::topology_value topology = searched::random_topology(random);
+    hp::search_limits limits;
+    limits.tensor = 2;
+    limits.pipeline = i % 3 == 0 ? 2 : 1;
+    const hp::search_result r = hp::search_strategies(&g, 1, device, topology, i % 2 == 0 ? 4 : 2, limits,
+                                                      hp::longest_time / 4, [](const hp::search_progress&) {});
+    ASSERT_TRUE(r.ok()) << i;
+    for (const hp::found_plan& plan : r.plan) {
+      const hp::sharded_program p = hp::partition(g, plan.strategy);
+      const hp::step_account a = hp::account_of(p, device, hp::on_topology(topology));
+      hp::plan_prices prices(device, topology);
+      EXPECT_EQ(a.times.in_a_row, hp::evaluate_program(p, 1, prices).time) << i;
+      if (plan.frame.pipeline == 1) {
+        EXPECT_EQ(a.times.in_a_row, plan.evaluation.time) << i;
+        ++alike;
+      } else {
+        EXPECT_EQ(hp::evaluate_program(p, plan.frame.pipeline, prices), plan.evaluation) << i;
+        ++staged;
+      }
+      overlapping += a.times.total.picoseconds < a.times.in_a_row ? 1 : 0;
+    }
+  }
+  EXPECT_GT(alike, 40);
+  EXPECT_GT(staged, 0);
+  EXPECT_GT(overlapping, 20);
 }
 
 TEST(StrategySearch, NothingFits) {

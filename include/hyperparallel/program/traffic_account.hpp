@@ -102,8 +102,8 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
     detail::add_axes(a, k.axes, bytes, times);
     if (load.size == 0) continue;
     for (int l = 0; l < max_link_levels; ++l) {
-      a.by_level[l] += load[moves.of[s.index]].elements[l] * element_bytes * times;
-      a.messages[l] += load[moves.of[s.index]].messages[l] * times;
+      a.by_level[l] += elements_over(load[moves.of[s.index]], l) * element_bytes * times;
+      a.messages[l] += messages_over(load[moves.of[s.index]], l) * times;
     }
   }
   return a;

@@ -68,6 +68,17 @@ constexpr move_axes sort_axes(const layout_value& source, const layout_value& ta
   return m;
 }
 
+/// Whether every receiver takes from the nearest replicas, and nothing is filled.
+constexpr bool reads_nearest(const move_plan& p) {
+  for (int i = 0; i < p.step_count; ++i) {
+    const replica_choice& replicas = p.step[i].replicas;
+    if (p.step[i].filled != 0 || replicas.split != 0 || replicas.link_count > 0) return false;
+    for (int a = 0; a < max_axes; ++a)
+      if (replicas.axis[a] != a) return false;
+  }
+  return true;
+}
+
 namespace detail {
 
 /// `l` without the partial states along the axes of `mask`.

@@ -29,9 +29,15 @@ struct move_state {
   friend constexpr bool operator==(const move_state&, const move_state&) = default;
 };
 
+/// A plan without its steps.
+struct blank_plan : move_axes {
+  plan_kind kind = plan_kind::no_op;
+  hyperparallel::shape shape{};
+};
+
 struct refined_move {
   refined_code code = refined_code::ok;
-  move_plan blank{};  ///< the plan without steps: shape, kind and masks of the refined pair
+  blank_plan blank{};  ///< of the refined pair
   mesh_shape mesh{};
   reduce_op waiting[max_axes] = {};  ///< partial states of the source
   reduce_op leaving[max_axes] = {};  ///< of the target
