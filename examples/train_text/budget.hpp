@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
 #include "../command_line.hpp"

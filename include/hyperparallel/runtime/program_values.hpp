@@ -174,6 +174,7 @@ class program_values {
   void check_training_step(std::int64_t step) const;
   /// Every number in range of what reads it. Throws program_error with the first that is not.
   void check_indices(int t, const std::int32_t* whole) const;
+  static std::string place_text(const shape& s, extent_t element);
 
   graph_status training_{};               ///< why steps would not train
   std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels

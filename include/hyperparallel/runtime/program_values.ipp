@@ -12,21 +12,8 @@
 #include <hyperparallel/runtime/program_memory.hpp>
 #include <hyperparallel/runtime/program_values.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
-#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
-
-namespace detail {
-
-/// The coordinates of a flat element number.
-HYPERPARALLEL_BODY std::string place_text(const shape& s, extent_t element) {
-  std::string text;
-  for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
-    text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
-  return "[" + text + "]";
-}
-
-}  // namespace detail
 
 template <class World, class T>
 int program_values<World, T>::ranks() const {
@@ -167,12 +154,20 @@ void program_values<World, T>::check_training_step(std::int64_t step) const {
 }
 
 template <class World, class T>
+std::string program_values<World, T>::place_text(const shape& s, extent_t element) {
+  std::string text;
+  for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
+    text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+template <class World, class T>
 void program_values<World, T>::check_indices(int t, const std::int32_t* whole) const {
   const index_range& r = index_range_[static_cast<std::size_t>(t)];
   for (std::size_t i = 0; i < count(t); ++i)
     if (!r.has(whole[i]))
       throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
-                          detail::place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                          place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
                           (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
                           (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
                           program_.graph.name_of_op(r.op) + "\")");
