@@ -186,6 +186,15 @@ TEST(StepOffload, AStandingLinkIsRefused) {
   EXPECT_EQ(o.status.code, hp::offload_code::bandwidth_is_not_positive);
 }
 
+TEST(StepOffload, NothingIsPlannedWithoutDurations) {
+  planned_step s(deep);
+  const hp::step_account a =
+      hp::account_of(s.p, s.moves, hp::device_value{}, hp::on_topology(hp::generic_host::topology), s.block_duration);
+  ASSERT_FALSE(a.hardware.ok());
+  EXPECT_EQ(s.block_duration.size, 0);
+  EXPECT_EQ(s.within(s.account.memory.peak / 2).code, hp::offloading_code::hardware_is_refused);
+}
+
 TEST(StepOffload, RecomputationIsAChoice) {
   const planned_step slow(deep, "single", 1, 200);
   const hp::extent_t budget = slow.account.memory.peak * 3 / 4;

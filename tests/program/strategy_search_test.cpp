@@ -358,9 +358,10 @@ TEST(StrategySearch, NeverLosesToAName) {
   expect_never_loses("DeepSeek-V3", step_of<models::deepseek_v3, 2048>(), 512, limits);
 }
 
-// The published pattern for dense models, tensor degree 8 on a machine of 8, 16 on larger ones with a short pipeline:
-// beside what wins under this objective.
-TEST(StrategySearch, PublishedPattern) {
+// The published pattern for dense models is tensor degree 8 on a machine of 8, 16 on larger ones with a short pipeline.
+// The counter-proof: under this objective a plan of a smaller degree is faster than all plans of the pattern, by 29 %
+// on 8 dies, 63 % on 16 and 11 % on 8192. Nothing overlaps here, so what tensor parallelism moves counts in full.
+TEST(StrategySearch, PublishedPatternIsNotTheFastest) {
   const auto compare = [](const std::vector<hp::graph>& graphs, int devices, int tensor, int pipeline) {
     hp::search_limits limits;
     limits.tensor = 16;
@@ -379,7 +380,8 @@ TEST(StrategySearch, PublishedPattern) {
     EXPECT_TRUE(pattern.certificate.complete);
     print_plan("pattern", pattern.plan[0]);
     EXPECT_GE(pattern.plan[0].frame.x * pattern.plan[0].frame.tp, tensor);
-    EXPECT_LE(best.plan[0].evaluation.time, pattern.plan[0].evaluation.time);
+    EXPECT_LT(best.plan[0].frame.x * best.plan[0].frame.tp, tensor);
+    EXPECT_LT(best.plan[0].evaluation.time, pattern.plan[0].evaluation.time);
   };
   if (std::getenv("HYPERPARALLEL_EXHAUSTIVE") == nullptr) {
     std::vector<hp::graph> graphs;

@@ -12,7 +12,7 @@ enum class offloading_code : unsigned char {
   no_plan_was_found,  ///< though the budget is not below the least one
   not_inserted,       ///< `inserted` says why
   addresses_do_not_fit,
-  hardware_is_refused,  ///< by its check
+  hardware_is_refused,  ///< by the account: no step has a duration
 };
 
 constexpr const char* to_text(offloading_code c) {

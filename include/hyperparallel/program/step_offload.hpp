@@ -250,11 +250,11 @@ class step_offloading {
 }  // namespace detail
 
 /// `p` on `device` within settings.budget > 0. `block_duration` is of each block of steps in one micro-batch, see
-/// time_step.
+/// time_step; empty where the account refused the hardware, and then nothing is planned.
 constexpr step_offload offload_step(const sharded_program& p, const program_moves& moves,
                                     const growing_array<extent_t>& block_duration, const device_value& device,
                                     const step_offload_settings& settings) {
-  if (check(device).code != device_code::ok) {
+  if (block_duration.size == 0 && p.step.size > 0) {
     step_offload refused;
     refused.code = offloading_code::hardware_is_refused;
     refused.budget = settings.budget;
