@@ -52,7 +52,7 @@ template <class T>
   return a * b + c;
 }
 
-HYPERPARALLEL_EXACT_BEGIN
+HYPERPARALLEL_UNFUSED_BEGIN
 
 template <class T>
 [[gnu::noinline]] T in_a_header_of_kernels(T a, T b, T c) {
@@ -64,7 +64,7 @@ template <class T>
   return product() + c;
 }
 
-HYPERPARALLEL_EXACT_END
+HYPERPARALLEL_UNFUSED_END
 
 template <class T>
 [[gnu::noinline]] T fused_again(T a, T b, T c) {

@@ -10,6 +10,8 @@
 //   HYPERPARALLEL_EXACT_BEGIN, HYPERPARALLEL_EXACT_END
 //                                 around all code of a header of kernels, behind its includes: no fused operations,
 //                                 whatever -march and -ffp-contract the user's command line has
+//   HYPERPARALLEL_UNFUSED_BEGIN, HYPERPARALLEL_UNFUSED_END
+//                                 the same on every target
 // So -march=native changes no bit. What -ffast-math allows cannot be forbidden function by function (its start-up code
 // flushes small numbers to zero), so it is refused; HYPERPARALLEL_ALLOW_FAST_MATH takes it, and promises no bits.
 // The law holds for one compiler and target; it needs float evaluated as float (FLT_EVAL_METHOD 0).
@@ -29,13 +31,23 @@ static_assert(FLT_EVAL_METHOD == 0, "portable kernels need float arithmetic with
 #if defined(__clang__)
 #define HYPERPARALLEL_EXACT [[gnu::noinline]]
 #define HYPERPARALLEL_EXACT_BODY _Pragma("clang fp contract(off) reassociate(off)")
-#define HYPERPARALLEL_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("clang fp contract(off) reassociate(off)")
-#define HYPERPARALLEL_EXACT_END _Pragma("float_control(pop)")
+#define HYPERPARALLEL_UNFUSED_BEGIN _Pragma("float_control(push)") _Pragma("clang fp contract(off) reassociate(off)")
+#define HYPERPARALLEL_UNFUSED_END _Pragma("float_control(pop)")
 #elif defined(__GNUC__)
 #define HYPERPARALLEL_EXACT [[gnu::noinline, gnu::optimize("fp-contract=off", "no-associative-math")]]
 #define HYPERPARALLEL_EXACT_BODY
-#define HYPERPARALLEL_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
-#define HYPERPARALLEL_EXACT_END _Pragma("GCC pop_options")
+#define HYPERPARALLEL_UNFUSED_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define HYPERPARALLEL_UNFUSED_END _Pragma("GCC pop_options")
 #else
 #error "portable kernels know g++ and clang only"
+#endif
+
+// Functions with options of their own are inlined less, so they have them only where the target has fused operations.
+#if defined(__FMA__) || defined(__FMA4__) || defined(__FP_FAST_FMA) || defined(__FP_FAST_FMAF) || \
+    defined(__ARM_FEATURE_FMA) || !defined(__x86_64__)
+#define HYPERPARALLEL_EXACT_BEGIN HYPERPARALLEL_UNFUSED_BEGIN
+#define HYPERPARALLEL_EXACT_END HYPERPARALLEL_UNFUSED_END
+#else
+#define HYPERPARALLEL_EXACT_BEGIN
+#define HYPERPARALLEL_EXACT_END
 #endif
