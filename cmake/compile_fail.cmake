@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs one negative case: cmake -DCOMPILER=… -DCOMPILER_ID=… -DSOURCE=… -DINCLUDE=… -P compile_fail.cmake
+# Runs one negative case: cmake -DCOMPILER=… -DCOMPILER_ID=… -DSOURCE=… -DINCLUDE=… [-DPRECOMPILED=…] -P compile_fail.cmake
 #
-# Law: without NEGATIVE the file compiles (the twin, which also asserts that the matching concept is false for the
-# mistake); with -DNEGATIVE it is refused, the output holds every expected text, and exactly one line says "error:".
+# Law: without NEGATIVE the file compiles (the twin, which also asserts that the matching concept is false for the mistake;
+# tests/compile_fail.cmake builds all twins); with -DNEGATIVE it is refused, the output holds every expected text, and
+# exactly one line says "error:". PRECOMPILED is a folder of precompiled headers, named as they are included.
 # Expected texts are comments of the case:
 #   // expect: text            on every compiler
 #   // expect-gnu: text        g++ only
@@ -23,15 +24,13 @@ function(refuse why output)
   message(FATAL_ERROR "  ${SOURCE}: ${why}\n  ${shown}")
 endfunction()
 
-set(command "${COMPILER}" -std=c++20 -fmessage-length=0
-            -fsyntax-only ${style} "-I${INCLUDE}" "${SOURCE}")
-
-execute_process(COMMAND ${command} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
-if(NOT code EQUAL 0)
-  refuse("the compiling twin does not compile" "${output}")
+set(folders "-I${INCLUDE}")
+if(PRECOMPILED)
+  list(PREPEND folders "-I${PRECOMPILED}")
 endif()
 
-execute_process(COMMAND ${command} -DNEGATIVE RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+execute_process(COMMAND "${COMPILER}" -std=c++20 -fmessage-length=0 -fsyntax-only ${style} ${folders} "${SOURCE}" -DNEGATIVE
+                RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(code EQUAL 0)
   refuse("accepted with -DNEGATIVE" "${output}")
 endif()

@@ -3,13 +3,20 @@
 # Bad input: cmake -DPROGRAM=… -DARGUMENTS=a;b -DEXPECT=text -DWORKPLACE=folder -P refusal_test.cmake
 #
 # Law: the program ends with a failure status of its own (no signal; STATUS, where given), says why in exactly one line on
-# the error stream that holds EXPECT, prints nothing else, and leaves no file behind.
+# the error stream that holds EXPECT, prints nothing else, and leaves no file behind. OUTPUT: a file to print to, which
+# may be /dev/full.
 file(REMOVE_RECURSE "${WORKPLACE}")
 file(MAKE_DIRECTORY "${WORKPLACE}")
 file(TOUCH "${WORKPLACE}/empty.txt")
 
+set(output "")
+if(DEFINED OUTPUT)
+  set(printed OUTPUT_FILE "${OUTPUT}")
+else()
+  set(printed OUTPUT_VARIABLE output)
+endif()
 execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} WORKING_DIRECTORY "${WORKPLACE}" RESULT_VARIABLE code
-                OUTPUT_VARIABLE output ERROR_VARIABLE complaint)
+                ${printed} ERROR_VARIABLE complaint)
 if(NOT code MATCHES "^[1-9][0-9]*$" OR code GREATER_EQUAL 126)
   message(FATAL_ERROR "  ended with ${code}\n  ${output}\n  ${complaint}")
 endif()

@@ -1,31 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The frame of a program with arguments: what it returns is 0 after --help, 2 where an argument is refused, 1 where the
-// work throws, otherwise what the work returns. An error is one line on standard error that begins with the app's name.
+// work throws or standard output is full, otherwise what the work returns. An error is one line on standard error that
+// begins with the app's name.
+//
+// Numbers are read in full: digits of base ten within bounds that the option names. "nan", "1e999", "8x", "-8" and what
+// leaves the type are refused with the bounds. Law: an option of a number has such a check, or `run` refuses to.
 
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
+#include "standard_output.hpp"
+
 namespace command_line {
+
+namespace detail {
+
+template <class Number>
+bool read(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Whether each option that takes a number has a check of its own.
+inline void require_checks(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type == "INT" || type == "UINT" || type == "FLOAT")
+      throw std::logic_error(option->get_name() + " takes any number: it needs a check");
+  }
+}
+
+}  // namespace detail
+
+/// A whole number from `least` to `most`.
+template <std::integral Whole>
+CLI::Validator whole(Whole least, Whole most) {
+  const std::string bounds = std::to_string(least) + " to " + std::to_string(most);
+  const auto check = [=](const std::string& text) {
+    Whole number{};
+    const bool fits = detail::read(text, number) && number >= least && number <= most;
+    return fits ? std::string() : "'" + text + "' is no whole number from " + bounds;
+  };
+  return CLI::Validator(check, "from " + bounds);
+}
+
+/// A seed: any number of 64 bits.
+inline CLI::Validator seed() {
+  return whole<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()).description("of 64 bits");
+}
+
+/// A finite number from `least` to `most`.
+inline CLI::Validator number(double least, double most) {
+  const std::string bounds = CLI::detail::to_string(least) + " to " + CLI::detail::to_string(most);
+  const auto check = [=](const std::string& text) {
+    double value = 0;
+    const bool fits = detail::read(text, value) && std::isfinite(value) && value >= least && value <= most;
+    return fits ? std::string() : "'" + text + "' is no number from " + bounds;
+  };
+  return CLI::Validator(check, "from " + bounds);
+}
+
+/// Bytes of "48M", "1.5G" or "48000000": a number above 0 and K, M, G, KiB, MiB, GiB or nothing; 0 where the text is
+/// none, or has more than 2^53 bytes.
+inline std::int64_t bytes_of(std::string_view text) {
+  struct {
+    const char* name;
+    double bytes;
+  } constexpr units[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+                         {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30}};
+  double scale = 1, number = 0;
+  for (const auto& unit : units)
+    if (scale == 1 && text.ends_with(unit.name)) {
+      scale = unit.bytes;
+      text.remove_suffix(std::string_view(unit.name).size());
+    }
+  if (!detail::read(text, number) || !(number * scale >= 1) || number * scale > 0x1p53) return 0;
+  return static_cast<std::int64_t>(number * scale);
+}
+
+/// An amount of memory up to `most`, which becomes its bytes.
+inline CLI::Validator bytes(std::int64_t most) {
+  const auto convert = [=](std::string& text) {
+    const std::int64_t count = bytes_of(text);
+    if (count < 1 || count > most)
+      return "'" + text + "' is no amount of memory up to " + std::to_string(most) +
+             " bytes; expected one as 48M or 2GiB";
+    text = std::to_string(count);
+    return std::string();
+  };
+  return CLI::Validator(convert, "as 48M or 2GiB");
+}
 
 template <class Work>
 int run(CLI::App& app, int argc, char** argv, const Work& work) {
+  const std::string& name = app.get_name();
   const auto refused = [&](const std::exception& e, int code) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), e.what());
     return code;
   };
   try {
+    detail::require_checks(app);
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
-    return 0;
+    return finished(name.c_str());
   } catch (const CLI::ParseError& e) {
     return refused(e, 2);
+  } catch (const std::exception& e) {
+    return refused(e, 1);
   }
   try {
-    return work();
+    return finished(name.c_str(), work());
   } catch (const std::exception& e) {
     return refused(e, 1);
   }

@@ -6,6 +6,8 @@
 
 #include <hyperparallel/dtensor.hpp>
 
+#include "standard_output.hpp"
+
 namespace hp = hyperparallel;
 
 struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
@@ -48,5 +50,5 @@ int main() {
   std::printf("rank 5 holds %d x %d of 16 x 64; sharded and whole differ by %.1e of the largest, from rounding\n",
               static_cast<int>(r.local_shape(5).extent[0]), static_cast<int>(r.local_shape(5).extent[1]),
               static_cast<double>(worst / largest));
-  return worst <= 1e-5F * largest ? 0 : 1;
+  return finished("dtensor", worst <= 1e-5F * largest ? 0 : 1);
 }

@@ -19,6 +19,7 @@
 #include <hyperparallel/report/format_choice.hpp>
 
 #include "hp_explain/arguments.hpp"
+#include "standard_output.hpp"
 
 namespace {
 
@@ -232,5 +233,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "hp_explain: %s\n", one_line(e.what()).c_str());
     return 2;
   }
-  return 0;
+  return finished("hp_explain");
 }

@@ -5,6 +5,8 @@
 #include <hyperparallel/runtime/mpi.hpp>
 #include <hyperparallel/shard.hpp>
 
+#include "standard_output.hpp"
+
 namespace hp = hyperparallel;
 
 struct mesh : hp::device_matrix<hp::axis{"tp", 8}> {};
@@ -14,7 +16,7 @@ using move_type = hp::redistribution<by_row, by_column, hp::tensor<hp::f32, 1024
 static_assert(move_type::bytes_received == move_type::lower_bound);
 
 int main(int argc, char** argv) {
-  return hp::mpi_main(argc, argv, [] {
+  const int status = hp::mpi_main(argc, argv, [] {
     const hp::mpi_world world(MPI_COMM_WORLD);  // rank r on process r
     const hp::shape matrix = move_type::tensor::shape;
     hp::mpi_redistribution move(world, {by_row::value, by_column::value, matrix, hp::f32});
@@ -41,4 +43,5 @@ int main(int argc, char** argv) {
     }
     return wrong == 0 ? 0 : 1;
   });
+  return finished("mpi_redistribution", status);
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "models/small_moe.hpp"
+#include "standard_output.hpp"
 
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
@@ -33,7 +34,7 @@ std::vector<float> train(Run& run) {
 }
 
 int main(int argc, char** argv) {
-  return hp::mpi_main(argc, argv, [&] {
+  const int status = hp::mpi_main(argc, argv, [&] {
     const hp::mpi_world world(MPI_COMM_WORLD);  // rank r on process r
     const hp::graph graph = training_step();
     const hp::strategy_value strategy = hp::strategy_called(argc > 1 ? argv[1] : "dp-tp-ep-cp", world.ranks()).strategy;
@@ -51,4 +52,5 @@ int main(int argc, char** argv) {
                 static_cast<long long>(spread.world().received(0)));
     return same ? 0 : 1;
   });
+  return finished("mpi_train_model", status);
 }

@@ -8,7 +8,8 @@
 // Candidates are all strategies with a name, at all degrees, with 1, 4 and 16 micro-batches, recomputed or not. Of each
 // number of dies: the fastest that fits into the memory of a die as it is; the fastest when what does not fit leaves
 // for the host's memory and comes back in time; both again of data parallelism alone, whatever is sharded. Times are
-// estimates of step_timing.hpp, plans those of step_offload.hpp.
+// estimates of step_timing.hpp, plans those of step_offload.hpp. Where no candidate has a place, neither as it is nor
+// with offload: one line on the error stream that says why, and exit status 1.
 
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/named_plans.hpp>
@@ -17,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,16 +72,24 @@ class comparison {
   comparison(const std::vector<models::sized_graph>& sizes, int devices, const choice& c)
       : devices_(devices), budget_(c.memory * hp::GiB) {
     device_ = hp::with_bandwidth(machine::device, hp::dram, c.bandwidth * hp::gigabyte);
-    const int sequences = c.sequences > 0 ? c.sequences : 8 * devices;
+    sequences_ = c.sequences > 0 ? c.sequences : 8 * devices;
     for (const models::sized_graph& s : sizes) {
-      const int micro_batches = sequences / s.batch;
-      if (sequences % s.batch != 0 || (micro_batches != 1 && micro_batches != 4 && micro_batches != 16)) continue;
+      const int micro_batches = models::micro_batches_of(sequences_, s);
+      if (micro_batches == 0) continue;
       for (const bool recomputed : {false, true}) enter(s.build(micro_batches, recomputed), micro_batches, recomputed);
     }
     std::sort(all_.begin(), all_.end(), [](const entry& a, const entry& b) { return a.plan.time < b.plan.time; });
   }
 
-  std::size_t candidates() const { return all_.size(); }
+  /// Why nothing can be planned, with offload or without.
+  std::string cause(const std::vector<models::sized_graph>& sizes) const {
+    if (graphs_.empty()) return models::no_graph_text(sequences_, sizes);
+    if (all_.empty()) return "the partitioner refuses every strategy with a name";
+    hp::extent_t least = all_.front().plan.memory;
+    for (const entry& e : all_) least = std::min(least, e.plan.memory);
+    return fmt::format("no plan fits, with or without offload: the smallest takes {} a die as it is, a die has {}",
+                       hp::report::byte_count{least}, hp::report::byte_count{budget_});
+  }
 
   /// The fastest that fits as it is.
   std::optional<candidate> fitting(bool data_parallel) const {
@@ -142,20 +152,22 @@ class comparison {
     e.plan.offload = hp::offload_step(p, moves, block_duration, device_, how);
   }
 
-  int devices_;
+  int devices_, sequences_ = 0;
   hp::extent_t budget_;
   hp::device_value device_{};
   std::vector<hp::graph> graphs_;
   std::vector<entry> all_;
 };
 
-void compare(const std::string& model, const std::vector<models::sized_graph>& sizes, const choice& c) {
+/// False, after a line on the error stream for each number of dies without a plan.
+bool compare(const std::string& model, const std::vector<models::sized_graph>& sizes, const choice& c) {
   using hp::report::byte_count;
   using hp::report::duration;
-  fmt::print("=== {}: {} GiB a die, {} GB/s each way to the host's memory\n\n", model, c.memory, c.bandwidth);
   hp::report::table t({"dies", "plan", "strategy", "mesh", "micro-batches", "recomputed", "memory", "step", "waits",
                        "copied", "host memory"});
   std::optional<candidate> shown;
+  std::string causes;
+  bool any = false;
   for (const int devices : c.devices) {
     comparison plans(sizes, devices, c);
     const auto row = [&](const char* title, const std::optional<candidate>& p) {
@@ -170,15 +182,26 @@ void compare(const std::string& model, const std::vector<models::sized_graph>& s
              p->offload ? to_text(byte_count{o.bytes_in + o.bytes_out}) : "",
              p->offload ? to_text(byte_count{o.peak[1]}) : ""});
     };
-    row("as it is", plans.fitting(false));
-    const std::optional<candidate> best = plans.offloaded(false);
+    const std::optional<candidate> plain = plans.fitting(false), best = plans.offloaded(false);
+    if (!plain && !best) {
+      causes += fmt::format("plan_offload: {} on {} {}: {}\n", model, devices, devices == 1 ? "die" : "dies",
+                            plans.cause(sizes));
+      continue;
+    }
+    row("as it is", plain);
     row("with offload", best);
     row("data parallel", plans.fitting(true));
     row("data parallel, offload", plans.offloaded(true));
     if (best) shown = best;
+    any = true;
   }
-  fmt::print("{}\n", t.text());
+  if (any)
+    fmt::print("=== {}: {} GiB a die, {} GB/s each way to the host's memory\n\n{}\n", model, c.memory, c.bandwidth,
+               t.text());
   if (c.account && shown) fmt::print("the last plan with offload:\n{}\n", *shown->offload);
+  std::fflush(stdout);
+  std::fputs(causes.c_str(), stderr);
+  return causes.empty();
 }
 
 }  // namespace
@@ -188,16 +211,21 @@ int main(int argc, char** argv) {
   choice c;
   app.add_option("--model", c.model, "llama, qwen, deepseek or all")
       ->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
-  app.add_option("--devices", c.devices, "dies; several are compared")->check(CLI::PositiveNumber);
+  app.add_option("--devices", c.devices, "dies; several are compared")->check(command_line::whole(1, 4096));
   app.add_option("--sequences", c.sequences, "of 4096 tokens in a step of training; 0: eight a die")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--bandwidth", c.bandwidth, "of the host's memory, GB/s a die and way")->check(CLI::PositiveNumber);
-  app.add_option("--memory", c.memory, "of a die, GiB")->check(CLI::PositiveNumber);
+      ->check(command_line::whole(0, 1 << 20));
+  app.add_option("--bandwidth", c.bandwidth, "of the host's memory, GB/s a die and way")
+      ->check(command_line::whole(1, 1'000'000));
+  app.add_option("--memory", c.memory, "of a die, GiB")->check(command_line::whole(1, 1 << 20));
   app.add_flag("--account", c.account, "what the last plan keeps, and what leaves");
   return command_line::run(app, argc, argv, [&] {
-    if (c.model == "llama" || c.model == "all") compare("Llama-3-8B", graphs_of<models::llama3_8b>(), c);
-    if (c.model == "qwen" || c.model == "all") compare("Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>(), c);
-    if (c.model == "deepseek" || c.model == "all") compare("DeepSeek-V3", graphs_of<models::deepseek_v3>(), c);
-    return 0;
+    bool planned = true;
+    const auto each = [&](const char* key, const char* model, const std::vector<models::sized_graph>& sizes) {
+      if (c.model == key || c.model == "all") planned = compare(model, sizes, c) && planned;
+    };
+    each("llama", "Llama-3-8B", graphs_of<models::llama3_8b>());
+    each("qwen", "Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>());
+    each("deepseek", "DeepSeek-V3", graphs_of<models::deepseek_v3>());
+    return planned ? 0 : 1;
   });
 }

@@ -7,6 +7,8 @@
 
 #include <hyperparallel/train.hpp>
 
+#include "standard_output.hpp"
+
 namespace hp = hyperparallel;
 
 struct language_model {
@@ -25,7 +27,7 @@ struct language_model {
 struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
 using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 1>, hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
 using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384>;  // derived by the compiler
-static_assert(step::verified && hp::fits<step, hp::MiB>());
+static_assert(step::verified && hp::fits_alive<step, hp::MiB>());
 
 int main() {
   const hp::graph graph = hp::training_graph<language_model>(hp::adamw::value, {.build = {.unrolled = true}});
@@ -37,5 +39,5 @@ int main() {
     std::printf("step %d: loss %.12f on 8 ranks, %.12f on one device\n", i, loss, alone);
     difference = std::fmax(difference, std::fabs(loss - alone) / alone);
   }
-  return difference <= 1e-9 ? 0 : 1;
+  return finished("train_model", difference <= 1e-9 ? 0 : 1);
 }

@@ -2,9 +2,9 @@
 #
 # The operator table of the documentation is printed from the rules; the page must be what they print.
 add_executable(operator_table "${PROJECT_SOURCE_DIR}/tools/operator_table.cpp")
-target_link_libraries(operator_table PRIVATE hyperparallel::hyperparallel hyperparallel_warnings)
+target_link_libraries(operator_table PRIVATE ${hyperparallel_own_library} hyperparallel_warnings)
 if(Python3_FOUND)
-  add_test(NAME house.operator_table COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/paste_operators.py"
+  add_test(NAME pages.operator_table COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/paste_operators.py"
                                              $<TARGET_FILE:operator_table> --check)
-  set_tests_properties(house.operator_table PROPERTIES LABELS house)
+  set_tests_properties(pages.operator_table PROPERTIES LABELS pages)
 endif()

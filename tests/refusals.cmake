@@ -9,7 +9,46 @@ function(hyperparallel_add_refusal program name status expect)
   set_tests_properties(refusal.${program}.${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
 
+# A number that cannot be: of each option that takes one, values beside its bounds and texts that are none.
+function(hyperparallel_add_number_refusals program expect)
+  foreach(option IN LISTS ARGN)
+    foreach(value IN ITEMS nan 1e999 -8 8x 99999999999999999999)
+      hyperparallel_add_refusal(${program} ${option}.${value} 2 "${option}: '${value}' is no ${expect}" ${option} ${value})
+    endforeach()
+  endforeach()
+endfunction()
+
+# What a full disk does not take is a failure.
+function(hyperparallel_add_full_output program)
+  if(TARGET ${program})
+    add_test(NAME refusal.${program}.full_output
+             COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DARGUMENTS=${ARGN}" -DSTATUS=1
+                     "-DEXPECT=${program}: cannot write to standard output" -DOUTPUT=/dev/full
+                     "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${program}.full_output"
+                     -P "${PROJECT_SOURCE_DIR}/cmake/refusal_test.cmake")
+    set_tests_properties(refusal.${program}.full_output PROPERTIES LABELS example TIMEOUT 300)
+  endif()
+endfunction()
+
+foreach(program IN ITEMS long_context moe_layer plan_models plan_offload)
+  hyperparallel_add_full_output(${program} --help)
+endforeach()
+foreach(program IN ITEMS dtensor hp_paper_tables operator_table train_model)
+  hyperparallel_add_full_output(${program})
+endforeach()
+hyperparallel_add_full_output(train_text --list)
+hyperparallel_add_full_output(hp_explain redistribute --mesh x=2 --from x --to None --shape 64 --dtype f32)
+hyperparallel_add_full_output(hp_replay "${CMAKE_CURRENT_SOURCE_DIR}/vectors/moves.jsonl")
+
+if(TARGET long_context)
+  hyperparallel_add_number_refusals(long_context "whole number from" --layers --sequence --tokens --seed)
+  hyperparallel_add_number_refusals(long_context "amount of memory up to" --budget --capacity)
+  hyperparallel_add_number_refusals(long_context "number from" --bandwidth --latency)
+  hyperparallel_add_refusal(long_context unit_alone 2 "--budget: 'M' is no amount of memory" --budget M)
+endif()
+
 if(TARGET moe_layer)
+  hyperparallel_add_number_refusals(moe_layer "whole number from" --threads)
   hyperparallel_add_refusal(moe_layer missing_text 1 missing.txt missing.txt)
   hyperparallel_add_refusal(moe_layer empty_text 1 empty.txt empty.txt)
   hyperparallel_add_refusal(moe_layer unknown_option 2 --no-such-option --no-such-option)
@@ -20,15 +59,56 @@ if(TARGET train_text)
   hyperparallel_add_refusal(train_text missing_text 1 missing.txt missing.txt)
   hyperparallel_add_refusal(train_text short_text 1 "the text has 0 bytes, 17409 are needed" empty.txt)
   hyperparallel_add_refusal(train_text unknown_option 2 --no-such-option --no-such-option)
-  hyperparallel_add_refusal(train_text no_ranks 2 "--ranks: Value 0 not in range" --ranks 0)
+  hyperparallel_add_refusal(train_text no_ranks 2 "--ranks: '0' is no whole number from 1 to 512" --ranks 0)
   hyperparallel_add_refusal(train_text unknown_strategy 1 "no strategy is called \"nothing\": --list shows them"
                             --strategy nothing)
   hyperparallel_add_refusal(train_text degrees 1 "8 ranks are not the product of its degrees, 3" --strategy dp --degrees 3)
   hyperparallel_add_refusal(train_text indivisible 1 "axis \"dp\", operator \"embedding\", dim \"batch\", 16 by 3"
                             --strategy dp --ranks 3)
+  hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
+                                    --layers --hidden --validation-bytes --save-every)
+  hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth)
+  foreach(value IN ITEMS nan nan% 1e999% -5% 0 1e300G 50x)
+    hyperparallel_add_refusal(train_text "--hbm-budget.${value}" 2
+                              "--hbm-budget: '${value}' is none of 50%, 48M, 48000000, auto" --hbm-budget ${value})
+  endforeach()
+  hyperparallel_add_refusal(train_text odd_heads 2 "--hidden: '24' is no multiple of 16" --hidden 24)
+  hyperparallel_add_refusal(train_text nowhere_to_save 1 "cannot write 'missing/saved': No such file or directory"
+                            --checkpoint missing/saved)
+  # Training that is told to end saves what it has, and goes on from there. SIGTERM stands for Ctrl-C, which processes
+  # in the background ignore.
+  set(small_model --validation-bytes 512 --hidden 16 --layers 1 --seq 8 --batch 8 --ranks 4)
+  string(JOIN " " small_model "${PROJECT_SOURCE_DIR}/LICENSE" ${small_model})
+  add_test(NAME refusal.train_text.interrupted
+           COMMAND sh -c "rm -f saved; timeout --preserve-status -s TERM 3 \"$0\" ${small_model} --steps 1000000 --checkpoint saved
+                          [ $? -eq 130 ] && \"$0\" ${small_model} --steps 1 --resume saved" "$<TARGET_FILE:train_text>"
+           WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  set_tests_properties(refusal.train_text.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
+                       "interrupted after step [1-9][0-9]* of 1000000; --resume saved goes on from there.*steps [1-9][0-9]* to 1\n")
   hyperparallel_add_refusal(train_text missing_checkpoint 1 "cannot read 'missing.safetensors'"
                             --resume missing.safetensors)
   hyperparallel_add_refusal(train_text damaged_checkpoint 1 "cannot read 'empty.txt'" --resume empty.txt)
+endif()
+
+# One sentence for each cause: no such model, no graph for the sequences, too little memory, nothing that is legal.
+if(TARGET plan_models)
+  hyperparallel_add_refusal(plan_models unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
+  hyperparallel_add_number_refusals(plan_models "whole number from" --devices --sequences --tensor --context --pipeline)
+  hyperparallel_add_refusal(plan_models no_graph 1 "33 sequences a step are not 1, 4 or 16 micro-batches of 32, 64"
+                            --model llama --devices 8 --sequences 33)
+  hyperparallel_add_refusal(plan_models does_not_fit 1 "no plan fits: each holds at least 937." --model deepseek
+                            --devices 8)
+  hyperparallel_add_refusal(plan_models fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
+                            --model qwen --devices 8)
+endif()
+
+if(TARGET plan_offload)
+  hyperparallel_add_refusal(plan_offload unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
+  hyperparallel_add_number_refusals(plan_offload "whole number from" --devices --sequences --bandwidth --memory)
+  hyperparallel_add_refusal(plan_offload no_graph 1 "on 1 die: 3 sequences a step are not 1, 4 or 16 micro-batches"
+                            --devices 1 --sequences 3)
+  hyperparallel_add_refusal(plan_offload does_not_fit 1 "no plan fits, with or without offload: the smallest takes"
+                            --model deepseek --devices 8 --memory 1)
 endif()
 
 if(TARGET hp_paper_tables)

@@ -11,7 +11,7 @@ endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/replay/*.cpp")
 add_executable(hp_replay ${sources})
-target_link_libraries(hp_replay PRIVATE hyperparallel::hyperparallel hyperparallel_warnings
+target_link_libraries(hp_replay PRIVATE ${hyperparallel_own_library} hyperparallel_warnings
                                         nlohmann_json::nlohmann_json CLI11::CLI11)
 
 foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard

@@ -1,52 +1,125 @@
 # SPDX-License-Identifier: Apache-2.0
-file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
-list(FILTER sources EXCLUDE REGEX "^mpi/")  # programs of several processes: mpi.cmake
-foreach(source IN LISTS sources)
-  # runtime/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm
-  string(REGEX MATCH "^([^/]+)/(.*)_test\\.cpp$" matched "${source}")
-  set(folder "${CMAKE_MATCH_1}")
-  string(REPLACE "/" "_" entity "${CMAKE_MATCH_2}")
-  set(name ${folder}_${entity})
-  if(folder STREQUAL "properties" AND NOT TARGET rapidcheck)
-    message(STATUS "hyperparallel: RapidCheck not found, ${name} is not built")
-    continue()
-  endif()
-  if(entity MATCHES "eigen_" AND NOT TARGET Eigen3::Eigen)
-    message(STATUS "hyperparallel: Eigen not found, ${name} is not built")
-    continue()
-  endif()
+#
+# One test per tests/<folder>/*_test.cpp, labelled by its group (the folder, but for run time); folders of the light core
+# also carry the label core. Small test files share translation units (cmake/unity.cmake), at most
+# HYPERPARALLEL_UNIT_SIZE bytes in each, so that no unit takes a compiler longer than 20 s; each is still a test of its
+# own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
+include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
+set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
+# Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
+set(hyperparallel_share_of_program 75)
+set(hyperparallel_share_of_report 60)
+set(hyperparallel_share_of_runtime 50)
+set(hyperparallel_share_of_dtensor 50)
 
-  add_executable(${name} "${source}")
-  target_link_libraries(${name} PRIVATE hyperparallel::hyperparallel hyperparallel_warnings GTest::gtest_main)
-  target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  if(folder STREQUAL "properties")
-    target_link_libraries(${name} PRIVATE rapidcheck)
-    if(TARGET rapidcheck_gtest)
-      target_link_libraries(${name} PRIVATE rapidcheck_gtest)
-    endif()
-  endif()
-  if(entity MATCHES "eigen_")
-    target_link_libraries(${name} PRIVATE Eigen3::Eigen)
-  endif()
+# Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
+# operators on all element types are not optimised, since their copies of the loop driver cost more than they run;
+# kernels have optimised tests of their own.
+set(hyperparallel_costly_tests report_trace runtime_training_parity runtime_offloaded_training)
+set(hyperparallel_unoptimised_tests properties_dtensor_elementwise properties_dtensor_movement
+                                    properties_dtensor_operators)
 
-  # Kernels, and what operators of distributed tensors do on a rank, start no threads, so they are groups of their own,
-  # which the thread sanitizer is spared; properties of distributed tensors and of programs are no core.
+# The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so they are
+# groups of their own, which the thread sanitizer is spared.
+function(hyperparallel_test_group folder entity result)
   set(group ${folder})
   if(folder STREQUAL "runtime" AND entity MATCHES "^(model_)?kernels_")
     set(group kernels)
   elseif(folder STREQUAL "runtime" AND entity MATCHES "^dtensor_(forms|operations)_")
     set(group dtensor)
+  elseif(folder STREQUAL "properties" AND entity MATCHES "^(dtensor|cache)_")
+    set(group full_properties)  # of distributed tensors and of programs: no core
   endif()
-  hyperparallel_is_core(${folder} in_core)
-  set(labels ${group})
-  if(in_core OR (folder STREQUAL "properties" AND NOT entity MATCHES "^(dtensor|cache)_"))
+  set(${result} ${group} PARENT_SCOPE)
+endfunction()
+
+# Builds `program` of `sources`, all of one group, and adds their tests.
+function(hyperparallel_add_unit program group)
+  set(unit ${ARGN})
+  list(LENGTH unit size)
+  if(size GREATER 1)
+    set(unit "${CMAKE_CURRENT_BINARY_DIR}/units/${program}.cpp")
+    hyperparallel_write_unit("${unit}" ${ARGN})
+  endif()
+  add_executable(${program} "${unit}")
+  hyperparallel_is_core(${group} in_core)
+  set(library $<IF:$<BOOL:${in_core}>,hyperparallel::hyperparallel,${hyperparallel_own_library}>)
+  target_link_libraries(${program} PRIVATE ${library} hyperparallel_warnings GTest::gtest_main)
+  target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
+  foreach(library IN ITEMS rapidcheck rapidcheck_gtest)
+    if(group MATCHES "properties" AND TARGET ${library})
+      target_link_libraries(${program} PRIVATE ${library})
+    endif()
+  endforeach()
+  if(program IN_LIST hyperparallel_unoptimised_tests)
+    target_compile_options(${program} PRIVATE -O0)
+  endif()
+  if(program MATCHES "eigen_")
+    target_link_libraries(${program} PRIVATE Eigen3::Eigen)
+  endif()
+
+  string(REPLACE "full_properties" "properties" label ${group})
+  set(labels ${label})
+  if(in_core OR group STREQUAL "properties")
     list(APPEND labels core)
-    add_dependencies(core_tests ${name})
+    add_dependencies(core_tests ${program})
   endif()
-  if(NOT TARGET ${group}_tests)
-    add_custom_target(${group}_tests)
+  if(NOT TARGET ${label}_tests)
+    add_custom_target(${label}_tests)
   endif()
-  add_dependencies(${group}_tests ${name})
-  add_test(NAME ${folder}.${entity} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(${folder}.${entity} PROPERTIES LABELS "${labels}" TIMEOUT 3600)
+  add_dependencies(${label}_tests ${program})
+
+  foreach(source IN LISTS ARGN)
+    hyperparallel_suites_of("${source}" filter)
+    hyperparallel_test_name("${source}" folder entity)
+    add_test(NAME ${folder}.${entity} COMMAND ${program} --gtest_brief=1 "--gtest_filter=${filter}")
+    # A filter that finds nothing would pass.
+    set_tests_properties(${folder}.${entity} PROPERTIES LABELS "${labels}" TIMEOUT 3600
+                                                        FAIL_REGULAR_EXPRESSION "\\] 0 tests from")
+  endforeach()
+endfunction()
+
+# tests/runtime/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm.
+function(hyperparallel_test_name source folder entity)
+  file(RELATIVE_PATH path "${CMAKE_CURRENT_SOURCE_DIR}" "${source}")
+  string(REGEX MATCH "^([^/]+)/(.*)_test\\.cpp$" matched "${path}")
+  string(REPLACE "/" "_" name "${CMAKE_MATCH_2}")
+  set(${folder} ${CMAKE_MATCH_1} PARENT_SCOPE)
+  set(${entity} ${name} PARENT_SCOPE)
+endfunction()
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
+list(FILTER sources EXCLUDE REGEX "${CMAKE_CURRENT_SOURCE_DIR}/mpi/")  # programs of several processes: mpi.cmake
+set(hyperparallel_test_groups "")
+foreach(source IN LISTS sources)
+  hyperparallel_test_name("${source}" folder entity)
+  hyperparallel_test_group(${folder} ${entity} group)
+  if(folder STREQUAL "properties" AND NOT TARGET rapidcheck)
+    message(STATUS "hyperparallel: RapidCheck not found, ${folder}_${entity} is not built")
+    continue()
+  endif()
+  if(entity MATCHES "eigen_" AND NOT TARGET Eigen3::Eigen)
+    message(STATUS "hyperparallel: Eigen not found, ${folder}_${entity} is not built")
+    continue()
+  endif()
+  hyperparallel_may_share_unit("${source}" may_share)
+  if(NOT may_share OR entity MATCHES "eigen_" OR ${folder}_${entity} IN_LIST hyperparallel_costly_tests
+     OR ${folder}_${entity} IN_LIST hyperparallel_unoptimised_tests)
+    hyperparallel_add_unit(${folder}_${entity} ${group} "${source}")
+  else()
+    list(APPEND hyperparallel_test_groups ${group})
+    list(APPEND hyperparallel_tests_of_${group} "${source}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES hyperparallel_test_groups)
+
+foreach(group IN LISTS hyperparallel_test_groups)
+  set(bytes ${HYPERPARALLEL_UNIT_SIZE})
+  if(DEFINED hyperparallel_share_of_${group})
+    math(EXPR bytes "${bytes} * ${hyperparallel_share_of_${group}} / 100")
+  endif()
+  hyperparallel_pack_units(units ${bytes} ${hyperparallel_tests_of_${group}})
+  foreach(number IN LISTS units)
+    hyperparallel_add_unit(${group}_unit_${number} ${group} ${units_${number}})
+  endforeach()
 endforeach()

@@ -2,6 +2,7 @@
 // Prints docs/reference/operator-table.md from the rules themselves: what each operator's dims run over, which partial
 // operands pass, and its work. A test holds the page against this output.
 #include <cstdio>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 #include <hyperparallel/operators/shape_factors.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 
+#include "../examples/standard_output.hpp"
+
 namespace hp = hyperparallel;
 using namespace hyperparallel::rules;
 
@@ -33,8 +36,8 @@ struct entry {
   hp::rule_result built;
 };
 
-/// One table; neighbours that differ in name alone share a row.
-bool print(const char* title, const std::vector<entry>& entries) {
+/// One table; neighbours that differ in name alone share a row. `operators` gets the names of their rules.
+bool print(const char* title, const std::vector<entry>& entries, std::set<std::string>& operators) {
   bool valid = true;
   std::printf("\n## %s\n\n| operator | rule | partial operands that pass | flops a point |\n|---|---|---|---|\n",
               title);
@@ -45,6 +48,7 @@ bool print(const char* title, const std::vector<entry>& entries) {
   for (const entry& e : entries) {
     valid = valid && e.built.status.code == hp::rule_code::ok;
     const hp::factor_rule& r = e.built.rule;
+    operators.insert(r.name.text);
     std::string words = hp::to_text(r, r.partials);
     if (r.outside != 0) words += "; added once beside the reduction";
     const std::string text = "`" + hp::to_text(r) + "` | " + words + " | " + std::to_string(r.flops_per_point) + " |";
@@ -96,10 +100,14 @@ int main() {
       "[operators](operators.md).\nA `~` marks a factor that needs a halo; the number before a word is the operand.\n");
   const hp::shape matrix{8, 6}, row{6}, cube{4, 6, 8}, ones{4, 1, 8};
   const hp::shape pair[] = {matrix, row}, same[] = {matrix, matrix};
-  bool valid = print("Functions of elements", elementwise_entries());
-  valid &= print("Repeated operands", {{"elementwise(\"add\", {8, 6}, {6})", elementwise("add", pair, 2)},
+  std::set<std::string> operators;
+  const auto table = [&](const char* title, const std::vector<entry>& entries) {
+    return print(title, entries, operators);
+  };
+  bool valid = table("Functions of elements", elementwise_entries());
+  valid &= table("Repeated operands", {{"elementwise(\"add\", {8, 6}, {6})", elementwise("add", pair, 2)},
                                        {"elementwise(\"mul\", {8, 6}, {6})", elementwise("mul", pair, 2)}});
-  valid &= print("Contractions", {{"matmul(2, 2)", matmul(2, 2)},
+  valid &= table("Contractions", {{"matmul(2, 2)", matmul(2, 2)},
                                   {"matmul(2, 2, false, true)", matmul(2, 2, false, true)},
                                   {"bmm()", bmm()},
                                   {"linear(3)", linear(3)},
@@ -108,20 +116,20 @@ int main() {
                                   {"outer()", outer()},
                                   {"dot()", dot()},
                                   {"ragged_matmul()", ragged_matmul()}});
-  valid &= print("Reductions", reduction_entries());
-  valid &= print("Normalisation", {{"softmax(2, -1)", softmax(2, -1)},
+  valid &= table("Reductions", reduction_entries());
+  valid &= table("Normalisation", {{"softmax(2, -1)", softmax(2, -1)},
                                    {"log_softmax(2, -1)", log_softmax(2, -1)},
                                    {"layer_norm(3, 1, 2)", layer_norm(3, 1, 2)},
                                    {"rms_norm(3)", rms_norm(3)},
                                    {"packed_swiglu(2)", packed_swiglu(2)},
                                    {"cross_entropy(2)", cross_entropy(2)},
                                    {"cross_entropy(2, sum)", cross_entropy(2, hp::reduce_op::sum)}});
-  valid &= print("Order along a dim", {{"cumsum(2, 1)", cumsum(2, 1)},
+  valid &= table("Order along a dim", {{"cumsum(2, 1)", cumsum(2, 1)},
                                        {"cumprod(2, 1)", cumprod(2, 1)},
                                        {"sort(2)", sort(2)},
                                        {"argsort(2)", argsort(2)},
                                        {"topk(2, 1, 4)", topk(2, 1, 4)}});
-  valid &= print("Movement", {{"permute(3, {2, 0, 1})", permute(3, {2, 0, 1})},
+  valid &= table("Movement", {{"permute(3, {2, 0, 1})", permute(3, {2, 0, 1})},
                               {"transpose(3, 0, 2)", transpose(3, 0, 2)},
                               {"expand_dims(2, 1)", expand_dims(2, 1)},
                               {"squeeze({4, 1, 8})", squeeze(ones)},
@@ -132,14 +140,14 @@ int main() {
                               {"roll(2, 1)", roll(2, 1)},
                               {"flip(2, 1)", flip(2, 1)},
                               {"tril(2)", tril(2)}});
-  valid &= print("Joining and splitting", {{"concat({8, 6}, {8, 6}; 0)", concat(same, 2, 0)},
+  valid &= table("Joining and splitting", {{"concat({8, 6}, {8, 6}; 0)", concat(same, 2, 0)},
                                            {"stack(2, 2, 0)", stack(2, 2, 0)},
                                            {"unbind(2, 0)", unbind(2, 0)},
                                            {"split({8, 6}, 0, 4)", split(matrix, 0, 4)},
                                            {"chunk({8, 6}, 0, 2)", chunk(matrix, 0, 2)},
                                            {"slice_dim({8, 6}, 0, 2, 6)", slice_dim(matrix, 0, 2, 6)},
                                            {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})}});
-  valid &= print("Indices", {{"embedding(2)", embedding(2)},
+  valid &= table("Indices", {{"embedding(2)", embedding(2)},
                              {"gather(2, 1)", gather(2, 1)},
                              {"index_select(2, 0)", index_select(2, 0)},
                              {"gather_nd(3, 2, 2)", gather_nd(3, 2, 2)},
@@ -160,11 +168,12 @@ int main() {
     heads.form = form;
     attentions.push_back({std::string("attention(") + name + ", 8 heads, 2 of keys)", attention(heads)});
   }
-  valid &= print("Attention", attentions);
-  valid &= print("Experts", {{"choose_experts(8)", choose_experts(8)},
+  valid &= table("Attention", attentions);
+  valid &= table("Experts", {{"choose_experts(8)", choose_experts(8)},
                              {"dispatch(64, 8, 512)", dispatch(64, 8, 512)},
                              {"combine()", combine()}});
-  valid &= print("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
+  valid &= table("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
+  std::printf("\n%zu operators in all, by the names of their rules.\n", operators.size());
   if (!valid) std::fprintf(stderr, "a sample's attributes are refused\n");
-  return valid ? 0 : 1;
+  return finished("operator_table", valid ? 0 : 1);
 }

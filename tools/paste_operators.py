@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/operator-table.md from the output of the operator_table program, or with --check compares.
+"""Writes docs/reference/operator-table.md, and the number of operators in README.md, from the output of the
+operator_table program, or with --check compares.
 
     tools/paste_operators.py build/release/bin/operator_table [--check]
 """
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "operator-table.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "operator-table.md"
+README = ROOT / "README.md"
+COUNT = re.compile(r"^(\d+) operators in all", re.MULTILINE)
+CLAIM = re.compile(r"\d+(?= operators of the\s+\[table\])")
 
 
 def main(arguments):
@@ -16,13 +22,19 @@ def main(arguments):
         print("expected: paste_operators.py PROGRAM [--check]", file=sys.stderr)
         return 2
     table = subprocess.run([arguments[0]], capture_output=True, text=True, check=True).stdout
+    readme, claims = CLAIM.subn(COUNT.search(table).group(1), README.read_text())
+    if claims != 1:
+        print(f"{README.name} says {claims} times how many operators the table has, expected once", file=sys.stderr)
+        return 1
     if len(arguments) == 1:
         PAGE.write_text(table)
+        README.write_text(readme)
         return 0
-    if PAGE.exists() and PAGE.read_text() == table:
-        return 0
-    print(f"{PAGE.name} is not what the rules print; run tools/paste_operators.py {arguments[0]}", file=sys.stderr)
-    return 1
+    differing = [path.name for path, text in ((PAGE, table), (README, readme))
+                 if not path.exists() or path.read_text() != text]
+    for name in differing:
+        print(f"{name} is not what the rules print; run tools/paste_operators.py {arguments[0]}", file=sys.stderr)
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

@@ -513,7 +513,7 @@ using hybrid = hp::strategy<supernode, hp::fully_sharded<"dp", 3>, hp::tensor_pa
 using llama = step<models::llama3_8b<64, 4096>, sharded>;
 using qwen = step<models::qwen3_30b_a3b<64, 4096>, sharded>;
 using deepseek = step<models::deepseek_v3<256, 4096>, hybrid>;
-static_assert(hp::fits<llama>() && hp::fits<qwen>() && hp::fits<deepseek>());
+static_assert(hp::fits_alive<llama>() && hp::fits_alive<qwen>() && hp::fits_alive<deepseek>());
 static_assert(llama::account.memory.peak > 64 * hp::GiB && llama::offload.bytes_out > 0);
 """
 

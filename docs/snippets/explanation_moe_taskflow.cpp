@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/explanation/moe-taskflow.md and decisions.md: the simulated makespan of the full-size layer under other options.
+// Each figure that the pages state between "figures" marks stands here and is held; tools/check_snippets.py compares.
 #undef NDEBUG
 #include <cassert>
+#include <cmath>
 #include <cstdio>
-#include <initializer_list>
 
 #include <hyperparallel/program/moe_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
@@ -19,8 +20,16 @@ double milliseconds(const hp::moe_options& o, bool serialized = false) {
   return static_cast<double>(flow.simulate().result.makespan) / 1e9;
 }
 
-void with(const char* what, int value, const hp::moe_options& o) {
-  std::printf("%s %d: %.3f ms\n", what, value, milliseconds(o));
+struct figure {
+  int option;
+  double stated;  ///< in the pages, to a microsecond
+};
+
+/// Prints what the options give, and holds it to what is stated.
+void hold(const char* what, const figure& f, const hp::moe_options& o, bool serialized = false) {
+  const double now = milliseconds(o, serialized);
+  std::printf("%s %d: %.3f ms\n", what, f.option, now);
+  assert(std::lround(now * 1000) == std::lround(f.stated * 1000));
 }
 
 int main() {
@@ -29,22 +38,29 @@ int main() {
     o.tiling.lag = 16;  // or .vector_queues, .weight_buffers, .policy, .synchronisation
     std::printf("%.3f ms\n", milliseconds(o));
   }
-  std::printf("serialized: %.3f ms\n", milliseconds({}, true));
-  for (const int lag : {0, 1, 2, 4, 8, 16, 24, 32, 48, 64}) with("lag", lag, {.tiling = {.lag = lag}});
-  for (const int queues : {8, 12, 16, 24, 32, 48}) with("vector queues", queues, {.vector_queues = queues});
-  for (const int queues : {24, 48})
-    with("upward ranks, vector queues", queues, {.vector_queues = queues, .policy = hp::priority::upward_rank});
-  for (const int lag : {8, 16})
-    with("upward ranks, lag", lag, {.tiling = {.lag = lag}, .policy = hp::priority::upward_rank});
-  for (const int pieces : {8, 12, 24, 48}) {
-    with("merge pieces", pieces, {.tiling = {.merge_pieces = pieces}});
-    with("upward ranks, merge pieces", pieces,
-         {.tiling = {.merge_pieces = pieces}, .policy = hp::priority::upward_rank});
-  }
-  for (const int buffers : {1, 2, 3}) with("weight buffers", buffers, {.weight_buffers = buffers});
-  for (const int rows : {4, 32, 256}) with("copy rows", rows, {.tiling = {.copy_rows = rows}});
-  for (const int us : {0, 2, 5, 10, 50, 150}) {
-    const hp::moe_options o{.synchronisation = us * hp::microsecond};
-    std::printf("synchronisation %d us: %.3f ms, serialized %.3f ms\n", us, milliseconds(o), milliseconds(o, true));
-  }
+  constexpr hp::priority upward = hp::priority::upward_rank;
+  constexpr figure lags[] = {{0, 20.744}, {1, 14.260}, {2, 12.802}, {4, 11.637}, {8, 10.918},
+                             {16, 9.926}, {24, 9.877}, {32, 9.870}, {48, 9.877}, {64, 9.863}};
+  for (const figure& f : lags) hold("lag", f, {.tiling = {.lag = f.option}});
+  constexpr figure queues[] = {{8, 9.850}, {12, 9.855}, {16, 9.962}, {24, 9.870}, {32, 10.020}, {48, 10.652}};
+  for (const figure& f : queues) hold("vector queues", f, {.vector_queues = f.option});
+  constexpr figure ranked_queues[] = {{24, 10.013}, {48, 10.203}};
+  for (const figure& f : ranked_queues)
+    hold("upward ranks, vector queues", f, {.vector_queues = f.option, .policy = upward});
+  constexpr figure ranked_lags[] = {{8, 10.013}, {16, 10.013}};
+  for (const figure& f : ranked_lags) hold("upward ranks, lag", f, {.tiling = {.lag = f.option}, .policy = upward});
+  constexpr figure merges[] = {{12, 10.622}, {48, 9.871}};
+  for (const figure& f : merges) hold("merge pieces", f, {.tiling = {.merge_pieces = f.option}});
+  constexpr figure ranked_merges[] = {{12, 10.319}, {48, 9.869}};
+  for (const figure& f : ranked_merges)
+    hold("upward ranks, merge pieces", f, {.tiling = {.merge_pieces = f.option}, .policy = upward});
+  constexpr figure buffers[] = {{1, 14.111}, {2, 10.197}, {3, 10.197}};
+  for (const figure& f : buffers) hold("weight buffers", f, {.weight_buffers = f.option});
+  constexpr figure copies[] = {{4, 9.856}, {32, 9.870}, {256, 10.231}};
+  for (const figure& f : copies) hold("copy rows", f, {.tiling = {.copy_rows = f.option}});
+  constexpr figure latencies[] = {{0, 9.858}, {2, 9.870}, {5, 9.888}, {10, 9.918}, {50, 10.158}, {150, 10.934}};
+  for (const figure& f : latencies) hold("synchronisation, us", f, {.synchronisation = f.option * hp::microsecond});
+  constexpr figure serial[] = {{0, 18.139}, {2, 18.155}, {5, 18.179}, {10, 18.219}, {50, 18.539}, {150, 19.339}};
+  for (const figure& f : serial)
+    hold("serialized, synchronisation, us", f, {.synchronisation = f.option * hp::microsecond}, true);
 }

@@ -42,7 +42,7 @@ using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 3>>;
 
 using unlimited = hp::train_step<llama, strategy, hp::adamw, crowded>;
 using step = hp::train_step<llama, strategy, hp::adamw, crowded, hp::offloaded_within<56 * hp::GiB>>;
-static_assert(!hp::fits<unlimited>() && hp::fits<step>());
+static_assert(!hp::fits_alive<unlimited>() && hp::fits_alive<step>());
 static_assert(step::offload.exposed * 20 <= step::offload.step_time);  // waiting for copies
 
 int main() {

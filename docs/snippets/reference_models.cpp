@@ -34,7 +34,7 @@ using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fu
                               hp::tensor_parallel<"tp">, hp::pin<"*norm.weight", hp::none>>;
 using training = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::accumulating<4>,
                                 hp::recomputing<"layers.*">>;
-static_assert(training::verified && hp::fits<training, hp::MiB>());
+static_assert(training::verified && hp::fits_alive<training, hp::MiB>());
 static_assert(training::account.times.exposed <= training::account.times.total.picoseconds);
 
 void building() {
@@ -71,7 +71,7 @@ void rules(const hp::graph& g) {
   own.add(hp::shard_dim("batch", "dp"));                           // an error where it does not divide
   own.add(hp::shard_dim_if_divisible("hidden", "tp", "*.moe.*"));  // of these operators, where it does
   own.add(hp::shard_stage(hp::rule_stage::state, "dp"));           // optimizer states cut further
-  own.pin.push({"head.logits.weight", 2, {{}, "tp"}});             // hidden whole, vocab along tp
+  own.add(hp::strategy_pin{"head.logits.weight", 2, {{}, "tp"}});  // hidden whole, vocab along tp
   assert(hp::partition(g, own).status.code == hp::strategy_code::ok);
 
   own.add(hp::shard_dim("vocabulary", "tp"));

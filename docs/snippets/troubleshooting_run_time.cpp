@@ -2,6 +2,7 @@
 // docs/troubleshooting.md, part 2: every text that a run can end with, as it really reads.
 #undef NDEBUG
 #include <cassert>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/model_builder.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/optimizer.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
@@ -84,8 +86,14 @@ void task_error() {
   assert(world.run() == hp::run_result::complete);  // the world is as good as new
 }
 
+void unsafe_plan_error() {
+  assert(text_of<hp::unsafe_plan_error>([&] { hp::world world(flow, bad, named()); }) ==
+         "the plan is not proved safe: a wait needs a signal that comes later in the plan's order, task 1 on rank 0 "
+         "(SwiGLU), event 0; hp::unchecked runs it without proof");
+}
+
 void deadlock_error() {
-  hp::world world(flow, bad, named());
+  hp::world world(hp::unchecked, flow, bad, named());
   world.bind(0, &work);
   world.bind(1, &work);
   assert(text_of<hp::deadlock_error>([&] { world.run(); }) ==
@@ -260,6 +268,26 @@ void program_error() {
   assert(text_of<hp::program_error>([&] { run.world().get("bias"); }) == "the graph has no tensor \"bias\"");
   assert(text_of<hp::program_error>([&] { run.world().set("x", std::vector<float>(31)); }) ==
          "input \"x\" has 32 elements, given 31");
+  assert(text_of<hp::program_error>([&] {
+           hp::model_run<float> none(product, hp::strategy_called("zro3", 2).strategy);
+         }).starts_with("no strategy is called \"zro3\", the nearest is \"zero3\"; there are single, dp, zero1, "));
+
+  assert(text_of<hp::program_error>([&] { run.train_step([&](int) { run.set_random_inputs(1); }); }) ==
+         "steps of this graph would not train it: no operator updates a parameter: call append_optimizer after "
+         "differentiate");
+  hp::graph not_a_rate = product;
+  hp::append_optimizer(not_a_rate, {.rate = std::nan("")});
+  assert(text_of<hp::program_error>([&] {
+           hp::model_run<float> none(not_a_rate, hp::strategy_called("dp", 2).strategy);
+         }) == "the graph is refused: the optimizer's rate is nan, expected at least 0 and finite");
+
+  hp::model_builder text;
+  const int seq = text.dim("seq", 4), ids = text.index_input("tokens", {seq});
+  text.apply(hp::model_op::embed, "rows",
+             {ids, text.parameter("table", {text.dim("vocab", 32), text.dim("hidden", 8)})});
+  hp::program_world<float> reader(hp::partition(text.graph, hp::strategy_called("single", 1).strategy));
+  assert(text_of<hp::program_error>([&] { reader.set("tokens", std::vector<std::int32_t>{3, 1, 32, 0}); }) ==
+         "input \"tokens\" is 32 at [2], expected 0 to 31 (read by operator \"rows\")");
 
   hp::model_run_options small;
   small.program.budget = {.bytes = 256, .tiers = {{hp::gigabyte, 0}}};
@@ -314,6 +342,7 @@ int main() {
   rank_error();
   sharding_plan_error();
   task_error();
+  unsafe_plan_error();
   deadlock_error();
   stall_error();
   bind_error();

@@ -2,8 +2,8 @@
 #pragma once
 // A7: how much of the all-to-all lies behind matrix work, from the timeline of forward and backward:
 //
-//   masked = 1 - |union(link) minus union(AIC)| / |union(link)|;   exposed of the step = its share of the step · (1 -
-//   masked)
+//   masked                = 1 - |union(link) minus union(AIC)| / |union(link)|
+//   exposed of the step   = its share of the step · (1 - masked)
 //
 // Ours with the real exchange, in which own rows stay and are copied, for the experts alone and for the whole layer
 // with router and merge. The published 61 % are of a training step that overlaps whole operators by hand; serialized

@@ -2,7 +2,6 @@
 #pragma once
 // What long_context is told on its command line.
 
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -32,8 +31,6 @@ struct options {
 
 /// Throws std::invalid_argument, which names the option, for what fits nowhere.
 inline budget_plan checked_plan(const options& o) {
-  if (!std::isfinite(o.bandwidth) || !std::isfinite(o.latency))
-    throw std::invalid_argument("--bandwidth and --latency have to be numbers");
   const budget_plan p = plan_for(o.layers, o.budget, o.capacity);
   if (o.positions() > p.longest_offloaded)
     throw std::invalid_argument("--sequence and --tokens make " + std::to_string(o.positions()) +

@@ -5,6 +5,7 @@
 
 #include <hyperparallel/program/training_step.hpp>
 
+#include <string>
 #include <vector>
 
 namespace models {
@@ -28,6 +29,20 @@ struct sized_graph {
 template <template <hyperparallel::extent_t, hyperparallel::extent_t> class Model, int... Batches>
 std::vector<sized_graph> training_graphs() {
   return {{Batches, training_graph<Model<Batches, 4096>>}...};
+}
+
+/// How many micro-batches of a size make a step of so many sequences; 0: none that is planned for.
+inline int micro_batches_of(int sequences, const sized_graph& size) {
+  const int count = sequences / size.batch;
+  return sequences % size.batch == 0 && (count == 1 || count == 4 || count == 16) ? count : 0;
+}
+
+/// Why a step of so many sequences has no graph.
+inline std::string no_graph_text(int sequences, const std::vector<sized_graph>& sizes) {
+  std::string known;
+  for (const sized_graph& s : sizes) known += (known.empty() ? "" : ", ") + std::to_string(s.batch);
+  return std::to_string(sequences) + " sequences a step are not 1, 4 or 16 micro-batches of " + known +
+         " sequences: --sequences sets another number";
 }
 
 }  // namespace models

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   app.add_option("TEXT_FILE", text, "the text whose bytes are the tokens (default: the repository's LICENSE)");
   app.add_option("--trace", trace, "where the trace goes (default: trace.json in this folder)");
   app.add_option("--threads", threads, "threads that simulate the ranks (default: all cores)")
-      ->check(CLI::Range(0, 64));
+      ->check(command_line::whole(0, 64));
   return command_line::run(app, argc, argv, [&] {
     const auto bytes = hyperparallel::read_bytes(text, {.empty = hyperparallel::empty_file::refused});
     hyperparallel::atomic_file file(trace);

@@ -98,9 +98,9 @@ void print_plan() {
   add_move<program::combine>(moves, "combine");
   fmt::print("{}\n", moves.text());
 
-  fmt::print("taskflow: {} tasks, {} events, {} signals, {} slot accesses; proved safe in every interleaving: {}\n",
+  fmt::print("taskflow: {} tasks, {} events, {} signals, {} slot accesses; safe in every interleaving: {}\n",
              program::tasks, program::events, program::stages::size.signal_uses, program::stages::size.access_uses,
-             program::verified ? "yes" : "NO");
+             name_of(program::verified));
   fmt::print(
       "timeline of one die, synchronisation {}, GMM efficiency {:.3f} cold (serialized) and {:.3f} warm (both "
       "fitted):\n\n",

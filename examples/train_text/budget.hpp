@@ -2,39 +2,34 @@
 #pragma once
 // What --hbm-budget means: a share of the peak without a budget, bytes, or auto, the least that costs hardly any time.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <hyperparallel/runtime/model_run.hpp>
 
+#include "../command_line.hpp"
 #include "options.hpp"
 
 namespace train_text {
 
 namespace hp = hyperparallel;
 
-/// "50%" of `peak`, or "48M", "48000000" bytes. Throws std::invalid_argument.
-inline std::int64_t budget_bytes(const std::string& text, std::int64_t peak) {
-  std::size_t end = 0;
-  double number = 0;
-  try {
-    number = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  const std::string unit = text.substr(end);
-  const double scale = unit == "%"    ? static_cast<double>(peak) / 100
-                       : unit == "K"  ? 1024.0
-                       : unit == "M"  ? 1024.0 * 1024
-                       : unit == "G"  ? 1024.0 * 1024 * 1024
-                       : unit.empty() ? 1.0
-                                      : 0.0;
-  if (end == 0 || scale == 0.0 || !(number > 0))
-    throw std::invalid_argument("--hbm-budget \"" + text + "\" is none of 50%, 48M, 48000000, auto");
-  return static_cast<std::int64_t>(number * scale);
+/// "50%" of `peak`, or "48M", "48000000" bytes; 0 where the text is neither, or a share above 1000 %.
+inline std::int64_t budget_bytes(std::string_view text, std::int64_t peak) {
+  if (!text.ends_with('%')) return command_line::bytes_of(text);
+  double percent = 0;
+  const bool is_share = command_line::detail::read(text.substr(0, text.size() - 1), percent) && percent <= 1000;
+  return is_share ? std::max(static_cast<std::int64_t>(static_cast<double>(peak) / 100 * percent), std::int64_t{0}) : 0;
+}
+
+/// Why a text is no budget; empty where it is one.
+inline std::string budget_trouble(const std::string& text) {
+  constexpr std::int64_t any_peak = std::int64_t{1} << 40;
+  return budget_bytes(text, any_peak) > 0 ? "" : "'" + text + "' is none of 50%, 48M, 48000000, auto";
 }
 
 /// What steps take without a budget, measured in two steps of training on made-up inputs, as a rank finds it whose
@@ -73,7 +68,7 @@ inline std::int64_t least_cheap_budget(const hp::sharded_program& p, hp::memory_
   return best;
 }
 
-/// The budget that the options ask for. Throws std::invalid_argument, hp::program_error.
+/// The budget that the options ask for. Throws hp::program_error.
 template <class T>
 hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp::strategy_value& s,
                             const hp::model_run_options& options) {

@@ -3,6 +3,7 @@
 // The text that is learnt: its bytes, split into a training and a validation part, cut into batches, and what a bigram
 // model makes of it.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/checkpoint.hpp>
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
@@ -21,15 +21,6 @@
 #include "text.hpp"
 
 namespace train_text {
-
-/// A checkpoint that cannot be written is refused before anything is trained. Throws std::invalid_argument.
-inline void check_place(const std::string& path) {
-  if (path.empty()) return;
-  const bool is_folder = std::filesystem::is_directory(path);
-  if (!is_folder && std::filesystem::is_directory(std::filesystem::absolute(path).parent_path())) return;
-  throw std::invalid_argument("a checkpoint cannot be written to \"" + path +
-                              "\": " + (is_folder ? "it is a folder" : "its folder does not exist"));
-}
 
 inline hp::graph forward_graph(const train_options& o) {
   hp::model_builder m({.unrolled = true});
@@ -70,7 +61,7 @@ class trainer {
         text_(std::move(text)),
         run_(training_graph(o), s, budgeted(o, s)),
         judge_(forward_graph(o), s, run_options(o)) {
-    check_place(o.checkpoint);
+    if (!o.checkpoint.empty()) hp::atomic_file{o.checkpoint};  // what cannot be written is refused before training
     const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
     held_ = std::max(static_cast<std::size_t>(o.validation_bytes), least);
     if (text_.size() < held_ + least)

@@ -8,6 +8,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
 #include <hyperparallel/hardware/full_mesh_cost.hpp>
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/l2_reuse.hpp>
 #include <hyperparallel/hardware/link.hpp>
 #include <hyperparallel/hardware/presets.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Floor 8: everything that runs, except optional back ends (runtime/eigen_kernels.hpp).
+// Front header of runtime/: everything that runs, except optional back ends (runtime/eigen_kernels.hpp).
 
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>

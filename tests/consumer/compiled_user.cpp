@@ -11,7 +11,7 @@ static_assert(hyperparallel::is_compiled);
 
 namespace hp = hyperparallel;
 
-hp::graph one_layer();                                       // compiled_user_units.cpp
+hp::graph one_layer();  // compiled_user_units.cpp
 double loss_after(const hp::graph& g, const char* strategy);
 
 struct two_layers {
@@ -19,9 +19,9 @@ struct two_layers {
     const int batch = m.dim("batch", 4), seq = m.dim("seq", 8);
     const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
     int x = hp::token_embedding{.vocabulary = 32, .hidden = 16}(m, tokens);
-    x = m.repeat("layers", 2, x, hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{
-                                     .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 4},
-                                     .feed_forward = {.width = 32}});
+    x = m.repeat("layers", 2, x,
+                 hp::transformer_block<hp::attention_layer, hp::swiglu_layer>{
+                     .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 4}, .feed_forward = {.width = 32}});
     hp::language_head{.vocabulary = 32}(m, x, labels);
   }
 };

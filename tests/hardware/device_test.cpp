@@ -11,6 +11,8 @@ namespace hp = hyperparallel;
 namespace {
 
 constexpr hp::device_value die = hp::ascend_910c_die::device;
+using code = hp::device_code;
+using status = hp::device_status;
 
 // One base tile 128×256×64: 128·256 multiply-accumulates a depth step of 64, at 4096 a cycle of 1.8 GHz: 512 cycles.
 static_assert(hp::matmul_time(die, 128, 256, 64, hp::full_efficiency).picoseconds == 284'444);
@@ -86,22 +88,77 @@ TEST(Device, CheckNamesTheFault) {
   EXPECT_EQ(hp::check(die), hp::device_status{});
   hp::device_value d = die;
   d.aiv = 0;
-  EXPECT_EQ(hp::check(d).code, hp::device_code::has_no_core);
+  EXPECT_EQ(hp::check(d), (status{code::has_no_vector_core, 0, 0, 1}));
   d = die;
-  d.tier_count = 0;
-  EXPECT_EQ(hp::check(d).code, hp::device_code::tier_count_is_out_of_range);
+  d.tier_count = 5;
+  EXPECT_EQ(hp::check(d), (status{code::tier_count_is_out_of_range, 0, 5, 4}));
   d = die;
   d.tier[1].bandwidth = 0;
-  EXPECT_EQ(hp::check(d), (hp::device_status{hp::device_code::tier_is_not_valid, 1}));
+  EXPECT_EQ(hp::check(d), (status{code::tier_has_no_bandwidth, 1, 0, 1}));
   d = die;
   d.tier[1].bandwidth = d.tier[0].bandwidth + 1;  // slower tiers come later
-  EXPECT_EQ(hp::check(d), (hp::device_status{hp::device_code::tier_is_not_valid, 1}));
+  EXPECT_EQ(hp::check(d),
+            (status{code::tier_is_faster_than_the_one_before, 1, d.tier[0].bandwidth + 1, d.tier[0].bandwidth}));
   d = die;
   d.gmm_warm = {1'000'001};
-  EXPECT_EQ(hp::check(d).code, hp::device_code::efficiency_is_not_in_0_to_1);
+  EXPECT_EQ(hp::check(d), (status{code::gmm_warm_is_not_in_0_to_1, 0, 1'000'001, 1'000'000}));
   d = die;
-  d.task_overhead = -1;
-  EXPECT_EQ(hp::check(d).code, hp::device_code::latency_is_negative);
+  d.matrix_flops[2] = -7;
+  EXPECT_EQ(hp::check(d), (status{code::matrix_rate_is_negative, 2, -7, 0}));
+  d = die;
+  d.matrix_flops[3] = 0;  // a format that the device does not multiply
+  EXPECT_EQ(hp::check(d), status{});
+}
+
+/// What a device is without one of its numbers, and what `check` says then. L2 and latencies may be nothing.
+struct forgotten {
+  const char* what;
+  hp::device_code says;
+  void (*forget)(hp::device_value&);
+};
+constexpr forgotten each_number[] = {
+    {"aic", code::has_no_matrix_core, [](hp::device_value& d) { d.aic = {}; }},
+    {"aiv", code::has_no_vector_core, [](hp::device_value& d) { d.aiv = {}; }},
+    {"matrix_flops", code::has_no_matrix_rate,
+     [](hp::device_value& d) {
+       for (auto& r : d.matrix_flops) r = {};
+     }},
+    {"vector_flops", code::has_no_vector_rate, [](hp::device_value& d) { d.vector_flops = {}; }},
+    {"tier_count", code::tier_count_is_out_of_range, [](hp::device_value& d) { d.tier_count = {}; }},
+    {"tier", code::tier_has_no_capacity, [](hp::device_value& d) { d.tier[1] = {}; }},
+    {"bytes", code::tier_has_no_capacity, [](hp::device_value& d) { d.tier[0].bytes = {}; }},
+    {"bandwidth", code::tier_has_no_bandwidth, [](hp::device_value& d) { d.tier[0].bandwidth = {}; }},
+    {"reached", code::tier_efficiency_is_not_in_0_to_1, [](hp::device_value& d) { d.tier[0].reached = {}; }},
+    {"gmm_cold", code::gmm_cold_is_not_in_0_to_1, [](hp::device_value& d) { d.gmm_cold = {}; }},
+    {"gmm_warm", code::gmm_warm_is_not_in_0_to_1, [](hp::device_value& d) { d.gmm_warm = {}; }},
+};
+
+// A rate that nobody states is refused; it is neither free nor the whole peak.
+TEST(Device, NoRateIsForgottenSilently) {
+  EXPECT_EQ(hp::efficiency{}.parts_per_million, 0);
+  for (const forgotten& f : each_number) {
+    hp::device_value d = die;
+    f.forget(d);
+    EXPECT_EQ(hp::check(d).code, f.says) << f.what;
+  }
+}
+
+TEST(Device, NoNumberIsNegative) {
+  std::int64_t hp::device_value::* const numbers[] = {&hp::device_value::vector_flops,
+                                                      &hp::device_value::l2_bytes,
+                                                      &hp::device_value::l2_bandwidth,
+                                                      &hp::device_value::task_overhead,
+                                                      &hp::device_value::synchronisation_latency,
+                                                      &hp::device_value::vector_synchronisation_latency};
+  for (const auto number : numbers) {
+    hp::device_value d = die;
+    d.*number = -3;
+    EXPECT_NE(hp::check(d).code, code::ok);
+    EXPECT_EQ(hp::check(d).given, -3);
+  }
+  hp::device_value d = die;
+  d.tier[1].latency = -3;
+  EXPECT_EQ(hp::check(d), (status{code::tier_latency_is_negative, 1, -3, 0}));
 }
 
 }  // namespace

@@ -68,17 +68,37 @@ TEST(Topology, NamesWhatIsWrong) {
   EXPECT_EQ(hp::check(hp::topology_value{}).code, hp::topology_code::level_count_is_out_of_range);
   hp::topology_value t = small_world();
   t.level[1].group = 5;
-  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::group_does_not_nest, 1}));
+  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::group_does_not_nest, 1, 5, 2}));
   t = small_world();
   t.level[1].group = hp::unbounded_group;  // only the last level may join everything
-  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::group_does_not_nest, 1}));
+  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::group_does_not_nest, 1, hp::unbounded_group, 2}));
   t = small_world();
   t.level[2].bandwidth = 0;
-  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::bandwidth_is_not_positive, 2}));
+  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::bandwidth_is_not_positive, 2, 0, 1}));
   t = small_world();
   t.level[0].latency = -1;
-  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::latency_is_negative, 0}));
+  EXPECT_EQ(hp::check(t), (hp::topology_status{hp::topology_code::latency_is_negative, 0, -1, 0}));
   EXPECT_EQ(hp::level_spanning(small_world(), nullptr, 0), hp::no_link);
+}
+
+// Ranks are joined iff some level lies between every two of them.
+TEST(Topology, ASpanIsJoinedWhereEveryPairIs) {
+  for (int levels = 1; levels <= 3; ++levels) {
+    hp::topology_value t = small_world();
+    t.level_count = levels;
+    for (int first = -1; first < 26; ++first)
+      for (int last = first - 1; last < 26; ++last) {
+        bool joined = first >= 0 && last >= first;
+        for (int a = first; a <= last; ++a)
+          for (int b = first; b <= last; ++b) joined = joined && hp::level_between(t, a, b) != hp::not_connected;
+        const hp::topology_status s = hp::check_span(t, first, last);
+        EXPECT_EQ(s.code == hp::topology_code::ok, joined) << levels << ": " << first << " to " << last;
+        if (joined) continue;
+        EXPECT_EQ(s, (hp::topology_status{hp::topology_code::ranks_are_not_joined, levels - 1, last - first + 1,
+                                          t.level[levels - 1].group}));
+      }
+  }
+  EXPECT_EQ(hp::check_span(supernode, 0, 1 << 30), hp::topology_status{});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "io/workplace.hpp"
 
@@ -116,6 +118,83 @@ TEST(atomic_file, says_when_opened_what_can_never_be_written) {
   EXPECT_EQ(complaint(endless), "cannot write '" + endless + "': File name too long");
   EXPECT_EQ(complaint(""), "cannot write '': No such file or directory");
   EXPECT_EQ(place.names(), before);
+}
+
+// A link that leads nowhere yet is no file to replace: what it leads to is made, and the link stays.
+TEST(atomic_file, makes_what_a_dangling_link_leads_to) {
+  const io_test::workplace place;
+  std::filesystem::create_directory(place.path("folder"));
+  std::filesystem::create_symlink("folder/out", place.path("link"));
+  std::filesystem::create_symlink(place.path("link"), place.path("link_of_link"));
+  std::filesystem::create_symlink("../folder/second", place.path("folder/inner"));
+  std::filesystem::create_symlink("folder/inner", place.path("outer"));
+  for (const auto& [link, target] : {std::pair{"link_of_link", "folder/out"}, {"outer", "folder/second"}}) {
+    for (const char* text : {"first", "again"}) {
+      hp::atomic_file file(place.path(link));
+      file.write(text);
+      file.commit();
+      EXPECT_TRUE(std::filesystem::is_symlink(place.path(link))) << link;
+      EXPECT_FALSE(std::filesystem::is_symlink(place.path(target)));
+      EXPECT_EQ(place.get(target), text);
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(place.path("link")));
+  EXPECT_EQ(place.names(), (names{"folder", "link", "link_of_link", "outer"}));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(place.path("folder"));
+  std::filesystem::create_symlink("third", "here");
+  hp::atomic_file("here").commit();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(place.get("folder/third"), "");
+}
+
+TEST(atomic_file, refuses_links_to_what_cannot_be_written) {
+  const io_test::workplace place;
+  std::filesystem::create_directory(place.path("folder"));
+  std::filesystem::create_symlink("folder", place.path("to_folder"));
+  std::filesystem::create_symlink("new/", place.path("to_slash"));
+  std::filesystem::create_symlink("nowhere/out", place.path("to_nowhere"));
+  std::filesystem::create_symlink("circle", place.path("circle"));
+  const names before = place.names();
+  EXPECT_EQ(complaint(place.path("to_folder")), "cannot write '" + place.path("to_folder") + "': Is a directory");
+  EXPECT_EQ(complaint(place.path("to_slash")), "cannot write '" + place.path("to_slash") + "': Is a directory");
+  EXPECT_EQ(complaint(place.path("to_nowhere")),
+            "cannot write '" + place.path("nowhere/out") + "': No such file or directory");
+  EXPECT_EQ(complaint(place.path("circle")),
+            "cannot write '" + place.path("circle") + "': Too many levels of symbolic links");
+  EXPECT_EQ(place.names(), before);
+}
+
+TEST(atomic_file, keeps_the_file_behind_a_descriptor_and_other_names_of_a_file) {
+  const io_test::workplace place;
+  place.put("out", "old ");
+  std::filesystem::create_hard_link(place.path("out"), place.path("other"));
+  const int open = ::open(place.path("out").c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(open, 0);
+  hp::atomic_file descriptor("/proc/self/fd/" + std::to_string(open));
+  descriptor.write("new");
+  descriptor.commit();
+  ::close(open);
+  EXPECT_EQ(place.get("out"), "old new");
+  EXPECT_EQ(place.get("other"), "old new");
+  hp::atomic_file file(place.path("out"));
+  file.commit();
+  EXPECT_EQ(place.get("out"), "");
+  EXPECT_EQ(place.get("other"), "old new");
+}
+
+TEST(atomic_file, writes_a_pipe_and_leaves_it) {
+  const io_test::workplace place;
+  ASSERT_EQ(::mkfifo(place.path("pipe").c_str(), 0600), 0);
+  const int reader = ::open(place.path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  hp::atomic_file file(place.path("pipe"));
+  file.write("text");
+  file.commit();
+  char text[8] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(place.path("pipe")));
 }
 
 TEST(atomic_file, ends_without_a_trace_when_the_target_disappears) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,71 @@ TEST(layout_value, canonical_layouts_that_place_alike_are_equal) {
         ASSERT_EQ(all[i] == all[j], i == j);
       }
   }
+}
+
+/// A layout of two dims on a mesh of 12 and 4, cut by `first` and `second`.
+hp::layout_value cut_twice(hp::cut first, hp::cut second) {
+  hp::layout_value l = hp::replicated({2, {12, 4}}, 2);
+  l.cut[l.cut_count++] = first;
+  l.cut[l.cut_count++] = second;
+  return l;
+}
+
+TEST(layout_value, what_is_no_layout_is_refused_by_name) {
+  using enum hp::layout_code;
+  const hp::cut low{1, 0, 4, 3}, other{1, 1, 1, 4};
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 1, 4}, low)), hp::layout_status{});
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 2, 2}, low)), hp::layout_status{});
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 1, 3}, low)), (hp::layout_status{sub_axes_do_not_nest, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 1, 12}, low)), (hp::layout_status{axis_is_used_twice, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 1, 5}, other)).code, sub_axis_does_not_fit_its_axis);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 5, 2}, other)).code, sub_axis_does_not_fit_its_axis);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 0, 2}, other)).code, sub_axis_does_not_fit_its_axis);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 4, -3}, other)).code, sub_axis_does_not_fit_its_axis);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 0, 1 << 30, 4}, other)).code, sub_axis_does_not_fit_its_axis);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, 2, 1, 4}, other)).code, axis_is_not_in_the_mesh);
+  EXPECT_EQ(hp::check_layout(cut_twice({0, -1, 1, 4}, other)).code, axis_is_not_in_the_mesh);
+  EXPECT_EQ(hp::check_layout(cut_twice({2, 0, 1, 4}, other)).code, dim_is_out_of_range);
+  EXPECT_EQ(hp::check_layout(cut_twice({-1, 0, 1, 4}, other)).code, dim_is_out_of_range);
+  EXPECT_EQ(hp::check_layout(cut_twice(other, {0, 0, 1, 4})).code, cuts_are_not_in_order);
+  hp::layout_value l = cut_twice({0, 0, 1, 4}, other);
+  l.partial[1] = hp::reduce_op::sum;
+  EXPECT_EQ(hp::check_layout(l), (hp::layout_status{axis_shards_and_is_partial, 1, 0, 1, 0, 0}));
+  for (const int cuts : {-1, hp::max_cuts + 1}) {
+    l.cut_count = cuts;
+    EXPECT_EQ(hp::check_layout(l).code, too_many_cuts);
+  }
+  l = hp::replicated({1, {4}}, hp::max_dims + 1);
+  EXPECT_EQ(hp::check_layout(l).code, too_many_dims);
+  l.rank = -1;
+  EXPECT_EQ(hp::check_layout(l).code, too_many_dims);
+  for (const hp::mesh_shape& m :
+       {hp::mesh_shape{1, {0}}, hp::mesh_shape{2, {2, -2}}, hp::mesh_shape{2, {-2, -2}}, hp::mesh_shape{-1, {}},
+        hp::mesh_shape{hp::max_axes + 1, {1, 1, 1, 1, 1, 1, 1, 1}}, hp::mesh_shape{2, {1 << 16, 1 << 15}}})
+    EXPECT_EQ(hp::check_shape(hp::replicated(m, 1), hp::shape{8}).code, mesh_is_not_valid);
+}
+
+TEST(layout_value, every_layout_of_a_map_is_one) {
+  for (const hp::mesh_shape& m : worlds::small_meshes())
+    for (const hp::layout_value& l : worlds::partial_layouts(m, 2, {hp::reduce_op::sum}))
+      ASSERT_EQ(hp::check_layout(l), hp::layout_status{});
+}
+
+TEST(layout_value, negative_extents_and_hidden_overflows_are_refused) {
+  const hp::extent_t large = hp::extent_t{1} << 40;
+  hp::layout_value l = hp::replicated({1, {4}}, 3);
+  hp::append_cut(l, {2, 0, 1, 4});
+  const auto refused = [&](const hp::shape& s) { return hp::check_shape(l, s); };
+  EXPECT_EQ(refused({4, 4, -8}), (hp::layout_status{hp::layout_code::extent_is_negative, 2, 0, 0, -8, 0}));
+  EXPECT_EQ(refused({-4, -4, 8}).code, hp::layout_code::extent_is_negative) << "a product of 128";
+  EXPECT_EQ(refused({large, large, 0}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({0, large, large}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({0, large, 4}).code, hp::layout_code::ok);
+  EXPECT_TRUE(hp::element_count({0, large, large}).overflow);
+  EXPECT_EQ(hp::element_count({0, large, 4}).value, 0);
+  l.padded = 4;
+  EXPECT_EQ(refused({1, 1, std::numeric_limits<hp::extent_t>::max()}).code, hp::layout_code::element_count_overflows);
+  EXPECT_EQ(refused({1, 1, -1}).code, hp::layout_code::extent_is_negative);
 }
 
 }  // namespace

@@ -99,4 +99,12 @@ TEST(slice, a_shape_that_does_not_divide_has_no_slice) {
   EXPECT_EQ(hp::local_shape(l, hp::shape{10}).status.shards, 4);
 }
 
+TEST(slice, a_position_outside_the_mesh_is_refused) {
+  const hp::layout_value l = hp::replicated({2, {2, 3}}, 1);
+  for (const int position : {-1, 6, 1 << 30})
+    EXPECT_EQ(hp::slice_of(l, hp::shape{8}, position).status,
+              (hp::layout_status{hp::layout_code::position_is_outside_the_mesh, 0, 0, 0, position, 6}));
+  EXPECT_EQ(hp::slice_of(l, hp::shape{-8}, 1).status.code, hp::layout_code::extent_is_negative);
+}
+
 }  // namespace

@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include <vector>
+
+#include <hyperparallel/layout/placement.hpp>
+
 #include "support/all_layouts.hpp"
 
 namespace {
@@ -85,6 +91,62 @@ TEST(tensor_map, reductions_are_known_by_their_names) {
     EXPECT_EQ(hp::reduction_called(hp::name_of(static_cast<hp::reduce_op>(op))), static_cast<hp::reduce_op>(op));
   EXPECT_EQ(hp::reduction_called("mean"), hp::reduce_op::none);
   EXPECT_EQ(hp::reduction_called("none"), hp::reduce_op::none);
+}
+
+TEST(tensor_map, counts_that_cannot_be_are_refused) {
+  using enum hp::layout_code;
+  const hp::mesh_shape m{1, {4}};
+  hp::mesh_value named;
+  named.shape = m;
+  named.label[0] = hp::short_text("a");
+  const char* const entries[] = {"a"};
+  hp::numeric_entry numbers[1]{};
+  EXPECT_EQ(hp::layout_from_map(named, entries, -1).status.code, too_many_dims);
+  EXPECT_EQ(hp::layout_from_numeric(m, numbers, -1).status.code, too_many_dims);
+  numbers[0].count = hp::max_axes + 1;
+  for (int& n : numbers[0].number) n = -1;
+  EXPECT_EQ(hp::layout_from_numeric(m, numbers, 1).status.code, axis_is_used_twice);
+  EXPECT_EQ(hp::layout_from_placements(m, nullptr, -1, 1).status.code, placement_count_exceeds_axes);
+  named.shape.size[0] = -4;
+  numbers[0].count = 0;
+  EXPECT_EQ(hp::layout_from_map(named, entries, 1).status.code, mesh_is_not_valid);
+  EXPECT_EQ(hp::layout_from_numeric(named.shape, numbers, 1).status.code, mesh_is_not_valid);
+  EXPECT_EQ(hp::layout_from_placements(named.shape, nullptr, 0, 1).status.code, mesh_is_not_valid);
+  hp::layout_value l = hp::replicated(m, 1);
+  for (const int axis : {-1, 1, 8})
+    EXPECT_EQ(hp::set_partial(l, axis, hp::reduce_op::sum).code, axis_is_not_in_the_mesh);
+}
+
+/// Law of names: whatever a mesh takes for a name reads back from a map, alone, padded, and beside another.
+TEST(tensor_map, every_name_of_a_mesh_reads_back) {
+  const std::string characters = "aN2_-./ ,~:*([\xce";
+  std::vector<std::string> all{"None", "none", "aNone", "None.", "Non"};
+  for (const char a : characters) {
+    all.push_back({a});
+    for (const char b : characters) {
+      all.push_back({a, b});
+      for (const char c : characters) all.push_back({a, b, c});
+    }
+  }
+  int taken = 0;
+  for (const std::string& name : all) {
+    const char* const names[] = {name.c_str(), "x"};
+    const int sizes[] = {2, 3};
+    const hp::mesh_result m = hp::make_mesh(names, 2, sizes, 2);
+    ASSERT_EQ(m.status.code == hp::mesh_code::ok, hp::is_axis_name(names[0])) << name;
+    if (m.status.code != hp::mesh_code::ok) continue;
+    ++taken;
+    const std::string padded = "~" + name, beside = "x," + name;
+    for (const std::string& text : {name, padded, beside}) {
+      const char* const entry[] = {text.c_str()};
+      const hp::layout_result r = hp::layout_from_map(m.mesh, entry, 1);
+      ASSERT_EQ(r.status.code, hp::layout_code::ok) << text;
+      ASSERT_EQ(r.layout.cut_count, text == beside ? 2 : 1) << text;
+      ASSERT_EQ(r.layout.cut[r.layout.cut_count - 1].axis, 0) << text;
+      ASSERT_EQ(r.layout.padded, text == padded ? 1u : 0u) << text;
+    }
+  }
+  EXPECT_EQ(taken, 8 + 8 * 8 + 8 * 8 * 8 + 4);
 }
 
 }  // namespace

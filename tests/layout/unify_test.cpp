@@ -121,4 +121,23 @@ static_assert(rows_to_columns.status.code == hp::refinement_code::ok);
 static_assert(hp::plan_redistribution(rows_to_columns.source, rows_to_columns.target, rows_to_columns.shape).kind ==
               hp::plan_kind::all_to_all);
 
+TEST(unify, what_is_no_layout_or_mesh_is_refused) {
+  const hp::layout_value good = hp::replicated({1, {4}}, 1);
+  hp::layout_value bad = good;
+  bad.mesh.size[0] = 0;
+  using enum hp::refinement_code;
+  EXPECT_EQ(hp::unify(good, hp::shape{8}, bad, hp::shape{8}).status.code, layout_is_refused);
+  EXPECT_EQ(hp::unify(good, hp::shape{-8}, good, hp::shape{-8}).status.layout.code,
+            hp::layout_code::extent_is_negative);
+  EXPECT_EQ(hp::unify_one_axis_per_dim(bad, hp::shape{8}, good, hp::shape{8}).status.code, layout_is_refused);
+  EXPECT_EQ(hp::on_refined_mesh(good, {2, {0, 2}}).status.code, mesh_is_not_a_refinement);
+  EXPECT_EQ(hp::on_refined_mesh(good, {9, {}}).status.code, mesh_is_not_a_refinement);
+  EXPECT_EQ(hp::on_refined_mesh(bad, good.mesh).status.code, layout_is_refused);
+  EXPECT_EQ(hp::on_flat_mesh(bad).status.code, layout_is_refused);
+  EXPECT_EQ(hp::with_whole_axes(bad).status.code, layout_is_refused);
+  hp::shape deep{8};
+  deep.rank = hp::max_dims + 1;
+  EXPECT_EQ(hp::on_refined_shape(good, hp::shape{8}, deep).status.code, too_many_factors);
+}
+
 }  // namespace

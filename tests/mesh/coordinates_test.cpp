@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <set>
 #include <vector>
 
@@ -74,6 +76,29 @@ static_assert(hp::rank_at(hp::ranks_of<shuffled>(), 0) == 3 && hp::position_in(h
 TEST(rank_list, a_mesh_type_carries_its_own) {
   EXPECT_EQ(hp::position_in(hp::ranks_of<shuffled>(), 3), 0);
   EXPECT_TRUE(shuffled::value == plain::value);
+}
+
+TEST(coordinates, ranks_that_no_int_can_count_are_refused) {
+  using enum hp::rank_list_code;
+  const hp::mesh_shape m{1, {4}};
+  const int most = std::numeric_limits<int>::max();
+  EXPECT_EQ(hp::check_rank_list(m, {4, most - 4}).code, ok);
+  EXPECT_EQ(hp::check_rank_list(m, {4, most - 3}).code, rank_is_too_large);
+  EXPECT_EQ(hp::check_rank_list(m, {4, most - 3}).position, 3);
+  EXPECT_EQ(hp::check_rank_list(m, {4, most}).position, 0);
+  EXPECT_EQ(hp::check_rank_list(m, {4, -1}).code, rank_is_negative);
+  EXPECT_EQ(hp::check_rank_list(m, {4, std::numeric_limits<int>::min()}).code, rank_is_negative);
+  const int listed[] = {0, 1, 2, most};
+  EXPECT_EQ(hp::check_rank_list(m, {4, listed}).code, rank_is_too_large);
+  EXPECT_EQ(hp::check_rank_list(m, {4, listed}).position, 3);
+  EXPECT_EQ(hp::check_rank_list(m, {-4, 0}).code, length_differs_from_device_count);
+  EXPECT_EQ(hp::check_rank_list(m, {}).code, length_differs_from_device_count);
+  EXPECT_EQ(hp::check_rank_list({2, {1 << 16, 1 << 16}}, {0, 0}).code, mesh_is_not_valid) << "2^32 devices are not 0";
+  EXPECT_EQ(hp::check_rank_list({1, {1 << 30}}, {1 << 30, 7}).code, ok) << "a range is looked at as one";
+  for (const int rank : {0, 6, most, std::numeric_limits<int>::min()}) {
+    EXPECT_EQ(hp::position_in({4, most - 1}, rank), rank == most ? 1 : -1);
+    EXPECT_EQ(hp::position_in({4, std::numeric_limits<int>::min()}, rank), rank < 0 ? 0 : -1);
+  }
 }
 
 }  // namespace

@@ -60,6 +60,22 @@ TEST(device_matrix, refusals_name_the_axis) {
   EXPECT_EQ(refusal({"a", "b", "c", "d", "e", "f", "g", "h"}, {2, 2, 2, 2, 2, 2, 2, 2}).code, ok);
 }
 
+TEST(device_matrix, names_that_the_text_of_maps_reserves_are_refused) {
+  using enum hp::mesh_code;
+  for (const char* name : {"a,b", ",",   "~x",  "~",     "None", " ",   "a b", "a ",  "\t",   "a\n",  "(a)",
+                           "[a]", "a:2", "a=2", "\"a\"", "a*",   "{a}", "a|b", "a;b", "\x7f", "a\x01"}) {
+    EXPECT_FALSE(hp::is_axis_name(name)) << name;
+    EXPECT_EQ(refusal({"x", name}, {2, 2}), (hp::mesh_status{axis_name_is_reserved, 1})) << name;
+  }
+  for (const char* name : {"dp", "x1", "2d", "_", "data-parallel", "a.b", "tp/2", "none", "NONE", "Nones", "\xce\xb1",
+                           "interleaved_parallel"}) {
+    EXPECT_TRUE(hp::is_axis_name(name)) << name;
+    EXPECT_EQ(refusal({"x", name}, {2, 2}).code, ok) << name;
+  }
+  EXPECT_FALSE(hp::is_axis_name(""));
+  EXPECT_FALSE(hp::is_axis_name("a_name_of_more_than_thirty_one_characters"));
+}
+
 TEST(device_matrix, an_axis_is_found_by_its_whole_name) {
   EXPECT_EQ(hp::axis_index(mesh::value, "dp"), 0);
   EXPECT_EQ(hp::axis_index(mesh::value, "d"), -1);

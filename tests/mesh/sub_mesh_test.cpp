@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <string>
 #include <vector>
 
@@ -81,6 +83,25 @@ TEST(sub_mesh, the_virtual_axis_stays_virtual_where_it_is_kept) {
   const hp::mesh_value parent = hp::make_mesh(names, 2, sizes, 2).mesh;
   EXPECT_FALSE(hp::sub_mesh(parent, names, 1).mesh.interleaved);
   EXPECT_TRUE(hp::sub_mesh(parent, names, 2).mesh.interleaved);
+}
+
+TEST(sub_mesh, ranges_that_no_int_can_end_are_refused) {
+  const char* const names[] = {"a", "b"};
+  const int sizes[] = {2, 3};
+  const hp::mesh_value m = hp::make_mesh(names, 2, sizes, 2).mesh;
+  const int most = std::numeric_limits<int>::max();
+  for (const int first : {1, 2, most})
+    EXPECT_EQ(hp::flatten_axes(m, first, most, "c").status.code, hp::sub_mesh_code::axes_are_not_consecutive);
+  EXPECT_EQ(hp::make_mesh(names, -1, sizes, -1).status.code, hp::mesh_code::axis_count_differs_from_name_count);
+}
+
+TEST(flatten_axes, a_name_that_no_axis_may_have_is_refused) {
+  const char* const names[] = {"a", "b"};
+  const int sizes[] = {2, 3};
+  const hp::mesh_value m = hp::make_mesh(names, 2, sizes, 2).mesh;
+  for (const char* name : {"", "a,b", "None", "~a", "a b", "interleaved_parallel"})
+    EXPECT_EQ(hp::flatten_axes(m, 0, 2, name).status.code, hp::sub_mesh_code::flattened_name_is_not_valid) << name;
+  EXPECT_EQ(hp::flatten_axes(m, 0, 2, "ab").status.code, hp::sub_mesh_code::ok);
 }
 
 }  // namespace

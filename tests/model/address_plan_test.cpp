@@ -67,6 +67,23 @@ void expect_laws(const hp::sharded_program& p, const hp::program_addresses& a) {
   EXPECT_GE(a.high_water[0], a.alive_maximum[0]);
 }
 
+// What is alive may fit where no address plan that is found does.
+TEST(address_plan, fits_counts_addresses_and_not_bytes_alive) {
+  std::mt19937 random(11);
+  int gaps = 0;
+  for (int round = 0; round < 40; ++round) {
+    const hp::sharded_program p = programs::random_program(random, {.steps = 60, .most_elements = 40});
+    const hp::program_addresses a = hp::plan_addresses(p);
+    EXPECT_TRUE(hp::fits(p, a.high_water[0]));
+    EXPECT_FALSE(hp::fits(p, a.high_water[0] - 1));
+    if (a.alive_maximum[0] < a.high_water[0]) {
+      ++gaps;
+      EXPECT_FALSE(hp::fits(p, a.alive_maximum[0]));
+    }
+  }
+  EXPECT_GT(gaps, 0);
+}
+
 TEST(address_plan, blocks_alive_together_never_overlap) {
   std::mt19937 random(3);
   const int rounds = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 5000 : 200;

@@ -7,8 +7,9 @@
 #include <hyperparallel/model/model_builder.hpp>
 #include <hyperparallel/model/optimizer.hpp>
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 graph trained() {
   model_builder m;
@@ -81,4 +82,3 @@ TEST(check_graph, names_the_operator_and_the_tensor) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

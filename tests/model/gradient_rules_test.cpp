@@ -7,8 +7,9 @@
 
 #include "language_model.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 /// Both attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
 graph every_operator() {
@@ -167,4 +168,3 @@ TEST(gradient_rules, find_the_logits_of_a_token_loss) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

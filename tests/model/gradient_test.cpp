@@ -15,8 +15,9 @@
 #include "language_model.hpp"
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 using test::graph_evaluator;
 using test::random_model;
@@ -319,4 +320,3 @@ TEST(gradient, is_the_same_in_a_constant_evaluation) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

@@ -168,6 +168,17 @@ TEST(model_builder, the_loss_is_one_number_and_all_auxiliary_ones) {
   EXPECT_EQ(m.graph.loss, -1);
 }
 
+TEST(model_builder, dims_have_at_least_one_element) {
+  for (const hp::extent_t extent : {hp::extent_t{0}, hp::extent_t{-1}, hp::extent_t{-4294967296}}) {
+    hp::model_builder m;
+    const int wrong = m.dim("batch", extent);
+    EXPECT_EQ(m.graph.status.code, graph_code::dim_is_not_positive);
+    EXPECT_EQ(m.graph.status.extent, extent);
+    EXPECT_STREQ(m.graph.text_at(m.graph.status.tensor), "batch");
+    EXPECT_EQ(m.extent_of(wrong), 1) << "what follows can be built";
+  }
+}
+
 struct small {
   static constexpr void build(hp::model_builder& m) { chain{5}(m, m.input("x", {m.dim("b", 2), m.dim("h", 4)})); }
 };

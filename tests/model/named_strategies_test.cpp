@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/model/named_strategies.hpp>
 
+#include <hyperparallel/model/partition.hpp>
+
 #include <gtest/gtest.h>
+#include <model/trained_models.hpp>
 
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -69,6 +73,48 @@ TEST(named_strategies, refusals) {
   EXPECT_EQ(hp::strategy_called("dp", -3).status, refused(-3, 1));
   const int negative[] = {-2, -2};
   EXPECT_EQ(hp::strategy_called("dp-tp", 4, negative, 2).status.code, strategy_code::ranks_do_not_factor);
+}
+
+// What `strategy_called` refuses is refused under every graph, for those who do not look at its status.
+TEST(named_strategies, a_refused_strategy_runs_nothing) {
+  const hp::graph g = programs::one_matrix();
+  const int degrees[] = {3, 2};
+  for (const hp::strategy_result& r :
+       {hp::strategy_called("zero4", 8), hp::strategy_called("", 8), hp::strategy_called("DP", 8),
+        hp::strategy_called("dp", 0), hp::strategy_called("dp", -8), hp::strategy_called("dp-tp", 8, degrees, 2),
+        hp::strategy_called("dp-tp", 8, degrees, 1)}) {
+    EXPECT_NE(r.status.code, strategy_code::ok);
+    EXPECT_EQ(r.strategy.refused, r.status);
+    EXPECT_EQ(hp::partition(g, r.strategy).status, r.status);
+    EXPECT_EQ(hp::partition(g, r.strategy).step.size, 0);
+  }
+  EXPECT_STREQ(hp::strategy_called("zero4", 8).strategy.name.text, "zero4");
+}
+
+TEST(named_strategies, the_nearest_name_is_the_one_with_fewest_changes) {
+  for (int i = 0; i < hp::named_strategy_count; ++i)
+    EXPECT_STREQ(hp::nearest_strategy(hp::named_strategy_at(i).name), hp::named_strategy_at(i).name);
+  EXPECT_STREQ(hp::nearest_strategy("zero4"), "zero1");  // the first of three
+  EXPECT_STREQ(hp::nearest_strategy("zro3"), "zero3");
+  EXPECT_STREQ(hp::nearest_strategy("dptp"), "dp-tp");
+  EXPECT_STREQ(hp::nearest_strategy("ulyses"), "ulysses");
+  EXPECT_STRNE(hp::nearest_strategy(""), "");
+  EXPECT_STRNE(hp::nearest_strategy("a name that is longer than any strategy may be called"), "");
+}
+
+// The distance against its definition, on all pairs of short words.
+int distance(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return static_cast<int>(a.size() + b.size());
+  const std::string u = a.substr(1), v = b.substr(1);
+  return std::min({distance(u, b) + 1, distance(a, v) + 1, distance(u, v) + (a[0] == b[0] ? 0 : 1)});
+}
+TEST(named_strategies, characters_that_differ_are_the_least_number_of_changes) {
+  std::vector<std::string> words{""};
+  for (std::size_t w = 0; w < words.size() && words[w].size() < 4; ++w)
+    for (const char c : {'a', 'b'}) words.push_back(words[w] + c);
+  for (const std::string& a : words)
+    for (const std::string& b : words)
+      EXPECT_EQ(hp::detail::characters_that_differ(a.c_str(), b.c_str()), distance(a, b)) << a << " " << b;
 }
 
 static_assert(hp::strategy_called("2.5d", 16).strategy.mesh.shape.axis_count == 3);

@@ -8,8 +8,9 @@
 
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 TEST(operator_order, moves_numbers_and_nothing_else) {
   for (unsigned seed = 0; seed < 20; ++seed) {
@@ -41,4 +42,3 @@ TEST(operator_order, moves_numbers_and_nothing_else) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <hyperparallel/model/check_graph.hpp>
@@ -13,8 +14,9 @@
 #include "language_model.hpp"
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 using test::graph_evaluator;
 
@@ -208,6 +210,48 @@ TEST(optimizer, without_clipping_has_the_factor_one) {
   EXPECT_EQ(g.op[g.tensor[clip].producer].real[0], 1.0);
 }
 
+/// Every number by itself, at its ends and beyond.
+TEST(optimizer, refuses_numbers_that_cannot_be) {
+  const graph forward = [] {
+    graph g = build_model<decoder>();
+    differentiate(g);
+    return g;
+  }();
+  struct {
+    const char* name;
+    double optimizer_value::* number;
+    bool below_one;
+  } const numbers[] = {
+      {"rate", &optimizer_value::rate, false},          {"beta1", &optimizer_value::beta1, true},
+      {"beta2", &optimizer_value::beta2, true},         {"epsilon", &optimizer_value::epsilon, false},
+      {"momentum", &optimizer_value::momentum, true},   {"weight_decay", &optimizer_value::weight_decay, false},
+      {"clip", &optimizer_value::clip, false},          {"muon_rate", &optimizer_value::muon_rate, false},
+      {"bias_rate", &optimizer_value::bias_rate, false}};
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const auto& n : numbers) {
+    const auto status_of = [&](double value) {
+      graph g = forward;
+      optimizer_value v;
+      v.*n.number = value;
+      append_optimizer(g, v);
+      if (g.status.code != graph_code::ok) {
+        EXPECT_STREQ(g.text_at(g.status.op), n.name);
+        EXPECT_EQ(g.op.size, forward.op.size) << "stays as it was";
+      }
+      return g.status.code;
+    };
+    EXPECT_EQ(status_of(0), graph_code::ok) << n.name;
+    EXPECT_EQ(status_of(0.5), graph_code::ok) << n.name;
+    EXPECT_EQ(status_of(1), n.below_one ? graph_code::optimizer_number_is_out_of_range : graph_code::ok) << n.name;
+    for (const double wrong : {std::nan(""), infinite, -infinite, -1e-300})
+      EXPECT_EQ(status_of(wrong), graph_code::optimizer_number_is_out_of_range) << n.name << " " << wrong;
+  }
+  graph g = forward;
+  append_optimizer(g, {.kind = optimizer_kind::muon, .without_muon = "hed.*"});
+  EXPECT_EQ(g.status.code, graph_code::pattern_matches_nothing);
+  EXPECT_STREQ(g.text_at(g.status.op), "hed.*");
+}
+
 struct two_layers {
   static constexpr void build(model_builder& m) {
     const int b = m.dim("batch", 8), h = m.dim("hidden", 16), f = m.dim("ffn", 32);
@@ -227,4 +271,3 @@ static_assert([] {
 }());
 
 }  // namespace
-}  // namespace hyperparallel

@@ -5,8 +5,9 @@
 
 #include <hyperparallel/model/layers.hpp>
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 TEST(optimizer_value, finds_the_sides_of_matrices) {
   model_builder m;
@@ -50,4 +51,3 @@ TEST(optimizer_value, is_a_plain_value) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

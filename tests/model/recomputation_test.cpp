@@ -13,8 +13,9 @@
 #include "language_model.hpp"
 #include "random_graph.hpp"
 
-namespace hyperparallel {
 namespace {
+
+using namespace hyperparallel;
 
 using test::graph_evaluator;
 
@@ -27,8 +28,9 @@ struct stack {
   }
 };
 
-graph differentiated(bool unrolled) {
+graph differentiated(bool unrolled, int micro_batches = 1) {
   graph g = build_model<stack>({.activation = data_type::f64, .parameter = data_type::f64, .unrolled = unrolled});
+  g.micro_batches = micro_batches;
   differentiate(g);
   return g;
 }
@@ -147,8 +149,7 @@ TEST(recomputation, of_a_folded_model_is_that_of_the_unrolled_one) {
 
 TEST(recomputation, goes_with_an_optimizer_before_or_after) {
   for (const bool first : {false, true}) {
-    graph g = differentiated(false);
-    g.micro_batches = 2;
+    graph g = differentiated(false, 2);
     if (first) recompute(g, "layers.*");
     append_optimizer(g, {});
     if (!first) recompute(g, "layers.*");
@@ -164,4 +165,3 @@ TEST(recomputation, refuses_a_pattern_that_matches_nothing) {
 }
 
 }  // namespace
-}  // namespace hyperparallel

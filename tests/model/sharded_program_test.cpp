@@ -61,13 +61,6 @@ TEST(sharded_program, steps_happen_once_a_repetition_and_micro_batch_but_norms_a
     }
 }
 
-TEST(sharded_program, codes_have_names_of_their_own) {
-  std::set<std::string> names;
-  const int count = static_cast<int>(hp::strategy_code::ranks_do_not_factor) + 1;
-  for (int c = 0; c < count; ++c) names.insert(hp::name_of(static_cast<hp::strategy_code>(c)));
-  EXPECT_EQ(static_cast<int>(names.size()), count);
-}
-
 constexpr hp::extent_t homes(const hp::sharded_program& p) {
   hp::extent_t bytes = 0;
   for (const hp::program_storage& s : p.storage) bytes += s.home ? s.bytes : 0;

@@ -143,4 +143,20 @@ TEST(strategy_layouts, the_first_mistake_stays) {
   EXPECT_EQ(layouts.status(), (hp::strategy_status{strategy_code::axis_is_not_in_the_mesh, 0}));
 }
 
+// A mesh that `make_mesh` refused is empty: it would be one device.
+TEST(strategy_layouts, a_mesh_that_cannot_be_is_refused) {
+  const hp::graph g = programs::one_matrix();
+  hp::strategy_value none;
+  EXPECT_EQ(hp::strategy_layouts(g, none).status(), (hp::strategy_status{strategy_code::mesh_is_not_valid}));
+  for (const int size : {0, -2}) {
+    hp::strategy_value s = on_three_axes(2, 2, 1);
+    s.mesh.shape.size[1] = size;
+    EXPECT_EQ(hp::strategy_layouts(g, s).status(),
+              (hp::strategy_status{strategy_code::mesh_is_not_valid, -1, 1, -1, -1, -1, size}));
+  }
+  hp::strategy_value refused = on_three_axes(2, 2, 1);
+  refused.refuse({strategy_code::name_is_unknown});
+  EXPECT_EQ(hp::strategy_layouts(g, refused).status(), (hp::strategy_status{strategy_code::name_is_unknown}));
+}
+
 }  // namespace

@@ -57,4 +57,21 @@ constexpr hp::strategy_value two_rules() {
 }
 static_assert(as_argument<two_rules()>::rules == 2, "it is structural");
 
+// A rule or pin that has no place would be left out, and the strategy be another one.
+TEST(strategy, what_it_cannot_hold_is_refused) {
+  hp::strategy_value rules, pins;
+  for (int r = 0; r < hp::max_strategy_rules; ++r) rules.add(hp::shard_dim_if_present("ffn", "tp"));
+  for (int p = 0; p < hp::max_strategy_pins; ++p) pins.add(hp::strategy_pin{"*.weight", 1, {"tp"}});
+  EXPECT_EQ(rules.refused, hp::strategy_status{});
+  EXPECT_EQ(pins.refused, hp::strategy_status{});
+  rules.add(hp::shard_dim("batch", "dp"));
+  pins.add(hp::strategy_pin{"*.bias", 1, {"tp"}});
+  EXPECT_EQ(rules.refused.code, hp::strategy_code::too_many_rules);
+  EXPECT_EQ(rules.refused.extent, hp::max_strategy_rules + 1);
+  EXPECT_EQ(pins.refused.code, hp::strategy_code::too_many_rules);
+  EXPECT_EQ(pins.refused.pieces, hp::max_strategy_pins);
+  rules.refuse({hp::strategy_code::name_is_unknown});
+  EXPECT_EQ(rules.refused.code, hp::strategy_code::too_many_rules) << "the first reason stays";
+}
+
 }  // namespace

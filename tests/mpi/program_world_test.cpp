@@ -222,4 +222,33 @@ TEST(mpi_program_world, what_cannot_be_run_or_read_is_named_to_all) {
   EXPECT_EQ(run.world().get_index("tokens").size(), 8U * 16U);
 }
 
+// What trained on one device in silence, or on zero rows, or nothing at all.
+TEST(mpi_program_world, what_would_train_wrongly_is_refused_on_all) {
+  const hp::mpi_world world = eight_ranks();
+  const hp::graph g = training::small_step(1, 1);
+  const std::string unknown = error_of([&] { mpi_run<float> run(world, g, hp::strategy_called("zero9", 8).strategy); });
+  EXPECT_NE(unknown.find("no strategy is called \"zero9\", the nearest is \"zero1\"; there are single, dp, "),
+            std::string::npos)
+      << unknown;
+  mpi_run<float> run(world, g, hp::strategy_called("dp", 8).strategy);
+  const std::string row = error_of([&] {
+    run.train_step([&](int) {
+      run.set_random_inputs(1);
+      std::vector<std::int32_t> tokens = run.world().get_index("tokens");
+      tokens[17] = 1'000'000;
+      run.world().set("tokens", tokens);
+    });
+  });
+  EXPECT_EQ(row.find("input \"tokens\" is 1000000 at [1, 1], expected 0 to "), 0U) << row;
+  hp::model_builder m(hp::build_options{.unrolled = true});
+  const int batch = m.dim("batch", 8), in = m.dim("in", 6), out = m.dim("out", 5);
+  const int y = m.contract("y", "bk,kn->bn", m.input("x", {batch, in}), m.parameter("w", {in, out}));
+  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  mpi_run<float> judge(world, m.graph, hp::strategy_called("dp", 8).strategy);
+  EXPECT_EQ(error_of([&] { judge.train_step([&](int) { judge.set_random_inputs(1); }); }),
+            "steps of this graph would not train it: no operator updates a parameter: call append_optimizer after "
+            "differentiate");
+}
+
 }  // namespace

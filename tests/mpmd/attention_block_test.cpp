@@ -52,6 +52,18 @@ static_assert(serial::makespan * 10 >= fused::makespan * 18);
 static_assert(fused::timeline.communication.masked_share() >= 9700);
 static_assert(serial::timeline.communication.masked_share() == 0);
 
+TEST(attention_block, keeps_the_first_price_that_cannot_be_told) {
+  const hp::device_value& device = hp::ascend_910c_die::device;
+  hp::attention_block p = real(8192, 8, false);
+  const hp::link_level& link = hp::matrix384::topology.level[1];
+  EXPECT_EQ(hp::price_attention(p, device, 24, device.gmm_warm, link), hp::cost_code::ok);
+  EXPECT_EQ(hp::price_attention(p, device, 24, device.gmm_warm, {"standing", 8, 0, 0}),
+            hp::cost_code::rate_is_not_positive);
+  EXPECT_EQ(hp::price_attention(p, device, 24, {}, link), hp::cost_code::efficiency_is_not_in_0_to_1);
+  EXPECT_EQ(hp::price_attention(p, device, device.aiv + 1, device.gmm_warm, link),
+            hp::cost_code::count_exceeds_the_device);
+}
+
 TEST(attention_block, real_sizes_beat_operators_and_hide_the_link) {
   for (const std::int64_t hidden : {4096, 6144, 8192, 12288, 16384})
     for (const int devices : {1, 2, 4, 8, 16}) {

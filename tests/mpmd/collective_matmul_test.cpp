@@ -85,6 +85,18 @@ TEST(collective_matmul, real_layers_stay_close_to_their_bound_and_beat_operators
       }
 }
 
+TEST(collective_matmul, keeps_the_first_price_that_cannot_be_told) {
+  const hp::device_value& device = hp::ascend_910c_die::device;
+  const hp::collective_matmul p = real(form::gather_multiply, 8192, 28672, 8, false);
+  const auto code = [&](int queues, hp::efficiency reached, const hp::link_level& link) {
+    return hp::price_collective_matmul(p, device, queues, reached, link).code;
+  };
+  EXPECT_EQ(code(24, device.gmm_warm, switch_link), hp::cost_code::ok);
+  EXPECT_EQ(code(24, device.gmm_warm, {"standing", 8, 0, 0}), hp::cost_code::rate_is_not_positive);
+  EXPECT_EQ(code(24, {}, switch_link), hp::cost_code::efficiency_is_not_in_0_to_1);
+  EXPECT_EQ(code(device.aiv + 1, device.gmm_warm, switch_link), hp::cost_code::count_exceeds_the_device);
+}
+
 TEST(collective_matmul, puts_take_together_what_the_collective_takes) {
   for (const int devices : {2, 3, 4, 8, 16})
     for (const form f : forms) {

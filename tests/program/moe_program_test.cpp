@@ -3,7 +3,9 @@
 
 #include <type_traits>
 
+#include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_program.hpp>
+#include <hyperparallel/program/moe_tiling_choice.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 
 namespace hp = hyperparallel;
@@ -103,6 +105,37 @@ TEST(moe_program, a_window_of_two_buffers_costs_little_and_one_costs_more) {
 TEST(moe_program, refuses_what_does_not_divide_by_status) {
   const hp::moe_plan_result r = hp::make_moe_plan({8, 4, 6, 2, 16}, 4, 1, hp::matrix384::device, {}, {});
   EXPECT_EQ(r.layer.code, hp::moe_code::experts_do_not_divide_over_devices);
+}
+
+TEST(moe_program, prices_nothing_on_a_device_that_cannot_be) {
+  const hp::moe_layer layer{64, 32, 8, 2, 64};
+  const hp::expert_all_to_all_fit fit{};
+  hp::device_value d = hp::matrix384::device;
+  ASSERT_TRUE(hp::make_moe_plan(layer, 4, 1, d, fit, {}).ok());
+  d.gmm_warm = {};
+  EXPECT_EQ(hp::make_moe_plan(layer, 4, 1, d, fit, {}).device, hp::check(d));
+  EXPECT_FALSE(hp::make_moe_plan(layer, 4, 1, d, fit, {}).ok());
+  EXPECT_EQ(hp::estimate_moe_tiling(layer, 4, d, fit, {}).device, hp::check(d));
+  EXPECT_EQ(hp::estimate_moe_tiling(layer, 4, d, fit, {}).candidates, 0);
+  EXPECT_EQ(hp::choose_moe_tiling(layer, 4, d, fit, {}).device, hp::check(d));
+  EXPECT_EQ(hp::choose_moe_tiling(layer, 4, d, fit, {}).candidates, 0);
+  EXPECT_EQ(hp::simulate_moe_tiling(layer, 4, d, fit, {}).price, hp::cost_code::hardware_is_refused);
+  EXPECT_EQ(hp::moe_buckets<2>(layer, 4, d, fit, {}, {{1000, 4000}}).status().device, hp::check(d));
+}
+
+// A price that fails is the plan's own failure; its 0 is no duration.
+TEST(moe_program, keeps_the_first_price_that_cannot_be_told) {
+  const hp::moe_layer layer{64, 32, 8, 2, 64};
+  const hp::device_value& die = hp::matrix384::device;
+  const hp::expert_all_to_all_fit standing{0, 0};
+  const hp::moe_options many{.vector_queues = die.aiv + 1};
+  EXPECT_EQ(hp::make_moe_plan(layer, 4, 1, die, standing, {}).price, hp::cost_code::rate_is_not_positive);
+  EXPECT_EQ(hp::make_moe_plan(layer, 4, 1, die, {}, many).price, hp::cost_code::count_exceeds_the_device);
+  EXPECT_TRUE(hp::make_moe_plan(layer, 1, 1, die, standing, {}).ok()) << "one device sends nothing";
+  EXPECT_EQ(hp::estimate_moe_tiling(layer, 4, die, standing, {}).candidates, 0);
+  EXPECT_EQ(hp::choose_moe_tiling(layer, 4, die, standing, {}).candidates, 0);
+  EXPECT_EQ(hp::moe_buckets<2>(layer, 4, die, standing, {}, {{1000, 4000}}).status().price,
+            hp::cost_code::rate_is_not_positive);
 }
 
 }  // namespace

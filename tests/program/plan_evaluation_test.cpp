@@ -5,6 +5,7 @@
 
 #include <hyperparallel/model/named_strategies.hpp>
 
+#include "refused_hardware.hpp"
 #include "search_models.hpp"
 
 namespace {
@@ -82,6 +83,24 @@ TEST(PlanEvaluation, NumbersThatJoinPartsAreLeftOut) {
     EXPECT_LT(s.segment, 0);
   }
   EXPECT_GT(joined, 0);
+}
+
+TEST(PlanEvaluation, NothingIsPricedOnHardwareThatCannotBe) {
+  const hp::graph g = searched::small_model{}.build();
+  const hp::strategy_value s = hp::strategy_called("dp", 8).strategy;
+  for (const refused::hardware& h : refused::each()) {
+    hp::plan_prices prices(h.device, h.topology);
+    const hp::plan_evaluation e = hp::evaluate_plan(g, s, 1, prices);
+    EXPECT_EQ(e.status.code, hp::strategy_code::ok) << h.what;
+    EXPECT_FALSE(e.ok()) << h.what;
+    EXPECT_EQ(e.time, 0) << h.what;
+  }
+  // A pipeline's devices are those of all stages.
+  const hp::topology_value octets = refused::two_levels(2, 8);
+  hp::plan_prices prices(hp::matrix384::device, octets);
+  const hp::strategy_value half = hp::strategy_called("dp", 4).strategy;
+  EXPECT_TRUE(hp::evaluate_plan(g, half, 2, prices).ok());
+  EXPECT_EQ(hp::evaluate_plan(g, s, 2, prices).code, hp::cost_code::ranks_are_not_connected);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <hyperparallel/program/step_account.hpp>
 
 #include <model/stacked_model.hpp>
+#include <program/refused_hardware.hpp>
 
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
@@ -48,6 +49,28 @@ TEST(step_account, of_a_refused_program_tells_why_and_nothing_else) {
   EXPECT_EQ(a.status, p.status);
   EXPECT_EQ(a.memory, hp::memory_account{});
   EXPECT_EQ(hp::matrix_use(a), 0);
+  EXPECT_EQ(a.times.total.code, hp::cost_code::program_is_refused) << "0 is no time";
+}
+
+TEST(step_account, of_refused_hardware_tells_why_and_no_time) {
+  programs::stacked_model model;
+  model.batch = 8;
+  const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called("dp", 8).strategy);
+  ASSERT_EQ(p.status.code, hp::strategy_code::ok);
+  for (const refused::hardware& h : refused::each()) {
+    const hp::step_account a = hp::account_of(p, h.device, hp::on_topology(h.topology));
+    EXPECT_EQ(a.hardware, hp::check_hardware(h.device, h.topology, 8)) << h.what;
+    EXPECT_FALSE(a.hardware.ok()) << h.what;
+    EXPECT_EQ(a.times.total, (hp::time_cost{hp::cost_code::hardware_is_refused, 0})) << h.what;
+    EXPECT_EQ(a.memory, hp::memory_account{}) << h.what;
+  }
+  // Ranks of the positions decide, not their number.
+  static constexpr int apart[] = {0, 1, 2, 3, 8, 9, 10, 11};
+  const hp::topology_value octets = refused::two_levels(2, 8);
+  EXPECT_TRUE(hp::account_of(p, hp::matrix384::device, hp::on_topology(octets)).times.total.ok());
+  EXPECT_TRUE(hp::account_of(p, hp::matrix384::device, hp::on_topology(octets, {8, 8})).times.total.ok());
+  const hp::step_account split = hp::account_of(p, hp::matrix384::device, hp::on_topology(octets, {8, apart}));
+  EXPECT_EQ(split.hardware.topology.code, hp::topology_code::ranks_are_not_joined);
 }
 
 TEST(step_account, is_the_same_at_compile_time_and_at_run_time) {

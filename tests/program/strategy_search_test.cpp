@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,6 +14,7 @@
 #include "../../examples/models/llama3_8b.hpp"
 #include "../../examples/models/qwen3_30b_a3b.hpp"
 #include "../../examples/models/training_graph.hpp"
+#include "refused_hardware.hpp"
 #include "search_models.hpp"
 
 namespace {
@@ -66,7 +69,7 @@ hp::extent_t least_time(const std::vector<plan_cost>& plans, hp::extent_t budget
 TEST(StrategySearch, EqualsBruteForce) {
   const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
   std::mt19937 random(31);
-  int infeasible = 0, feasible = 0, tight = 0, named = 0;
+  int infeasible = 0, feasible = 0, tight = 0, named = 0, accounted = 0;
   const int cases = exhaustive ? 300 : 30;
   for (int i = 0; i < cases; ++i) {
     searched::small_model m = searched::random_model(random, i % 5 == 0);
@@ -103,7 +106,17 @@ TEST(StrategySearch, EqualsBruteForce) {
       EXPECT_EQ(r.certificate.law_breaks, 0) << i;
       if (!r.ok()) {
         ++infeasible;
-        EXPECT_GT(r.certificate.least_memory, 0);
+        // What is told of the memory that lacks: a bound below all plans, and a plan that is there.
+        const hp::search_certificate& c = r.certificate;
+        EXPECT_GT(c.least_memory, 0);
+        EXPECT_EQ(c.budget, budget);
+        EXPECT_TRUE(c.least_memory > budget || c.least_peak > budget) << i;
+        for (const plan_cost& p : plans) EXPECT_GE(p.memory, c.least_memory) << i;
+        if (c.least_peak > 0) {
+          ++accounted;
+          EXPECT_TRUE(
+              std::any_of(plans.begin(), plans.end(), [&](const plan_cost& p) { return p.memory == c.least_peak; }));
+        }
         continue;
       }
       ++feasible;
@@ -123,7 +136,44 @@ TEST(StrategySearch, EqualsBruteForce) {
   EXPECT_GT(feasible, cases);
   EXPECT_GT(tight, cases / 3);
   EXPECT_GT(infeasible, 0);
+  EXPECT_GT(accounted, 0);
   RecordProperty("named", named);
+}
+
+// One clock: an account of a plan's program tells the time that the search compared.
+TEST(StrategySearch, AccountsTellTheTimesOfItsPlans) {
+  std::mt19937 random(77);
+  int alike = 0, staged = 0, overlapping = 0;
+  for (int i = 0; i < 24; ++i) {
+    searched::small_model m = searched::random_model(random, i % 5 == 0);
+    m.unrolled = false;
+    const hp::graph g = m.build();
+    const hp::device_value device = searched::random_device(random);
+    const hp::topology_value topology = searched::random_topology(random);
+    hp::search_limits limits;
+    limits.tensor = 2;
+    limits.pipeline = i % 3 == 0 ? 2 : 1;
+    const hp::search_result r = hp::search_strategies(&g, 1, device, topology, i % 2 == 0 ? 4 : 2, limits,
+                                                      hp::longest_time / 4, [](const hp::search_progress&) {});
+    ASSERT_TRUE(r.ok()) << i;
+    for (const hp::found_plan& plan : r.plan) {
+      const hp::sharded_program p = hp::partition(g, plan.strategy);
+      const hp::step_account a = hp::account_of(p, device, hp::on_topology(topology));
+      hp::plan_prices prices(device, topology);
+      EXPECT_EQ(a.times.in_a_row, hp::evaluate_program(p, 1, prices).time) << i;
+      if (plan.frame.pipeline == 1) {
+        EXPECT_EQ(a.times.in_a_row, plan.evaluation.time) << i;
+        ++alike;
+      } else {
+        EXPECT_EQ(hp::evaluate_program(p, plan.frame.pipeline, prices), plan.evaluation) << i;
+        ++staged;
+      }
+      overlapping += a.times.total.picoseconds < a.times.in_a_row ? 1 : 0;
+    }
+  }
+  EXPECT_GT(alike, 40);
+  EXPECT_GT(staged, 0);
+  EXPECT_GT(overlapping, 20);
 }
 
 TEST(StrategySearch, NothingFits) {
@@ -134,6 +184,40 @@ TEST(StrategySearch, NothingFits) {
   EXPECT_TRUE(r.certificate.complete);
   EXPECT_EQ(r.certificate.frames, r.certificate.frames_too_large);
   EXPECT_GT(r.certificate.least_memory, 1000);
+}
+
+TEST(StrategySearch, HardwareThatCannotBeIsNotSearched) {
+  const hp::graph g = searched::small_model{}.build();
+  for (const refused::hardware& h : refused::each()) {
+    const hp::search_result r = hp::search_strategies(&g, 1, h.device, h.topology, 8);
+    EXPECT_EQ(r.hardware, hp::check_hardware(h.device, h.topology, 8)) << h.what;
+    EXPECT_FALSE(r.hardware.ok() || r.ok() || r.certificate.complete) << h.what;
+    EXPECT_EQ(r.certificate.frames, 0) << h.what;
+  }
+}
+
+// Degrees that divide nothing make no frame, others are refused with the dim.
+TEST(StrategySearch, SaysWhatIsNotLegal) {
+  const hp::graph g = searched::small_model{}.build();
+  hp::search_limits limits;
+  limits.named = false;
+  limits.tensor = 1;
+  const auto search = [&](const hp::topology_value& t, int devices) {
+    return hp::search_strategies(&g, 1, hp::generic_host::device, t, devices, limits).certificate;
+  };
+  const hp::search_certificate none = search(hp::generic_host::topology, 11);
+  EXPECT_EQ(none.frames, 0);
+  EXPECT_EQ(none.devices, 11);
+  EXPECT_EQ(none.budget, hp::generic_host::device.tier[0].bytes);
+  EXPECT_EQ(none.price, hp::cost_code::ok);
+
+  limits.tensor = 16;
+  const hp::search_certificate refused = search(hp::generic_host::topology, 11);
+  EXPECT_GT(refused.frames, 0);
+  EXPECT_EQ(refused.frames_refused, refused.frames);
+  EXPECT_EQ(refused.refused.code, hp::strategy_code::dim_does_not_divide);
+  EXPECT_EQ(refused.refused.pieces, 11);
+  EXPECT_EQ(refused.least_memory, 0);
 }
 
 TEST(StrategySearch, SaysWhereItIs) {

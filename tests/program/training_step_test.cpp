@@ -41,10 +41,10 @@ TEST(training_step, keeps_the_account_that_its_parts_make_at_run_time) {
   EXPECT_EQ(step::account, account(g, hybrid::value));
   EXPECT_EQ(step::parameters, hp::parameter_count(g));
   EXPECT_EQ(step::peak, step::account.memory.peak);
-  EXPECT_TRUE(step::verified);
+  static_assert(step::verified && hp::proved<step>::met);
   EXPECT_EQ(wide_step::account,
             account(hp::training_graph<model>(hp::sgd::value, settings(hp::data_type::f32)), sharded::value));
-  EXPECT_TRUE(wide_step::verified);
+  static_assert(wide_step::verified);
 }
 
 TEST(training_step, options_say_what_the_graph_is_like) {
@@ -62,7 +62,7 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   EXPECT_GT(recomputed, 10);
   EXPECT_GT(muons, 0);
   EXPECT_EQ(busy_step::account, account(g, hybrid::value));
-  EXPECT_TRUE(busy_step::verified);
+  static_assert(busy_step::verified);
 
   hp::step_settings kept = s;
   kept.recomputed = {};
@@ -85,9 +85,17 @@ TEST(training_step, a_refused_part_stops_what_follows) {
   for (const hp::graph_operator& op : g.op) EXPECT_LE(op.phase, hp::graph_phase::backward);
 }
 
-TEST(training_step, fits_up_to_its_peak) {
-  static_assert(hp::fits<step>() && hp::fits<step, step::peak>() && !hp::fits<step, step::peak - 1>());
-  static_assert(hp::within<step, step::peak>::met);
+/// Of which nothing is known.
+struct nothing {
+  static constexpr hp::extent_t peak = 0;
+  static constexpr hp::step_account account{};
+};
+
+TEST(training_step, fits_alive_up_to_its_peak) {
+  static_assert(!hp::fits_alive<nothing, hp::GiB>(), "0 bytes are no account");
+  static_assert(hp::fits_alive<step>() && hp::fits_alive<step, step::peak>() &&
+                !hp::fits_alive<step, step::peak - 1>());
+  static_assert(hp::alive_within<step, step::peak>::met);
   EXPECT_EQ(step::account.memory_bytes, hp::matrix384::device.tier[0].bytes);
   // Weights of two bytes are cut four ways at most.
   EXPECT_GE(step::peak, step::parameters * 2 / 4);
@@ -95,9 +103,44 @@ TEST(training_step, fits_up_to_its_peak) {
 
 TEST(training_step, one_device_moves_nothing) {
   using single = hp::train_step<model, hp::strategy<alone, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
-  EXPECT_TRUE(single::verified);
+  static_assert(single::verified);
   EXPECT_EQ(single::account.times.exposed, 0);
   EXPECT_GT(single::peak, step::peak);
+}
+
+/// Small, so that many of its steps can be asked for.
+struct two_products {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 32);
+    const int x = m.input("x", {m.dim("batch", 128), hidden});
+    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
+    const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
+    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  }
+};
+template <int Devices>
+struct row_of : hp::device_matrix<hp::axis{"dp", Devices}> {};
+template <int Devices>
+using row_step =
+    hp::train_step<two_products, hp::strategy<row_of<Devices>, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
+
+TEST(training_step, laws_are_proved_refused_or_not_asked) {
+  static_assert(row_step<32>::verified && hp::most_proved_devices == 32);
+  static_assert(!row_step<64>::verified && row_step<64>::verified.state == hp::proof_state::not_asked);
+  EXPECT_GT(row_step<64>::account.times.total.picoseconds, 0) << "accepted and accounted all the same";
+
+  const auto program = [](int devices) {
+    hp::strategy_value s = row_step<32>::strategy::value;
+    s.mesh.shape.size[0] = devices;
+    return hp::partition(hp::training_graph<two_products>(hp::adamw::value), s);
+  };
+  for (const int devices : {1, 32, 64}) {
+    hp::sharded_program p = program(devices);
+    EXPECT_EQ(hp::laws_of(p).state, devices <= 32 ? hp::proof_state::proved : hp::proof_state::not_asked);
+    p.step[0].phase = hp::graph_phase::update;  // comes after everything else
+    ASSERT_NE(hp::check_program(p).code, hp::program_code::ok);
+    EXPECT_EQ(hp::laws_of(p).state, devices <= 32 ? hp::proof_state::refused : hp::proof_state::not_asked);
+  }
 }
 
 // Names of a concept: false where train_step would be an error.
@@ -118,16 +161,6 @@ TEST(training_step, the_concept_is_silent) {
 constexpr hp::extent_t budget = step::peak * 3 / 4;
 using tight = hp::train_step<model, hybrid, hp::adamw, hp::matrix384, hp::offloaded_within<budget>>;
 
-/// Small, so that many of its steps can be asked for.
-struct two_products {
-  static constexpr void build(hp::model_builder& m) {
-    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 32);
-    const int x = m.input("x", {m.dim("batch", 8), hidden});
-    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
-    const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
-    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
-  }
-};
 using replicated = hp::strategy<mesh, hp::data_parallel<"dp">>;
 template <class... Options>
 using small_step = hp::train_step<two_products, replicated, hp::adamw, hp::matrix384, Options...>;
@@ -139,7 +172,8 @@ constexpr bool planned =
 TEST(training_step, keeps_a_budget_of_memory) {
   static_assert(tight::offload.ok() && tight::offload.budget == budget);
   static_assert(tight::peak <= budget && tight::peak == tight::offload.peak[0] && tight::peak < step::peak);
-  static_assert(hp::fits<tight, budget>() && !hp::fits<step, budget>() && hp::within<tight, budget>::met);
+  static_assert(hp::fits_alive<tight, budget>() && !hp::fits_alive<step, budget>() &&
+                hp::alive_within<tight, budget>::met);
   static_assert(step::offload == hp::step_offload{});
   EXPECT_EQ(tight::account, step::account);
   EXPECT_GT(tight::offload.bytes_in, 0);

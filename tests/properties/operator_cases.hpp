@@ -18,8 +18,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace properties {
@@ -35,6 +37,31 @@ struct drawn {
   std::array<worlds::numbers, Count> numbers{};
   double tolerance = 0;  ///< relative; not 0 where terms of inexact numbers are added in another order
 };
+
+/// The same without its types, so that what runs it is compiled once for all operations.
+struct erased {
+  hp::rule_result made;
+  std::vector<hp::shape> shapes;
+  std::vector<hp::data_type> types;
+  std::vector<worlds::numbers> numbers;
+  double tolerance = 0;
+  std::function<std::vector<hp::dynamic_dtensor>(const std::vector<hp::dynamic_dtensor>&)> apply;
+};
+
+template <class Description, std::size_t Count>
+erased erase(const drawn<Description, Count>& d) {
+  const auto apply = [description = d.description](const std::vector<hp::dynamic_dtensor>& x) {
+    return [&]<std::size_t... O>(std::index_sequence<O...>) {
+      return hp::apply_all(description, std::array<hp::dynamic_dtensor, Count>{x[O]...});
+    }(std::make_index_sequence<Count>{});
+  };
+  return {d.description.rule(d.shapes.data(), static_cast<int>(Count)),
+          {d.shapes.begin(), d.shapes.end()},
+          {d.types.begin(), d.types.end()},
+          {d.numbers.begin(), d.numbers.end()},
+          d.tolerance,
+          apply};
+}
 
 inline hp::extent_t any_extent() { return *rc::gen::element<hp::extent_t>(4, 6, 8, 12, 24); }
 
@@ -142,17 +169,17 @@ inline std::array<hp::dynamic_dtensor, 2> draw_operand(const hp::rank_group& gro
   });
 }
 
-template <class Description, std::size_t Count>
-bool run_once(const drawn<Description, Count>& d) {
+inline bool run_once(const erased& d) {
   static const std::vector<hp::mesh_shape> meshes{{2, {2, 2}}, {2, {4, 2}}, {3, {2, 2, 2}}, {2, {2, 3}}};
   const hp::mesh_shape m = *rc::gen::elementOf(meshes);
-  const hp::rule_result made = d.description.rule(d.shapes.data(), static_cast<int>(Count));
+  const hp::rule_result& made = d.made;
+  const std::size_t count = d.shapes.size();
   RC_ASSERT(made.status.code == hp::rule_code::ok);
   std::vector<hp::layout_value> layouts;
   if (!draw_layouts(made.rule, m, d.shapes.data(), layouts)) return false;
-  const hp::layout_value* list[Count];
-  for (std::size_t o = 0; o < Count; ++o) list[o] = &layouts[o];
-  const hp::full_propagation placed = hp::propagate_fully(made.rule, list, static_cast<int>(Count));
+  std::vector<const hp::layout_value*> list;
+  for (const hp::layout_value& l : layouts) list.push_back(&l);
+  const hp::full_propagation placed = hp::propagate_fully(made.rule, list.data(), static_cast<int>(count));
   bool truths = false;
   for (const hp::layout_value& l : layouts)
     for (int a = 0; a < m.axis_count; ++a)
@@ -163,15 +190,15 @@ bool run_once(const drawn<Description, Count>& d) {
     return draw_operand(group_of(hp::position_count(m)), d.types[o], d.shapes[o], layouts[o], of,
                         static_cast<std::uint64_t>(*rc::gen::inRange(0, 1000)));
   };
-  std::vector<std::array<hp::dynamic_dtensor, 2>> drawn_operands;
-  for (std::size_t o = 0; o < Count; ++o) drawn_operands.push_back(operand(o));
-  const auto side = [&]<std::size_t... O>(std::size_t which, std::index_sequence<O...>) {
-    return std::array<hp::dynamic_dtensor, Count>{drawn_operands[O][which]...};
-  };
-  const auto sharded = side(0, std::make_index_sequence<Count>{}), alone = side(1, std::make_index_sequence<Count>{});
+  std::vector<hp::dynamic_dtensor> sharded, alone;
+  for (std::size_t o = 0; o < count; ++o) {
+    const std::array<hp::dynamic_dtensor, 2> both = operand(o);
+    sharded.push_back(both[0]);
+    alone.push_back(both[1]);
+  }
   if (placed.status.code != hp::propagation_code::ok) {
     try {
-      hp::apply_all(d.description, sharded);
+      d.apply(sharded);
     } catch (const hp::operator_error& e) {
       RC_ASSERT(e.layouts == placed.status);
       return false;
@@ -179,11 +206,11 @@ bool run_once(const drawn<Description, Count>& d) {
     RC_FAIL("accepted what propagation refuses");
   }
   for (int i = 0; i < made.rule.result_count; ++i) {
-    const hp::shape s = hp::result_shape(made.rule, d.shapes.data(), static_cast<int>(Count), i).shape;
+    const hp::shape s = hp::result_shape(made.rule, d.shapes.data(), static_cast<int>(count), i).shape;
     if (hp::check_shape(placed.result[i], s).code != hp::layout_code::ok) return false;
   }
-  const std::vector<hp::dynamic_dtensor> got = hp::apply_all(d.description, sharded);
-  const std::vector<hp::dynamic_dtensor> expected = hp::apply_all(d.description, alone);
+  const std::vector<hp::dynamic_dtensor> got = d.apply(sharded);
+  const std::vector<hp::dynamic_dtensor> expected = d.apply(alone);
   RC_ASSERT(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     RC_ASSERT(got[i].layout() == placed.result[i]);
@@ -199,8 +226,7 @@ bool run_once(const drawn<Description, Count>& d) {
 }  // namespace detail
 
 /// Runs what `draw()` draws until enough draws were accepted; true when all were right. At least 200 by default.
-template <class Draw>
-bool holds(const std::string& name, const Draw& draw) {
+inline bool holds_erased(const std::string& name, const std::function<erased()>& draw) {
   const int each = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 1 : 3;
   int accepted = 0;
   const bool right = rc::check(name, [&] {
@@ -213,6 +239,11 @@ bool holds(const std::string& name, const Draw& draw) {
     }
   });
   return right && accepted >= 200;
+}
+
+template <class Draw>
+bool holds(const std::string& name, const Draw& draw) {
+  return holds_erased(name, [&] { return erase(draw()); });
 }
 
 }  // namespace properties

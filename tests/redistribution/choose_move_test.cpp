@@ -360,6 +360,9 @@ TEST(ChooseMove, NamesWhatIsWrong) {
             hp::choice_code::element_size_is_not_positive);
   EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::on_topology(levels({link(0)}))).code,
             hp::choice_code::links_are_refused);
+  EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::without_links).code, hp::choice_code::links_are_refused)
+      << "without links no time is the least";
+  EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::without_links, hp::objective::bytes).code, hp::choice_code::ok);
   static constexpr int apart[] = {0, 7};
   EXPECT_EQ(choose(rows, whole, hp::shape(4), hp::on_topology(levels({link(5, 0, 2)}), {2, apart})).code,
             hp::choice_code::links_carry_no_candidate);
@@ -389,6 +392,28 @@ TEST(ChooseMove, IsTheSameAtCompileTimeAndAtRunTime) {
     EXPECT_EQ(c.alternative[i].why_not, at_compile_time.alternative[i].why_not);
     EXPECT_EQ(c.alternative[i].figures, at_compile_time.alternative[i].figures);
   }
+}
+
+TEST(ChooseMove, RequestsThatCannotBeAreRefused) {
+  using enum hp::choice_code;
+  const hp::mesh_shape m{1, {4}};
+  const hp::layout_value rows = cut_by(m, 1, {{0, 0}}), whole = cut_by(m, 1, {});
+  const hp::objective time = hp::objective::time;
+  EXPECT_EQ(choose(rows, whole, hp::shape(8), hp::without_links, time, -1).code, memory_limit_is_negative);
+  EXPECT_EQ(choose(rows, whole, hp::shape(8), hp::without_links, time, 0, -4).code, element_size_is_not_positive);
+  EXPECT_EQ(choose(rows, whole, hp::shape(-8), hp::without_links).plan.part[0].layout.code,
+            hp::layout_code::extent_is_negative);
+  static constexpr int few[] = {0, 1, 2};
+  EXPECT_EQ(choose(rows, whole, hp::shape(8), hp::on_topology(levels({link(5)}), {3, few})).code, links_are_refused);
+  const hp::link_level along[1] = {link(5)};
+  for (const hp::mesh_shape& none : {hp::mesh_shape{1, {0}}, hp::mesh_shape{9, {}}, hp::mesh_shape{2, {-2, -2}}})
+    EXPECT_EQ(hp::check(hp::on_full_mesh(none, along)), hp::cost_code::ranks_are_not_connected);
+  // Eight steps of 2^59 elements on four devices leave 64 bits, where the exchange alone does not.
+  const hp::shape large(hp::extent_t{1} << 59);
+  EXPECT_EQ(hp::plan_move(rows, whole, large).code, hp::move_code::ok);
+  const hp::chosen_move c = choose(rows, whole, large, hp::without_links);
+  EXPECT_EQ(c.code, move_is_refused);
+  EXPECT_EQ(c.plan.part[0].code, hp::move_code::traffic_overflows);
 }
 
 }  // namespace

@@ -30,6 +30,26 @@ TEST(Interconnect, ALinkJoinsExactlyThePairsThatDifferAlongOneAxis) {
   }
 }
 
+TEST(Interconnect, ASpanIsOfTheRanksOfItsPositions) {
+  static constexpr int spread[] = {7, 4, 5};
+  hp::topology_value t;
+  t.level_count = 1;
+  t.level[0] = {"node", 4, 1, 0};
+  for (int positions = 1; positions < 9; ++positions)
+    EXPECT_EQ(hp::check_span(hp::on_topology(t), positions).code == hp::topology_code::ok, positions <= 4);
+  EXPECT_EQ(hp::check_span(hp::on_topology(t, {3, spread}), 3), hp::topology_status{});
+  EXPECT_EQ(hp::check_span(hp::on_topology(t, {4, 2}), 4),
+            (hp::topology_status{hp::topology_code::ranks_are_not_joined, 0, 4, 4}));
+}
+
+// A mesh of 4 does not go on beyond its ranks.
+TEST(Interconnect, NoLinkLeadsBeyondTheMesh) {
+  const hp::mesh_shape four{1, {4}};
+  for (int a = 0; a < 12; ++a)
+    for (int b = 0; b < 12; ++b)
+      EXPECT_EQ(hp::link_between(four, a, b).axis >= 0, a != b && a < 4 && b < 4) << a << " and " << b;
+}
+
 TEST(Interconnect, NamesWhatIsWrong) {
   EXPECT_EQ(hp::check(hp::interconnect{}), hp::cost_code::ok);
   hp::topology_value t;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -321,6 +323,29 @@ static_assert(compiled[1].received_total == compiled[1].least_total);
 TEST(relocation, the_compiler_plans_the_same) {
   EXPECT_TRUE(frozen(false) == compiled[0]);
   EXPECT_TRUE(frozen(true) == compiled[1]);
+}
+
+TEST(relocation, ranks_and_extents_beyond_their_types_are_refused) {
+  using enum hp::relocation_code;
+  const int most = std::numeric_limits<int>::max();
+  hp::layout_value l = hp::replicated({1, {4}}, 1);
+  hp::append_cut(l, {0, 0, 1, 4});
+  const hp::tensor_side low{l, hp::shape{8}, {4, 0}};
+  EXPECT_EQ(hp::plan_relocation({l, hp::shape{8}, {4, most - 1}}, low).code, source_ranks_do_not_fit_the_mesh);
+  EXPECT_EQ(hp::plan_relocation(low, {l, hp::shape{8}, {4, most - 2}}).ranks.code,
+            hp::rank_list_code::rank_is_too_large);
+  EXPECT_EQ(hp::plan_relocation(low, {l, hp::shape{8}, {4, most - 4}}).code, ok);
+  const int listed[] = {0, 1, 2, most};
+  EXPECT_EQ(hp::plan_relocation({l, hp::shape{8}, {4, listed}}, low).code, source_ranks_do_not_fit_the_mesh);
+  EXPECT_EQ(hp::plan_relocation({l, hp::shape{8}, {}}, low).code, source_ranks_do_not_fit_the_mesh);
+  EXPECT_EQ(hp::plan_relocation({l, hp::shape{-8}, {4, 0}}, low).layout.code, hp::layout_code::extent_is_negative);
+  hp::layout_value huge = hp::replicated({1, {1 << 30}}, 1);
+  hp::append_cut(huge, {0, 0, 1, 1 << 30});
+  const hp::tensor_side side{huge, hp::shape{hp::extent_t{1} << 30}, {1 << 30, 0}};
+  EXPECT_EQ(hp::plan_relocation(side, side).code, traffic_overflows) << "2^31 ranks on both sides";
+  hp::relocation counted;
+  counted.source_ranks = counted.target_ranks = {1 << 30, 0};
+  EXPECT_EQ(hp::tally_size(counted), 3 * (hp::extent_t{1} << 31));
 }
 
 }  // namespace

@@ -167,4 +167,12 @@ TEST(StepPrice, SaturatesInsteadOfWrapping) {
   EXPECT_EQ(t.code, hp::cost_code::overflow);
 }
 
+TEST(StepPrice, TalliesOfManyPositionsAreCounted) {
+  const hp::extent_t positions = hp::extent_t{1} << 30;
+  EXPECT_EQ(hp::tally_size(hp::without_links, positions), 3 * positions);
+  hp::topology_value t;
+  t.level_count = 3;
+  EXPECT_EQ(hp::tally_size(hp::on_topology(t), positions), 6 * positions);
+}
+
 }  // namespace

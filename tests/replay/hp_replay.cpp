@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "../../examples/command_line.hpp"
 #include "byte_table.hpp"
 #include "kinds.hpp"
 
@@ -92,32 +93,26 @@ int main(int argc, char** argv) {
   app.add_option("FILE", files, "JSON Lines files");
   app.add_flag("--verbose,-v", verbose, "List failures with their reasons and skipped kinds");
   app.add_flag("--table,-t", with_table, "List the bytes that each move receives: theirs, the bound, ours");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& e) {
-    std::cerr << "hp_replay: " << e.what() << '\n';
-    return 2;
-  }
-  if (files.empty()) {
-    std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose] [--table]\n";
-    return 2;
-  }
-  tally all;
-  bool readable = true;
-  for (const std::string& path : files) {
-    tally t;
-    replay::byte_table table;
-    const bool read = replay_file(path, verbose, t, table);
-    readable = readable && read;
-    if (read && with_table) table.print(std::cout);
-    if (read) std::cout << path << ": " << t << '\n';
-    if (read && with_table) table.summarise(std::cout);
-    if (read && t.skipped > 0)
-      std::cout << "  " << t.skipped << " skipped" << (verbose ? "" : " (--verbose names the kinds and why)") << '\n';
-    all.add(t);
-  }
-  std::cout << all << std::endl;
-  return readable && all.failed == 0 ? 0 : 1;
+  return command_line::run(app, argc, argv, [&] {
+    if (files.empty()) {
+      std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose] [--table]\n";
+      return 2;
+    }
+    tally all;
+    bool readable = true;
+    for (const std::string& path : files) {
+      tally t;
+      replay::byte_table table;
+      const bool read = replay_file(path, verbose, t, table);
+      readable = readable && read;
+      if (read && with_table) table.print(std::cout);
+      if (read) std::cout << path << ": " << t << '\n';
+      if (read && with_table) table.summarise(std::cout);
+      if (read && t.skipped > 0)
+        std::cout << "  " << t.skipped << " skipped" << (verbose ? "" : " (--verbose names the kinds and why)") << '\n';
+      all.add(t);
+    }
+    std::cout << all << '\n';
+    return readable && all.failed == 0 ? 0 : 1;
+  });
 }

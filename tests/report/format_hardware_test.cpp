@@ -38,14 +38,29 @@ TEST(format_hardware, has_a_sentence_for_every_code) {
   std::set<std::string> costs, devices, topologies;
   for (int c = 0; c <= static_cast<int>(hp::cost_code::overflow); ++c)
     costs.insert(to_text(static_cast<hp::cost_code>(c)));
-  for (int c = 0; c <= static_cast<int>(hp::device_code::latency_is_negative); ++c)
-    devices.insert(to_text(hp::device_status{static_cast<hp::device_code>(c), 3}));
-  for (int c = 0; c <= static_cast<int>(hp::topology_code::latency_is_negative); ++c)
-    topologies.insert(to_text(hp::topology_status{static_cast<hp::topology_code>(c), 2}));
+  for (int c = 0; c <= static_cast<int>(hp::device_code::synchronisation_latency_is_negative); ++c)
+    devices.insert(to_text(hp::device_status{static_cast<hp::device_code>(c), 3, 17, 18}));
+  for (int c = 0; c <= static_cast<int>(hp::topology_code::ranks_are_not_joined); ++c)
+    topologies.insert(to_text(hp::topology_status{static_cast<hp::topology_code>(c), 2, 17, 18}));
   EXPECT_EQ(costs.size(), static_cast<std::size_t>(hp::cost_code::overflow) + 1);
-  EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::latency_is_negative) + 1);
-  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::latency_is_negative) + 1);
+  EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::synchronisation_latency_is_negative) + 1);
+  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::ranks_are_not_joined) + 1);
   for (const auto& texts : {costs, devices, topologies}) EXPECT_FALSE(texts.contains("unknown"));
+}
+
+TEST(format_hardware, a_refusal_names_the_place_and_both_numbers) {
+  hp::hardware_status s;
+  EXPECT_EQ(fmt::format("{}", s), "ok");
+  s.topology = {hp::topology_code::group_does_not_nest, 1, 12, 8};
+  EXPECT_EQ(fmt::format("{}", s), "link level 1 joins groups of 12 ranks, expected a multiple of 8 above it");
+  s.device = {hp::device_code::tier_has_no_bandwidth, 1, 0, 1};
+  EXPECT_EQ(fmt::format("{}", s),
+            "memory tier 1 has a bandwidth in bytes per second of 0, expected at least 1; link level 1 joins groups of "
+            "12 ranks, expected a multiple of 8 above it");
+  s.topology = {};
+  s.device = {hp::device_code::gmm_cold_is_not_in_0_to_1, 0, 0, 1'000'000};
+  EXPECT_EQ(fmt::format("{}", s),
+            "gmm_cold, what products of their own reach, is 0 parts per million, expected 1 to 1000000");
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ void expect_distinct(Code last) {
 }
 
 TEST(format_mesh, has_a_sentence_for_every_code) {
-  expect_distinct(hp::mesh_code::device_count_overflows);
-  expect_distinct(hp::rank_list_code::rank_is_listed_twice);
-  expect_distinct(hp::sub_mesh_code::axes_are_not_consecutive);
+  expect_distinct(hp::mesh_code::axis_name_is_reserved);
+  expect_distinct(hp::rank_list_code::mesh_is_not_valid);
+  expect_distinct(hp::sub_mesh_code::flattened_name_is_not_valid);
   EXPECT_EQ(to_text(hp::mesh_status{}), "ok");
   EXPECT_EQ(to_text(hp::rank_list_status{}), "ok");
   EXPECT_EQ(to_text(hp::sub_mesh_status{}), "ok");

@@ -42,6 +42,12 @@ hp::step_account account() {
   return a;
 }
 
+TEST(format_program, of_refused_hardware_says_what_is_wrong) {
+  hp::step_account a = account();
+  a.hardware.device = {hp::device_code::has_no_vector_rate, 0, 0, 1};
+  EXPECT_EQ(fmt::format("{}", a), "8 devices: dp 4, tp 2; the rate of vector work is 0 flop/s, expected at least 1\n");
+}
+
 TEST(format_program, golden) {
   EXPECT_EQ(fmt::format("{}", account()),
             R"(8 devices: dp 4, tp 2

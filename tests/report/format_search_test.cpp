@@ -35,11 +35,45 @@ TEST(FormatSearch, GraphsByName) {
   EXPECT_NE(fmt::format("{}", hp::told(r, names)).find("as it is"), std::string::npos);
 }
 
+// One sentence for each cause, and no two figures that contradict each other.
 TEST(FormatSearch, NothingFits) {
   hp::search_result r;
-  r.certificate.least_memory = 3 * hp::GiB;
-  r.certificate.frames = r.certificate.frames_too_large = 7;
-  EXPECT_EQ(hp::to_text(r).substr(0, 53), "no plan fits: at least 3.0 GiB a device are needed\n7 ");
+  hp::search_certificate& c = r.certificate;
+  c.devices = 12;
+  c.budget = 2 * hp::GiB;
+  c.least_memory = 3 * hp::GiB;
+  c.frames = c.frames_too_large = 7;
+  EXPECT_EQ(hp::report::cause_text(c), "no plan fits: each holds at least 3.0 GiB a device, a device has 2.0 GiB");
+  EXPECT_EQ(hp::to_text(r).find(hp::report::cause_text(c) + "\n7 frames"), 0u);
+  c.least_memory = hp::GiB;
+  c.least_peak = 4 * hp::GiB;
+  EXPECT_EQ(hp::report::cause_text(c),
+            "no plan fits: the smallest that was accounted in full takes 4.0 GiB a device, a device has 2.0 GiB");
+}
+
+TEST(FormatSearch, NothingIsLegal) {
+  hp::search_certificate c;
+  c.devices = 12;
+  c.budget = hp::GiB;
+  EXPECT_EQ(hp::report::cause_text(c),
+            "no plan is legal: 12 devices have no degrees within the limits of the search that divide batch, sequence, "
+            "experts and layers");
+  c.frames = c.frames_refused = 3;
+  c.refused = {.code = hp::strategy_code::dim_does_not_divide, .extent = 16, .pieces = 12};
+  EXPECT_EQ(
+      hp::report::cause_text(c),
+      "no plan is legal: the partitioner refuses all 3 meshes and options, the last by dim_does_not_divide, 16 by 12");
+  c.price = hp::cost_code::ranks_are_not_connected;
+  EXPECT_EQ(hp::report::cause_text(c), "no plan has a price: no link level joins the ranks");
+}
+
+TEST(FormatSearch, RefusedHardwareIsNoSearch) {
+  const hp::graph g = searched::small_model{}.build();
+  const hp::search_result r =
+      hp::search_strategies(&g, 1, hp::ascend_910c_die::device, hp::ascend_910c_die::topology, 8);
+  EXPECT_EQ(hp::to_text(r),
+            "nothing is searched: ranks within a span of 8 are to work together, link level 0, the outermost, joins "
+            "groups of 2\n");
 }
 
 TEST(FormatSearch, FamiliesOfParts) {

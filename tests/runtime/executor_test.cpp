@@ -209,7 +209,7 @@ TEST(Executor, ACycleIsReportedWithTaskAndEventInsteadOfHanging) {
   crossed(plan);
   for (const int threads : {1, 2, 3})
     for (int again = 0; again < 50; ++again) {
-      hp::executor x(plan.flow, plan.schedule, {.threads = threads});
+      hp::executor x(hp::unchecked, plan.flow, plan.schedule, {.threads = threads});
       bind_all(x, nothing, nullptr);
       for (int round = 0; round < 2; ++round) try {
           x.run();
@@ -242,7 +242,7 @@ TEST(Executor, AThresholdThatIsNeverReachedIsADeadlock) {
     hp::add_wait(f, e, 3);
   });
   plan.enqueue({1, {1, 1, 0, 0, 0}}, {0, 0, 1});
-  hp::executor x(plan.flow, plan.schedule);
+  hp::executor x(hp::unchecked, plan.flow, plan.schedule);
   x.bind(0, nothing);
   try {
     x.run();
@@ -439,7 +439,7 @@ TEST(Executor, ASignalThatIsMissingAtAnyEventIsNamedWithWhoWaitsForIt) {
     plan.flow.event = plan.events.data();
     plan.flow.size.events = other + 1;
     plan.signals[at(g)] = other;  // an event that nobody waits for
-    hp::executor x(plan.flow, plan.schedule, {.threads = 1 + g % 3});
+    hp::executor x(hp::unchecked, plan.flow, plan.schedule, {.threads = 1 + g % 3});
     bind_all(x, nothing, nullptr);
     try {
       x.run();

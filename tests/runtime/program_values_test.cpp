@@ -2,6 +2,9 @@
 // A world that carries nothing out, so that what is set, written and spoilt is the test's to say.
 #include <hyperparallel/runtime/program_values.hpp>
 
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/partition.hpp>
+
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>
 
@@ -35,6 +38,9 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   void set_training_step(std::int64_t step) { steps.push_back(step); }
   hp::run_result run(unsigned phases) {
     runs.push_back(phases);
+    run_of everything;
+    for (int s = 0; s < program_.storage.size; ++s) everything.written.insert(s);
+    carry_out(everything, result == hp::run_result::complete);
     return result;
   }
   void check(const std::vector<int>& reads) { check_reads(reads); }
@@ -72,10 +78,12 @@ TEST(ProgramValues, AValueIsThereOnceItIsSetOrWritten) {
   EXPECT_EQ(world.received(1), 11);  // of the complete run alone
 }
 
+hp::sharded_program decoder_of(int micro_batches) {
+  return hp::partition(small_models::decoder({.micro_batches = micro_batches}), hp::strategy_called("dp", 2).strategy);
+}
+
 TEST(ProgramValues, AStepIsItsMicroBatchesThenTheUpdate) {
-  hp::sharded_program p = small_models::two_layers_on(2, true);
-  p.graph.micro_batches = 3;
-  quiet_world world(p);
+  quiet_world world(decoder_of(3));
   std::vector<int> fed;
   const auto feed = [&](int micro_batch) { fed.push_back(micro_batch); };
   EXPECT_EQ(world.run_step(7, feed), hp::run_result::complete);
@@ -86,8 +94,7 @@ TEST(ProgramValues, AStepIsItsMicroBatchesThenTheUpdate) {
   world.result = hp::run_result::cancelled;
   EXPECT_EQ(world.run_step(8), hp::run_result::cancelled);
   EXPECT_EQ(world.runs.size(), 5U);
-  p.graph.micro_batches = 1;
-  quiet_world one(p);
+  quiet_world one(decoder_of(1));
   one.run_step(1);
   EXPECT_EQ(one.runs, std::vector<unsigned>{micro | update});
   EXPECT_EQ(one.run_micro(), hp::run_result::complete);
@@ -105,6 +112,76 @@ TEST(ProgramValues, MayHoldTheMemoryOfSomeRanks) {
   world.set("first", doubles(24, 1.5));
   EXPECT_THROW(world.get("x"), hp::program_error);
   EXPECT_EQ(error_of<hp::program_error>([&] { world.monitor(0); }), "monitor 0 of 0");
+}
+
+// A step that would train nothing returned a loss, and nobody noticed.
+TEST(ProgramValues, AStepThatTrainsNothingIsRefused) {
+  hp::model_builder m(hp::build_options{.unrolled = true});
+  const int batch = m.dim("batch", 8), in = m.dim("in", 6), out = m.dim("out", 5);
+  const int y = m.contract("y", "bk,kn->bn", m.input("x", {batch, in}), m.parameter("w", {in, out}));
+  const auto world_of = [](const hp::graph& g) { return hp::partition(g, hp::strategy_called("dp", 2).strategy); };
+  const auto error = [&](const hp::graph& g) {
+    quiet_world world(world_of(g));
+    EXPECT_EQ(world.run_micro(), hp::run_result::complete) << "forward alone may run";
+    const std::size_t runs = world.runs.size();
+    const std::string what = error_of<hp::program_error>([&] { world.run_step(1); });
+    EXPECT_EQ(world.runs.size(), what == "no error" ? runs + 1 : runs);
+    return what;
+  };
+  const std::string prefix = "steps of this graph would not train it: ";
+  EXPECT_EQ(error(m.graph), prefix + "the graph has no loss: model_builder::loss names the number to be minimised");
+  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  EXPECT_EQ(error(m.graph), prefix +
+                                "no parameter has a gradient of the loss \"loss\": call differentiate, then "
+                                "append_optimizer, on a loss that depends on parameters");
+  hp::differentiate(m.graph);
+  EXPECT_EQ(error(m.graph), prefix + "no operator updates a parameter: call append_optimizer after differentiate");
+  hp::append_optimizer(m.graph, {});
+  EXPECT_EQ(error(m.graph), "no error");
+  m.graph.micro_batches = 2;
+  EXPECT_EQ(error(m.graph), prefix +
+                                "the step has 2 micro-batches, its gradients are those of 1: set "
+                                "graph::micro_batches before differentiate and append_optimizer");
+}
+
+TEST(ProgramValues, StepsCountFromOne) {
+  quiet_world world(decoder_of(1));
+  for (const std::int64_t step : {0, -1}) {
+    const std::string expected = "training step " + std::to_string(step) + ": steps count from 1";
+    EXPECT_EQ(error_of<hp::program_error>([&] { world.run_step(step); }), expected);
+    EXPECT_EQ(error_of<hp::program_error>([&] { world.run_update(step); }), expected);
+  }
+  EXPECT_TRUE(world.runs.empty() && world.steps.empty());
+}
+
+// Rows and labels that the model does not have were read as zero rows.
+TEST(ProgramValues, NumbersOfRowsAndLabelsAreThoseOfTheModel) {
+  quiet_world world(decoder_of(1));  // 32 rows, tokens and labels (4, 8)
+  using indices = std::vector<std::int32_t>;
+  const auto with = [](std::size_t place, std::int32_t number) {
+    indices all(32, 3);
+    all[place] = number;
+    return all;
+  };
+  for (const std::int32_t good : {0, 31}) {
+    world.set("tokens", with(5, good));
+    world.set("labels", with(5, good));
+  }
+  world.set("labels", indices(32, -100));  // no label
+  const auto error = [&](const char* name, const indices& all) {
+    return error_of<hp::program_error>([&] { world.set(name, all); });
+  };
+  const indices before = world.get_index("tokens");
+  EXPECT_EQ(error("tokens", with(0, 1'000'000)),
+            "input \"tokens\" is 1000000 at [0, 0], expected 0 to 31 (read by operator \"embedding\")");
+  EXPECT_EQ(error("tokens", with(13, 32)),
+            "input \"tokens\" is 32 at [1, 5], expected 0 to 31 (read by operator \"embedding\")");
+  EXPECT_EQ(error("tokens", with(31, -5)),
+            "input \"tokens\" is -5 at [3, 7], expected 0 to 31 (read by operator \"embedding\")");
+  EXPECT_EQ(world.get_index("tokens"), before) << "nothing was set";
+  const std::string label = error("labels", with(9, 32));
+  EXPECT_EQ(label.find("input \"labels\" is 32 at [1, 1], expected at most 31, or a negative number for no label"), 0U)
+      << label;
 }
 
 }  // namespace

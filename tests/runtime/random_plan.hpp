@@ -5,6 +5,7 @@
 #include <hyperparallel/taskflow/builder.hpp>
 
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct owned_plan {
   std::vector<event> events;
   std::vector<slot> slots;
   std::vector<int> runs;
-  std::vector<int> queue, queue_begin, queue_task;
+  std::vector<int> queue, queue_begin, queue_task, order;
 
   owned_plan() = default;
   owned_plan(const owned_plan&) = delete;
@@ -57,13 +58,17 @@ struct owned_plan {
     schedule.machine = machine;
     schedule.task_count = flow.size.tasks;
     schedule.queue = queue.data();
+    order.resize(static_cast<std::size_t>(flow.size.tasks) + 1);
+    std::iota(order.begin(), order.end(), 0);
+    schedule.order = order.data();
     schedule.queue_begin = queue_begin.data();
     schedule.queue_task = queue_task.data();
   }
 };
 
 /// `count` tasks on `queues` queues of one rank; each waits for up to `fan_in` earlier tasks by an event of its own,
-/// and some also for a prefix of an earlier queue's progress counter. Every task writes slot number `its own number`.
+/// and some also for a prefix of an earlier queue's progress counter. Every task writes slot number `its own number`,
+/// and reads those of the tasks that it waits for.
 inline void random_plan(owned_plan& plan, int count, int queues, int fan_in, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -101,7 +106,7 @@ inline void random_plan(owned_plan& plan, int count, int queues, int fan_in, uns
       for (const wait& w : prefix[at(t)]) add_wait(f, w.event, w.threshold);
       for (const int to : outputs[at(t)]) add_signal(f, to);
       add_signal(f, count + queue_of[at(t)]);
-      if (t > 0) add_access(f, t - 1, 0, 8, access_mode::read);
+      for (const int before : plan.inputs[at(t)]) add_access(f, before, 0, 8, access_mode::read);
       add_access(f, t, 0, 8, access_mode::write);
     }
   };

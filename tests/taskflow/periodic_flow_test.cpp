@@ -69,6 +69,10 @@ TEST(PeriodicFlow, NamesWhatIsWrong) {
   EXPECT_EQ(broken([](auto& p) { p.wait[0].threshold = 3; }),
             (hp::period_status{carried_wait_in_part, 0, hp::carried(1, 2)}));
   EXPECT_EQ(broken([](auto& p) { p.banks[3] = 2; }), (hp::period_status{banks_outside_the_period, -1, 3}));
+  EXPECT_EQ(broken([](auto& p) { p.banks[1] = 2; }), (hp::period_status{bank_groups_overlap, -1, 1}))
+      << "slots 0 and 1 are the two banks of slot 0";
+  EXPECT_EQ(broken([](auto& p) { p.access[0].slot = hp::carried(1); }),
+            (hp::period_status{bank_groups_overlap, 0, hp::carried(1)}));
   EXPECT_EQ(broken([](auto& p) { p.event_banks = 0; }), (hp::period_status{banks_outside_the_period}));
 }
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <hyperparallel/taskflow/exact_check.hpp>
 #include <hyperparallel/taskflow/periodic_verify.hpp>
 
@@ -78,6 +80,66 @@ TEST(PeriodicVerify, NeverAcceptsWhatIsUnsafe) {
   EXPECT_GT(accepted, cases / 5);
   EXPECT_GT(refused_unsafe, cases / 10);
   EXPECT_GT(wraps_unsafe, cases / 200);
+}
+
+/// Slot 0 has the banks 0, 1, 2, slot 1 the banks 1, 2: the same bytes are used again after 6 copies, further apart
+/// than a window of the most banks looks.
+struct overlapping_banks {
+  int second = 2;  ///< banks of slot 1; 1: it is an ordinary slot
+
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    const int a = hp::add_event(f, 0), b = hp::add_event(f, 0);
+    const int s = hp::add_banked_slot(f, 0, 0, 0, 64, 3, 64);
+    if constexpr (Flow::stores) f.banks[s + 1] = second;
+    hp::bank_events(f, 3);
+    hp::add_task(f, hp::resource::aic, 0, 10, 0, 0);
+    hp::add_wait(f, hp::carried(b, 1));
+    hp::add_signal(f, a);
+    hp::add_access(f, s + 1, 0, 3, hp::access_mode::write);
+    hp::add_task(f, hp::resource::aiv, 0, 17, 1, 0);
+    hp::add_wait(f, hp::carried(a, 1));
+    hp::add_signal(f, b);
+    hp::add_access(f, s, 1, 4, hp::access_mode::write);
+  }
+};
+
+TEST(PeriodicVerify, BankGroupsThatOverlapAreRefused) {
+  for (const int second : {1, 2}) {
+    const planned_period p(overlapping_banks{second});
+    EXPECT_EQ(hp::check_period(p.period).code, hp::period_code::bank_groups_overlap);
+    EXPECT_EQ(hp::verify_period(p.period, p.schedule).code, hp::periodic_code::period_is_refused);
+  }
+  EXPECT_FALSE(exactly_safe_up_to(planned_period(overlapping_banks{2}), 8));
+}
+
+/// Banks and the slots that accesses name as they fall, overlapping groups and single banks of a group among them.
+TEST(PeriodicVerify, WhateverTheBanksNeverAcceptsWhatIsUnsafe) {
+  std::mt19937 random(23);
+  int refused_groups = 0, unsafe_groups = 0, accepted = 0;
+  const int cases = random_cases(30000);
+  for (int i = 0; i < cases; ++i) {
+    planned_period p(random_period(random, 1 + below(random, 4), 0));
+    hp::owned_period& period = p.period;
+    const int slots = period.size.slots;
+    for (int s = 0; s < slots; ++s)
+      if (below(random, 2) == 0) period.banks[s] = below(random, 1 + std::min(3, slots - s));
+    for (int a = 0; a < period.size.accesses; ++a)
+      if (below(random, 2) == 0) period.access[a].slot = hp::carried(below(random, slots), below(random, 2));
+    const hp::period_status own = hp::check_period(period);
+    const bool proved = hp::verify_period(period, p.schedule).code == hp::periodic_code::ok;
+    const bool safe = exactly_safe_up_to(p, 9);
+    ASSERT_TRUE(safe || !proved) << "case " << i;
+    accepted += proved;
+    if (own.code == hp::period_code::ok) continue;
+    ASSERT_EQ(own.code, hp::period_code::bank_groups_overlap);
+    ASSERT_FALSE(proved);
+    ++refused_groups;
+    unsafe_groups += !safe;
+  }
+  EXPECT_GT(accepted, cases / 20);
+  EXPECT_GT(refused_groups, cases / 10);
+  EXPECT_GT(unsafe_groups, cases / 50);
 }
 
 /// Verdict on the layer as it is, or broken.

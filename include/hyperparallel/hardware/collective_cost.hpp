@@ -2,13 +2,14 @@
 #pragma once
 // Alpha-beta prices of collectives by algorithm. p ranks, a latency, b seconds per byte of one link.
 //
-//   all_gather, reduce_scatter  ring (p-1)a + (p-1)/p n b       log_step log2(p) a + (p-1)/p n b     full_mesh a + n
-//   b/p all_reduce                  ring 2(p-1)a + 2(p-1)/p n b     log_step 2log2(p) a + 2(p-1)/p n b   full_mesh 2a +
-//   2n b/p
-//                               one_shot a + n b (full mesh: everybody sends all to all and reduces locally)
-//   all_to_all                  ring (p-1)a + (p-1)/p m b       log_step log2(p) (a + m b/2)         full_mesh a + m
-//   b/p broadcast, reduce           ring (p-2+k)(a + n b/k)         log_step log2(p) (a + n b)           full_mesh 2a +
-//   2n b/p exchange                    direct (p-1)a + r b
+//                               ring                       log_step                      full_mesh
+//   all_gather, reduce_scatter  (p-1)a + (p-1)/p n b       log2(p) a + (p-1)/p n b       a + n b/p
+//   all_reduce                  2(p-1)a + 2(p-1)/p n b     2log2(p) a + 2(p-1)/p n b     2a + 2n b/p
+//   all_to_all                  (p-1)a + (p-1)/p m b       log2(p) (a + m b/2)           a + m b/p
+//   broadcast, reduce           (p-2+k)(a + n b/k)         log2(p) (a + n b)             2a + 2n b/p
+//
+//   all_reduce, one_shot        a + n b: on a full mesh everybody sends all to all and reduces locally
+//   exchange, direct            (p-1)a + r b
 //
 // n is the full buffer, m the local one, r the most that one rank receives, k the chunks of a pipelined ring; a full
 // mesh has p-1 private links a rank. log2 is rounded up where p is no power of two. Law: a price is never below what

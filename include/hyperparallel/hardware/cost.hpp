@@ -29,6 +29,8 @@ enum class cost_code : unsigned char {
   latency_is_negative,
   algorithm_does_not_serve_the_collective,
   ranks_are_not_connected,
+  hardware_is_refused,  ///< by `check_hardware`: nothing was priced
+  program_is_refused,   ///< what was to be priced is none
   overflow,
 };
 
@@ -39,13 +41,14 @@ struct time_cost {
   friend constexpr bool operator==(const time_cost&, const time_cost&) = default;
 };
 
-/// A share in (0, 1] of a peak rate, in parts per million: integral, so that values holding it are structural.
+/// A share in (0, 1] of a peak rate, in parts per million: integral, so that values holding it are structural. One that
+/// nobody states is 0, which no price takes.
 struct efficiency {
-  std::int64_t parts_per_million = 1'000'000;
+  std::int64_t parts_per_million = 0;
   friend constexpr bool operator==(const efficiency&, const efficiency&) = default;
 };
 
-inline constexpr efficiency full_efficiency{};
+inline constexpr efficiency full_efficiency{1'000'000};
 
 /// 864 → 0.864.
 constexpr efficiency per_mille(int thousandths) { return {std::int64_t{thousandths} * 1000}; }
@@ -72,6 +75,15 @@ constexpr time_cost faster(time_cost a, time_cost b) {
   if (a.code != cost_code::ok) return b;
   return b.picoseconds < a.picoseconds ? b : a;
 }
+
+/// Of prices whose times alone are kept: the first complaint stays.
+struct first_complaint {
+  cost_code code = cost_code::ok;
+  constexpr std::int64_t time_of(const time_cost& price) {
+    if (code == cost_code::ok) code = price.code;
+    return price.picoseconds;
+  }
+};
 
 /// `steps` latencies in a row. Domain: steps ≥ 0, latency ≥ 0.
 constexpr time_cost latencies(std::int64_t steps, std::int64_t latency) {

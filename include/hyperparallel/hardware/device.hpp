@@ -55,16 +55,29 @@ struct device_value {
 
 enum class device_code : unsigned char {
   ok,
-  has_no_core,
+  has_no_matrix_core,
+  has_no_vector_core,
+  matrix_rate_is_negative,
+  has_no_matrix_rate,  ///< of any format
+  has_no_vector_rate,
+  l2_is_negative,
   tier_count_is_out_of_range,
-  tier_is_not_valid,
-  efficiency_is_not_in_0_to_1,
-  latency_is_negative,
+  tier_has_no_capacity,
+  tier_has_no_bandwidth,
+  tier_efficiency_is_not_in_0_to_1,
+  tier_latency_is_negative,
+  tier_is_faster_than_the_one_before,
+  gmm_cold_is_not_in_0_to_1,
+  gmm_warm_is_not_in_0_to_1,
+  task_overhead_is_negative,
+  synchronisation_latency_is_negative,
 };
 
 struct device_status {
   device_code code = device_code::ok;
-  int tier = 0;  ///< the tier to blame
+  int at = 0;                 ///< the tier to blame, or the format
+  std::int64_t given = 0;     ///< what the device says: cores, rates, bytes, parts per million or picoseconds
+  std::int64_t expected = 0;  ///< what it is to be at least; of shares and of a faster tier, at most
   friend constexpr bool operator==(const device_status&, const device_status&) = default;
 };
 
@@ -74,22 +87,50 @@ constexpr bool is_share(efficiency e) {
   return e.parts_per_million > 0 && e.parts_per_million <= full_efficiency.parts_per_million;
 }
 
+/// Whether tier `t` can be priced, where the ones before can.
+constexpr device_status check_tier(const device_value& d, int t) {
+  const memory_tier& m = d.tier[t];
+  if (m.bytes < 1) return {device_code::tier_has_no_capacity, t, m.bytes, 1};
+  if (m.bandwidth < 1) return {device_code::tier_has_no_bandwidth, t, m.bandwidth, 1};
+  if (!is_share(m.reached))
+    return {device_code::tier_efficiency_is_not_in_0_to_1, t, m.reached.parts_per_million,
+            full_efficiency.parts_per_million};
+  if (m.latency < 0) return {device_code::tier_latency_is_negative, t, m.latency, 0};
+  if (t > 0 && m.bandwidth > d.tier[t - 1].bandwidth)
+    return {device_code::tier_is_faster_than_the_one_before, t, m.bandwidth, d.tier[t - 1].bandwidth};
+  return {};
+}
+
 }  // namespace detail
 
-/// Whether every function below can price work on the device. Tiers are to be listed fastest first. O(tiers).
+/// Whether every function below can price work on the device: all of its numbers are stated and can be. Tiers are to be
+/// listed fastest first; a format without a rate is one that the device does not multiply. O(tiers + formats).
 constexpr device_status check(const device_value& d) {
-  if (d.aic < 1 || d.aiv < 1) return {device_code::has_no_core, 0};
-  if (d.tier_count < 1 || d.tier_count > max_memory_tiers) return {device_code::tier_count_is_out_of_range, 0};
-  for (int t = 0; t < d.tier_count; ++t) {
-    const memory_tier& m = d.tier[t];
-    if (m.bytes < 1 || m.bandwidth < 1 || m.latency < 0 || !detail::is_share(m.reached))
-      return {device_code::tier_is_not_valid, t};
-    if (t > 0 && m.bandwidth > d.tier[t - 1].bandwidth) return {device_code::tier_is_not_valid, t};
+  if (d.aic < 1) return {device_code::has_no_matrix_core, 0, d.aic, 1};
+  if (d.aiv < 1) return {device_code::has_no_vector_core, 0, d.aiv, 1};
+  std::int64_t best = 0;
+  for (int f = 0; f < number_format_count; ++f) {
+    if (d.matrix_flops[f] < 0) return {device_code::matrix_rate_is_negative, f, d.matrix_flops[f], 0};
+    best = d.matrix_flops[f] > best ? d.matrix_flops[f] : best;
   }
-  if (!detail::is_share(d.gmm_cold) || !detail::is_share(d.gmm_warm))
-    return {device_code::efficiency_is_not_in_0_to_1, 0};
-  if (d.task_overhead < 0 || d.synchronisation_latency < 0 || d.vector_synchronisation_latency < 0)
-    return {device_code::latency_is_negative, 0};
+  if (best < 1) return {device_code::has_no_matrix_rate, 0, best, 1};
+  if (d.vector_flops < 1) return {device_code::has_no_vector_rate, 0, d.vector_flops, 1};
+  if (d.l2_bytes < 0) return {device_code::l2_is_negative, 0, d.l2_bytes, 0};
+  if (d.l2_bandwidth < 0) return {device_code::l2_is_negative, 0, d.l2_bandwidth, 0};
+  if (d.tier_count < 1 || d.tier_count > max_memory_tiers)
+    return {device_code::tier_count_is_out_of_range, 0, d.tier_count, d.tier_count < 1 ? 1 : max_memory_tiers};
+  for (int t = 0; t < d.tier_count; ++t)
+    if (const device_status tier = detail::check_tier(d, t); tier.code != device_code::ok) return tier;
+  constexpr std::int64_t most = full_efficiency.parts_per_million;
+  if (!detail::is_share(d.gmm_cold))
+    return {device_code::gmm_cold_is_not_in_0_to_1, 0, d.gmm_cold.parts_per_million, most};
+  if (!detail::is_share(d.gmm_warm))
+    return {device_code::gmm_warm_is_not_in_0_to_1, 0, d.gmm_warm.parts_per_million, most};
+  if (d.task_overhead < 0) return {device_code::task_overhead_is_negative, 0, d.task_overhead, 0};
+  if (d.synchronisation_latency < 0)
+    return {device_code::synchronisation_latency_is_negative, 0, d.synchronisation_latency, 0};
+  if (d.vector_synchronisation_latency < 0)
+    return {device_code::synchronisation_latency_is_negative, 0, d.vector_synchronisation_latency, 0};
   return {};
 }
 

@@ -19,8 +19,8 @@
 namespace hyperparallel {
 
 struct l2_cache {
-  std::int64_t bytes = 0;           ///< capacity
-  efficiency usable{};              ///< share of the capacity that reuse may count on
+  std::int64_t bytes = 0;               ///< capacity
+  efficiency usable = full_efficiency;  ///< share of the capacity that reuse may count on
   std::int64_t streaming_hits = 0;  ///< parts per million of streamed bytes that hit without reuse, in [0, 1 000 000]
   friend constexpr bool operator==(const l2_cache&, const l2_cache&) = default;
 };

@@ -27,28 +27,39 @@ enum class topology_code : unsigned char {
   group_does_not_nest,
   bandwidth_is_not_positive,
   latency_is_negative,
+  ranks_are_not_joined,  ///< see `check_span`
 };
 
 struct topology_status {
   topology_code code = topology_code::ok;
-  int level = 0;  ///< the level to blame
+  int level = 0;              ///< the level to blame
+  std::int64_t given = 0;     ///< levels, ranks of a group, bytes per second, picoseconds; ranks that are to be joined
+  std::int64_t expected = 0;  ///< what it is to be at least, or a multiple of; ranks that the outermost level joins
   friend constexpr bool operator==(const topology_status&, const topology_status&) = default;
 };
 
 /// Whether the levels keep the law. O(levels).
 constexpr topology_status check(const topology_value& t) {
-  if (t.level_count < 1 || t.level_count > max_link_levels) return {topology_code::level_count_is_out_of_range, 0};
+  if (t.level_count < 1 || t.level_count > max_link_levels)
+    return {topology_code::level_count_is_out_of_range, 0, t.level_count, t.level_count < 1 ? 1 : max_link_levels};
   int inner = 1;
   for (int l = 0; l < t.level_count; ++l) {
     const link_level& level = t.level[l];
     const bool last_and_unbounded = l + 1 == t.level_count && level.group == unbounded_group;
     if (level.group <= inner || (level.group % inner != 0 && !last_and_unbounded))
-      return {topology_code::group_does_not_nest, l};
-    if (level.bandwidth < 1) return {topology_code::bandwidth_is_not_positive, l};
-    if (level.latency < 0) return {topology_code::latency_is_negative, l};
+      return {topology_code::group_does_not_nest, l, level.group, inner};
+    if (level.bandwidth < 1) return {topology_code::bandwidth_is_not_positive, l, level.bandwidth, 1};
+    if (level.latency < 0) return {topology_code::latency_is_negative, l, level.latency, 0};
     inner = level.group;
   }
   return {};
+}
+
+/// Whether the outermost level joins all of the ranks `first` … `last`. Domain: `check` is ok. O(1).
+constexpr topology_status check_span(const topology_value& t, std::int64_t first, std::int64_t last) {
+  const int outermost = t.level_count - 1, group = t.level[outermost].group;
+  if (first >= 0 && first <= last && first / group == last / group) return {};
+  return {topology_code::ranks_are_not_joined, outermost, last - first + 1, group};
 }
 
 /// A rank reaches itself over no link.

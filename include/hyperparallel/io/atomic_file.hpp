@@ -6,7 +6,15 @@
 // target is what it was; after it the target holds every byte written; after an error, or when destroyed without
 // `commit`, the temporary is gone. Everything that can be known early (a missing or unwritable directory, a target that
 // is a directory or write-protected) is thrown by the constructor, so a long run does not fail at its end.
-// A target that is no regular file (a pipe, /dev/null) cannot be replaced and is written directly.
+//
+// What `path` may be:
+//   nothing yet                    made
+//   a regular file                 replaced, its mode kept; a file without permission to write is refused
+//   a link to one of these         the file that it leads to is made or replaced, the link stays; links of links too
+//   a link that leads nowhere      made where it leads, if the folder is there
+//   a directory, a link to one     refused, as is a circle of links
+//   a pipe, a device, /dev/stdout  written directly: it cannot be replaced; a pipe without a reader waits for one
+// Other names of the same file (hard links) keep what it was.
 //
 // A process that is killed leaves its temporary behind; the next writer of the same target removes it. Its name,
 // .CHECKSUM-PROCESS-SERIAL.partial, tells the target and the process, and its writer holds a lock on it: what belongs
@@ -15,6 +23,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,7 +31,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,8 +81,9 @@ class atomic_file {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-  /// The file that a symbolic link leads to is the one to replace.
-  void follow_links();
+  /// The file that symbolic links lead to is the target, whether it is there or not. False for an open descriptor:
+  /// what it leads to is no name that could be replaced. Domain: the links end, as `stat` has found.
+  bool follow_links();
 
   void open_temporary();
 

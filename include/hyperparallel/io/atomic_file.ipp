@@ -4,12 +4,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,12 +69,12 @@ HYPERPARALLEL_BODY atomic_file::atomic_file(std::string path) : path_(std::move(
   if (!exists && path_.back() == '/') throw io_error("write", path_, EISDIR);
   if (exists && S_ISDIR(before.st_mode)) throw io_error("write", path_, EISDIR);
   if (exists && ::access(path_.c_str(), W_OK) != 0) throw io_error("write", path_, errno);
-  if (exists && !S_ISREG(before.st_mode)) {
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (!follow_links() || (exists && !S_ISREG(before.st_mode))) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file_ < 0) throw io_error("write", path_, errno);
     return;
   }
-  follow_links();
+  if (target_.back() == '/') throw io_error("write", path_, EISDIR);
   open_temporary();
   if (exists && ::fchmod(file_, before.st_mode & 07777) != 0) fail(errno);
 }
@@ -105,10 +105,16 @@ HYPERPARALLEL_BODY void atomic_file::commit() {
   ::close(std::exchange(file_, -1));
 }
 
-HYPERPARALLEL_BODY void atomic_file::follow_links() {
-  if (char* real = ::realpath(path_.c_str(), nullptr)) {
-    target_ = real;
-    std::free(real);
+HYPERPARALLEL_BODY bool atomic_file::follow_links() {
+  char text[PATH_MAX];
+  for (;;) {
+    const ssize_t length = ::readlink(target_.c_str(), text, sizeof text);
+    if (length < 0) return true;
+    if (target_.starts_with("/proc/")) return false;
+    const std::string_view next(text, static_cast<std::size_t>(length));
+    if (next.starts_with('/')) target_.clear();
+    target_.resize(target_.rfind('/') + 1);
+    target_ += next;
   }
 }
 
@@ -128,7 +134,7 @@ HYPERPARALLEL_BODY void atomic_file::open_temporary() {
   }
   const int number = errno;
   temporary_.clear();
-  throw io_error("write", path_, number);
+  throw io_error("write", target_, number);
 }
 
 HYPERPARALLEL_BODY void atomic_file::flush() {

@@ -22,6 +22,9 @@ struct digit {
   int target_axis, target_stride;
 };
 
+constexpr axis_part source_part(const digit& d) { return {d.source_axis, d.source_stride, d.size}; }
+constexpr axis_part target_part(const digit& d) { return {d.target_axis, d.target_stride, d.size}; }
+
 constexpr bool is_kept(const digit& d) { return d.source_axis == d.target_axis && d.source_stride == d.target_stride; }
 constexpr bool is_moved(const digit& d) { return d.source_axis >= 0 && d.target_axis >= 0 && !is_kept(d); }
 constexpr bool is_gathered(const digit& d) { return d.source_axis >= 0 && d.target_axis < 0; }
@@ -164,6 +167,21 @@ constexpr digit_table refine(const digit_figures& known, const layout_value& sou
 /// `refinable` is false, and there are no digits, where cut points do not divide each other or a padded dim does not.
 constexpr digit_table refine(const layout_value& source, const layout_value& target, const shape& s) {
   return refine(compare_cuts(source, index_cuts(source), target, index_cuts(target), s), source, target, s);
+}
+
+/// Whether the parts of each axis that digits take nest, those of the source in those of the target too. Where they do
+/// not, a digit cannot be set without touching others, so layouts between source and target do not exist; boxes tell
+/// all the same. O(digits²).
+constexpr bool digits_nest(const digit* list, int count) {
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < count; ++j) {
+      const axis_part from = source_part(list[i]), to = target_part(list[i]);
+      const axis_part other_from = source_part(list[j]), other_to = target_part(list[j]);
+      if (from.axis >= 0 && other_to.axis >= 0 && !nest(from, other_to)) return false;
+      if (j < i && from.axis >= 0 && other_from.axis >= 0 && !nest(from, other_from)) return false;
+      if (j < i && to.axis >= 0 && other_to.axis >= 0 && !nest(to, other_to)) return false;
+    }
+  return true;
 }
 
 }  // namespace hyperparallel

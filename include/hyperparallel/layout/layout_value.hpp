@@ -9,6 +9,7 @@
 // Law (canonical form): cuts are sorted by dim, major to minor; cuts and partial states of size 1 are absent; sub-axes
 // that continue each other in one dim are one cut. Two canonical layouts place every element alike iff they are equal.
 
+#include <hyperparallel/layout/axis_part.hpp>
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
 
@@ -75,6 +76,12 @@ enum class layout_code : unsigned char {
   placement_count_exceeds_axes,
   layout_is_partial,
   element_count_overflows,
+  mesh_is_not_valid,             ///< more axes than `max_axes`, a size below 1, or more devices than 2^30
+  too_many_cuts,                 ///< cuts beyond `max_cuts`
+  cuts_are_not_in_order,         ///< `dim` is cut after a later one
+  sub_axes_do_not_nest,          ///< two parts of `axis`, of which neither ends where the other begins or divides it
+  extent_is_negative,            ///< that of `dim`
+  position_is_outside_the_mesh,  ///< `extent`, of `shards` positions
 };
 
 /// Why a layout was refused. Fields that the code does not speak of are 0.
@@ -113,6 +120,38 @@ constexpr bool is_partial(const layout_value& l) {
   for (int a = 0; a < l.mesh.axis_count; ++a)
     if (l.partial[a] != reduce_op::none) return true;
   return false;
+}
+
+/// The digits of its axis that a cut takes.
+constexpr axis_part axis_part_of(const mesh_shape& m, const cut& c) { return {c.axis, stride_of(m, c), c.size}; }
+
+/// Whether `l` is a layout: a valid mesh, cuts dim by dim, each a part of its axis, and every axis with one role at
+/// most, of which several parts are independent. Whatever takes a layout value checks it first; the maps of
+/// tensor_map.hpp give no other. O(axes + cuts²).
+constexpr layout_status check_layout(const layout_value& l) {
+  const mesh_shape& m = l.mesh;
+  if (!is_valid(m)) return {layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0};
+  if (l.rank < 0 || l.rank > max_dims) return {layout_code::too_many_dims, 0, 0, 0, l.rank, max_dims};
+  if (l.cut_count < 0 || l.cut_count > max_cuts) return {layout_code::too_many_cuts, 0, 0, 0, l.cut_count, max_cuts};
+  unsigned sharding = 0;
+  for (int i = 0; i < l.cut_count; ++i) {
+    const cut& c = l.cut[i];
+    if (c.dim < 0 || c.dim >= l.rank) return {layout_code::dim_is_out_of_range, c.dim, 0, c.axis, l.rank, 0};
+    if (i > 0 && c.dim < l.cut[i - 1].dim) return {layout_code::cuts_are_not_in_order, c.dim, 0, c.axis, 0, 0};
+    if (c.axis < 0 || c.axis >= m.axis_count) return {layout_code::axis_is_not_in_the_mesh, c.dim, 0, c.axis, 0, 0};
+    const int size = m.size[c.axis];
+    if (c.pre < 1 || c.size < 1 || size % c.pre != 0 || size / c.pre % c.size != 0)
+      return {layout_code::sub_axis_does_not_fit_its_axis, c.dim, 0, c.axis, size, c.size};
+    if (l.partial[c.axis] != reduce_op::none) return {layout_code::axis_shards_and_is_partial, c.dim, 0, c.axis, 0, 0};
+    for (int j = 0; (sharding >> c.axis & 1u) != 0 && j < i; ++j) {
+      const axis_part own = axis_part_of(m, c), other = axis_part_of(m, l.cut[j]);
+      if (are_independent(own, other)) continue;
+      const bool nested = nest(own, other);
+      return {nested ? layout_code::axis_is_used_twice : layout_code::sub_axes_do_not_nest, c.dim, 0, c.axis, 0, 0};
+    }
+    sharding |= 1u << c.axis;
+  }
+  return {};
 }
 
 /// Appends a cut in canonical form: drops size 1, joins a sub-axis that continues the last cut of the same dim.
@@ -163,7 +202,11 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
   extent_t volume = 1;
   for (int d = 0; d < s.rank; ++d) {
     const extent_t extent = s.extent[d], pieces = n.of[d];
-    if (__builtin_mul_overflow(volume, extent, &volume)) {
+    if (extent < 0) {
+      r.status = {layout_code::extent_is_negative, d, 0, 0, extent, 0};
+      return r;
+    }
+    if (extent > 0 && __builtin_mul_overflow(volume, extent, &volume)) {  // an empty dim hides no overflow
       r.status.code = layout_code::element_count_overflows;
       return r;
     }
@@ -183,10 +226,15 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
   return r;
 }
 
-/// The shape of the largest box of any device (the only one, where nothing is padded). O(dims + cuts).
-constexpr shape_result local_shape(const layout_value& l, const shape& s) { return fit(count_shards(l), s); }
+/// The shape of the largest box of any device (the only one, where nothing is padded), or why `l` is no layout or does
+/// not accept `s`. O(dims + axes + cuts²).
+constexpr shape_result local_shape(const layout_value& l, const shape& s) {
+  const layout_status status = check_layout(l);
+  if (status.code != layout_code::ok) return {status, s};
+  return fit(count_shards(l), s);
+}
 
-/// Whether the layout accepts the shape. O(dims + cuts).
+/// Whether `l` is a layout and accepts the shape. O(dims + axes + cuts²).
 constexpr layout_status check_shape(const layout_value& l, const shape& s) { return local_shape(l, s).status; }
 
 }  // namespace hyperparallel

@@ -148,6 +148,9 @@ constexpr bool append_checked(layout_value& l, const cut& c) {
 /// `l` over the matrix `finer`, each of whose axes is a factor of one axis of `l.mesh` (size 1 may come and go). A
 /// partial axis is partial in all its factors. O(cuts · axes).
 constexpr refined_layout on_refined_mesh(const layout_value& l, const mesh_shape& finer) {
+  if (const layout_status own = check_layout(l); own.code != layout_code::ok)
+    return {{refinement_code::layout_is_refused, 0, 0, own}, {}};
+  if (!is_valid(finer)) return {{refinement_code::mesh_is_not_a_refinement, 0, 0, {}}, {}};
   refined_layout r{{}, replicated(finer, l.rank)};
   r.layout.padded = l.padded;
   int first[max_axes + 1] = {};
@@ -182,6 +185,8 @@ constexpr refined_layout on_refined_mesh(const layout_value& l, const mesh_shape
 
 /// `l` over one axis of all devices, its axes as sub-axes: possible for every partial-free layout. O(cuts · axes).
 constexpr refined_layout on_flat_mesh(const layout_value& l) {
+  if (const layout_status own = check_layout(l); own.code != layout_code::ok)
+    return {{refinement_code::layout_is_refused, 0, 0, own}, {}};
   if (is_partial(l)) return {{refinement_code::layout_is_partial, 0, 0, {}}, {}};
   refined_layout r{{}, replicated({1, {position_count(l.mesh)}}, l.rank)};
   r.layout.padded = l.padded;
@@ -199,6 +204,8 @@ constexpr refined_layout on_flat_mesh(const layout_value& l) {
 constexpr refined_layout on_refined_shape(const layout_value& l, const shape& s, const shape& finer) {
   const layout_status status = check_shape(l, s);
   if (status.code != layout_code::ok) return {{refinement_code::layout_is_refused, 0, 0, status}, {}};
+  if (finer.rank < 0 || finer.rank > max_dims)
+    return {{refinement_code::too_many_factors, finer.rank, max_dims, {}}, {}};
   if (s == finer) return {{}, l};
   if (l.padded != 0) return {{refinement_code::dim_is_padded, static_cast<extent_t>(l.padded), 0, {}}, {}};
   refined_layout r{{}, replicated(l.mesh, finer.rank)};

@@ -23,13 +23,20 @@ struct shape {
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };
 
-/// Product of the extents; 1 for rank 0. `overflow` where it leaves 64 bits.
+/// Product of the extents; 1 for rank 0. `overflow` where it leaves 64 bits, or that of the extents above 0 does: no
+/// order of factors then overflows where the product is 0.
 constexpr checked_extent element_count(const shape& s) {
   checked_extent n{1, false};
+  bool empty = false;
   for (int d = 0; d < s.rank; ++d) {
+    if (s.extent[d] == 0) {
+      empty = true;
+      continue;
+    }
     n = checked_multiply(n.value, s.extent[d]);
     if (n.overflow) return n;
   }
+  if (empty) n.value = 0;
   return n;
 }
 

@@ -38,10 +38,12 @@ constexpr box slice_at(const layout_value& l, const shape& s, const coordinate& 
   return b;
 }
 
-/// The box of a position, checked. O(dims · cuts).
+/// The box of a position, checked. O(dims · cuts). Fails where the layout refuses the shape and outside the mesh.
 constexpr slice_result slice_of(const layout_value& l, const shape& s, int position) {
   const layout_status status = check_shape(l, s);
   if (status.code != layout_code::ok) return {status, {}};
+  if (const int positions = position_count(l.mesh); position < 0 || position >= positions)
+    return {{layout_code::position_is_outside_the_mesh, 0, 0, 0, position, positions}, {}};
   return {status, slice_at(l, s, coordinates_of(l.mesh, position))};
 }
 

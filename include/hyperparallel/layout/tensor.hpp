@@ -43,16 +43,17 @@ constexpr const char* name_of(data_type type) {
   return names[static_cast<int>(type)];
 }
 
-/// A tensor's element type and global extents as a type. Law: its volume fits 64 bits.
+/// A tensor's element type and global extents as a type. Law: its bytes fit 64 bits.
 template <data_type Type, extent_t... Extents>
 struct tensor {
   static constexpr data_type type = Type;
   static constexpr hyperparallel::shape shape{Extents...};
   static constexpr int element_bytes = bytes_of(Type);
   static constexpr extent_t elements = element_count(shape).value;
-  static constexpr extent_t bytes = elements * element_bytes;
+  static constexpr extent_t bytes = checked_multiply(elements, element_bytes).value;
   static_assert(((Extents >= 0) && ...), "extents are not negative");
   static_assert(!element_count(shape).overflow, "the tensor's element count fits 64 bits");
+  static_assert(!checked_multiply(elements, element_bytes).overflow, "the tensor's bytes fit 64 bits");
 };
 
 /// A scalar: rank 0, one element.

@@ -174,8 +174,11 @@ constexpr extent_t read_map(const mesh_value& m, const char* const* entries, con
   return -replicated_digits(map.rank);
 }
 
-/// The layout that the text entries describe; fails as `read_map`, then with nothing sharded.
+/// The layout that the text entries describe; fails as `read_map`, then with nothing sharded, and on a mesh that is
+/// none.
 constexpr layout_result layout_from_map(const mesh_value& m, const char* const* entries, int count) {
+  if (!is_valid(m.shape)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
+  if (count < 0) return {{layout_code::too_many_dims, 0, 0, 0, count, max_dims}, {}};
   layout_result r;
   const extent_t digits = read_map(m, entries, nullptr, count, &r.status);
   r.layout = layout_of_digits(m.shape, digits);
@@ -189,13 +192,16 @@ struct numeric_entry {
   friend constexpr bool operator==(const numeric_entry&, const numeric_entry&) = default;
 };
 
-/// The layout of a MindSpore tensor map. A number outside [-1, axes) is `axis_is_not_in_the_mesh`.
+/// The layout of a MindSpore tensor map. A number outside [-1, axes) is `axis_is_not_in_the_mesh`, an entry of more
+/// numbers than `max_axes` uses an axis twice.
 constexpr layout_result layout_from_numeric(const mesh_shape& m, const numeric_entry* entries, int count) {
   layout_result r;
-  if (count > max_dims) return {{layout_code::too_many_dims, 0, 0, 0, count, max_dims}, {}};
+  if (!is_valid(m)) return {{layout_code::mesh_is_not_valid, 0, 0, 0, 0, 0}, {}};
+  if (count < 0 || count > max_dims) return {{layout_code::too_many_dims, 0, 0, 0, count, max_dims}, {}};
   r.layout = replicated(m, count);
   bool used[max_axes] = {};
-  for (int d = 0; d < count; ++d)
+  for (int d = 0; d < count; ++d) {
+    if (entries[d].count > max_axes) return {{layout_code::axis_is_used_twice, d, max_axes, 0, 0, 0}, r.layout};
     for (int slot = 0; slot < entries[d].count; ++slot) {
       const int number = entries[d].number[slot];
       if (number == -1) continue;
@@ -204,6 +210,7 @@ constexpr layout_result layout_from_numeric(const mesh_shape& m, const numeric_e
       const layout_status s = detail::take_axis(r.layout, used, d, slot, m.axis_count - 1 - number);
       if (s.code != layout_code::ok) return {s, r.layout};
     }
+  }
   return r;
 }
 
@@ -215,8 +222,10 @@ constexpr numeric_entry numeric_of(const layout_value& l, int dim) {
   return e;
 }
 
-/// Marks `axis` as partial. Fails when the axis shards a dim or `op` is `none`; an axis of size 1 stays a no-op.
+/// Marks `axis` as partial. Fails when the mesh has no such axis, when it shards a dim or `op` is `none`; an axis of
+/// size 1 stays a no-op.
 constexpr layout_status set_partial(layout_value& l, int axis, reduce_op op) {
+  if (axis < 0 || axis >= l.mesh.axis_count) return {layout_code::axis_is_not_in_the_mesh, 0, 0, axis, 0, 0};
   if (op == reduce_op::none) return {layout_code::reduction_is_unknown, 0, 0, axis, 0, 0};
   for (int i = 0; i < l.cut_count; ++i)
     if (l.cut[i].axis == axis) return {layout_code::axis_shards_and_is_partial, l.cut[i].dim, 0, axis, 0, 0};

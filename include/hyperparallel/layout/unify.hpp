@@ -106,6 +106,8 @@ constexpr unified_layouts unify(const layout_value& source, const shape& source_
 /// The matrix in which every cut of `l` is a whole axis. Fails where the sub-axes of an axis do not nest. O(cuts ·
 /// axes).
 constexpr refined_layout with_whole_axes(const layout_value& l) {
+  if (const layout_status own = check_layout(l); own.code != layout_code::ok)
+    return {{refinement_code::layout_is_refused, 0, 0, own}, {}};
   factor_result products = cumulative_products(factors_of(without_ones(l.mesh)));
   for (int i = 0; i < l.cut_count; ++i) {
     extent_t before = 1;

@@ -55,7 +55,10 @@ constexpr int rank_at(const rank_list& list, int position) {
 
 /// Position of `rank` in the list, or -1 when it is not a member. O(count) for an explicit list.
 constexpr int position_in(const rank_list& list, int rank) {
-  if (!list.listed) return rank >= list.first && rank < list.first + list.count ? rank - list.first : -1;
+  if (!list.listed) {
+    const extent_t position = extent_t{rank} - list.first;
+    return position >= 0 && position < list.count ? static_cast<int>(position) : -1;
+  }
   for (int p = 0; p < list.count; ++p)
     if (list.rank[p] == rank) return p;
   return -1;
@@ -65,7 +68,9 @@ enum class rank_list_code : unsigned char {
   ok,
   length_differs_from_device_count,
   rank_is_negative,
-  rank_is_listed_twice
+  rank_is_listed_twice,
+  rank_is_too_large,  ///< one more than the rank has to be an `int`
+  mesh_is_not_valid,
 };
 
 struct rank_list_status {
@@ -73,12 +78,22 @@ struct rank_list_status {
   int position = 0;
 };
 
-/// Whether `list` names each of the mesh's positions once. O(count²) for an explicit list.
+inline constexpr int largest_rank = 0x7ffffffe;
+
+/// Whether `list` names each of the mesh's positions once. O(count²) for an explicit list, else O(1).
 constexpr rank_list_status check_rank_list(const mesh_shape& m, const rank_list& list) {
+  if (!is_valid(m)) return {rank_list_code::mesh_is_not_valid, 0};
   if (list.count != position_count(m)) return {rank_list_code::length_differs_from_device_count, list.count};
+  if (!list.listed) {
+    if (list.first < 0) return {rank_list_code::rank_is_negative, 0};
+    const extent_t fitting = extent_t{largest_rank} - list.first + 1;
+    if (list.count > fitting) return {rank_list_code::rank_is_too_large, static_cast<int>(fitting)};
+    return {};
+  }
   for (int p = 0; p < list.count; ++p) {
     const int r = rank_at(list, p);
     if (r < 0) return {rank_list_code::rank_is_negative, p};
+    if (r > largest_rank) return {rank_list_code::rank_is_too_large, p};
     if (position_in(list, r) != p) return {rank_list_code::rank_is_listed_twice, p};
   }
   return {};

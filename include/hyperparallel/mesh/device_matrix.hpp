@@ -7,6 +7,9 @@
 // many copies one device's slice is cut so that one copy's computation hides the other's communication, and it
 // multiplies no device count (MindSpore's micro-interleaving).
 //
+// A name is made of letters, digits, `_`, `-`, `.`, `/` and characters beyond ASCII, and is not `None`: maps write
+// several names with commas between them, a padded dim with `~` before them, and `None` for no axis.
+//
 // Value: `mesh_value` (run time and compile time alike). Type: a struct that derives from `device_matrix<axis{…}…>`.
 
 #include <hyperparallel/support/diagnostic.hpp>
@@ -56,6 +59,7 @@ enum class mesh_code : unsigned char {
   axis_count_differs_from_name_count,
   interleaved_axis_is_not_last,
   device_count_overflows,
+  axis_name_is_reserved,  ///< for the text of maps: see `is_axis_name`
 };
 
 struct mesh_status {
@@ -76,6 +80,20 @@ constexpr int axis_index(const mesh_value& m, const char* name) {
   return -1;
 }
 
+inline constexpr extent_t max_devices = extent_t{1} << 30;
+
+/// Whether the matrix has at most `max_axes` axes, of at least one place each, and at most `max_devices` devices.
+constexpr bool is_valid(const mesh_shape& m) {
+  if (m.axis_count < 0 || m.axis_count > max_axes) return false;
+  extent_t devices = 1;
+  for (int a = 0; a < m.axis_count; ++a) {
+    if (m.size[a] < 1) return false;
+    devices *= m.size[a];
+    if (devices > max_devices) return false;
+  }
+  return true;
+}
+
 /// Number of positions of the matrix: the product of all axes, virtual ones included. Domain: a valid mesh.
 constexpr int position_count(const mesh_shape& m) {
   int n = 1;
@@ -91,23 +109,37 @@ constexpr int copies_per_device(const mesh_value& m) {
 /// Number of devices: the product of the axes that are not virtual.
 constexpr int device_count(const mesh_value& m) { return position_count(m.shape) / copies_per_device(m); }
 
+/// Whether `name` can name an axis, so that it reads back from every text that it is written to. O(name length).
+constexpr bool is_axis_name(const char* name) {
+  if (name[0] == '\0' || !fits(name) || same_text(name, "None")) return false;
+  for (; *name != '\0'; ++name) {
+    const char c = *name;
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    const bool sign = c == '_' || c == '-' || c == '.' || c == '/';
+    if (!letter && !sign && static_cast<unsigned char>(c) < 0x80) return false;
+  }
+  return true;
+}
+
 /// Builds a mesh from names and sizes, each list with its own count as files and tools have them.
 /// Fails with the first reason of `mesh_code`, naming the axis.
 constexpr mesh_result make_mesh(const char* const* names, int name_count, const int* sizes, int size_count) {
   mesh_result r;
   if (name_count != size_count) return {{mesh_code::axis_count_differs_from_name_count, size_count}, {}};
+  if (size_count < 0) return {{mesh_code::axis_count_differs_from_name_count, size_count}, {}};
   if (size_count > max_axes) return {{mesh_code::too_many_axes, size_count}, {}};
   extent_t devices = 1;
   for (int a = 0; a < size_count; ++a) {
     if (sizes[a] < 1) return {{mesh_code::axis_size_is_not_positive, a}, {}};
     if (names[a][0] == '\0' || !fits(names[a])) return {{mesh_code::axis_name_is_empty_or_too_long, a}, {}};
+    if (!is_axis_name(names[a])) return {{mesh_code::axis_name_is_reserved, a}, {}};
     if (axis_index(r.mesh, names[a]) >= 0) return {{mesh_code::axis_name_is_used_twice, a}, {}};
     if (same_text(names[a], interleaved_axis)) {
       if (a + 1 != size_count) return {{mesh_code::interleaved_axis_is_not_last, a}, {}};
       r.mesh.interleaved = true;
     }
     devices *= sizes[a];
-    if (devices > (extent_t{1} << 30)) return {{mesh_code::device_count_overflows, a}, {}};
+    if (devices > max_devices) return {{mesh_code::device_count_overflows, a}, {}};
     r.mesh.shape.size[a] = sizes[a];
     r.mesh.label[a] = short_text(names[a]);
     r.mesh.shape.axis_count = a + 1;

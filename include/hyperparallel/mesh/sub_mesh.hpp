@@ -18,6 +18,7 @@ enum class sub_mesh_code : unsigned char {
   position_is_outside_the_mesh,
   flattened_name_is_taken,
   axes_are_not_consecutive,
+  flattened_name_is_not_valid,  ///< see `is_axis_name`; nor is that of the virtual axis
 };
 
 struct sub_mesh_status {
@@ -53,11 +54,13 @@ constexpr sub_mesh_result sub_mesh(const mesh_value& parent, const char* const* 
 }
 
 /// Merges the axes [first, first + count) into one called `name`; positions stay what they are.
-/// Fails when the range leaves the mesh or the name belongs to an axis that remains. O(axes).
+/// Fails when the range leaves the mesh, the name is none or belongs to an axis that remains. O(axes).
 constexpr sub_mesh_result flatten_axes(const mesh_value& parent, int first, int count, const char* name) {
   if (count < 1) return {{sub_mesh_code::no_axis_is_named, 0}, {}, {}};
-  if (first < 0 || first + count > parent.shape.axis_count)
+  if (first < 0 || first > parent.shape.axis_count || count > parent.shape.axis_count - first)
     return {{sub_mesh_code::axes_are_not_consecutive, 0}, {}, {}};
+  if (!is_axis_name(name) || same_text(name, interleaved_axis))
+    return {{sub_mesh_code::flattened_name_is_not_valid, 0}, {}, {}};
   sub_mesh_result r;
   for (int a = 0; a < parent.shape.axis_count; ++a) {
     const bool merged = a >= first && a < first + count;

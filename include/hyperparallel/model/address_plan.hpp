@@ -262,4 +262,8 @@ constexpr program_addresses plan_addresses(const sharded_program& p) {
   return plan_addresses(p, lives, temporaries_of(p, lives, kinds_of_moves(p)));
 }
 
+/// Whether the planned addresses of tier 0 lie within so many bytes, alignment and gaps included. Domain: as
+/// `plan_addresses`. Law: then what is alive at once fits too.
+constexpr bool fits(const sharded_program& p, extent_t bytes) { return plan_addresses(p).high_water[0] <= bytes; }
+
 }  // namespace hyperparallel

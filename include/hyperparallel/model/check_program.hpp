@@ -234,7 +234,7 @@ program_status check_program_in_library(const sharded_program& p);
 
 }  // namespace detail
 
-/// Whether the program keeps every law. Domain: the program's status is ok.
+/// Whether the program keeps every law. Domain: the program's status is ok. O(steps · operands · devices).
 constexpr program_status check_program(const sharded_program& p) {
   HYPERPARALLEL_TWIN(detail::check_program_in_library(p));
   return detail::check_program_here(p);

@@ -213,7 +213,7 @@ class gradient_pass {
       o.segment = segment;
       const int rank = o.loop_count = g.tensor[t].shape.rank;
       operator_tensor all{-1, rank};
-      for (int d = 0; d < rank; ++d) {
+      for (int d = 0; d < max_dims && d < rank; ++d) {
         o.loop[d] = {g.tensor[t].dim[d], g.tensor[t].shape.extent[d]};
         all.loop[d] = static_cast<signed char>(d);
       }
@@ -276,6 +276,9 @@ class gradient_pass {
 
 constexpr void differentiate_here(graph& g) {
   if (g.status.code != graph_code::ok) return;
+  if (g.micro_batches < 1) return g.fail({graph_code::micro_batches_are_not_positive, -1, -1, 0, 0, g.micro_batches});
+  for (const graph_operator& o : g.op)
+    if (o.phase != graph_phase::forward) return g.fail({graph_code::graph_has_gradients_already, o.name});
   if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
   gradient_pass(g).run();
 }

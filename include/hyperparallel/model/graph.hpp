@@ -99,8 +99,16 @@ enum class graph_code : unsigned char {
   tensor_is_made_twice,
   replaced_tensor_differs,  ///< in type or shape
   phases_are_out_of_order,
-  segment_is_torn,            ///< its operators of one phase do not stand together
-  loops_differ_from_forward,  ///< of a backward operator
+  segment_is_torn,                   ///< its operators of one phase do not stand together
+  loops_differ_from_forward,         ///< of a backward operator
+  dim_is_not_positive,               ///< `extent` of the dim `tensor`
+  micro_batches_are_not_positive,    ///< `extent`
+  graph_has_gradients_already,       ///< differentiated twice, or after the optimizer was appended
+  graph_has_no_gradients,            ///< not differentiated, or the loss depends on no parameter
+  graph_has_an_optimizer_already,    ///< appended twice
+  graph_has_no_optimizer,            ///< no parameter has a next value
+  micro_batches_changed,             ///< `extent` of them, the gradient is that of `other`
+  optimizer_number_is_out_of_range,  ///< `op` names it, `number` is its value
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -125,7 +133,15 @@ constexpr const char* name_of(graph_code c) {
                                    "replaced_tensor_differs",
                                    "phases_are_out_of_order",
                                    "segment_is_torn",
-                                   "loops_differ_from_forward"};
+                                   "loops_differ_from_forward",
+                                   "dim_is_not_positive",
+                                   "micro_batches_are_not_positive",
+                                   "graph_has_gradients_already",
+                                   "graph_has_no_gradients",
+                                   "graph_has_an_optimizer_already",
+                                   "graph_has_no_optimizer",
+                                   "micro_batches_changed",
+                                   "optimizer_number_is_out_of_range"};
   return names[static_cast<int>(c)];
 }
 
@@ -138,6 +154,7 @@ struct graph_status {
   int dim = 0;
   extent_t extent = 0;
   extent_t other = 0;
+  double number = 0;
   friend constexpr bool operator==(const graph_status&, const graph_status&) = default;
 };
 

@@ -54,8 +54,13 @@ class model_builder {
   constexpr model_builder() = default;
   constexpr explicit model_builder(const build_options& o) : options(o) {}
 
-  /// The dim of that name, made on first use. Fails where it was given another extent.
+  /// The dim of that name, made on first use. Fails where it was given another extent, or one that is not positive; it
+  /// then has the extent 1, so that what follows can be built.
   constexpr int dim(const char* name, extent_t extent) {
+    if (extent < 1) {
+      graph.fail({graph_code::dim_is_not_positive, -1, add_text(graph, name), 0, 0, extent});
+      extent = 1;
+    }
     const int known = find_dim(graph, name);
     if (known < 0) return graph.dim.push({add_text(graph, name), extent});
     if (graph.dim[known].extent != extent)

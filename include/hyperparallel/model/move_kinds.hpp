@@ -2,7 +2,7 @@
 #pragma once
 // The distinct moves of a program: a layer's moves recur in the next layer, and each is planned only once.
 //
-// Two moves are of one kind where layouts, shapes and travelled places agree. A move between rotations of one layout
+// Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between rotations of one layout
 // pulls the whole block of another device; any other is `plan_move`'s. Laws: the kinds tell what each move's own plan
 // would; received elements are those of the certificate. O(moves · kinds + kinds · plan).
 
@@ -19,6 +19,7 @@ struct move_kind {
   plan_kind plan = plan_kind::no_op;
   move_code code = move_code::ok;
   int steps = 0;             ///< of the plan; 0: every device has what it wants
+  bool nearest = false;      ///< the plan reads the nearest replicas and fills nothing
   unsigned reduced = 0;      ///< axes whose terms meet
   extent_t share = 0;        ///< of an all-reduce: what a device reduces at most
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
@@ -86,7 +87,8 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
 constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const move_kind& b) {
   if (a.fingerprint != b.fingerprint || a.travel != b.travel || a.travel_axis != b.travel_axis) return false;
   const program_move &x = p.move[a.example], &y = p.move[b.example];
-  return p.graph.tensor[p.value[x.source].tensor].shape == p.graph.tensor[p.value[y.source].tensor].shape &&
+  const graph_tensor &one = p.graph.tensor[p.value[x.source].tensor], &other = p.graph.tensor[p.value[y.source].tensor];
+  return one.shape == other.shape && bytes_of(one.type) == bytes_of(other.type) &&
          p.value[x.source].layout == p.value[y.source].layout && p.value[x.target].layout == p.value[y.target].layout;
 }
 
@@ -117,6 +119,7 @@ constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k) {
   k.plan = plan.kind;
   k.steps = plan.step_count;
   if (plan.step_count == 0) return;
+  k.nearest = reads_nearest(plan);
   k.received = most_received_in(plan, k);
   if (k.received > 0) k.axes = travelled_axes(from.layout, to.layout);
   for (int i = 0; i < plan.step_count && k.received > 0; ++i)  // idle replicas help

@@ -16,11 +16,13 @@ struct strategy_result {
   strategy_value strategy{};
 };
 
+inline constexpr int most_named_axes = 4;
+
 struct named_strategy {
   const char* name;
   const char* about;
   int axis_count;
-  const char* axis[4];
+  const char* axis[most_named_axes];
   void (*add)(strategy_value&);
 };
 
@@ -154,6 +156,24 @@ inline constexpr named_strategy named_strategy_table[] = {
      }},
 };
 
+constexpr int characters_that_differ(const char* a, const char* b) {
+  constexpr int most = short_text::capacity;  // more of a text is not looked at
+  int row[most + 1] = {};
+  int width = text_length(b);
+  if (width > most) width = most;
+  for (int x = 0; x <= width; ++x) row[x] = x;
+  for (int y = 0; a[y] != '\0'; ++y) {
+    int diagonal = row[0];
+    row[0] = y + 1;
+    for (int x = 0; x < width; ++x) {
+      const int exchanged = diagonal + (a[y] == b[x] ? 0 : 1), shorter = row[x] < row[x + 1] ? row[x] : row[x + 1];
+      diagonal = row[x + 1];
+      row[x + 1] = exchanged <= shorter ? exchanged : shorter + 1;
+    }
+  }
+  return row[width];
+}
+
 /// Deals the prime factors of `ranks` to the axes, largest factor first, to the axis that has least, the last of
 /// equals.
 constexpr void deal_ranks(int ranks, int axes, int* degree) {
@@ -176,10 +196,25 @@ inline constexpr int named_strategy_count =
 
 constexpr const named_strategy& named_strategy_at(int i) { return detail::named_strategy_table[i]; }
 
+/// The name that differs least from `name`: fewest characters put in, left out or exchanged (Levenshtein), the first of
+/// equals. O(names · length²).
+constexpr const char* nearest_strategy(const char* name) {
+  const char* nearest = "";
+  int least = 0;
+  for (const named_strategy& one : detail::named_strategy_table) {
+    const int differs = detail::characters_that_differ(one.name, name);
+    if (*nearest != '\0' && differs >= least) continue;
+    nearest = one.name;
+    least = differs;
+  }
+  return nearest;
+}
+
 namespace detail {
 
 constexpr strategy_result strategy_called_here(const char* name, int ranks, const int* degrees, int count) {
   strategy_result r;
+  r.strategy.name = short_text(name);
   for (const named_strategy& one : named_strategy_table) {
     if (!same_text(one.name, name)) continue;
     int degree[4] = {1, 1, 1, 1};
@@ -190,15 +225,14 @@ constexpr strategy_result strategy_called_here(const char* name, int ranks, cons
       product *= degree[a] > 0 ? degree[a] : 0;
     }
     if (product != ranks || ranks < 1 || (count != 0 && count != one.axis_count)) {
-      r.status = {strategy_code::ranks_do_not_factor, -1, -1, -1, -1, -1, ranks, product};
+      r.strategy.refused = r.status = {strategy_code::ranks_do_not_factor, -1, -1, -1, -1, -1, ranks, product};
       return r;
     }
     r.strategy.mesh = make_mesh(one.axis, one.axis_count, degree, one.axis_count).mesh;
-    r.strategy.name = short_text(name);
     one.add(r.strategy);
     return r;
   }
-  r.status.code = strategy_code::name_is_unknown;
+  r.strategy.refused.code = r.status.code = strategy_code::name_is_unknown;
   return r;
 }
 strategy_result strategy_called_in_library(const char* name, int ranks, const int* degrees, int count);
@@ -206,7 +240,8 @@ strategy_result strategy_called_in_library(const char* name, int ranks, const in
 }  // namespace detail
 
 /// The strategy of that name for `ranks` devices, its axes of the given degrees (outer first) or dealt.
-/// Fails with `name_is_unknown`, or `ranks_do_not_factor` (`extent` ranks, `pieces` the product of degrees).
+/// Fails with `name_is_unknown`, or `ranks_do_not_factor` (`extent` ranks, `pieces` the product of degrees); the
+/// strategy then has the name and the reason, and every graph is refused under it.
 constexpr strategy_result strategy_called(const char* name, int ranks, const int* degrees = nullptr, int count = 0) {
   HYPERPARALLEL_TWIN(detail::strategy_called_in_library(name, ranks, degrees, count));
   return detail::strategy_called_here(name, ranks, degrees, count);

@@ -16,7 +16,7 @@
 // moves what it leaves there; so there are at most 1 + 4 · segments walks.
 //
 // Laws: those of sharded_program.hpp; steps of forward up to a segment's end do not depend on rules of what is behind
-// it. Complexity: O(operators · (axes · rules · loops + operands · values)) a walk. Source: DESIGN §4.5; GSPMD
+// it. Complexity: O(operators · (axes · rules · loops + operands · values)) a walk. Sources: GSPMD
 // (2105.04663) for one rule per dim, ZeRO (1910.02054), Megatron sequence parallelism (2205.05198).
 
 #include <hyperparallel/model/gradient_buckets.hpp>
@@ -46,6 +46,10 @@ class partitioner : program_writer {
   constexpr sharded_program run() {
     if (program_.graph.status.code != graph_code::ok) {
       program_.status.code = strategy_code::graph_is_refused;
+      return static_cast<sharded_program&&>(program_);
+    }
+    if (layouts_.status().code != strategy_code::ok) {
+      program_.status = layouts_.status();
       return static_cast<sharded_program&&>(program_);
     }
     find_complete_gradients();

@@ -16,11 +16,12 @@ class program_writer {
  public:
   constexpr program_writer(const graph& g, const strategy_value& s)
       : strategy_(s), layouts_(g, strategy_), book_(program_), ring_(axis_index(s.mesh, s.ring_axis.text)) {
-    if (ring_ < 0)
+    if (ring_ < 0 || layouts_.status().code != strategy_code::ok)
       program_.graph = g;
     else
       program_.graph = rotate_attention(g, mesh().size[ring_]);
     program_.mesh = s.mesh;
+    program_.strategy = s.name;
     const int tensors = program_.graph.tensor.size, operators = program_.graph.op.size;
     program_.value.reserve(3 * tensors);
     program_.storage.reserve(3 * tensors);

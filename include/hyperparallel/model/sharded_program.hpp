@@ -19,6 +19,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/model/operator_placement.hpp>
+#include <hyperparallel/model/strategy_status.hpp>
 
 namespace hyperparallel {
 
@@ -65,46 +66,6 @@ struct program_step {
   int segment = -1;
 };
 
-enum class strategy_code : unsigned char {
-  ok,
-  graph_is_refused,         ///< the graph's own status says why
-  axis_is_not_in_the_mesh,  ///< of a rule
-  rule_matches_nothing,     ///< no operator or tensor has the rule's dim where it speaks
-  dim_does_not_divide,      ///< `extent` of the dim by `pieces`
-  pattern_matches_nothing,  ///< of a pin
-  pin_has_wrong_rank,
-  ring_axis_does_not_shard_the_sequence,
-  name_is_unknown,      ///< of a named strategy
-  ranks_do_not_factor,  ///< into the strategy's axes
-};
-
-constexpr const char* name_of(strategy_code c) {
-  constexpr const char* names[] = {"ok",
-                                   "graph_is_refused",
-                                   "axis_is_not_in_the_mesh",
-                                   "rule_matches_nothing",
-                                   "dim_does_not_divide",
-                                   "pattern_matches_nothing",
-                                   "pin_has_wrong_rank",
-                                   "ring_axis_does_not_shard_the_sequence",
-                                   "name_is_unknown",
-                                   "ranks_do_not_factor"};
-  return names[static_cast<int>(c)];
-}
-
-/// Why a strategy was refused: the rule, the axis, the dim and the sizes. Numbers that the code does not need are 0.
-struct strategy_status {
-  strategy_code code = strategy_code::ok;
-  int rule = -1;
-  int axis = -1;    ///< of the mesh
-  int op = -1;      ///< of the graph
-  int tensor = -1;  ///< of the graph
-  int dim = -1;     ///< named dim of the graph
-  extent_t extent = 0;
-  extent_t pieces = 0;
-  friend constexpr bool operator==(const strategy_status&, const strategy_status&) = default;
-};
-
 struct sharded_program {
   hyperparallel::graph graph;  ///< with what the partitioner added
   mesh_value mesh{};
@@ -116,6 +77,7 @@ struct sharded_program {
   growing_array<int> home;  ///< of each tensor: its value before the first step, or -1
   int buckets = 0;
   strategy_status status{};
+  short_text strategy{};  ///< the name of the strategy that it was made under
 };
 
 /// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).

@@ -16,9 +16,12 @@
 // "output" is the first of the parameter's loops that the result has, "input" the first that it sums over: column and
 // row parallel. A rule that decides nothing, or whose dim does not divide, is an error; `if_present` rules may find no
 // such dim, `optional` ones also pass over what does not divide. Pins give single tensors a layout.
+//
+// Law: a strategy that could not be made (`refused`) is refused by the partitioner, so nobody trains without it.
 
 #include <hyperparallel/mesh/device_matrix.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/model/strategy_status.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel {
@@ -68,10 +71,20 @@ struct strategy_value {
   short_text ring_axis{};
   /// Gradients of this many bytes are reduced together.
   extent_t bucket_bytes = extent_t{25} << 20;
+  /// Why this is no strategy: an unknown name, a rule too many. The partitioner refuses every graph with it.
+  strategy_status refused{};
 
   constexpr strategy_value& add(const strategy_rule& r) {
-    rule.push(r);
+    if (!rule.push(r)) refuse({strategy_code::too_many_rules, -1, -1, -1, -1, -1, rule.size + 1, rule.size});
     return *this;
+  }
+  constexpr strategy_value& add(const strategy_pin& p) {
+    if (!pin.push(p)) refuse({strategy_code::too_many_rules, -1, -1, -1, -1, -1, pin.size + 1, pin.size});
+    return *this;
+  }
+  /// Keeps the first reason.
+  constexpr void refuse(const strategy_status& why) {
+    if (refused.code == strategy_code::ok) refused = why;
   }
   friend constexpr bool operator==(const strategy_value&, const strategy_value&) = default;
 };

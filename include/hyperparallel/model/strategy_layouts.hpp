@@ -14,7 +14,10 @@ namespace hyperparallel {
 /// Rules of one graph and strategy, with names looked up once.
 class strategy_layouts {
  public:
-  constexpr strategy_layouts(const graph& g, const strategy_value& s) : strategy_(s) {
+  constexpr strategy_layouts(const graph& g, const strategy_value& s) : strategy_(s), status_(s.refused) {
+    if (s.mesh.shape.axis_count < 1) fail({strategy_code::mesh_is_not_valid});
+    for (int a = 0; a < s.mesh.shape.axis_count; ++a)
+      if (s.mesh.shape.size[a] < 1) fail({strategy_code::mesh_is_not_valid, -1, a, -1, -1, -1, s.mesh.shape.size[a]});
     for (int r = 0; r < s.rule.size; ++r) {
       const strategy_rule& rule = s.rule.item[r];
       axis_[r] = axis_index(s.mesh, rule.axis.text);
@@ -162,7 +165,7 @@ class strategy_layouts {
   bool everywhere_[max_strategy_rules] = {};
   bool used_[max_strategy_rules] = {};
   bool pin_used_[max_strategy_pins] = {};
-  strategy_status status_{};
+  strategy_status status_;  ///< the first mistake
 };
 
 }  // namespace hyperparallel

@@ -70,10 +70,12 @@ struct replicated_expert_parallel {
 /// Operators whose names match are cut along their output, or along what they sum over.
 template <fixed_string Pattern, fixed_string Axis>
 struct column_parallel {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void add(strategy_value& s) { add_column_parallel(s, Pattern.text, Axis.text); }
 };
 template <fixed_string Pattern, fixed_string Axis>
 struct row_parallel {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void add(strategy_value& s) { add_row_parallel(s, Pattern.text, Axis.text); }
 };
 
@@ -81,11 +83,12 @@ struct row_parallel {
 template <fixed_string Pattern, map_entry... Entries>
 struct pin {
   static_assert(sizeof...(Entries) <= max_pinned_dims, "a pinned tensor has at most four dims");
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void add(strategy_value& s) {
     strategy_pin p{short_text(Pattern.text), static_cast<int>(sizeof...(Entries)), {}};
     int d = 0;
     ((p.axis[d++] = short_text(Entries.text)), ...);
-    s.pin.push(p);
+    s.add(p);
   }
 };
 

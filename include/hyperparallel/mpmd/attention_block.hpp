@@ -59,27 +59,29 @@ constexpr std::int64_t own_rows(const attention_block& p) {
 }
 
 /// Prices every tile on `device`, whose matmuls reach `reached`; the exponentials of attention are hidden by its two
-/// products. O(1).
-constexpr void price_attention(attention_block& p, const device_value& device, int vector_queues, efficiency reached,
-                               const link_level& link) {
+/// products. Returns the code of the first price that could not be told: its duration then means nothing. O(1).
+constexpr cost_code price_attention(attention_block& p, const device_value& device, int vector_queues,
+                                    efficiency reached, const link_level& link) {
   const std::int64_t rows = rows_of_block(p), row_bytes = p.hidden * p.element_bytes, own = own_rows(p);
+  first_complaint priced;
   const auto vector = [&](std::int64_t bytes) {
-    return device.task_overhead + vector_time(device, bytes, vector_queues).picoseconds;
+    return device.task_overhead + priced.time_of(vector_time(device, bytes, vector_queues));
   };
   const auto matrix = [&](std::int64_t columns, std::int64_t depth) {
-    return device.task_overhead + matmul_time(device, rows, columns, depth, reached).picoseconds;
+    return device.task_overhead + priced.time_of(matmul_time(device, rows, columns, depth, reached));
   };
   const auto set = [&](attention_operation o, std::int64_t time) { p.time[static_cast<int>(o)] = time; };
   const std::int64_t bytes = p.sequences * p.sequence_length * row_bytes;
   const int puts = p.sequences * p.blocks * (p.devices - 1);
   set(attention_operation::norm, vector(2 * own * row_bytes / p.vector_pieces));
-  set(attention_operation::gather, put_time(collective::all_gather, p.devices, bytes, puts, link));
+  set(attention_operation::gather, priced.time_of(put_time(collective::all_gather, p.devices, bytes, puts, link)));
   set(attention_operation::qkv, matrix(p.tile_columns, p.hidden));
   set(attention_operation::attend, matrix(p.sequence_length, p.causal ? p.head_size : 2 * p.head_size));
   set(attention_operation::project, matrix(p.tile_columns, std::int64_t{p.heads} * p.head_size / p.devices));
-  set(attention_operation::scatter, put_time(collective::reduce_scatter, p.devices, bytes, puts, link));
+  set(attention_operation::scatter, priced.time_of(put_time(collective::reduce_scatter, p.devices, bytes, puts, link)));
   set(attention_operation::add, vector((p.devices + 2) * own * row_bytes / p.vector_pieces));
   p.copy_time = vector(2 * rows * row_bytes / p.copy_pieces);
+  return priced.code;
 }
 
 /// Numbers of the chain's tensors; -1 where nothing travels.

@@ -5,9 +5,8 @@
 //   gather_multiply    all-gather → matmul    [rows × depth] · [depth × own columns]: rows travel block by block in the
 //                      order of the rotation, own ones first; a tile starts when its block has arrived
 //   multiply_scatter   matmul → reduce-scatter    [rows × own depth] · [own depth × columns]: blocks of the peers
-//   first,
-//                      each put to its receiver when it is computed, own ones last; the receiver sums a block when the
-//                      parts of all ranks are there
+//                      first, each put to its receiver when it is computed, own ones last; the receiver sums a block
+//                      when the parts of all ranks are there
 //
 // Items are row blocks; a group is one block of every rank, in the order of the rotation. Laws: puts take together what
 // the collective takes on the link; a sum runs over ranks in rising number, whatever order its parts arrive in, so its
@@ -35,6 +34,7 @@ inline constexpr const char* collective_matmul_operation_names[collective_matmul
 /// Picoseconds of one tile.
 struct collective_matmul_durations {
   std::int64_t put = 0, copy = 0, multiply = 0, reduce = 0;
+  cost_code code = cost_code::ok;  ///< of the first price that could not be told: its duration means nothing
 };
 
 /// Everything that the chain depends on. `depth` and `columns` are those of one rank's matmul.
@@ -62,9 +62,11 @@ constexpr std::int64_t travelling_width(const collective_matmul& p) {
 }
 
 /// Picoseconds of one of the puts of a ring collective of `bytes` in all, cut into `puts` on each rank. O(1).
-constexpr std::int64_t put_time(collective kind, int devices, std::int64_t bytes, int puts, const link_level& link) {
-  if (devices == 1) return 0;
-  return collective_time({kind, collective_algorithm::ring, devices, bytes}, link).picoseconds / puts;
+constexpr time_cost put_time(collective kind, int devices, std::int64_t bytes, int puts, const link_level& link) {
+  if (devices == 1) return {};
+  time_cost whole = collective_time({kind, collective_algorithm::ring, devices, bytes}, link);
+  whole.picoseconds /= puts;
+  return whole;
 }
 
 /// Prices the tiles on `device`, whose matmuls reach `reached`, with `vector_queues` AIVs sharing the memory. O(1).
@@ -75,12 +77,16 @@ constexpr collective_matmul_durations price_collective_matmul(const collective_m
   const collective kind =
       p.form == collective_matmul_form::gather_multiply ? collective::all_gather : collective::reduce_scatter;
   collective_matmul_durations t;
-  t.put = put_time(kind, p.devices, p.rows * row_bytes, own_blocks(p) * (p.devices - 1), link);
-  t.copy = device.task_overhead + vector_time(device, 2 * p.copy_rows * row_bytes, vector_queues).picoseconds;
-  t.multiply = device.task_overhead + matmul_time(device, p.row_block, p.tile_columns, p.depth, reached).picoseconds;
-  t.reduce =
-      device.task_overhead +
-      vector_time(device, (p.devices + 1) * p.row_block * row_bytes / p.reduce_pieces, vector_queues).picoseconds;
+  first_complaint priced;
+  const auto vector = [&](std::int64_t bytes) {
+    return device.task_overhead + priced.time_of(vector_time(device, bytes, vector_queues));
+  };
+  t.put = priced.time_of(put_time(kind, p.devices, p.rows * row_bytes, own_blocks(p) * (p.devices - 1), link));
+  t.copy = vector(2 * p.copy_rows * row_bytes);
+  t.multiply =
+      device.task_overhead + priced.time_of(matmul_time(device, p.row_block, p.tile_columns, p.depth, reached));
+  t.reduce = vector((p.devices + 1) * p.row_block * row_bytes / p.reduce_pieces);
+  t.code = priced.code;
   return t;
 }
 

@@ -109,8 +109,8 @@ struct expert_event_describer {
 
 }  // namespace detail
 
-/// The chain of one device among equals. Domain: `check(p.layer, p.devices)` is ok, forward or backward, at most
-/// `max_chain_groups` local experts. O(1).
+/// The chain of one device among equals. Domain: `check(p.layer, p.devices)` and `check(device)` are ok, forward or
+/// backward, at most `max_chain_groups` local experts. O(1).
 constexpr tile_chain describe_expert_events(const moe_expert_events& p, const device_value& device,
                                             const expert_all_to_all_fit& fit) {
   tile_chain c;

@@ -76,8 +76,9 @@ struct moe_weights {
 /// Picoseconds of one full tile of each operation; dispatch and combine of a block that leaves the device.
 struct moe_durations {
   std::int64_t of[moe_operation_count] = {};
-  std::int64_t local_copy = 0;  ///< dispatch or combine of one piece of a block that stays on its device
-  std::int64_t merge_all = 0;   ///< column piece of a merge of all experts in one pass
+  std::int64_t local_copy = 0;     ///< dispatch or combine of one piece of a block that stays on its device
+  std::int64_t merge_all = 0;      ///< column piece of a merge of all experts in one pass
+  cost_code code = cost_code::ok;  ///< of the first price that could not be told: its duration means nothing
 };
 
 /// What of the layer is lowered: the router, the experts and the merge, or only what lies between dispatch and combine,
@@ -176,19 +177,22 @@ constexpr row_range rows_of_chunk(const moe_plan& p, int count, int chunk) {
 constexpr moe_durations price_moe(const moe_plan& p, const device_value& device, int vector_queues, efficiency grouped,
                                   const expert_all_to_all_fit& fit) {
   moe_durations t;
+  first_complaint priced;
   const extent_t h = p.layer.hidden, i = p.layer.intermediate, rows = p.tiling.row_block, bytes = p.element_bytes;
   const std::int64_t overhead = device.task_overhead;
   const auto matrix = [&](extent_t m, extent_t n, extent_t k) {
-    return overhead + matmul_time(device, m, n, k, grouped).picoseconds;
+    return overhead + priced.time_of(matmul_time(device, m, n, k, grouped));
   };
-  const auto vector = [&](extent_t moved) { return overhead + vector_time(device, moved, vector_queues).picoseconds; };
+  const auto vector = [&](extent_t moved) {
+    return overhead + priced.time_of(vector_time(device, moved, vector_queues));
+  };
   const auto set = [&](moe_operation o, std::int64_t time) { t.of[static_cast<int>(o)] = time; };
   const int slow = tier_index(device, memory_kind::dram);
   if (slow >= 0) {
     set(moe_operation::prefetch_gate_up,
-        copy_time(device.tier[slow], device.tier[0], gate_up_elements(p.layer) * bytes).picoseconds);
+        priced.time_of(copy_time(device.tier[slow], device.tier[0], gate_up_elements(p.layer) * bytes)));
     set(moe_operation::prefetch_down,
-        copy_time(device.tier[slow], device.tier[0], down_elements(p.layer) * bytes).picoseconds);
+        priced.time_of(copy_time(device.tier[slow], device.tier[0], down_elements(p.layer) * bytes)));
   }
   set(moe_operation::route_logits, matrix(p.tiling.route_rows, p.layer.experts, h));
   set(moe_operation::route_top_k, vector(extent_t{p.tiling.route_rows} * p.layer.experts * 2 * bytes));
@@ -210,7 +214,7 @@ constexpr moe_durations price_moe(const moe_plan& p, const device_value& device,
   set(moe_operation::merge_gradient, t.of[static_cast<int>(moe_operation::merge)]);
   if (p.devices > 1) {
     const extent_t payload = extent_t{blocks_per_rank(p)} * rows * h * bytes;
-    const std::int64_t whole = expert_all_to_all_time(payload, p.devices, fit).picoseconds;
+    const std::int64_t whole = priced.time_of(expert_all_to_all_time(payload, p.devices, fit));
     const int sent = p.even_exchange ? blocks_per_rank(p) : blocks_per_rank(p) / p.devices * (p.devices - 1);
     set(moe_operation::dispatch, whole / sent);
     set(moe_operation::combine, whole / sent);
@@ -218,6 +222,7 @@ constexpr moe_durations price_moe(const moe_plan& p, const device_value& device,
     set(moe_operation::combine_gradient, whole / sent);
   }
   t.local_copy = vector(2 * extent_t{p.tiling.copy_rows} * h * bytes);
+  t.code = priced.code;
   return t;
 }
 

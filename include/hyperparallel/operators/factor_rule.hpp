@@ -7,7 +7,7 @@
 // operator obeys its rule when, for each point of the results' factors,
 //   result[point] = op over the reduction factors of g(operands at that point),
 // where g may read along the factors that must be whole, near the point along the permutation factors, and along no
-// other. Sources: redistribution-sota §2.2; Shardy's sharding rules for the kinds.
+// other. Source of the kinds: Shardy's sharding rules.
 
 #include <hyperparallel/operators/partial_words.hpp>
 #include <hyperparallel/support/fixed_string.hpp>

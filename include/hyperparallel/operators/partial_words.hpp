@@ -13,7 +13,6 @@
 // In `together` and `joins` a whole operand takes part by a *fill*, without communication: its value on the first
 // device of the axis and the identity on the others (sum 0, prod 1), or unchanged where op is idempotent. A rule that
 // says nothing at all is not a rule that refuses: it is an error to hand it a partial operand.
-// Source: redistribution-sota §2.2, partial algebra.
 
 #include <cstdint>
 

@@ -8,7 +8,7 @@
 // priced by what the operands have to move to get there and what the result has to move to its consumer. The cheapest
 // wins, the first among equals, so the outcome is deterministic. Law: an assignment that moves nothing wins if there is
 // one. A shard becomes a term for nothing, so a sum could always be put off; the search joins reductions that wait
-// already and never starts one. Source: redistribution-sota §2.2, steps 2 to 5. The search is O(operands · ∏ roles).
+// already and never starts one. The search is O(operands · ∏ roles).
 
 #include <hyperparallel/operators/axis_roles.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>

@@ -8,7 +8,7 @@
 // and 2 · 3 on the other, is whole on every device.
 // Law: the local reshape of a device's slice is its slice of the reshaped tensor, for every layout that propagation
 // accepts; a layout that it refuses has no image among the layouts of the other shape.
-// Source: redistribution-sota §2.2; compare refinement.hpp, which moves elements where this can not.
+// Compare refinement.hpp, which moves elements where this can not.
 
 #include <hyperparallel/operators/factor_rule.hpp>
 

@@ -64,11 +64,16 @@ simulation_result simulate_frozen(const planned_flow& planned, const Build& real
   return simulate(f, planned.schedule(), {synchronisation, false}, line, x);
 }
 
-/// `code` of the layer first; then of the buckets.
+/// Of the layer first, then of the device and its prices, then of the buckets.
 struct moe_buckets_status {
   moe_code layer = moe_code::ok;
+  device_status device{};
+  cost_code price = cost_code::ok;
   bucket_choice buckets{};
-  constexpr bool ok() const { return layer == moe_code::ok && buckets.code == bucket_code::ok; }
+  constexpr bool ok() const {
+    return layer == moe_code::ok && device.code == device_code::ok && price == cost_code::ok &&
+           buckets.code == bucket_code::ok;
+  }
   friend constexpr bool operator==(const moe_buckets_status&, const moe_buckets_status&) = default;
 };
 
@@ -82,7 +87,8 @@ class moe_buckets {
               const moe_options& options, const histogram_buckets<Buckets>& limits)
       : options_(options), overhead_(device.task_overhead) {
     status_.layer = check(layer, devices).code;
-    if (status_.layer != moe_code::ok) return;
+    status_.device = check(device);
+    if (!status_.ok()) return;
     const extent_t balanced = routed_rows(layer) / layer.experts / devices;
     selector_ = select_from(limits, balanced);
     status_.buckets = selector_.status;
@@ -92,7 +98,10 @@ class moe_buckets {
       o.rows_per_pair = static_cast<int>(selector_.rows[b]);
       o.tiling.lag = static_cast<int>(extent_t{options.tiling.lag} * tiles_of(o.rows_per_pair, o.tiling.row_block) /
                                       tiles_of(balanced, o.tiling.row_block));
-      plans_.push_back(make_moe_plan(layer, devices, 1, device, fit, o).plan);
+      const moe_plan_result made = make_moe_plan(layer, devices, 1, device, fit, o);
+      status_.price = made.price;
+      if (!status_.ok()) return;
+      plans_.push_back(made.plan);
       flows_.push_back(std::make_unique<planned_flow>(moe_builder{plans_.back()}, moe_machine(o, 1),
                                                       schedule_options{o.policy, o.synchronisation}));
     }

@@ -12,7 +12,9 @@
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/offload/prefetch_window.hpp>
+#include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
+#include <hyperparallel/support/proof.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
 namespace hyperparallel {
@@ -36,11 +38,18 @@ struct moe_options {
   friend constexpr bool operator==(const moe_options&, const moe_options&) = default;
 };
 
-/// `window` is not ok when the window has fewer buffers than experts in use at once.
+/// `device` and `price` are not ok on hardware that cannot be, or with more queues than it has: no duration then means
+/// anything. `window` is not ok when the window has fewer buffers than experts in use at once.
 struct moe_plan_result {
   moe_status layer{};
+  device_status device{};
+  cost_code price = cost_code::ok;
   window_status window{};
   moe_plan plan{};
+  constexpr bool ok() const {
+    return layer.code == moe_code::ok && device.code == device_code::ok && price == cost_code::ok &&
+           window.code == window_code::ok;
+  }
 };
 
 /// Queues of one rank under `options`.
@@ -55,13 +64,15 @@ constexpr machine_shape moe_machine(const moe_options& options, int ranks) {
 }
 
 /// Joins layer, window, tiles and prices. `ranks` is 1 (the plan of one device among equals) or `devices` (a run).
-/// Fails where the layer does not divide or the window is too small. O(local experts · buffers).
+/// Fails where the layer does not divide, the device cannot be or cannot be priced, or the window is too small. O(local
+/// experts · buffers).
 constexpr moe_plan_result make_moe_plan(const moe_layer& layer, int devices, int ranks, const device_value& device,
                                         const expert_all_to_all_fit& fit, const moe_options& options,
                                         bool serialized = false) {
   moe_plan_result r;
   r.layer = check(layer, devices);
-  if (r.layer.code != moe_code::ok) return r;
+  r.device = check(device);
+  if (r.layer.code != moe_code::ok || r.device.code != device_code::ok) return r;
   moe_plan& p = r.plan;
   p.layer = layer;
   p.tiling = options.tiling;
@@ -92,6 +103,7 @@ constexpr moe_plan_result make_moe_plan(const moe_layer& layer, int devices, int
   }
   const bool cold = serialized || options.cold;
   p.time = price_moe(p, device, options.vector_queues, cold ? device.gmm_cold : device.gmm_warm, fit);
+  r.price = p.time.code;
   return r;
 }
 
@@ -121,19 +133,22 @@ struct moe_program {
   static_assert(axis >= 0, "the mesh has an axis for the experts");
   static constexpr moe_status fit = check(Layer, Mesh::value.shape.size[axis]);
   template <moe_code Code, class Unused = void>
-  struct verdict {
+  struct layer_verdict {
     using type = rejected::moe_layer_does_not_fit_the_mesh<Code, extent<fit.extent>, shards<fit.devices>>;
   };
   template <class Unused>
-  struct verdict<moe_code::ok, Unused> {
+  struct layer_verdict<moe_code::ok, Unused> {
     using type = accepted;
   };
-  static_assert(insist<typename verdict<fit.code>::type>::met);
+  static_assert(insist<typename layer_verdict<fit.code>::type>::met);
+  using carried = detail::hardware_verdict<Hardware, position_count(Mesh::value.shape)>;
+  static_assert(insist<typename carried::type>::met);
 
+  static constexpr moe_plan_result made =
+      make_moe_plan(Layer, Mesh::value.shape.size[axis], 1, Hardware::device, Hardware::expert_all_to_all, Options);
+  static_assert(insist<typename detail::price_verdict<made.price>::type>::met);
   struct plan_traits {
-    static constexpr moe_plan value =
-        make_moe_plan(Layer, Mesh::value.shape.size[axis], 1, Hardware::device, Hardware::expert_all_to_all, Options)
-            .plan;
+    static constexpr moe_plan value = made.plan;
   };
 
  public:
@@ -164,7 +179,8 @@ struct moe_program {
   /// Addresses are held against the memory of the hardware.
   using stages = taskflow_stages<detail::moe_plan_builder<plan_traits>, moe_machine(Options, 1),
                                  schedule_options{Options.policy, Options.synchronisation}, memory_of<Hardware>>;
-  static constexpr bool verified = stages::safety.code == verify_code::ok;
+  /// Every interleaving of the taskflow is safe: always asked.
+  static constexpr proof verified = proved_if(stages::safety.code == verify_code::ok);
   /// Picoseconds; with the scheduler's own synchronisation the simulated time is the scheduler's.
   static constexpr std::int64_t makespan = stages::schedule.makespan;
   static constexpr makespan_certificate certificate{makespan, stages::bound.value};

@@ -4,8 +4,7 @@
 //
 //   choose_moe_tiling     simulates every candidate and takes the least makespan; of equal ones the fewest tasks
 //   estimate_moe_tiling   the same by the closed form, over tile sizes alone: reference order, weight gradients last,
-//   the
-//                         second product two experts behind the first; usable in a constant expression
+//                         the second product two experts behind the first; usable in a constant expression
 //   default_moe_tiling    its tile sizes for the forward pass of a layer
 //
 // Law: on several devices, where the matrix cores are busy 1.75 times as long as link and vector cores each, the closed
@@ -40,10 +39,12 @@ struct moe_tiling_candidates {
   int least_tile = 128 * 256;
 };
 
-/// `layer` is not ok where the layer does not divide or no candidate is allowed (`candidates` = 0); then the rest means
-/// nothing. The makespan is the criterion's own: estimated or simulated.
+/// `layer` is not ok where the layer does not divide, `device` where it cannot be; no candidate may be allowed or
+/// priced
+/// (`candidates` = 0); then the rest means nothing. The makespan is the criterion's own: estimated or simulated.
 struct moe_tiling_choice {
   moe_status layer{};
+  device_status device{};
   moe_options options{};
   std::int64_t makespan = 0;
   int tasks = 0;
@@ -116,12 +117,14 @@ constexpr moe_tiling_choice estimate_moe_tiling(const moe_layer& layer, int devi
                                                 const moe_tiling_candidates& candidates = closed_form_candidates()) {
   moe_tiling_choice best;
   best.layer = check(layer, devices);
-  if (best.layer.code != moe_code::ok) return best;
+  best.device = check(device);
+  if (best.layer.code != moe_code::ok || best.device.code != device_code::ok) return best;
   int tried = 0;
   detail::for_each_tiling(layer, devices, base, candidates, [&](const moe_options& o) {
     const moe_plan_result made = make_moe_plan(layer, devices, 1, device, fit, o);
+    if (made.price != cost_code::ok) return;
     const moe_estimate e = estimate_moe_makespan(made.plan, o);
-    const moe_tiling_choice now{{}, o, e.total(), e.tasks, 1};
+    const moe_tiling_choice now{{}, {}, o, e.total(), e.tasks, 1};
     if (detail::better(now, best)) best = now;
     ++tried;
   });
@@ -137,16 +140,22 @@ constexpr moe_tiling default_moe_tiling(const moe_layer& layer, int devices, con
 
 /// One candidate simulated; with `reuse`, matrix tasks are priced by what their order leaves in L2.
 struct simulated_tiling {
+  cost_code price = cost_code::ok;
   simulation_result result{};
   matmul_traffic traffic{};
   int tasks = 0;
 };
 
-/// Domain: options for which `make_moe_plan` is ok. O(tasks + waits + signals).
+/// Domain: options for which `make_moe_plan` is ok but for its prices; where these are not, nothing is simulated.
+/// O(tasks + waits + signals).
 inline simulated_tiling simulate_moe_tiling(const moe_layer& layer, int devices, const device_value& device,
                                             const expert_all_to_all_fit& fit, const moe_options& o,
                                             const std::optional<matmul_reuse>& reuse = {}) {
-  const moe_builder build{make_moe_plan(layer, devices, 1, device, fit, o).plan};
+  simulated_tiling out;
+  const moe_plan_result made = make_moe_plan(layer, devices, 1, device, fit, o);
+  out.price = made.device.code == device_code::ok ? made.price : cost_code::hardware_is_refused;
+  if (out.price != cost_code::ok) return out;
+  const moe_builder build{made.plan};
   const machine_shape machine = moe_machine(o, 1);
   const int queues = queue_count(machine);
   const taskflow_size size = measure(build);
@@ -156,7 +165,6 @@ inline simulated_tiling simulate_moe_tiling(const moe_layer& layer, int devices,
   owned_schedule s(size.tasks, queues);
   owned_schedule_scratch x(size, queues);
   list_schedule(f, machine, {o.policy, o.synchronisation}, s, x);
-  simulated_tiling out;
   out.tasks = size.tasks;
   if (reuse) out.traffic = price_matmuls_by_reuse(f, s, 0, *reuse);
   owned_timeline line(size.tasks);
@@ -173,13 +181,15 @@ inline moe_tiling_choice choose_moe_tiling(const moe_layer& layer, int devices, 
                                            const std::optional<matmul_reuse>& reuse = {}) {
   moe_tiling_choice best;
   best.layer = check(layer, devices);
-  if (best.layer.code != moe_code::ok) return best;
+  best.device = check(device);
+  if (best.layer.code != moe_code::ok || best.device.code != device_code::ok) return best;
   int tried = 0;
   detail::for_each_tiling(layer, devices, base, candidates, [&](const moe_options& o) {
     const simulated_tiling run = simulate_moe_tiling(layer, devices, device, fit, o, reuse);
+    if (run.price != cost_code::ok) return;
     ++tried;
     if (run.result.code != simulation_code::ok) return;
-    const moe_tiling_choice now{{}, o, run.result.makespan, run.tasks, 1};
+    const moe_tiling_choice now{{}, {}, o, run.result.makespan, run.tasks, 1};
     if (detail::better(now, best)) best = now;
   });
   best.candidates = tried;

@@ -59,6 +59,10 @@ constexpr moe_vector_queues choose_moe_vector_queues(const moe_layer& layer, int
   const std::int64_t rows = routed_rows(layer) / devices * (base.pass == moe_pass::forward ? 3 : 6);
   const time_cost matrix =
       matmul_time(device, rows, layer.intermediate, layer.hidden, device.gmm_warm, base.matrix_queues);
+  if (!matrix.ok()) {
+    split.time = matrix;
+    return {split, device, fit, base};
+  }
   const std::int64_t spare = matrix.picoseconds / 2;
   const std::int64_t allowed = split.time.picoseconds < spare ? spare : split.time.picoseconds;
   while (load.sent > 0 && split.communication < at.fabric && split.vector > 1 &&

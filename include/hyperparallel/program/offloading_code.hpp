@@ -12,6 +12,7 @@ enum class offloading_code : unsigned char {
   no_plan_was_found,  ///< though the budget is not below the least one
   not_inserted,       ///< `inserted` says why
   addresses_do_not_fit,
+  hardware_is_refused,  ///< by its check
 };
 
 constexpr const char* to_text(offloading_code c) {
@@ -21,7 +22,8 @@ constexpr const char* to_text(offloading_code c) {
                                    "the budget is too small",
                                    "no plan was found for the budget",
                                    "the plan cannot be put into the program",
-                                   "addresses need more than the budget"};
+                                   "addresses need more than the budget",
+                                   "the hardware is refused"};
   return texts[static_cast<int>(c)];
 }
 

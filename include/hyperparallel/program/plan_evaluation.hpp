@@ -5,9 +5,11 @@
 // The program of one stage's mesh is made by the partitioner and read step by step:
 //   time = Σ steps price · how often  (+ what a stage hands to the next one)
 //   memory = the peak of memory_account
-// Nothing overlaps: every move counts in full, so that a plan that moves less is never worse; what overlap hides is
-// told by step_timing.hpp afterwards. Steps of the norm phase that join single numbers of all parameters are left out:
-// they cost latencies and belong to no part of the model.
+// A move takes the fastest known way on the topology (move_loads.hpp). Steps stand one after the other and nothing is
+// joined into buckets: every move counts in full, so that a plan that moves less is never worse. Steps of the norm phase
+// that join single numbers of all parameters are left out: they cost latencies and belong to no part of the model.
+// Law: without a pipeline the time is `step_times::in_a_row` of the program's account, beside which that account tells
+// the time with overlap.
 //
 // Pipeline of degree p, m micro-batches, L repeated layers, in closed form (GPipe 1811.06965, 1F1B 2006.09503): a stage
 // has ceil(L / p) layers and 1 / p of the rest; phases of micro-batches take (m + p - 1) / m as long; min(p, m)
@@ -75,14 +77,6 @@ struct pipeline_form {
     return s;
   }
 };
-
-/// Whether the step joins single numbers of all parameters: the norm of all gradients.
-constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
-  if (s.phase != graph_phase::norm) return false;
-  if (s.is_move) return p.graph.tensor[p.value[p.move[s.index].source].tensor].shape.rank == 0;
-  const graph_operator& o = p.graph.op[p.compute[s.index].op];
-  return o.kind != model_op::sum_of_squares && o.result_count > 0 && o.result[0].rank == 0;
-}
 
 /// Calls `visit(step, time)` for each step that the objective counts: its time over the whole step of training.
 template <class Visit>
@@ -154,6 +148,10 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.status = p.status;
   const pipeline_form form(p.graph, pipeline);
   e.pipeline_fits = form.fits();
+  e.code = prices.code();
+  const extent_t devices = extent_t{position_count(p.mesh.shape)} * pipeline;
+  if (e.ok() && check_span(prices.topology(), 0, devices - 1).code != topology_code::ok)
+    e.code = cost_code::ranks_are_not_connected;
   if (!e.ok()) return e;
   visit_prices(p, form, prices, [&](int i, extent_t time) {
     (p.step[i].is_move ? e.moves : e.compute)[static_cast<int>(p.step[i].phase)] += time;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What each step of a program costs by itself on given hardware: compute by the roofline of step_timing.hpp, a move by
-// latencies and bytes on the link levels that its mesh axes lie on, or as a copy where nothing travels.
+// the way that is fastest on the topology (move_loads.hpp), or as a copy where nothing travels.
 //
-// Programs of one mesh ask for the same moves again and again, so each distinct move is planned once and kept. On more
-// than 64 devices, a move of fewer elements than devices is read off the receivers at the mesh's corners alone: others
-// take at most one element more.
-// Law: any other price is the duration of `time_step` where no bucket joins moves. Units: picoseconds.
+// Programs of one mesh ask for the same moves again and again, so each distinct move is priced once and kept.
+// Law: a price is the duration of `time_step` where no bucket joins moves. Units: picoseconds.
 // O(1) expected for a move that was asked for before.
 
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/program/step_timing.hpp>
 
 namespace hyperparallel {
@@ -17,11 +16,13 @@ namespace hyperparallel {
 class plan_prices {
  public:
   constexpr plan_prices(const device_value& device, const topology_value& topology)
-      : device_(device), net_(on_topology(topology)) {}
+      : device_(device), fastest_(on_topology(topology)) {
+    if (!check_hardware(device, topology).ok()) code_ = cost_code::hardware_is_refused;
+  }
 
   constexpr const device_value& device() const { return device_; }
-  constexpr const topology_value& topology() const { return net_.topology; }
-  /// The first cost that could not be told.
+  constexpr const topology_value& topology() const { return fastest_.links().topology; }
+  /// The first cost that could not be told; on hardware that is refused, none can.
   constexpr cost_code code() const { return code_; }
 
   /// One execution of step `i`.
@@ -81,40 +82,34 @@ class plan_prices {
   constexpr time_cost price(const sharded_program& p, int move, move_kind& kind) {
     const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
     const graph_tensor& tensor = p.graph.tensor[from.tensor];
-    const int devices = position_count(p.mesh.shape);
-    if (!(mesh_ == p.mesh.shape)) loads_ = {};
-    mesh_ = p.mesh.shape;
-    if (devices > 64 && kind.travel_axis < 0 && elements_of(tensor) < devices)
-      return time_of(load_of_corners(from.layout, to.layout, tensor.shape, kind), bytes_of(tensor.type), net_.topology);
-    detail::plan_kind_of_move(p, kind);
-    if (kind.received > 0) return time_of(detail::load_of(p, kind, net_, loads_), bytes_of(tensor.type), net_.topology);
+    move_load load;
+    if (position_count(p.mesh.shape) > 64 && kind.travel_axis < 0 &&
+        elements_of(tensor) < position_count(p.mesh.shape)) {
+      plan_steps(from.layout, to.layout, tensor.shape, kind);
+      load = fastest_.load_of(from.layout, to.layout, tensor.shape, {kind.plan, kind.steps, kind.nearest},
+                              bytes_of(tensor.type));
+    } else {
+      detail::plan_kind_of_move(p, kind);
+      load = detail::load_of(p, kind, fastest_);
+    }
+    if (!load.step.empty() || load.code != cost_code::ok) return time_of(load, bytes_of(tensor.type), fastest_.links().topology);
     if (kind.steps == 0) return {};
     return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }
 
-  constexpr move_load load_of_corners(const layout_value& from, const layout_value& to, const shape& s,
-                                      move_kind& kind) const {
+  /// Counting what devices receive that share fewer elements than they are takes as long as they are many.
+  static constexpr void plan_steps(const layout_value& from, const layout_value& to, const shape& s, move_kind& kind) {
     const move_plan plan = plan_move(from, to, s);
+    kind.plan = plan.kind;
     kind.steps = plan.step_count;
-    if (plan.step_count == 0) return {};
-    unsigned axes = travelled_axes(from, to);
-    for (int i = 0; i < plan.step_count; ++i) {
-      axes |= plan.step[i].shared | plan.step[i].replicas.split;
-      if (i + 1 < plan.step_count) kind.between += volume(target_frame(plan.step[i], s, 0));
-    }
-    const detail::group_positions corners(from.mesh, axes, 2);
-    move_load load;
-    for (int i = 0; i < corners.count; ++i)
-      load = detail::slower_load(load, detail::load_of_receiver(plan, net_, corners.at(i)), net_.topology);
-    return load;
+    kind.nearest = reads_nearest(plan);
+    for (int i = 0; i + 1 < plan.step_count; ++i) kind.between += volume(target_frame(plan.step[i], s, 0));
   }
 
   device_value device_;
-  interconnect net_;
+  fastest_moves fastest_;
   growing_array<known_move> known_;
   growing_array<int> first_;
-  mesh_shape mesh_{};
-  detail::known_loads loads_;  ///< of that mesh
   cost_code code_ = cost_code::ok;
 };
 

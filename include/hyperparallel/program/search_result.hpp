@@ -4,6 +4,7 @@
 //
 // Laws: plans stand in the order of their times; a complete search's lower bound is the winner's time.
 
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
@@ -26,13 +27,18 @@ struct found_plan {
 
 struct search_certificate {
   bool complete = true;      ///< every frame was searched to its end
-  extent_t lower_bound = 0;  ///< no plan of the space that fits takes less
+  extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less
   extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
   extent_t plans = 0;          ///< choices of candidates in the frames that were searched
   extent_t partitionings = 0;  ///< that it took
   extent_t named = 0;          ///< strategies that competed as they are
   extent_t law_breaks = 0;     ///< plans whose parts did not add up: the bound does not hold then
   extent_t least_memory = 0;   ///< of any plan that was looked at: what is certainly held
+  extent_t least_peak = 0;     ///< of the plans that were accounted in full and need more than the budget; 0: none
+  extent_t budget = 0;         ///< memory of a device
+  int devices = 0;
+  strategy_status refused{};        ///< the last plan that the partitioner refused
+  cost_code price = cost_code::ok;  ///< why a plan has no price
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
 };
 
@@ -48,6 +54,7 @@ constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, con
 }
 
 struct search_result {
+  hardware_status hardware{};                          ///< for all devices; where it is refused, nothing is searched
   static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
   static_vector<found_plan, 1> best_named{};
   search_certificate certificate{};

@@ -2,10 +2,12 @@
 #pragma once
 // The account of a program on given hardware: memory, operations, bytes and times of one device and one step.
 //
+// Times are at the rates of `step_timing.hpp`: matrix work at `gmm_cold` of its format's rate, never at `gmm_warm`.
 // One value that may be kept from a constant evaluation, asserted on and printed (report/format_program.hpp):
 //   static_assert(account.memory.peak <= 56 * GiB);
 // O(what its parts take); kinds of moves and their loads are found once for all.
 
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/model/memory_account.hpp>
 #include <hyperparallel/program/step_timing.hpp>
@@ -14,7 +16,8 @@
 namespace hyperparallel {
 
 struct step_account {
-  strategy_status status{};  ///< of the program; with a bad one nothing below is told
+  strategy_status status{};    ///< of the program
+  hardware_status hardware{};  ///< for the mesh; where this or the program is refused, nothing below is told
   mesh_value mesh{};
   topology_value topology{};
   memory_account memory{};
@@ -35,11 +38,15 @@ constexpr extent_t matrix_use(const step_account& a) {
 
 namespace detail {
 
-/// What is known before anything is counted.
+/// What is known before anything is counted: no time yet, and why.
 constexpr step_account account_head(const sharded_program& p, const device_value& d, const interconnect& net) {
   step_account a;
   a.status = p.status;
   a.mesh = p.mesh;
+  a.hardware = {check(d), check(net.topology)};
+  if (a.hardware.ok()) a.hardware.topology = check_span(net, position_count(p.mesh.shape));
+  a.times.total.code =
+      p.status.code != strategy_code::ok ? cost_code::program_is_refused : cost_code::hardware_is_refused;
   a.topology = net.topology;
   a.matrix_peak = matrix_peak(d, number_format::bfloat16);
   a.memory_bytes = d.tier[0].bytes;
@@ -49,10 +56,13 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 }  // namespace detail
 
 /// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
-/// becomes what time_step says of blocks. Domain: a program that is accepted, and its moves.
+/// becomes what time_step says of blocks; none where the hardware is refused. Domain: a program that is accepted, and
+/// its moves.
 constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const device_value& d,
                                   const interconnect& net, growing_array<extent_t>& block_duration) {
   step_account a = detail::account_head(p, d, net);
+  block_duration.clear();
+  if (!a.hardware.ok()) return a;
   const growing_array<move_load> load = loads_of_moves(p, moves, net);
   a.memory = memory_account_of(p, moves);
   a.work = total_work(p);

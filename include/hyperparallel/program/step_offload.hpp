@@ -254,6 +254,12 @@ class step_offloading {
 constexpr step_offload offload_step(const sharded_program& p, const program_moves& moves,
                                     const growing_array<extent_t>& block_duration, const device_value& device,
                                     const step_offload_settings& settings) {
+  if (check(device).code != device_code::ok) {
+    step_offload refused;
+    refused.code = offloading_code::hardware_is_refused;
+    refused.budget = settings.budget;
+    return refused;
+  }
   return detail::step_offloading(p, moves, block_duration, device, settings).run();
 }
 

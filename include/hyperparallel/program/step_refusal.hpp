@@ -3,10 +3,10 @@
 // Why a step of training cannot be, in names that outlive the evaluation which found it, and the error line that says
 // so.
 
-#include <hyperparallel/model/sharded_program.hpp>
-#include <hyperparallel/model/strategy.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
+#include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel {
 
@@ -17,6 +17,7 @@ struct step_refusal {
   graph_code graph = graph_code::ok;
   strategy_code strategy = strategy_code::ok;
   refusal_text axis{}, op{}, tensor{}, dim{};
+  refusal_text name{}, nearest{};  ///< of a strategy that there is not, and of the one that is called most like it
   extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
 };
 
@@ -44,6 +45,10 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
   }
   r.kind = refusal_kind::strategy;
   r.strategy = why.code;
+  if (why.code == strategy_code::name_is_unknown) {
+    r.name = refusal_text(s.name.text);
+    r.nearest = refusal_text(nearest_strategy(s.name.text));
+  }
   const bool of_a_pin =
       why.code == strategy_code::pattern_matches_nothing || why.code == strategy_code::pin_has_wrong_rank;
   if (of_a_pin && why.rule >= 0) r.tensor = refusal_text(s.pin.item[why.rule].pattern.text);
@@ -68,10 +73,18 @@ template <char...>
 struct named_tensor {};
 template <char...>
 struct named_dim {};
+template <char...>
+struct strategy_named {};
+template <char...>
+struct nearest_name {};
 template <extent_t>
 struct bytes_needed {};
 template <extent_t>
 struct bytes_given {};
+template <int>
+struct devices_of_the_mesh {};
+template <int>
+struct devices_asked {};
 
 namespace rejected {
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
@@ -84,10 +97,16 @@ template <class Axis>
 struct strategy_names_an_axis_that_the_mesh_lacks;
 template <strategy_code, class Tensor, class... Sizes>
 struct pin_does_not_fit;
+template <class Name, class Nearest>
+struct no_strategy_has_this_name;
+template <strategy_code, class Extent, class Expected>
+struct strategy_is_not_valid;
 template <class Axis, class Operator>
 struct ring_axis_does_not_shard_the_sequence;
 template <class Needed, class Given>
 struct memory_is_exceeded;
+template <proof_state, class Devices, class Asked>
+struct laws_are_not_proved;
 }  // namespace rejected
 
 namespace detail {
@@ -113,6 +132,8 @@ struct refused_names {
   using dim = spelled<named_dim, part<&step_refusal::dim>>;
   using op = spelled<named_operator, part<&step_refusal::op>>;
   using tensor = spelled<named_tensor, part<&step_refusal::tensor>>;
+  using name = spelled<strategy_named, part<&step_refusal::name>>;
+  using nearest = spelled<nearest_name, part<&step_refusal::nearest>>;
 };
 
 template <class Evaluated, refusal_kind Kind, strategy_code Code>
@@ -155,6 +176,25 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_no
   using type = rejected::strategy_names_an_axis_that_the_mesh_lacks<typename refused_names<Evaluated>::axis>;
 };
 template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::name_is_unknown> {
+  using names = refused_names<Evaluated>;
+  using type = rejected::no_strategy_has_this_name<typename names::name, typename names::nearest>;
+};
+template <class Evaluated, strategy_code Code>
+struct invalid_strategy {
+  static constexpr step_refusal why = Evaluated::result.refusal;
+  using type = rejected::strategy_is_not_valid<Code, extent<why.extent>, extent<why.other>>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ranks_do_not_factor>
+    : invalid_strategy<Evaluated, strategy_code::ranks_do_not_factor> {};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::mesh_is_not_valid>
+    : invalid_strategy<Evaluated, strategy_code::mesh_is_not_valid> {};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::too_many_rules>
+    : invalid_strategy<Evaluated, strategy_code::too_many_rules> {};
+template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_does_not_shard_the_sequence> {
   using names = refused_names<Evaluated>;
   using type = rejected::ring_axis_does_not_shard_the_sequence<typename names::axis, typename names::op>;
@@ -162,6 +202,15 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_
 
 template <class Evaluated>
 struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Evaluated::result.refusal.strategy> {};
+
+template <proof_state State, int Devices, int Asked>
+struct proof_verdict {
+  using type = rejected::laws_are_not_proved<State, devices_of_the_mesh<Devices>, devices_asked<Asked>>;
+};
+template <int Devices, int Asked>
+struct proof_verdict<proof_state::proved, Devices, Asked> {
+  using type = accepted;
+};
 
 template <bool Enough, extent_t Needed, extent_t Given>
 struct memory_verdict {

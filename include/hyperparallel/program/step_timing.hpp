@@ -25,6 +25,9 @@ struct step_times {
   extent_t by_unit[compute_unit_count] = {};  ///< copies belong to vector
   extent_t communication_busy = 0;
   extent_t exposed = 0;  ///< communication that nothing hides
+  /// Of all steps one after the other, without buckets and without the joins of single numbers in the norm phase: the
+  /// time that strategy search compares.
+  extent_t in_a_row = 0;
   friend constexpr bool operator==(const step_times&, const step_times&) = default;
 };
 
@@ -50,6 +53,14 @@ constexpr time_cost compute_time(const device_value& d, const operator_work& w, 
                               ? work_time(w.flops, 1, 1, matrix_peak(d, multiply_format(type)), d.gmm_cold)
                               : work_time(w.flops, 1, 1, d.vector_flops);
   return then(latencies(1, d.task_overhead), slower(bytes, flops));
+}
+
+/// Whether the step joins single numbers of all parameters: the norm of all gradients.
+constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
+  if (s.phase != graph_phase::norm) return false;
+  if (s.is_move) return p.graph.tensor[p.value[p.move[s.index].source].tensor].shape.rank == 0;
+  const graph_operator& o = p.graph.op[p.compute[s.index].op];
+  return o.kind != model_op::sum_of_squares && o.result_count > 0 && o.result[0].rank == 0;
 }
 
 namespace detail {
@@ -127,11 +138,12 @@ class two_queues {
 
   constexpr void find_durations() {
     duration.resize(p.step.size, 0);
-    growing_array<move_load> carried;  // bytes of a bucket, at its end
-    carried.resize(p.step.size);
+    growing_array<move_load> carried;  // bytes of each bucket
+    growing_array<int> carried_by;     // the bucket that ends with a step
+    carried_by.resize(p.step.size, -1);
     for (int i = 0; i < p.step.size; ++i) {
       const program_step& s = p.step[i];
-      time_cost t;
+      time_cost t, alone;
       compute_unit unit = compute_unit::vector;
       if (!s.is_move) {
         const program_compute& c = p.compute[s.index];
@@ -143,12 +155,21 @@ class two_queues {
       } else if (!is_of_link(i)) {
         if (kind_of(moves, s.index).steps > 0) t = vector_time(device, 2 * local_bytes(p, p.move[s.index].target), 1);
       } else {
-        add_to_bucket(carried[bucket_end[i]], load[moves.of[s.index]], element_bytes(s.index));
-        if (bucket_end[i] == i) t = time_of(carried[i], 1, net.topology);
+        const move_load& own = load[moves.of[s.index]];
+        int& bucket = carried_by[bucket_end[i]];
+        alone = time_of(own, element_bytes(s.index), net.topology);
+        if (bucket_end[i] == i && bucket < 0) {
+          t = alone;
+        } else {
+          if (bucket < 0) bucket = carried.push(move_load());
+          add_to_bucket(carried[bucket], own, element_bytes(s.index));
+          if (bucket_end[i] == i) t = time_of(carried[bucket], 1, net.topology);
+        }
       }
       times.total = then(times.total, {t.code, 0});
       duration[i] = t.picoseconds;
       const extent_t busy = t.picoseconds * times_of(p, s);
+      if (!joins_numbers(p, s)) times.in_a_row += is_of_link(i) ? alone.picoseconds * times_of(p, s) : busy;
       if (is_of_link(i)) {
         times.communication_busy += busy;
       } else {
@@ -158,12 +179,18 @@ class two_queues {
     }
   }
 
+  /// Steps of the same number run at the same time.
   static constexpr void add_to_bucket(move_load& all, const move_load& one, extent_t bytes) {
     if (one.code != cost_code::ok) all.code = one.code;
-    for (int l = 0; l < max_link_levels; ++l) {
-      all.elements[l] += one.elements[l] * bytes;
-      all.messages[l] = larger(all.messages[l], one.messages[l]);
-    }
+    if (all.step.size < one.step.size) all.step.resize(one.step.size);
+    for (int k = 0; k < one.step.size; ++k)
+      for (int l = 0; l < max_link_levels; ++l) {
+        level_load& sum = all.step[k].level[l];
+        const level_load& part = one.step[k].level[l];
+        sum.elements += part.elements * bytes;
+        sum.sent += part.sent * bytes;
+        sum.messages = larger(sum.messages, part.messages);
+      }
   }
 
   /// Plays steps [begin, end), the repetitions of their segments included.

@@ -9,7 +9,8 @@
 // frame, a mesh with its options, is measured part by part (segment_costs.hpp); its best choices come from the choice
 // graph, with what is certainly held as their memory; the whole plan is then partitioned and accounted, and where it
 // does not fit, the next one is taken. Frames that cannot hold the model's states, or whose matrix work alone takes
-// longer than plans that are known, are passed over.
+// longer than plans that are known, are passed over. A plan fits where the bytes alive at once do; addresses need a
+// little more (address_plan.hpp).
 //
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
 // evaluate_plan says; it is at least the certificate's lower bound, and equal where the search is complete.
@@ -38,6 +39,13 @@ class frame_search {
         report(say) {}
 
   constexpr search_result run() {
+    result.certificate.budget = budget;
+    result.certificate.devices = devices;
+    result.hardware = check_hardware(device, topology, devices);
+    if (!result.hardware.ok()) {
+      result.certificate.complete = false;
+      return result;
+    }
     for (now = 0; now < graph_count; ++now) {
       plan_prices prices(device, topology);
       price = &prices;
@@ -134,6 +142,7 @@ class frame_search {
     if (!costs.rules_fit || !space.names_suffice) told.complete = false;
     if (!costs.alive() || costs.partitionings() == 0) {
       ++told.frames_refused;
+      told.refused = costs.refused;
       return;
     }
     core_frame = f;
@@ -141,8 +150,13 @@ class frame_search {
     count_plans(costs);
     growing_choice_answer answer(costs.size(), best_choices_asked);
     find_best_variants(costs, budget, answer);
+    if (answer.code == choice_search_code::impossible) {
+      ++told.frames_refused;
+      told.refused = costs.refused;
+      return;
+    }
     note_memory(answer.least_memory);
-    if (answer.code == choice_search_code::over_budget || answer.code == choice_search_code::impossible) {
+    if (answer.code == choice_search_code::over_budget) {
       ++told.frames_too_large;
       return;
     }
@@ -159,9 +173,17 @@ class frame_search {
     });
   }
 
-  constexpr void note_memory(extent_t bytes) {
-    extent_t& least = result.certificate.least_memory;
-    if (least == 0 || bytes < least) least = bytes;
+  constexpr void note_memory(extent_t bytes) { note(result.certificate.least_memory, bytes); }
+  static constexpr void note(extent_t& least, extent_t bytes) {
+    if (bytes > 0 && (least == 0 || bytes < least)) least = bytes;
+  }
+
+  /// Whether a plan has a price and fits; otherwise the certificate tells what it lacks.
+  constexpr bool can_be_used(const plan_evaluation& e) {
+    search_certificate& told = result.certificate;
+    if (e.code != cost_code::ok) told.price = e.code;
+    if (e.ok() && e.memory > budget) note(told.least_peak, e.memory);
+    return e.ok() && e.memory <= budget;
   }
 
   constexpr void count_plans(const segment_costs& costs) {
@@ -188,7 +210,7 @@ class frame_search {
       ++result.certificate.law_breaks;
       result.certificate.complete = false;
     }
-    if (!p.evaluation.ok() || p.evaluation.memory > budget) return false;
+    if (!can_be_used(p.evaluation)) return false;
     enter_plan(result.plan, p);
     return true;
   }
@@ -212,6 +234,7 @@ class frame_search {
     const pipeline_form form(graphs[now], pipeline);
     extent_t held = 0;
     visit_kept_memory(program, form, [&](int, int, extent_t bytes) { held += bytes; });
+    note_memory(held);
     if (held > budget) return;
     extent_t least = 0;
     for (const program_step& x : program.step)
@@ -225,7 +248,7 @@ class frame_search {
     p.graph = now;
     p.named = true;
     p.evaluation = evaluate_program(program, pipeline, *price);
-    if (!p.evaluation.ok() || p.evaluation.memory > budget || p.evaluation.time >= best) return;
+    if (!can_be_used(p.evaluation) || p.evaluation.time >= best) return;
     result.best_named.size = 0;
     result.best_named.push(p);
     enter_plan(result.plan, p);

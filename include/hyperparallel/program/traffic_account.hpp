@@ -5,7 +5,7 @@
 // A move counts what its busiest receiver takes, as often as it happens: repeated segments, micro-batches. Sums are
 // told by phase, by what travels, by the set of mesh axes along which it travels, and by link level where links are
 // given. Laws: each of the first three adds up to the total; by level too, as far as one receiver is the busiest of a
-// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not (DESIGN §4.2). Units:
+// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not. Units:
 // bytes. O(moves · kinds of moves) and what loads take.
 
 #include <hyperparallel/program/move_loads.hpp>
@@ -102,8 +102,8 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
     detail::add_axes(a, k.axes, bytes, times);
     if (load.size == 0) continue;
     for (int l = 0; l < max_link_levels; ++l) {
-      a.by_level[l] += load[moves.of[s.index]].elements[l] * element_bytes * times;
-      a.messages[l] += load[moves.of[s.index]].messages[l] * times;
+      a.by_level[l] += elements_over(load[moves.of[s.index]], l) * element_bytes * times;
+      a.messages[l] += messages_over(load[moves.of[s.index]], l) * times;
     }
   }
   return a;

@@ -3,12 +3,14 @@
 // A step of training as a type: model, strategy, optimizer and hardware, derived and accounted by the compiler.
 //
 //   using step = hp::train_step<my_model, my_strategy, hp::adamw, hp::matrix384, hp::accumulating<8>>;
-//   static_assert(hp::fits<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
+//   static_assert(hp::fits_alive<step>() && step::account.times.exposed * 10 <= step::account.times.total.picoseconds);
 //   using tight = hp::train_step<…, hp::offloaded_within<24 * GiB>, hp::keeping<"head.*">>;   // with slower tiers
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
 // against its laws and accounts it; what it keeps is the account. A model or strategy that cannot be is one error line
-// with the names and sizes. Without options: bf16 parameters and activations, one micro-batch, nothing recomputed.
+// with the names and sizes, and so is hardware that cannot be, or whose links do
+// not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,
+// nothing recomputed.
 
 #include <hyperparallel/model/check_program.hpp>
 #include <hyperparallel/model/gradient.hpp>
@@ -17,9 +19,11 @@
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/recomputation.hpp>
 #include <hyperparallel/model/strategy_type.hpp>
+#include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel {
 
@@ -50,6 +54,7 @@ struct accumulating {
 };
 template <fixed_string Pattern>
 struct recomputing {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
   static constexpr void apply(step_settings& s) { s.recomputed.push(short_text(Pattern.text)); }
 };
 template <data_type Parameters, data_type Activations = Parameters>
@@ -115,12 +120,21 @@ constexpr graph training_graph(const optimizer_value& optimizer, const step_sett
   return g;
 }
 
+/// The compiler asks a program's laws on at most so many devices: they are asked device by device.
+inline constexpr int most_proved_devices = 32;
+
+/// Whether the program keeps the laws of check_program.hpp, asked where its mesh is small enough.
+constexpr proof laws_of(const sharded_program& p) {
+  if (position_count(p.mesh.shape) > most_proved_devices) return {};
+  return proved_if(check_program(p).code == program_code::ok);
+}
+
 namespace detail {
 
 /// What a constant evaluation keeps of a step.
 struct step_evaluation {
   step_refusal refusal{};
-  program_status law{};
+  proof laws{};
   step_account account{};
   step_offload offload{};
   extent_t parameters = 0;
@@ -138,8 +152,8 @@ struct evaluated_step {
     const sharded_program p = partition(g, Strategy::value);
     step_evaluation e;
     e.refusal = refusal_of(p, Strategy::value);
-    if (e.refusal.kind != refusal_kind::nothing) return e;
-    if (position_count(p.mesh.shape) <= most_checked_positions) e.law = check_program(p);
+    if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
+    e.laws = laws_of(p);
     const program_moves moves = kinds_of_moves(p);
     growing_array<extent_t> block_duration;
     e.account = account_of(p, moves, Hardware::device, on_topology(Hardware::topology), block_duration);
@@ -148,8 +162,10 @@ struct evaluated_step {
     e.parameters = parameter_count(g);
     return e;
   }
-  /// The laws are asked position by position.
-  static constexpr int most_checked_positions = 32;
+  using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape)>;
+  static constexpr bool refused() { return result.refusal.kind != refusal_kind::nothing || !hardware::status.ok(); }
+  /// Of a step that is not refused before it is priced.
+  static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
   static constexpr step_evaluation result = evaluate();
 };
 
@@ -158,8 +174,8 @@ struct evaluated_step {
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
 concept valid_train_step =
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.refusal.kind ==
-        refusal_kind::nothing &&
+    !detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::refused() &&
+    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::price() == cost_code::ok &&
     detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
 
 template <class Model, strategy_type Strategy, class Optimizer, hardware_type Hardware, class... Options>
@@ -169,29 +185,40 @@ struct train_step {
   using hardware = Hardware;
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
+  static_assert(insist<typename evaluated::hardware::type>::met);
+  static_assert(insist<typename detail::price_verdict<evaluated::price()>::type>::met);
   static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
 
   static constexpr step_account account = evaluated::result.account;
   static constexpr extent_t parameters = evaluated::result.parameters;
-  /// The program keeps its laws; asked on meshes of at most 32 devices.
-  static constexpr bool verified = evaluated::result.law.code == program_code::ok;
+  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
+  static constexpr proof verified = evaluated::result.laws;
   /// With a budget of memory: how it is kept.
   static constexpr step_offload offload = evaluated::result.offload;
   /// Most bytes of a device's fastest memory alive at once.
   static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
 };
 
-/// Whether the step needs at most so many bytes of a device; what the step's hardware has, unless given.
+/// Whether at most so many bytes of a device's fastest memory are alive at once; what the step's hardware has, unless
+/// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits` of address_plan.hpp).
 template <class Step, extent_t Bytes = Step::account.memory_bytes>
-constexpr bool fits() {
-  return Step::peak <= Bytes;
+constexpr bool fits_alive() {
+  return Step::peak > 0 && Step::peak <= Bytes;
 }
 
-/// `static_assert(within<step, 56 * GiB>::met)`: one error line with both sizes where the step needs more.
-template <class Step, extent_t Bytes>
-struct within {
+/// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
+template <class Step>
+struct proved {
   static constexpr bool met =
-      insist<typename detail::memory_verdict<(Step::peak <= Bytes), Step::peak, Bytes>::type>::met;
+      insist<typename detail::proof_verdict<Step::verified.state, position_count(Step::account.mesh.shape),
+                                            most_proved_devices>::type>::met;
+};
+
+/// `static_assert(alive_within<step, 56 * GiB>::met)`: one error line with both sizes where more is alive at once.
+template <class Step, extent_t Bytes>
+struct alive_within {
+  static constexpr bool met =
+      insist<typename detail::memory_verdict<fits_alive<Step, Bytes>(), Step::peak, Bytes>::type>::met;
 };
 
 }  // namespace hyperparallel

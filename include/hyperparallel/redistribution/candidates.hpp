@@ -3,7 +3,7 @@
 // Builds the candidates of a move, each by its rule (move_candidate.hpp). Layouts on the way are never enumerated.
 //
 // Laws: every candidate ends with every device holding its target block; candidates that reduce in several steps fold
-// terms axis by axis and not in the order of positions. Source: redistribution-sota §3.1 and §5.
+// terms axis by axis and not in the order of positions.
 
 #include <hyperparallel/redistribution/move_candidate.hpp>
 #include <hyperparallel/redistribution/stepwise_move.hpp>
@@ -35,28 +35,32 @@ constexpr candidate_source candidates_of(const layout_value& source, const layou
 namespace detail {
 
 /// Axis by axis; `outer_first` speaks of gathers.
-constexpr stepwise_move by_axes(const refined_move& r, bool outer_first, bool slices = false, bool parks = false) {
-  stepwise_move m = begin_move(r);
+template <class Move>
+constexpr void by_axes(Move& m, const refined_move& r, bool outer_first, bool slices = false, bool parks = false) {
   step_to(m, r, sliced_state(r, m.state, slices), serving::nearest);
   reduce_axes(m, r, every_axis(r.mesh, !outer_first));
   move_axes_in(m, r, every_axis(r.mesh, outer_first), parks);
   finish_move(m, r, serving::nearest);
-  return m;
 }
 
-constexpr stepwise_move in_normal_form(const refined_move& r) {
-  stepwise_move m = begin_move(r);
+template <class Move>
+constexpr void in_normal_form(Move& m, const refined_move& r) {
   const move_state sliced = sliced_state(r, m.state, true), parked = parked_state(r);
   step_to(m, r, sliced, serving::balanced);
   if (pieces_of(r, parked) >= pieces_of(r, r.source)) step_to(m, r, parked, serving::balanced);
   finish_move(m, r, serving::balanced);
-  return m;
 }
 
-constexpr stepwise_move in_one_shot(const refined_move& r) {
-  stepwise_move m = begin_move(r);
-  finish_move(m, r, serving::nearest);
-  return m;
+/// The steps of a candidate in one part that goes from state to state: any but the exchange.
+template <class Move>
+constexpr void step_by_step(Move& m, const refined_move& r, move_candidate candidate) {
+  if (candidate == move_candidate::one_shot)
+    finish_move(m, r, serving::nearest);
+  else if (candidate == move_candidate::normal_form)
+    in_normal_form(m, r);
+  else
+    by_axes(m, r, candidate != move_candidate::inner_first, candidate == move_candidate::sliced,
+            candidate == move_candidate::parked);
 }
 
 /// The elements, of `n`, that go through both gathers inner axis first so that the second ones end together: the share
@@ -103,7 +107,8 @@ constexpr candidate_result in_both_orders(const candidate_source& c, bool equal_
   for (int i = 0; i < 2; ++i) {
     refined_move part = whole;
     part.blank.shape.extent[m.dim] = i == 0 ? m.split : n - m.split;
-    const stepwise_move steps = by_axes(part, i == 1, false, equal_shares);
+    stepwise_move steps = begin_move(part);
+    by_axes(steps, part, i == 1, false, equal_shares);
     if (!steps.fits) result.code = candidate_code::too_many_steps;
     m.part[i] = steps.plan;
   }
@@ -134,20 +139,22 @@ constexpr bool has_place_to_wait(const refined_move& r) {
   return false;
 }
 
+/// Of a candidate that goes from state to state; the exchange of the move has a step.
+constexpr candidate_code refusal_of(const refined_move& r, move_candidate candidate) {
+  if (const candidate_code code = code_of(r.code); code != candidate_code::ok) return code;
+  const move_state sliced = sliced_state(r, r.source, false);
+  if (sliced == r.target) return candidate_code::nothing_moves;
+  if (candidate == move_candidate::one_shot && r.blank.reduced == 0) return candidate_code::nothing_is_reduced;
+  if (candidate == move_candidate::sliced && sliced_state(r, r.source, true) == sliced)
+    return candidate_code::no_axis_is_idle;
+  if (candidate == move_candidate::parked && !has_place_to_wait(r)) return candidate_code::no_axis_is_in_the_way;
+  return candidate_code::ok;
+}
+
 constexpr candidate_code refusal_of(const candidate_source& c, move_candidate candidate) {
   if (c.exchange.code != move_code::ok) return candidate_code::move_is_refused;
   if (candidate == move_candidate::exchange) return candidate_code::ok;
-  if (c.exchange.step_count == 0) return candidate_code::nothing_moves;
-  if (const candidate_code code = code_of(c.refined.code); code != candidate_code::ok) return code;
-  const move_state sliced = sliced_state(c.refined, c.refined.source, false);
-  if (sliced == c.refined.target) return candidate_code::nothing_moves;
-  const bool reduces = c.refined.blank.reduced != 0;
-  if (candidate == move_candidate::one_shot && !reduces) return candidate_code::nothing_is_reduced;
-  if (candidate == move_candidate::sliced && sliced_state(c.refined, c.refined.source, true) == sliced)
-    return candidate_code::no_axis_is_idle;
-  if (candidate == move_candidate::parked && !has_place_to_wait(c.refined))
-    return candidate_code::no_axis_is_in_the_way;
-  return candidate_code::ok;
+  return c.exchange.step_count == 0 ? candidate_code::nothing_moves : refusal_of(c.refined, candidate);
 }
 
 }  // namespace detail
@@ -172,22 +179,15 @@ constexpr candidate_result build_candidate(const candidate_source& c, move_candi
       result.parts.count = 1;
       result.parts.part[0] = c.exchange;
       return result;
-    case move_candidate::one_shot:
-      return detail::one_part(detail::in_one_shot(c.refined));
-    case move_candidate::normal_form:
-      return detail::one_part(detail::in_normal_form(c.refined));
-    case move_candidate::outer_first:
-    case move_candidate::inner_first:
-      return detail::one_part(detail::by_axes(c.refined, candidate == move_candidate::outer_first));
-    case move_candidate::sliced:
-      return detail::one_part(detail::by_axes(c.refined, true, true));
-    case move_candidate::parked:
-      return detail::one_part(detail::by_axes(c.refined, true, false, true));
     case move_candidate::both_orders:
     case move_candidate::halves:
       return detail::in_both_orders(c, candidate == move_candidate::halves);
+    default:
+      break;
   }
-  return result;
+  stepwise_move steps = begin_move(c.refined);
+  detail::step_by_step(steps, c.refined, candidate);
+  return detail::one_part(steps);
 }
 
 }  // namespace hyperparallel

@@ -5,10 +5,9 @@
 // Least of all ranks together, elements:
 //   without a reduction  Σ_r |T_r ∖ S_r|; where an axis becomes partial, once for the devices along it
 //   with one             Σ over elements of g + c − 1 − [holders ∩ targets ≠ ∅], g contributions, c copies: g − 1
-//   merges
-//                        happen at devices that receive, and every copy but one that is born in place is received
+//                        merges happen at devices that receive, and every copy but one that is born in place is
+//                        received
 // Law: received_total == least_total for every plan by fewest bytes; without a reduction also rank by rank.
-// Source: redistribution-sota §1.2.
 
 #include <hyperparallel/redistribution/move_plan.hpp>
 
@@ -26,7 +25,24 @@ struct move_certificate {
   friend constexpr bool operator==(const move_certificate&, const move_certificate&) = default;
 };
 
+/// Positions of both sides up to which the type of a move certifies it; `certify` itself knows no limit.
+inline constexpr extent_t max_certified_positions = extent_t{1} << 20;
+
+namespace rejected {
+template <class From, class To, class Positions>
+struct certificate_of_a_move_has_too_many_positions;
+}  // namespace rejected
+
 namespace detail {
+
+template <class From, class To, extent_t Positions, bool Few = Positions <= max_certified_positions>
+struct certified {
+  using type = accepted;
+};
+template <class From, class To, extent_t Positions>
+struct certified<From, To, Positions, false> {
+  using type = rejected::certificate_of_a_move_has_too_many_positions<From, To, positions<Positions>>;
+};
 
 /// What the ranks of a move without a reduction must receive: each group of devices along filled axes counts once.
 constexpr extent_t least_of_pull(const move_step& step, const shape& s) {
@@ -44,20 +60,43 @@ constexpr extent_t least_of_pull(const move_step& step, const shape& s) {
   return least;
 }
 
+/// Whether the coordinates `a` and `b` of `axis` have the same digits of the cuts of `l`.
+constexpr bool same_digits(const layout_value& l, int axis, int a, int b) {
+  for (int i = 0; i < l.cut_count; ++i)
+    if (l.cut[i].axis == axis && digit_of(l.mesh, l.cut[i], a) != digit_of(l.mesh, l.cut[i], b)) return false;
+  return true;
+}
+
+/// Whether some device has the piece of `source` that the one at `a` has and the piece of `target` that the one at `b`
+/// has. O(cuts²) where cuts are whole axes, else O(axis sizes · cuts).
+constexpr bool share_a_device(const layout_value& source, const coordinate& a, const layout_value& target,
+                              const coordinate& b) {
+  for (int i = 0; i < target.cut_count; ++i) {
+    const int axis = target.cut[i].axis, size = target.mesh.size[axis];
+    if (a.at[axis] == b.at[axis] || same_digits(target, axis, a.at[axis], b.at[axis])) continue;
+    for (int k = 0; k < source.cut_count; ++k)
+      if (source.cut[k].axis == axis && source.cut[k].size == size) return false;
+    int at = 0;
+    while (at < size && !(same_digits(source, axis, at, a.at[axis]) && same_digits(target, axis, at, b.at[axis]))) ++at;
+    if (at == size) return false;
+  }
+  return true;
+}
+
 /// The same where terms meet: each element once for its merges, and once for each copy that is not born in place.
 constexpr extent_t least_of_reduction(const move_step& step, const shape& s, unsigned kept) {
   extent_t least = 0;
   const mesh_shape& m = step.target.mesh;
-  const unsigned slicing = cut_axes(step.target), both = cut_axes(step.source) & slicing;
+  const free_digits copies = digits_beside(step.target, kept);
   const extent_t terms = group_size(m, axes_of(m, step.reduced));
   for (int p = 0; p < position_count(m); ++p) {
     const coordinate c = coordinates_of(m, p);
     if (!all_zero(c, step.filled)) continue;
-    const bool first_copy = all_zero(c, all_axes(m) & ~slicing & ~kept);
+    const bool first_copy = index_among(c, copies) == 0;
     const receiver r = receiver_at(step.source, step.target, s, {}, c);
     for (extent_t k = 0; k < r.boxes; ++k) {
       const exchange_box b = box_at(step.source, r, k);
-      const bool born_in_place = agree(coordinates_of(m, b.sender), c, both);
+      const bool born_in_place = share_a_device(step.source, coordinates_of(m, b.sender), step.target, c);
       least += volume(b.global) * (first_copy ? terms - (born_in_place ? 1 : 0) : 1);
     }
   }

@@ -8,7 +8,7 @@
 // the chosen price is at most every candidate's; by bytes, what all ranks receive is, and without a limit on links that
 // carry everything it is the least that any program needs, so it obeys the triangle inequality. Times do so only as far
 // as the candidates go. Ties of bytes go to the lower time, ties of time to fewer bytes, then to fewer steps, then to
-// the first in order of enumeration. Source: DESIGN §4.3.
+// the first in order of enumeration.
 
 #include <hyperparallel/redistribution/candidates.hpp>
 
@@ -37,7 +37,9 @@ enum class choice_code : unsigned char {
   ok,
   move_is_refused,  ///< see `plan.part[0].code`
   element_size_is_not_positive,
-  links_are_refused,  ///< see `check`
+  memory_limit_is_negative,
+  /// See `check`; or a choice by time has none, or their list names fewer ranks than the mesh has positions.
+  links_are_refused,
   links_carry_no_candidate,
   no_candidate_fits_the_memory,  ///< `smallest_peak` says what would
 };
@@ -72,7 +74,15 @@ constexpr candidate_code verdict_on(const move_parts& m, const move_figures& f, 
 
 constexpr choice_code check_request(const move_request& request) {
   if (request.element_bytes < 1) return choice_code::element_size_is_not_positive;
+  if (request.memory_limit < 0) return choice_code::memory_limit_is_negative;
   return check(request.links) == cost_code::ok ? choice_code::ok : choice_code::links_are_refused;
+}
+
+/// Whether what `max_move_steps` steps may move together stays within 64 bits. Domain: `p` is planned.
+constexpr bool can_be_counted(const move_plan& p, const mesh_shape& m) {
+  const extent_t terms = group_size(m, axes_of(m, p.reduced));
+  const checked_extent copies = checked_multiply(element_count(p.shape).value, position_count(m));
+  return !copies.overflow && !checked_multiply(copies.value, terms + max_move_steps).overflow;
 }
 
 }  // namespace detail
@@ -88,6 +98,18 @@ constexpr chosen_move choose_move(const layout_value& source, const layout_value
   if (candidates.exchange.code != move_code::ok) {
     choice.code = choice_code::move_is_refused;
     choice.plan.part[0] = candidates.exchange;
+    return choice;
+  }
+  if (!detail::can_be_counted(candidates.exchange, source.mesh)) {
+    choice.code = choice_code::move_is_refused;
+    choice.plan.part[0].code = move_code::traffic_overflows;
+    return choice;
+  }
+  const int ranks = request.links.ranks.count;
+  const bool unpriced = request.goal == objective::time && request.links.kind == interconnect_kind::unpriced &&
+                        candidates.exchange.step_count > 0;
+  if (unpriced || (ranks > 0 && ranks < position_count(source.mesh))) {
+    choice.code = choice_code::links_are_refused;
     return choice;
   }
   bool found = false, carried = false;

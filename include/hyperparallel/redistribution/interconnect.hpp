@@ -4,8 +4,7 @@
 //
 //   topology    levels of links (hardware/topology.hpp); a device has one port per level
 //   full mesh   a private link, each way, between devices that differ along exactly one axis of a matrix: racks and
-//   pods
-//               of UB-Mesh. Other pairs have none, so what they exchange goes over a third device, in two steps.
+//               pods of UB-Mesh. Other pairs have none, so what they exchange goes over a third device, in two steps.
 //
 // Law: at most one level, or one axis, joins two ranks, and it joins them both ways.
 
@@ -36,17 +35,18 @@ constexpr interconnect on_topology(const topology_value& t, const rank_list& ran
   return net;
 }
 
-/// `links` has an entry for each axis of `m`.
+/// `links` has an entry for each axis of `m`. No links where `m` is no mesh, which `check` refuses.
 constexpr interconnect on_full_mesh(const mesh_shape& m, const link_level* links, const rank_list& ranks = {}) {
   interconnect net;
   net.kind = interconnect_kind::full_mesh;
   net.mesh = m;
-  for (int a = 0; a < m.axis_count; ++a) net.along[a] = links[a];
+  for (int a = 0; is_valid(m) && a < m.axis_count; ++a) net.along[a] = links[a];
   net.ranks = ranks;
   return net;
 }
 
-/// Whether steps can be priced: positive bandwidths, latencies that are not negative, levels that nest. O(levels).
+/// Whether steps can be priced: a valid matrix, positive bandwidths, latencies that are not negative, levels that nest.
+/// O(levels).
 constexpr cost_code check(const interconnect& net) {
   if (net.kind == interconnect_kind::topology) {
     const topology_code code = check(net.topology).code;
@@ -55,6 +55,7 @@ constexpr cost_code check(const interconnect& net) {
     return code == topology_code::bandwidth_is_not_positive ? cost_code::rate_is_not_positive
                                                             : cost_code::ranks_are_not_connected;
   }
+  if (!is_valid(net.mesh)) return cost_code::ranks_are_not_connected;
   for (int a = 0; a < net.mesh.axis_count; ++a) {
     if (net.mesh.size[a] > 1 && net.along[a].bandwidth < 1) return cost_code::rate_is_not_positive;
     if (net.along[a].latency < 0) return cost_code::latency_is_negative;
@@ -68,13 +69,27 @@ constexpr int rank_on(const interconnect& net, const rank_list& ranks, int posit
   return net.ranks.count > 0 ? rank_at(net.ranks, at) : at;
 }
 
+/// Whether the outermost level of a topology joins the ranks of positions 0 … `positions` - 1. Domain: the topology
+/// passes its check. O(1), with a list of ranks O(positions).
+constexpr topology_status check_span(const interconnect& net, int positions) {
+  if (!net.ranks.listed) return check_span(net.topology, rank_on(net, {}, 0), rank_on(net, {}, positions - 1));
+  int smallest = rank_on(net, {}, 0), largest = smallest;
+  for (int p = 1; p < positions; ++p) {
+    const int rank = rank_on(net, {}, p);
+    smallest = rank < smallest ? rank : smallest;
+    largest = rank > largest ? rank : largest;
+  }
+  return check_span(net.topology, smallest, largest);
+}
+
 /// Which link joins two ranks of a full mesh.
 struct mesh_link {
   int axis = -1;  ///< the only one along which the two ranks differ; -1: no link joins them
   int peer = 0;   ///< coordinate of the other end
 };
 
-/// The axis along which alone two ranks differ, and the coordinate of `from` on it. O(axes).
+/// The axis along which alone two ranks differ, and the coordinate of `from` on it; no link leads beyond the mesh.
+/// O(axes).
 constexpr mesh_link link_between(const mesh_shape& m, int from, int to) {
   mesh_link link;
   for (int a = m.axis_count - 1; a >= 0; --a) {
@@ -86,7 +101,7 @@ constexpr mesh_link link_between(const mesh_shape& m, int from, int to) {
     from /= n;
     to /= n;
   }
-  return from == to ? link : mesh_link{};
+  return from == 0 && to == 0 ? link : mesh_link{};
 }
 
 }  // namespace hyperparallel

@@ -4,7 +4,8 @@
 //
 // Block b of a move is what lies between step b − 1 and step b: block 0 the source, the last one the target. Slot
 // first_slot(b) + p is position p's part of it; the blocks of a rank lie side by side in one tier. A task of a later
-// step waits for each sender's task of the step before.
+// step waits for each sender's task of the step before, its own rank's too: which of a rank's tasks its link runs first
+// is the schedule's to say.
 // A move between meshes is lowered alike, each block on the ranks of its own side.
 // Laws: the accesses name every sender whose block a receiver reads, so the verifier sees each one-sided read; the
 // bytes of the tasks add up to the certificate's received_total.
@@ -91,7 +92,7 @@ struct move_flow {
       const transfer t = transfer_at(step, r, k);
       if (volume(t.part) == 0 || t.sender == last) continue;
       last = t.sender;
-      if (i > 0 && !detail::is_own(r, t)) add_wait(f, done + t.sender);
+      if (i > 0) add_wait(f, done + t.sender);
       add_access(f, from + t.sender, 0, 1, access_mode::read);
     }
     add_access(f, first_slot(i + 1) + p, 0, 1, access_mode::write);

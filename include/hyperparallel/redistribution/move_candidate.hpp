@@ -14,7 +14,7 @@
 //                   at the same time; shares by which gathers of both orders end together
 //   halves          the same with equal shares, and parked: best where all steps carry the same (all-to-all)
 //
-// Law: names and texts are distinct, and every enumerator has one. Source: redistribution-sota §3.1 and §5.
+// Law: names and texts are distinct, and every enumerator has one.
 
 namespace hyperparallel {
 

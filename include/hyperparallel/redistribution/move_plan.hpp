@@ -8,9 +8,8 @@
 //   kept     axes that are partial by the same operation on both sides: their terms move beside each other
 //
 // Laws: what is partial means its reduced value, so a → b → a is the identity on values. Without reduced axes every
-// rank receives |T_r ∖ S_r|; with them all ranks together receive the element-wise least (partial_bound.hpp). A pair
+// rank receives |T_r ∖ S_r|; with them all ranks together receive the element-wise least (certificate.hpp). A pair
 // that is one native collective is that collective. Terms are folded in the order of positions.
-// Source: redistribution-sota §1.2, element-wise bounds; DESIGN §4.2 and §4.3.
 
 #include <hyperparallel/redistribution/plan.hpp>
 #include <hyperparallel/redistribution/sender_balance.hpp>
@@ -23,7 +22,8 @@ enum class move_code : unsigned char {
   source_is_refused,
   target_is_refused,
   reductions_do_not_commute,
-  traffic_overflows,  ///< elements · devices · terms leave 64 bits
+  traffic_overflows,            ///< elements · devices · terms leave 64 bits
+  filled_axis_is_cut_in_parts,  ///< the source cuts a part of `axis`, which becomes partial: see relocation.hpp
 };
 
 inline constexpr int max_move_steps = 8;
@@ -31,7 +31,7 @@ inline constexpr int max_move_steps = 8;
 /// What happens to the axes of a move; bit a of a mask is axis a.
 struct move_axes {
   move_code code = move_code::ok;
-  int axis = 0;          ///< whose reduction does not commute with an earlier axis'
+  int axis = 0;          ///< whose reduction does not commute with an earlier axis', or that is cut in parts
   unsigned reduced = 0;  ///< axes whose terms meet
   unsigned filled = 0;   ///< axes that become partial
   unsigned kept = 0;     ///< axes that stay partial
@@ -68,6 +68,17 @@ constexpr move_axes sort_axes(const layout_value& source, const layout_value& ta
   return m;
 }
 
+/// Whether every receiver takes from the nearest replicas, and nothing is filled.
+constexpr bool reads_nearest(const move_plan& p) {
+  for (int i = 0; i < p.step_count; ++i) {
+    const replica_choice& replicas = p.step[i].replicas;
+    if (p.step[i].filled != 0 || replicas.split != 0 || replicas.link_count > 0) return false;
+    for (int a = 0; a < max_axes; ++a)
+      if (replicas.axis[a] != a) return false;
+  }
+  return true;
+}
+
 namespace detail {
 
 /// `l` without the partial states along the axes of `mask`.
@@ -78,6 +89,13 @@ constexpr layout_value without_partial(layout_value l, unsigned mask) {
 }
 
 constexpr unsigned all_axes(const mesh_shape& m) { return (1u << m.axis_count) - 1u; }
+
+/// The first axis of `mask` of which `l` cuts a part, or -1.
+constexpr int axis_in_parts(const layout_value& l, unsigned mask) {
+  for (int i = 0; i < l.cut_count; ++i)
+    if ((mask >> l.cut[i].axis & 1u) != 0 && l.cut[i].size != l.mesh.size[l.cut[i].axis]) return l.cut[i].axis;
+  return -1;
+}
 
 /// Axes of `mask` whose fill has an identity.
 constexpr unsigned with_identity(const layout_value& target, unsigned mask) {
@@ -135,17 +153,23 @@ constexpr move_plan plan_move(const layout_value& source, const layout_value& ta
     p.code = move_code::layouts_are_on_different_meshes;
     return p;
   }
-  const unsigned all = detail::all_axes(source.mesh);
-  const layout_value held = detail::without_partial(source, all), wanted = detail::without_partial(target, all);
-  const plan_side from = side_of(held, s), to = side_of(wanted, s);
+  plan_side from = side_of(source, s), to = side_of(target, s);
   if (from.status.code != layout_code::ok || to.status.code != layout_code::ok) {
     const bool at_source = from.status.code != layout_code::ok;
     p.code = at_source ? move_code::source_is_refused : move_code::target_is_refused;
     p.layout = at_source ? from.status : to.status;
     return p;
   }
+  const unsigned all = detail::all_axes(source.mesh);
+  const layout_value held = detail::without_partial(source, all), wanted = detail::without_partial(target, all);
+  from.partial = to.partial = false;
   static_cast<move_axes&>(p) = sort_axes(source, target);
   if (p.code != move_code::ok) return p;
+  if (const int axis = detail::axis_in_parts(source, detail::with_identity(target, p.filled)); axis >= 0) {
+    p.code = move_code::filled_axis_is_cut_in_parts;
+    p.axis = axis;
+    return p;
+  }
   const extent_t terms = group_size(source.mesh, detail::axes_of(source.mesh, p.reduced));
   const checked_extent copies = checked_multiply(larger(from.elements, to.elements), position_count(source.mesh));
   if (copies.overflow || checked_multiply(copies.value, terms + 1).overflow) {

@@ -11,7 +11,7 @@
 // of its source piece on the axes that shard the source, of its target piece on the other axes that shard the target,
 // and of its share on the axes that shard neither. That device contributes, and it wants the result whenever any
 // contributor does; so all together receive g + c − 1 − [holders ∩ targets ≠ ∅] for each element of g contributions
-// and c copies, which is the least (partial_bound.hpp). Shares over idle replicas make every device reduce: this is the
+// and c copies, which is the least (certificate.hpp). Shares over idle replicas make every device reduce: this is the
 // replica-assisted all-reduce. Terms are folded in the order of positions, so results do not depend on the transport.
 // A pull or a reduce may deal its boxes to the replicas of their source piece (replicas.hpp).
 // Transfers are implicit: the k-th one of a receiver is arithmetic, and many may be empty.

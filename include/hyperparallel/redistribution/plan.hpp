@@ -96,14 +96,14 @@ struct plan_side {
   cuts_by_dim cuts{};
 };
 
-/// O(dims + cuts + axes).
+/// Only the status where the layout refuses the shape. O(dims + cuts² + axes).
 constexpr plan_side side_of(const layout_value& l, const shape& s) {
   const shape_result local = local_shape(l, s);
+  if (local.status.code != layout_code::ok) return {local.status, false, true, 1, {}};
   plan_side side{local.status, is_partial(l), true, 1, index_cuts(l)};
   for (int i = 0; i < l.cut_count; ++i)
     if (l.cut[i].size != l.mesh.size[l.cut[i].axis]) side.whole_axes = false;
-  if (side.status.code == layout_code::ok)
-    for (int d = 0; d < s.rank; ++d) side.elements *= local.shape.extent[d];
+  for (int d = 0; d < s.rank; ++d) side.elements *= local.shape.extent[d];
   return side;
 }
 

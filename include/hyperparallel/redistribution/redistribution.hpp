@@ -59,8 +59,13 @@ template <class From, class To, class Tensor>
 struct whole_move {
   static constexpr move_plan plan = plan_move(From::value, To::value, Tensor::shape);
   static constexpr move_certificate certify() {
-    extent_t tally[3 * position_count(From::mesh::value.shape)] = {};
-    return hyperparallel::certify(plan, tally);
+    constexpr extent_t count = position_count(From::mesh::value.shape);
+    static_assert(insist<typename certified<From, To, count>::type>::met);
+    if constexpr (count <= max_certified_positions) {
+      extent_t tally[3 * count] = {};
+      return hyperparallel::certify(plan, tally);
+    }
+    return {};
   }
   static constexpr move_certificate certificate = certify();
 };
@@ -116,8 +121,10 @@ struct shape_choice<layout_code::ok> {
   template <class, class>
   using verdict = accepted;
 };
-template <>  // `tensor` itself refuses a volume beyond 64 bits
+template <>  // `tensor` itself refuses a volume beyond 64 bits and negative extents
 struct shape_choice<layout_code::element_count_overflows> : shape_choice<layout_code::ok> {};
+template <>
+struct shape_choice<layout_code::extent_is_negative> : shape_choice<layout_code::ok> {};
 
 /// `accepted`, or the rejected name.
 template <class Layout, class Tensor>

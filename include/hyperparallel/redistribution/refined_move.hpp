@@ -6,7 +6,7 @@
 // dims; local elements between them are dims that nobody owns. A layout on the way is then any choice of one owner per
 // digit, and a step is two such choices. The devices may be seen through a finer matrix, whose axes end where levels of
 // links do, so that a step can be confined to one level. Laws: every position keeps its flat set of elements, in its
-// flat order, on both sides; owners of an axis hold disjoint parts of it. Source: redistribution-sota §1.2 and §5.
+// flat order, on both sides; owners of an axis hold independent parts of it (axis_part.hpp).
 
 #include <hyperparallel/layout/unify.hpp>
 #include <hyperparallel/redistribution/move_parts.hpp>
@@ -29,9 +29,15 @@ struct move_state {
   friend constexpr bool operator==(const move_state&, const move_state&) = default;
 };
 
+/// A plan without its steps.
+struct blank_plan : move_axes {
+  plan_kind kind = plan_kind::no_op;
+  hyperparallel::shape shape{};
+};
+
 struct refined_move {
   refined_code code = refined_code::ok;
-  move_plan blank{};  ///< the plan without steps: shape, kind and masks of the refined pair
+  blank_plan blank{};  ///< of the refined pair
   mesh_shape mesh{};
   reduce_op waiting[max_axes] = {};  ///< partial states of the source
   reduce_op leaving[max_axes] = {};  ///< of the target
@@ -186,8 +192,9 @@ constexpr refined_move refine_move(layout_value source, layout_value target, con
     return r;
   }
   const digit_table t = refine(source, target, s);
-  if (!t.refinable || !detail::push_digits(r, t, s)) {
-    r.code = t.refinable ? refined_code::too_many_dims : refined_code::cut_points_do_not_refine;
+  const bool refinable = t.refinable && digits_nest(t.digit, t.count);
+  if (!refinable || !detail::push_digits(r, t, s)) {
+    r.code = refinable ? refined_code::too_many_dims : refined_code::cut_points_do_not_refine;
     return r;
   }
   r.source.waiting = r.blank.reduced;
@@ -215,7 +222,8 @@ constexpr bool is_free(const refined_move& r, const move_state& s, const digit_o
   if (((r.blank.kept | s.waiting) >> o.axis & 1u) != 0) return false;
   for (int d = 0; d < r.blank.shape.rank; ++d) {
     const digit_owner& x = s.owner[d];
-    if (x.axis == o.axis && x.stride < o.stride * size && o.stride < x.stride * r.blank.shape.extent[d]) return false;
+    const int own = static_cast<int>(r.blank.shape.extent[d]);
+    if (x.axis >= 0 && overlap({x.axis, x.stride, own}, {o.axis, o.stride, static_cast<int>(size)})) return false;
   }
   return true;
 }

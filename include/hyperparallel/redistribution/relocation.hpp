@@ -60,6 +60,7 @@ namespace detail {
 
 constexpr bool same_ranks(const rank_list& a, const rank_list& b) {
   if (a.count != b.count) return false;
+  if (!a.listed && !b.listed) return a.first == b.first;
   for (int p = 0; p < a.count; ++p)
     if (rank_at(a, p) != rank_at(b, p)) return false;
   return true;
@@ -101,7 +102,8 @@ constexpr void check_sides(const tensor_side& from, const tensor_side& to, reloc
   }
   r.source_elements = element_count(from.shape).value;
   r.target_elements = element_count(to.shape).value;
-  const checked_extent ranks = checked_multiply(from.ranks.count + to.ranks.count, from.ranks.count + to.ranks.count);
+  const extent_t both = extent_t{from.ranks.count} + to.ranks.count;
+  const checked_extent ranks = checked_multiply(both, both);
   if (r.source_elements != r.target_elements)
     r.code = element_counts_differ;
   else if (checked_multiply(r.source_elements, ranks.value).overflow)

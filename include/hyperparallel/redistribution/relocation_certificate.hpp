@@ -119,7 +119,9 @@ constexpr extent_t peak_between_meshes(const relocation& r) {
 }  // namespace detail
 
 /// Entries of scratch that `certify` needs for a relocation: three for each rank of either side.
-constexpr int tally_size(const relocation& r) { return 3 * (r.source_ranks.count + r.target_ranks.count); }
+constexpr extent_t tally_size(const relocation& r) {
+  return 3 * (extent_t{r.source_ranks.count} + r.target_ranks.count);
+}
 
 /// Certifies a relocation. `tally` has `tally_size(r)` zeroed entries. O(ranks · transfers of a receiver), and for each
 /// transfer what crossing.hpp and flat_move.hpp say.

@@ -28,15 +28,16 @@ constexpr void choose_replicas(unsigned heads, const digit_figures& f, replica_c
   }
 }
 
-/// Whether the part [stride, size] of `axis` shards the source.
-constexpr bool shards_source(const layout_value& source, int axis, int stride, int size) {
+/// How much of a part of an axis shards the source.
+enum class sharding_share : unsigned char { none, some, all };
+
+constexpr sharding_share share_of_source(const layout_value& source, const axis_part& part) {
   for (int i = 0; i < source.cut_count; ++i) {
-    const cut& c = source.cut[i];
-    if (c.axis != axis) continue;
-    const int below = stride_of(source.mesh, c);
-    if (below < stride * size && stride < below * c.size) return true;
+    const axis_part cut = axis_part_of(source.mesh, source.cut[i]);
+    if (!overlap(part, cut)) continue;
+    return cut.stride <= part.stride && end_of(part) <= end_of(cut) ? sharding_share::all : sharding_share::some;
   }
-  return false;
+  return sharding_share::none;
 }
 
 /// Links each source-free factor that something moves into to the end of its chain; factors that continue each other on
@@ -47,18 +48,19 @@ constexpr bool link_chains(const layout_value& source, unsigned heads, const dig
   for (int i = 0; i < count; ++i) {
     const digit head = list[i];
     if (head.target_axis < 0 || (heads >> head.target_axis & 1u) == 0 || !is_moved(head)) continue;
-    if (shards_source(source, head.target_axis, head.target_stride, head.size)) continue;
+    const sharding_share share = share_of_source(source, target_part(head));
+    if (share == sharding_share::all) continue;
+    if (share == sharding_share::some) return false;
     const int size = head.size;
-    int axis = head.source_axis, stride = head.source_stride;
+    axis_part end = source_part(head);
     for (int j = 0; j < count; ++j) {
       const digit& x = list[j];
-      if (x.target_axis != axis || x.target_stride >= stride * size || stride >= x.target_stride * x.size) continue;
-      if (!is_moved(x)) continue;
-      if (x.target_stride != stride || x.size != size) return false;
-      axis = x.source_axis;
-      stride = x.source_stride;
+      if (!is_moved(x) || !overlap(target_part(x), end)) continue;
+      if (!(target_part(x) == end)) return false;
+      end = source_part(x);
       j = -1;  // on from there
     }
+    const int axis = end.axis, stride = end.stride;
     if (replicas.link_count > 0) {
       replica_link& last = replicas.link[replicas.link_count - 1];
       if (last.axis == head.target_axis && last.from == axis && last.stride == head.target_stride * size &&
@@ -75,9 +77,10 @@ constexpr bool link_chains(const layout_value& source, unsigned heads, const dig
 
 /// The same for any axes; `heads` has the bits of those that are moved into and not wholly sharding the source. Along
 /// whole digits, else along their prime factors. False, with every replica the nearest, where those do not line up
-/// either: axes that are cut into the same factors in another order, as 6 into 2·3 and 3·2.
+/// either, as axes that are cut into the same factors in another order (6 into 2·3 and 3·2), or do not nest.
 constexpr bool link_replicas(const layout_value& source, unsigned heads, const digit_table& t,
                              replica_choice& replicas) {
+  if (!digits_nest(t.digit, t.count)) return false;
   if (link_chains(source, heads, t.digit, t.count, replicas)) return true;
   digit factor[64] = {};
   int count = 0;
@@ -91,7 +94,7 @@ constexpr bool link_replicas(const layout_value& source, unsigned heads, const d
             x.dim, prime, x.inner, x.source_axis, x.source_stride * rest, x.target_axis, x.target_stride * rest};
       }
   }
-  if (link_chains(source, heads, factor, count, replicas)) return true;
+  if (digits_nest(factor, count) && link_chains(source, heads, factor, count, replicas)) return true;
   replicas.link_count = 0;
   return false;
 }

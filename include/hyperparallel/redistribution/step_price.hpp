@@ -10,7 +10,7 @@
 //
 // A message is one transfer from another device that is not empty. The arithmetic of reductions and copies in place are
 // not priced. Steps of several plans may run at the same time; they share the links.
-// Units: picoseconds, each term exact to half a one, saturating (hardware/cost.hpp). Source: redistribution-sota §3.1.
+// Units: picoseconds, each term exact to half a one, saturating (hardware/cost.hpp).
 
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/redistribution/move_step.hpp>
@@ -32,18 +32,19 @@ struct move_tally {
   extent_t* load;
 };
 
-/// Entries that a tally needs.
-constexpr int tally_size(const interconnect& net, int positions) {
-  const int load = net.kind == interconnect_kind::topology    ? positions * net.topology.level_count
-                   : net.kind == interconnect_kind::full_mesh ? position_count(net.mesh) + max_axes
-                                                              : 0;
+/// Entries that a tally needs. Domain: `check(net)` is ok, 0 ≤ positions.
+constexpr extent_t tally_size(const interconnect& net, extent_t positions) {
+  const extent_t load = net.kind == interconnect_kind::topology    ? positions * net.topology.level_count
+                        : net.kind == interconnect_kind::full_mesh ? position_count(net.mesh) + max_axes
+                                                                   : 0;
   return 3 * positions + load;
 }
 
 /// A zeroed tally in `entries`, which has `tally_size` of them.
 constexpr move_tally tally_in(extent_t* entries, const interconnect& net, int positions) {
-  for (int i = 0; i < tally_size(net, positions); ++i) entries[i] = 0;
-  return {positions, entries, entries + positions, entries + 2 * positions, entries + 3 * positions};
+  const extent_t each = positions;
+  for (extent_t i = 0; i < tally_size(net, each); ++i) entries[i] = 0;
+  return {positions, entries, entries + each, entries + 2 * each, entries + 3 * each};
 }
 
 struct step_price {
@@ -80,7 +81,7 @@ constexpr void load_links(link_loads& loads, const interconnect& net, const move
     }
     ++loads.own[level].messages;
     loads.own[level].elements += elements;
-    tally.load[sender * net.topology.level_count + level] += elements;
+    tally.load[extent_t{sender} * net.topology.level_count + level] += elements;
   } else if (net.kind == interconnect_kind::full_mesh) {
     const mesh_link link = link_between(net.mesh, from, to);
     if (link.axis < 0) {
@@ -122,8 +123,9 @@ constexpr time_cost finish_step(const link_loads& loads, const interconnect& net
     for (int l = 0; l < levels; ++l) {
       extent_t most = 0;
       for (int p = 0; p < tally.positions; ++p) {
-        most = larger(most, tally.load[p * levels + l]);
-        tally.load[p * levels + l] = 0;
+        extent_t& load = tally.load[extent_t{p} * levels + l];
+        most = larger(most, load);
+        load = 0;
       }
       time = slower(time, work_time(most, bytes, 1, net.topology.level[l].bandwidth));
     }

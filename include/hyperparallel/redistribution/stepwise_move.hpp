@@ -13,6 +13,7 @@
 // (hierarchies), arXiv 2112.01075 (slices first, then constant size, then gathers).
 
 #include <hyperparallel/redistribution/refined_move.hpp>
+#include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel {
 
@@ -26,20 +27,57 @@ struct stepwise_move {
 /// Who serves a step: any replica, so that senders are balanced, or the nearest, so that one axis is enough.
 enum class serving : unsigned char { balanced, nearest };
 
-constexpr stepwise_move begin_move(const refined_move& r) { return {r.blank, r.source, true}; }
+/// The same move by its states alone: what it takes to count its steps.
+struct move_trail {
+  move_state state{};
+  bool fits = true;
+  growing_array<move_state> passed;  ///< step i leads from passed[i] to passed[i + 1]
+  unsigned balanced = 0;             ///< bit i: any replica serves step i
+  constexpr int steps() const { return passed.size - 1; }
+};
 
-/// One step to the state `to`: a reduction of the axes that no longer wait, else a pull; none where nothing changes.
+constexpr stepwise_move begin_move(const refined_move& r) {
+  stepwise_move m;
+  static_cast<move_axes&>(m.plan) = r.blank;
+  m.plan.kind = r.blank.kind;
+  m.plan.shape = r.blank.shape;
+  m.state = r.source;
+  return m;
+}
+constexpr move_trail begin_trail(const refined_move& r) {
+  move_trail m;
+  m.state = r.source;
+  m.passed.push(r.source);
+  return m;
+}
+
+/// A reduction of the axes that no longer wait, else a pull.
+constexpr move_step step_between(const refined_move& r, const move_state& from, const move_state& to, serving by) {
+  const layout_value held = layout_of(r, from), wanted = layout_of(r, to);
+  const unsigned reduced = from.waiting & ~to.waiting;
+  move_step step{reduced != 0 ? step_kind::reduce : step_kind::pull, held, wanted, {}, reduced, 0, 0, {}, {}};
+  if (by == serving::balanced && reduced == 0) step.replicas = plan_move(held, wanted, r.blank.shape).step[0].replicas;
+  return step;
+}
+
+/// One step to the state `to`; none where nothing changes.
 constexpr void step_to(stepwise_move& m, const refined_move& r, const move_state& to, serving by) {
   if (to == m.state) return;
   if (m.plan.step_count == max_move_steps) {
     m.fits = false;
     return;
   }
-  const layout_value from = layout_of(r, m.state), next = layout_of(r, to);
-  const unsigned reduced = m.state.waiting & ~to.waiting;
-  move_step& step = m.plan.step[m.plan.step_count++];
-  step = {reduced != 0 ? step_kind::reduce : step_kind::pull, from, next, {}, reduced, 0, 0, {}, {}};
-  if (by == serving::balanced && reduced == 0) step.replicas = plan_move(from, next, r.blank.shape).step[0].replicas;
+  m.plan.step[m.plan.step_count++] = step_between(r, m.state, to, by);
+  m.state = to;
+}
+constexpr void step_to(move_trail& m, const refined_move&, const move_state& to, serving by) {
+  if (to == m.state) return;
+  if (m.steps() == max_move_steps) {
+    m.fits = false;
+    return;
+  }
+  if (by == serving::balanced) m.balanced |= 1u << m.steps();
+  m.passed.push(to);
   m.state = to;
 }
 
@@ -57,6 +95,11 @@ constexpr void finish_move(stepwise_move& m, const refined_move& r, serving by) 
   for (int a = 0; a < r.mesh.axis_count; ++a) to.partial[a] = r.leaving[a];
   move_step& step = m.plan.step[m.plan.step_count++];
   step = {step_kind::pull, from, to, {}, 0, 0, detail::with_identity(to, r.blank.filled), {}, {}};
+}
+/// The same; the step that only fills is not told, because nothing is received in it.
+constexpr void finish_move(move_trail& m, const refined_move& r, serving by) {
+  step_to(m, r, r.target, by);
+  if (r.blank.filled != 0 && m.steps() == max_move_steps) m.fits = false;
 }
 
 namespace detail {
@@ -126,7 +169,8 @@ constexpr move_state parked_state(const refined_move& r) {
 }
 
 /// Reduces along each waiting axis of `order` in turn, a step each.
-constexpr void reduce_axes(stepwise_move& m, const refined_move& r, const axis_list& order) {
+template <class Move>
+constexpr void reduce_axes(Move& m, const refined_move& r, const axis_list& order) {
   for (int i = 0; i < order.count; ++i) {
     const int axis = order.axis[i];
     if ((m.state.waiting >> axis & 1u) == 0) continue;
@@ -140,7 +184,8 @@ constexpr void reduce_axes(stepwise_move& m, const refined_move& r, const axis_l
 /// Steps along one axis each until the target is reached; axes of `order` first come first where no block grows, then
 /// those that let it grow. `parks` says what axes do whose digits are for each other: hold a spare factor for a step,
 /// or gather. Domain: no axis waits for its reduction. O(axes² · dims²).
-constexpr void move_axes_in(stepwise_move& m, const refined_move& r, const axis_list& order, bool parks = false) {
+template <class Move>
+constexpr void move_axes_in(Move& m, const refined_move& r, const axis_list& order, bool parks = false) {
   for (bool pending = true; pending && m.fits;) {
     move_state next = m.state;
     pending = false;

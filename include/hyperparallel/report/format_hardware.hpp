@@ -6,8 +6,7 @@
 
 #include <string>
 
-#include <hyperparallel/hardware/device.hpp>
-#include <hyperparallel/hardware/topology.hpp>
+#include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
 namespace hyperparallel {
@@ -32,6 +31,10 @@ constexpr const char* to_text(cost_code c) {
       return "the algorithm does not serve the collective";
     case cost_code::ranks_are_not_connected:
       return "no link level joins the ranks";
+    case cost_code::hardware_is_refused:
+      return "the hardware is refused, nothing is priced";
+    case cost_code::program_is_refused:
+      return "the program is refused, nothing is priced";
     case cost_code::overflow:
       return "the time leaves 64 bits of picoseconds";
   }
@@ -55,30 +58,65 @@ inline std::string to_text(const memory_tier& t) {
                      to_text(report::rate{t.bandwidth}), to_text(t.reached), to_text(report::duration{t.latency}));
 }
 
+constexpr const char* to_text(number_format f) {
+  constexpr const char* names[number_format_count] = {"bf16", "fp16", "fp32", "int8"};
+  return names[static_cast<int>(f)];
+}
+
 inline std::string to_text(const device_value& d) {
   std::string out = fmt::format("{} AIC, {} AIV", d.aic, d.aiv);
-  constexpr const char* formats[number_format_count] = {"bf16", "fp16", "fp32", "int8"};
   for (int n = 0; n < number_format_count; ++n)
     if (d.matrix_flops[n] > 0)
-      out += fmt::format(", {} {:.1f} Tflop/s", formats[n], static_cast<double>(d.matrix_flops[n]) * 1e-12);
+      out += fmt::format(", {} {:.1f} Tflop/s", to_text(static_cast<number_format>(n)),
+                         static_cast<double>(d.matrix_flops[n]) * 1e-12);
   for (int t = 0; t < d.tier_count; ++t) out += "; " + to_text(d.tier[t]);
   return out;
 }
 
 inline std::string to_text(const device_status& s) {
+  const auto tier = [&](const char* what) {
+    return fmt::format("memory tier {} {} {}, expected at least {}", s.at, what, s.given, s.expected);
+  };
+  const auto share = [&](const std::string& what) {
+    return fmt::format("{} is {} parts per million, expected 1 to {}", what, s.given, s.expected);
+  };
   switch (s.code) {
     case device_code::ok:
       return "ok";
-    case device_code::has_no_core:
-      return "the device lacks an AIC or an AIV";
+    case device_code::has_no_matrix_core:
+      return fmt::format("the device has {} matrix cores, expected at least {}", s.given, s.expected);
+    case device_code::has_no_vector_core:
+      return fmt::format("the device has {} vector cores, expected at least {}", s.given, s.expected);
+    case device_code::matrix_rate_is_negative:
+      return fmt::format("the rate of {} products is {} flop/s, expected at least {}",
+                         to_text(static_cast<number_format>(s.at)), s.given, s.expected);
+    case device_code::has_no_matrix_rate:
+      return fmt::format("the greatest rate of products is {} flop/s, expected at least {}", s.given, s.expected);
+    case device_code::has_no_vector_rate:
+      return fmt::format("the rate of vector work is {} flop/s, expected at least {}", s.given, s.expected);
+    case device_code::l2_is_negative:
+      return fmt::format("the size or the rate of L2 is {}, expected at least {}", s.given, s.expected);
     case device_code::tier_count_is_out_of_range:
-      return "the number of memory tiers is not in 1 .. 4";
-    case device_code::tier_is_not_valid:
-      return fmt::format("memory tier {} is not valid or faster than the one before", s.tier);
-    case device_code::efficiency_is_not_in_0_to_1:
-      return "an efficiency is not above 0 and at most 1";
-    case device_code::latency_is_negative:
-      return "a latency is negative";
+      return fmt::format("the device has {} memory tiers, expected 1 to {}", s.given, max_memory_tiers);
+    case device_code::tier_has_no_capacity:
+      return tier("has a capacity in bytes of");
+    case device_code::tier_has_no_bandwidth:
+      return tier("has a bandwidth in bytes per second of");
+    case device_code::tier_efficiency_is_not_in_0_to_1:
+      return share(fmt::format("the share of its bandwidth that memory tier {} reaches", s.at));
+    case device_code::tier_latency_is_negative:
+      return tier("has a latency in picoseconds of");
+    case device_code::tier_is_faster_than_the_one_before:
+      return fmt::format("memory tier {} has {} bytes per second, the one before {}: expected the fastest first", s.at,
+                         s.given, s.expected);
+    case device_code::gmm_cold_is_not_in_0_to_1:
+      return share("gmm_cold, what products of their own reach,");
+    case device_code::gmm_warm_is_not_in_0_to_1:
+      return share("gmm_warm, what products inside a taskflow reach,");
+    case device_code::task_overhead_is_negative:
+      return fmt::format("the overhead of a task is {} ps, expected at least {}", s.given, s.expected);
+    case device_code::synchronisation_latency_is_negative:
+      return fmt::format("a synchronisation latency is {} ps, expected at least {}", s.given, s.expected);
   }
   return "unknown";
 }
@@ -100,15 +138,28 @@ inline std::string to_text(const topology_status& s) {
     case topology_code::ok:
       return "ok";
     case topology_code::level_count_is_out_of_range:
-      return "the number of link levels is not in 1 .. 6";
+      return fmt::format("the topology has {} link levels, expected 1 to {}", s.given, max_link_levels);
     case topology_code::group_does_not_nest:
-      return fmt::format("the group of link level {} does not nest", s.level);
+      return fmt::format("link level {} joins groups of {} ranks, expected a multiple of {} above it", s.level, s.given,
+                         s.expected);
     case topology_code::bandwidth_is_not_positive:
-      return fmt::format("the bandwidth of link level {} is not positive", s.level);
+      return fmt::format("link level {} has a bandwidth of {} bytes per second, expected at least {}", s.level, s.given,
+                         s.expected);
     case topology_code::latency_is_negative:
-      return fmt::format("the latency of link level {} is negative", s.level);
+      return fmt::format("link level {} has a latency of {} ps, expected at least {}", s.level, s.given, s.expected);
+    case topology_code::ranks_are_not_joined:
+      return fmt::format(
+          "ranks within a span of {} are to work together, link level {}, the outermost, joins groups of {}", s.given,
+          s.level, s.expected);
   }
   return "unknown";
+}
+
+/// What is wrong with the device first, then with the links.
+inline std::string to_text(const hardware_status& s) {
+  if (s.device.code == device_code::ok) return to_text(s.topology);
+  if (s.topology.code == topology_code::ok) return to_text(s.device);
+  return to_text(s.device) + "; " + to_text(s.topology);
 }
 
 }  // namespace hyperparallel
@@ -126,6 +177,9 @@ struct fmt::formatter<hyperparallel::device_value>
 template <>
 struct fmt::formatter<hyperparallel::device_status>
     : hyperparallel::report::text_formatter<hyperparallel::device_status> {};
+template <>
+struct fmt::formatter<hyperparallel::hardware_status>
+    : hyperparallel::report::text_formatter<hyperparallel::hardware_status> {};
 template <>
 struct fmt::formatter<hyperparallel::link_level> : hyperparallel::report::text_formatter<hyperparallel::link_level> {};
 template <>

@@ -116,6 +116,18 @@ inline std::string layout_status_text(const layout_status& s, const mesh_value* 
       return "the layout is partial";
     case layout_code::element_count_overflows:
       return "the tensor's element count leaves 64 bits";
+    case layout_code::mesh_is_not_valid:
+      return mesh + " has an axis below 1, too many axes or more than 2^30 devices";
+    case layout_code::too_many_cuts:
+      return extent + " cuts are not between 0 and " + shards;
+    case layout_code::cuts_are_not_in_order:
+      return dim + " is cut after a later dim";
+    case layout_code::sub_axes_do_not_nest:
+      return "sub-axes of " + axis + " do not nest: neither ends where the other begins or at a divisor of it" + place;
+    case layout_code::extent_is_negative:
+      return dim + " has the negative extent " + extent;
+    case layout_code::position_is_outside_the_mesh:
+      return "position " + extent + " is none of the " + shards + " of " + mesh;
   }
   return "unknown";
 }

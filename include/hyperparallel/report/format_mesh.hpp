@@ -48,6 +48,8 @@ constexpr const char* to_text(mesh_code c) {
       return "the axis interleaved_parallel is not the last one";
     case mesh_code::device_count_overflows:
       return "the mesh has more than 2^30 positions";
+    case mesh_code::axis_name_is_reserved:
+      return "an axis name is None or holds a character other than letters, digits, _ - . /";
   }
   return "unknown";
 }
@@ -66,6 +68,10 @@ constexpr const char* to_text(rank_list_code c) {
       return "the rank list's length is not the mesh's position count";
     case rank_list_code::rank_is_negative:
       return "a rank is negative";
+    case rank_list_code::rank_is_too_large:
+      return "a rank is above 2147483646";
+    case rank_list_code::mesh_is_not_valid:
+      return "the mesh has an axis below 1, too many axes or more than 2^30 devices";
     case rank_list_code::rank_is_listed_twice:
       return "a rank is listed twice";
   }
@@ -94,6 +100,8 @@ constexpr const char* to_text(sub_mesh_code c) {
       return "the flattened axis has the name of another axis";
     case sub_mesh_code::axes_are_not_consecutive:
       return "the axes to flatten do not follow each other in the mesh";
+    case sub_mesh_code::flattened_name_is_not_valid:
+      return "the flattened axis has a name that no axis may have";
   }
   return "unknown";
 }

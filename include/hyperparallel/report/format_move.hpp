@@ -65,6 +65,8 @@ inline std::string move_refusal(const move_plan& p, const mesh_value* names) {
       return "the reduction along axis " + axis_text(names, p.axis) + " does not commute with that of an earlier axis";
     case move_code::traffic_overflows:
       return "the traffic leaves 64 bits of elements";
+    case move_code::filled_axis_is_cut_in_parts:
+      return "axis " + axis_text(names, p.axis) + " becomes partial, and the source cuts a part of it";
   }
   return "unknown";
 }

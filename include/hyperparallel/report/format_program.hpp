@@ -119,6 +119,7 @@ inline std::string devices_text(const mesh_value& m) {
 
 inline std::string to_text(const step_account& a) {
   if (a.status.code != strategy_code::ok) return devices_text(a.mesh) + "; the strategy is refused\n";
+  if (!a.hardware.ok()) return devices_text(a.mesh) + "; " + to_text(a.hardware) + "\n";
   std::string out = devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
                     traffic_text(a.traffic, a.mesh, a.topology) + "\n" + to_text(a.times) + "\n";
   out += fmt::format("memory in use {} of {}, matrix operations {} of the bf16 peak\n",

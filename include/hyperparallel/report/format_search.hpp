@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
 namespace hyperparallel {
@@ -65,12 +66,30 @@ inline std::string certificate_text(const search_certificate& c) {
   return out + fmt::format("no plan of them that fits takes less than {}\n", to_text(duration{c.lower_bound}));
 }
 
+/// Why there is no plan: too little memory, no price, or nothing that is legal.
+inline std::string cause_text(const search_certificate& c) {
+  if (c.least_memory > c.budget)
+    return fmt::format("no plan fits: each holds at least {} a device, a device has {}",
+                       to_text(byte_count{c.least_memory}), to_text(byte_count{c.budget}));
+  if (c.least_peak > 0)
+    return fmt::format("no plan fits: the smallest that was accounted in full takes {} a device, a device has {}",
+                       to_text(byte_count{c.least_peak}), to_text(byte_count{c.budget}));
+  if (c.price != cost_code::ok) return fmt::format("no plan has a price: {}", to_text(c.price));
+  if (c.frames == 0)
+    return fmt::format(
+        "no plan is legal: {} devices have no degrees within the limits of the search that divide batch, "
+        "sequence, experts and layers",
+        c.devices);
+  if (c.frames_refused < c.frames) return "no plan was found";
+  const strategy_status& why = c.refused;
+  return fmt::format("no plan is legal: the partitioner refuses all {} meshes and options, the last by {}{}", c.frames,
+                     name_of(why.code), why.pieces > 0 ? fmt::format(", {} by {}", why.extent, why.pieces) : "");
+}
+
 inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
-  if (!r.ok())
-    return fmt::format("no plan fits: at least {} a device are needed\n",
-                       to_text(byte_count{r.certificate.least_memory})) +
-           certificate_text(r.certificate);
+  if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
+  if (!r.ok()) return cause_text(r.certificate) + "\n" + certificate_text(r.certificate);
   table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "moves", "memory", "behind"});
   const std::int64_t best = r.plan[0].evaluation.time;
   const auto row = [&](const std::string& title, const found_plan& p) {

@@ -4,7 +4,8 @@
 //
 // Law: a task begins only after all tasks before it in its queue have ended and all its waits hold; when it ends, its
 // signals are raised after everything its kernel wrote. Hence the results are those of the reference order for every
-// number of threads. Running allocates nothing and takes no lock; a constant plan runs from read-only data.
+// number of threads, if the plan is safe: that is proved at construction, unless the caller says `unchecked`. Running
+// allocates nothing and takes no lock; a constant plan runs from read-only data.
 //
 // A run that fails ends after the kernels that are running have returned: no thread is ever left behind. So a kernel
 // that never returns keeps `run` from returning; the watchdog then tells its callback at once, and a kernel that asks
@@ -31,6 +32,7 @@
 #include <hyperparallel/runtime/execution.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
+#include <hyperparallel/runtime/plan_proof.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/runtime/queue_runner.hpp>
 #include <hyperparallel/runtime/watchdog.hpp>
@@ -41,18 +43,28 @@ namespace hyperparallel {
 template <class Profile = no_profile>
 class executor {
  public:
-  /// Binds the plan; taskflow and schedule need not outlive the call, the tables of names must outlive the executor.
-  /// Throws bind_error when they do not fit each other, std::system_error when a thread cannot be started.
+  /// Binds the plan and proves it; taskflow and schedule need not outlive the call, the tables of names must outlive
+  /// the executor. Throws bind_error when they do not fit each other, unsafe_plan_error when the plan is not proved
+  /// safe, std::system_error when a thread cannot be started.
   template <class Flow, class Schedule>
   executor(const Flow& f, const Schedule& s, const executor_options& options = {})
-      : executor(bound_plan(f, s), options) {}
+      : executor(unchecked, detail::bound_and_proved(f, s, options.names), options) {}
 
-  /// Runs from where the compiler put the plan; nothing of it is copied.
+  /// Runs from where the compiler put the plan; nothing of it is copied. Proved here.
   template <const auto& Flow, const auto& Schedule, execution_options Options>
   explicit executor(constant_plan<Flow, Schedule, Options> p, const executor_options& options = {})
-      : executor(bound_plan(p), options) {}
+      : executor(unchecked, (prove_plan(Flow, Schedule, options.names), bound_plan(p)), options) {}
 
-  explicit executor(bound_plan p, const executor_options& options = {});
+  /// The same for a plan that the compiler has proved.
+  template <class Taskflow, execution_options Options>
+  explicit executor(proved_plan<Taskflow, Options> p, const executor_options& options = {})
+      : executor(unchecked, bound_plan(p), options) {}
+
+  /// Nothing is proved: for a plan that has been proved elsewhere, or that the caller knows to be safe.
+  template <class Flow, class Schedule>
+  executor(unchecked_t, const Flow& f, const Schedule& s, const executor_options& options = {})
+      : executor(unchecked, bound_plan(f, s), options) {}
+  executor(unchecked_t, bound_plan p, const executor_options& options = {});
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;
 

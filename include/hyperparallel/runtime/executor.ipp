@@ -21,7 +21,7 @@
 namespace hyperparallel {
 
 template <class Profile>
-executor<Profile>::executor(bound_plan p, const executor_options& options)
+executor<Profile>::executor(unchecked_t, bound_plan p, const executor_options& options)
     : options_(options),
       plan_(std::move(p)),
       share_(share_queues(plan_.view(), options)),

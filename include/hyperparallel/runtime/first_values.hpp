@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How parameters begin, and which numbers an input of rows or labels may hold.
+// How parameters begin.
 
 #include <cstdint>
 
@@ -24,9 +24,6 @@ struct first_values {
 
 /// By the parameter's first reader. O(operators).
 first_values first_values_of(const graph& g, int parameter);
-
-/// Numbers of rows or labels that an index input may hold lie below this; 1 where no operator tells. O(operators).
-extent_t index_limit(const graph& g, int input);
 
 }  // namespace hyperparallel
 

@@ -24,14 +24,4 @@ HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   return {1, 0};
 }
 
-HYPERPARALLEL_BODY extent_t index_limit(const graph& g, int input) {
-  for (const graph_operator& op : g.op) {
-    const bool rows = op.kind == model_op::embed && op.operand[0].tensor == input;
-    const bool labels = op.kind == model_op::pick && op.operand[1].tensor == input;
-    if (rows) return op.loop[op.operand[1].loop[0]].extent;
-    if (labels) return op.loop[op.operand[0].loop[op.operand[0].rank - 1]].extent;
-  }
-  return 1;
-}
-
 }  // namespace hyperparallel

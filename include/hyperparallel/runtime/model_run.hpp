@@ -12,10 +12,12 @@
 // `World` is what runs the program: program_world, or one that lives in a place, as mpi_program_world does.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/runtime/first_values.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -41,11 +43,14 @@ class model_run {
   World& world() { return world_; }
   const hyperparallel::graph& model() const { return world_.program().graph; }
   std::int64_t steps() const { return steps_; }
-  /// Steps done before, of a run that goes on.
-  void set_steps(std::int64_t done) { steps_ = done; }
+  /// Steps done before, of a run that goes on. Throws program_error for a negative number.
+  void set_steps(std::int64_t done) {
+    if (done < 0) throw program_error(std::to_string(done) + " steps of training cannot have been done");
+    steps_ = done;
+  }
 
   /// One step; `feed(micro_batch)` sets the inputs. Returns the loss; a step that was cancelled does not count. Throws
-  /// as `program_world::run_step`.
+  /// as `program_world::run_step`, and so where the graph would learn nothing.
   template <class Feed>
   T train_step(const Feed& feed) {
     if (world_.run_step(steps_ + 1, feed) == run_result::complete) ++steps_;

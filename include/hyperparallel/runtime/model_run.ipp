@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <hyperparallel/model/index_range.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 

@@ -15,10 +15,13 @@
 #include <algorithm>
 #include <span>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/row_products.hpp>
 #include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel {
 
@@ -167,3 +170,5 @@ inline constexpr kernel moe_gradient_kernels[moe_operation_count - moe_forward_o
     run_merge_gradient};
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -14,10 +14,13 @@
 
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/router.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 #include <hyperparallel/runtime/moe_rank_view.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel {
 
@@ -195,3 +198,5 @@ inline constexpr kernel moe_kernels[moe_forward_operation_count] = {
     run_gate_up,          run_swiglu,        run_down,         run_combine,     run_merge};
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -107,6 +107,9 @@ class moe_world {
     planned_ = std::make_unique<planned_flow>(moe_builder{made.plan}, moe_machine(options, devices),
                                               schedule_options{options.policy, options.synchronisation});
     if (planned_->scheduled().code != schedule_code::ok) throw plan_error(to_text(planned_->scheduled().code));
+    if (made.price != cost_code::ok)
+      throw plan_error("a task has no price on " + std::to_string(options.matrix_queues) + " matrix and " +
+                       std::to_string(options.vector_queues) + " vector queues");
     const verify_status safe = planned_->verify();
     if (safe.code != verify_code::ok) throw plan_error("task " + std::to_string(safe.task) + ": " + to_text(safe.code));
     counting_taskflow sized;
@@ -117,7 +120,7 @@ class moe_world {
     where.execution = execution;
     where.execution.names = {moe_operation_names, moe_operation_count, slot_names_.data(),
                              static_cast<int>(slot_names_.size())};
-    world_ = std::make_unique<basic_world<Profile>>(planned_->flow(), planned_->schedule(), where);
+    world_ = std::make_unique<basic_world<Profile>>(unchecked, planned_->flow(), planned_->schedule(), where);
     context_->slots = planned_->flow().slot;
     context_->arenas = &world_->arenas();
     for (int o = 0; o < moe_forward_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());

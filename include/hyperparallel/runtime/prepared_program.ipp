@@ -10,7 +10,7 @@
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
-#include <hyperparallel/runtime/program_error.hpp>
+#include <hyperparallel/runtime/refused_program.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
@@ -18,7 +18,7 @@ namespace hyperparallel {
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
                                                     const std::vector<std::string>& keep, const memory_budget& budget) {
   if (p.status.code != strategy_code::ok)
-    throw program_error(std::string("the program was refused: ") + name_of(p.status.code));
+    throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
     if (s.repeats > 1)
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
@@ -46,20 +46,9 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
 }
 
 HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_value& s) {
-  if (g.status.code != graph_code::ok)
-    throw program_error(std::string("the graph is refused: ") + name_of(g.status.code) +
-                        (g.status.op >= 0 ? std::string(", operator \"") + g.text_at(g.status.op) + "\"" : "") +
-                        (g.status.tensor >= 0 ? std::string(", tensor \"") + g.text_at(g.status.tensor) + "\"" : ""));
   sharded_program p = partition(g, s);
-  if (p.status.code == strategy_code::ok) return p;
-  const strategy_status& why = p.status;
-  throw program_error(
-      std::string("strategy \"") + s.name.text + "\" is refused: " + name_of(why.code) +
-      (why.axis >= 0 ? std::string(", axis \"") + s.mesh.label[why.axis].text + "\"" : "") +
-      (why.op >= 0 ? std::string(", operator \"") + p.graph.name_of_op(why.op) + "\"" : "") +
-      (why.tensor >= 0 ? std::string(", tensor \"") + p.graph.name_of_tensor(why.tensor) + "\"" : "") +
-      (why.dim >= 0 ? std::string(", dim \"") + p.graph.name_of_dim(why.dim) + "\"" : "") +
-      (why.pieces > 0 ? ", " + std::to_string(why.extent) + " by " + std::to_string(why.pieces) : std::string()));
+  if (p.status.code != strategy_code::ok) throw program_error(text_of_refusal(p, s));
+  return p;
 }
 
 }  // namespace hyperparallel

@@ -73,7 +73,7 @@ HYPERPARALLEL_BODY std::unique_ptr<executor<>> program_run::bound(const planned_
           p.graph.name_of_tensor(p.storage[s].tensor);
   options.names = {operation_.data(), static_cast<int>(operation_.size()), slot_.data(),
                    static_cast<int>(slot_.size())};
-  return std::make_unique<executor<>>(planned.flow(), planned.schedule(), options);
+  return std::make_unique<executor<>>(unchecked, planned.flow(), planned.schedule(), options);
 }
 
 }  // namespace hyperparallel

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include <hyperparallel/model/address_plan.hpp>
+#include <hyperparallel/model/check_training.hpp>
+#include <hyperparallel/model/index_range.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
@@ -45,7 +47,8 @@ class program_values {
 
   // ---- values ----
 
-  /// Gives an input, parameter or state its whole value. Throws program_error.
+  /// Gives an input, parameter or state its whole value. Throws program_error, also for a number of a row or a label
+  /// that its readers do not have.
   void set(int t, std::span<const T> whole) { set_home(t, data_type_of<T>, whole.data(), whole.size()); }
   void set(int t, std::span<const std::int32_t> whole) { set_home(t, data_type::i32, whole.data(), whole.size()); }
   void set(const std::string& name, std::span<const T> whole) { set(tensor(name), whole); }
@@ -78,16 +81,19 @@ class program_values {
   run_result run_micro(const Watch&... watch) {
     return self().run(micro_phases, watch...);
   }
-  /// Norm and update. `step` counts from 1.
+  /// Norm and update. `step` counts from 1. Throws program_error where it does not.
   template <class... Watch>
   run_result run_update(std::int64_t step, const Watch&... watch) {
+    check_number_of(step);
     self().set_training_step(step);
     return self().run(update_phases, watch...);
   }
-  /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs.
+  /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs. Throws program_error
+  /// where steps of the graph would not train it: no loss, no gradients, no optimizer.
   template <class Feed, class... Watch>
     requires std::is_invocable_v<const Feed&, int>
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
+    check_training_step(step);
     const int micro_batches = program_.graph.micro_batches;
     self().set_training_step(step);
     clear_accumulated();
@@ -96,7 +102,7 @@ class program_values {
       feed(m);
       const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
       if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
-      if (program_.graph.loss >= 0) sum += get(program_.graph.loss).front();
+      sum += get(program_.graph.loss).front();
     }
     loss_ = sum / static_cast<T>(micro_batches);
     return micro_batches == 1 ? run_result::complete : self().run(update_phases, watch...);
@@ -163,7 +169,15 @@ class program_values {
 
   void set_home(int t, data_type type, const void* whole, std::size_t elements);
 
-  std::vector<bool> valid_;  ///< of each storage: it holds a value
+  static void check_number_of(std::int64_t step);
+  /// Throws program_error where steps of the graph would not train it: no loss, no gradients, no optimizer.
+  void check_training_step(std::int64_t step) const;
+  /// Every number in range of what reads it. Throws program_error with the first that is not.
+  void check_indices(int t, const std::int32_t* whole) const;
+
+  graph_status training_{};               ///< why steps would not train
+  std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels
+  std::vector<bool> valid_;               ///< of each storage: it holds a value
   std::vector<std::int64_t> received_;
   T loss_ = 0;
 };

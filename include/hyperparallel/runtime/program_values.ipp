@@ -9,11 +9,24 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
 #include <hyperparallel/runtime/program_values.hpp>
+#include <hyperparallel/runtime/refused_program.hpp>
+#include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {
+
+namespace detail {
+
+/// The coordinates of a flat element number.
+HYPERPARALLEL_BODY std::string place_text(const shape& s, extent_t element) {
+  std::string text;
+  for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
+    text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+}  // namespace detail
 
 template <class World, class T>
 int program_values<World, T>::ranks() const {
@@ -88,7 +101,12 @@ program_values<World, T>::program_values(prepared_program&& p, int lookahead, co
       pulls_(std::move(p.pulls)),
       addresses_(plan_addresses(program_, lookahead)),
       slots_(slots_of(program_, addresses_)),
-      memory_(std::make_unique<program_memory>(program_, slots_, hosted)) {
+      memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
+      training_(check_training(program_.graph)) {
+  index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
+  for (int t = 0; t < program_.graph.tensor.size; ++t)
+    if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
+      index_range_[static_cast<std::size_t>(t)] = index_range_of(program_.graph, t);
   valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
   received_.assign(static_cast<std::size_t>(ranks()), 0);
   for (int t = 0; t < program_.home.size; ++t)
@@ -131,8 +149,33 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
   if (elements != count(t))
     throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
   if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+  if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
   memory_->scatter(home, static_cast<const std::byte*>(whole));
   valid(program_.value[home].storage) = true;
+}
+
+template <class World, class T>
+void program_values<World, T>::check_number_of(std::int64_t step) {
+  if (step < 1) throw program_error("training step " + std::to_string(step) + ": steps count from 1");
+}
+
+template <class World, class T>
+void program_values<World, T>::check_training_step(std::int64_t step) const {
+  if (training_.code != graph_code::ok)
+    throw program_error("steps of this graph would not train it: " + text_of_refusal(program_.graph, training_));
+  check_number_of(step);
+}
+
+template <class World, class T>
+void program_values<World, T>::check_indices(int t, const std::int32_t* whole) const {
+  const index_range& r = index_range_[static_cast<std::size_t>(t)];
+  for (std::size_t i = 0; i < count(t); ++i)
+    if (!r.has(whole[i]))
+      throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
+                          detail::place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                          (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
+                          (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
+                          program_.graph.name_of_op(r.op) + "\")");
 }
 
 template <class World, class T>

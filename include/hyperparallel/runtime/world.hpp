@@ -3,8 +3,9 @@
 // A world: the memory of all simulated ranks and the executor of one program over it.
 //
 // The program may be a constant of the compiler or built a moment ago; the world copies what it needs of it. It knows
-// no model: operations are numbers bound to kernels, tensors are slots. Law: every slot of the program lies inside its
-// arena before anything runs, and a world whose run failed can run again on the same memory.
+// no model: operations are numbers bound to kernels, tensors are slots. Laws: nothing runs that has not been proved
+// safe, unless the caller says `unchecked`; every slot of the program lies inside its arena before anything runs; a
+// world whose run failed can run again on the same memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,10 +44,18 @@ std::vector<std::int64_t> needed_tier_bytes(const Flow& f) {
 template <class Profile = no_profile>
 class basic_world {
  public:
-  /// Allocates the arenas, places every slot, binds the plan. Throws arena_error (a slot does not fit), bind_error.
+  /// Binds and proves the plan, allocates the arenas, places every slot. Throws bind_error, unsafe_plan_error,
+  /// arena_error (a slot does not fit).
   template <class Flow, class Schedule>
   basic_world(const Flow& f, const Schedule& s, const world_options& options = {})
       : slots_(f.slot, f.slot + f.size.slots), executor_(f, s, options.execution) {
+    lay_out(f, s.machine.ranks, options);
+  }
+
+  /// The same without proof: for a plan that has been proved elsewhere, or that the caller knows to be safe.
+  template <class Flow, class Schedule>
+  basic_world(unchecked_t, const Flow& f, const Schedule& s, const world_options& options = {})
+      : slots_(f.slot, f.slot + f.size.slots), executor_(unchecked, f, s, options.execution) {
     lay_out(f, s.machine.ranks, options);
   }
 
@@ -55,6 +64,13 @@ class basic_world {
   explicit basic_world(constant_plan<Flow, Schedule, Options> p, const world_options& options = {})
       : slots_(Flow.slot, Flow.slot + Flow.size.slots), executor_(p, options.execution) {
     lay_out(Flow, Schedule.machine.ranks, options);
+  }
+
+  /// The same for a plan that the compiler has proved, too.
+  template <class Taskflow, execution_options Options>
+  explicit basic_world(proved_plan<Taskflow, Options> p, const world_options& options = {})
+      : slots_(p.flow.slot, p.flow.slot + p.flow.size.slots), executor_(p, options.execution) {
+    lay_out(p.flow, p.schedule.machine.ranks, options);
   }
 
   int ranks() const { return arenas_.ranks(); }

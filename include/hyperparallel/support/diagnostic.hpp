@@ -27,6 +27,8 @@ template <std::int64_t>
 struct extent {};
 template <std::int64_t>
 struct shards {};
+template <std::int64_t>
+struct positions {};
 template <int>
 struct map_entries {};
 template <int>

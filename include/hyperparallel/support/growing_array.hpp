@@ -66,9 +66,7 @@ class growing_array {
     if (count <= capacity_) return;
     T* const larger_one = allocate(static_cast<decltype(sizeof(T))>(count));
     for (int i = 0; i < size; ++i) larger_one[i] = static_cast<T&&>(item[i]);
-    delete[] item;
-    item = larger_one;
-    capacity_ = count;
+    take(larger_one, count);
   }
   /// `count` elements; new ones are `value`, those beyond `count` are gone.
   constexpr void resize(int count, const T& value = T{}) {
@@ -93,8 +91,14 @@ class growing_array {
     else
       return new T[count]{};
   }
+  constexpr void take(T* room, int count) {
+    delete[] item;
+    item = room;
+    capacity_ = count;
+  }
+  /// In place of nothing, or of elements that are not needed any more.
   constexpr void assign(const growing_array& other) {
-    reserve(other.size);
+    if (other.size > capacity_) take(allocate(static_cast<decltype(sizeof(T))>(other.size)), other.size);
     for (int i = 0; i < other.size; ++i) item[i] = other.item[i];
     size = other.size;
   }

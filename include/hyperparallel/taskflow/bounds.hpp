@@ -5,8 +5,7 @@
 //   critical path           longest chain of durations and synchronisation hops, on unlimited queues
 //   work of a pool          sum of its durations / its queues
 //   head + work + tail      a pool idles until its earliest possible start and is done before its latest possible end:
-//   the
-//                           bound that sees a pipeline's fill and drain
+//                           the bound that sees a pipeline's fill and drain
 //
 // Law: bound <= makespan of every schedule under the same synchronisation. For a link pool the durations are bytes /
 // bandwidth.

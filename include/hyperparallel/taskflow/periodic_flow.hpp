@@ -8,8 +8,10 @@
 //   add_banked_slot(f, ..., 2, ...)    a slot of two banks: copy c uses bank c mod 2
 //   bank_events(f, 2)                  two counters for each event: copies c and c + 2 share one
 //
-// Laws: event e of copy c is signalled by the tasks of copy c alone; a carried wait is for the total; the reference
-// order of n copies is copy after copy. A period with carried numbers is no flow by itself: `unroll` makes flows of it.
+// Laws: event e of copy c is signalled by the tasks of copy c alone; a carried wait is for the total; two accesses name
+// the same banks or have none in common, so that what meets in one copy meets in every one that is as many copies on as
+// there are banks; the reference order of n copies is copy after copy. A period with carried numbers is no flow by
+// itself: `unroll` makes flows of it.
 
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
@@ -125,6 +127,7 @@ enum class period_code : unsigned char {
   carried_too_far,
   carried_wait_in_part,
   banks_outside_the_period,
+  bank_groups_overlap,
 };
 
 /// `number` is the event or slot at fault, as the task writes it.
@@ -148,17 +151,30 @@ constexpr const char* to_text(period_code c) {
       return "a carried wait is not for all signals of its event";
     case period_code::banks_outside_the_period:
       return "a slot's banks are not slots of the period, or events have no bank";
+    case period_code::bank_groups_overlap:
+      return "a slot or access names a bank of another slot";
   }
   return "unknown";
 }
 
+/// The slot before `own` of which `own` is a bank, or -1. O(banks).
+template <class Period>
+constexpr int slot_with_bank(const Period& p, int own, int most) {
+  for (int back = 1; back < most && back <= own; ++back)
+    if (p.banks[own - back] > back) return own - back;
+  return -1;
+}
+
 /// What a period may break beyond a flow, before anything else reads it; what it shares with flows is for `check_flow`
-/// on `unroll(period, 1 + greatest_distance)`. O(runs + waits + accesses + slots).
+/// on `unroll(period, 1 + greatest_distance)`. O(runs + waits + (accesses + slots) · banks).
 template <class Period>
 constexpr period_status check_period(const Period& p) {
   if (p.event_banks < 1) return {period_code::banks_outside_the_period};
   for (int s = 0; s < p.size.slots; ++s)
     if (p.banks[s] < 0 || p.banks[s] > p.size.slots - s) return {period_code::banks_outside_the_period, -1, s};
+  const int most = most_banks(p);
+  for (int s = 0; s < p.size.slots; ++s)
+    if (p.banks[s] > 1 && slot_with_bank(p, s, most) >= 0) return {period_code::bank_groups_overlap, -1, s};
   for (int r = 0; r < p.size.runs; ++r) {
     const int t = p.run[r];
     const task k = p.task[t];
@@ -173,6 +189,7 @@ constexpr period_status check_period(const Period& p) {
       const int number = p.access[a].slot + k.first_slot;
       if (number < 0 || own_number(number) >= p.size.slots) return {period_code::slot_outside_the_period, t, number};
       if (distance_of(number) > most_carried) return {period_code::carried_too_far, t, number};
+      if (slot_with_bank(p, own_number(number), most) >= 0) return {period_code::bank_groups_overlap, t, number};
     }
   }
   return {};

@@ -11,8 +11,9 @@
 // (2) Conflicts. An access comes back to its bank after b <= w - 1 copies with the same range, and one of a conflicting
 //     pair writes, so it conflicts with its own like b copies on. Let the pair be k copies apart, k > b: following the
 //     writer from like to like brings the two within b copies, and all links of that chain are pairs at most b apart.
-//     Such a pair is, moved down, one of the window. Its witness there, waits back in time and places in one queue,
-//     uses no copy after the pair's later one, so it exists in each plan that has both, and moves up with them.
+//     Both name the same banks, as `check_period` demands, so they meet again wherever both are moved by as many
+//     copies. Such a pair is, moved down, one of the window. Its witness there, waits back in time and places in one
+//     queue, uses no copy after the pair's later one, so it exists in each plan that has both, and moves up with them.
 // (3) Counters. Event e of copies c and c + b share a counter, b its banks, which is never reset. Then a wait that
 //     counts on earlier generations must not be released by a later one. Wrap law: every wait of a generation has begun
 //     before a signal of the next one happens; or one queue signals all, in order of copies, for then the counter is
@@ -30,6 +31,7 @@ namespace hyperparallel {
 
 enum class periodic_code : unsigned char {
   ok,
+  period_is_refused,
   window_is_too_small,
   copies_are_unsafe,
   carried_further_than_banked,
@@ -37,9 +39,10 @@ enum class periodic_code : unsigned char {
   wait_meets_the_next_generation,
 };
 
-/// `task`, `other`, `event` and `slot` are the period's; `distance` copies lie between `other` and `task`. `found` is
-/// the local rule's own word for copies_are_unsafe. wait_meets_the_next_generation: `task` may signal the counter of
-/// `event` before `other`, which waits for an earlier generation, has begun.
+/// period_is_refused: by `check_period`, which says why. `task`, `other`, `event` and `slot` are the period's;
+/// `distance` copies lie between `other` and `task`. `found` is the local rule's own word for copies_are_unsafe.
+/// wait_meets_the_next_generation: `task` may signal the counter of `event` before `other`, which waits for an earlier
+/// generation, has begun.
 struct periodic_status {
   periodic_code code = periodic_code::ok;
   int task = -1, other = -1, event = -1, slot = -1, distance = 0;
@@ -51,6 +54,8 @@ constexpr const char* to_text(periodic_code c) {
   switch (c) {
     case periodic_code::ok:
       return "ok";
+    case periodic_code::period_is_refused:
+      return "the period is none: `check_period` says why";
     case periodic_code::window_is_too_small:
       return "the proof was given fewer copies than `proof_copies`";
     case periodic_code::copies_are_unsafe:
@@ -172,12 +177,14 @@ constexpr periodic_status verify_wrap(const Period& p, const Flow& f, const Expl
 
 }  // namespace detail
 
-/// Proves every number of copies safe, or names what it cannot prove. Domain: a period that `check_period` accepts;
-/// `window` has room for `copies` >= proof_copies(p) of them, explicit schedule and scratch likewise. Complexity: that
-/// of `verify` on the window, and for the wrap O(waits * runs that signal the event), where waits alone keep it.
+/// Proves every number of copies safe, or names what it cannot prove. Domain: `window` has room for `copies` >=
+/// proof_copies(p) of them, explicit schedule and scratch likewise. Complexity: that of `verify` on the window, and for
+/// the wrap O(waits * runs that signal the event), where waits alone keep it.
 template <class Period, class Schedule, class Flow, class Explicit, class Scratch, class Wrap>
 constexpr periodic_status verify_period(const Period& p, const Schedule& s, int copies, Flow& window, Explicit& e,
                                         Scratch& x, Wrap& z) {
+  if (const period_status own = check_period(p); own.code != period_code::ok)
+    return {periodic_code::period_is_refused, own.task};
   if (copies < proof_copies(p)) return {periodic_code::window_is_too_small};
   unroll(window, p, copies);
   expand_schedule(s, copies, e);
@@ -197,6 +204,8 @@ constexpr periodic_status verify_period(const Period& p, const Schedule& s, int 
 /// At run time, with memory of its own.
 template <class Schedule>
 periodic_status verify_period(const dynamic_period& p, const Schedule& s) {
+  if (const period_status own = check_period(p); own.code != period_code::ok)
+    return {periodic_code::period_is_refused, own.task};
   const int copies = proof_copies(p), queues = queue_count(s.machine);
   const taskflow_size size = unrolled_room(p, copies);
   owned_taskflow window(size);

@@ -18,12 +18,12 @@ struct pair {
   }
 };
 using step = hp::train_step<pair, hp::strategy<mesh, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
-static_assert(hp::fits<step, 64 * 1024>() && !hp::fits<step, 2048>());
+static_assert(hp::fits_alive<step, 64 * 1024>() && !hp::fits_alive<step, 2048>());
 
 #ifdef NEGATIVE
-using budget = hp::within<step, 2048>;
+using budget = hp::alive_within<step, 2048>;
 #else
-using budget = hp::within<step, 64 * 1024>;
+using budget = hp::alive_within<step, 64 * 1024>;
 #endif
 
 constexpr bool small = budget::met;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A budget of memory on hardware whose slower tier nothing reaches.
-// expect: rejected::memory_tiers_cannot_be_planned<
-// expect: bandwidth_is_not_positive
+// expect: rejected::device_cannot_be<
+// expect: tier_has_no_bandwidth
+// expect: memory_tier_number<1>
+// expect: number_given<0>
 #include <hyperparallel/program.hpp>
 
 namespace hp = hyperparallel;
@@ -34,4 +36,4 @@ using step = hp::train_step<pair, strategy, hp::adamw, hardware, hp::offloaded_w
 
 constexpr hp::extent_t peak = step::peak;
 constexpr bool planned = step::offload.ok();
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

@@ -34,4 +34,4 @@ using step =
 
 constexpr hp::extent_t peak = step::peak;
 constexpr bool planned = step::offload.ok();
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

@@ -34,4 +34,4 @@ using step = hp::train_step<pair, strategy, hp::adamw, hp::matrix384, hp::offloa
 
 constexpr hp::extent_t peak = step::peak;
 constexpr bool planned = step::offload.ok();
-constexpr bool small = hp::fits<step>();
+constexpr bool small = hp::fits_alive<step>();

@@ -34,4 +34,68 @@ TEST(Exact, TheBodyOfALoopAndItsRemainderRoundAlike) {
   }
 }
 
+// The flags of a user's command line, for the functions between here and the end of the namespace: fused operations are
+// there, and the compiler may use them.
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("fma"))), apply_to = function)
+#pragma float_control(push)
+#pragma clang fp contract(fast)
+#else
+#pragma GCC push_options
+#pragma GCC target("fma")
+#pragma GCC optimize("O2", "fp-contract=fast")
+#endif
+
+template <class T>
+[[gnu::noinline]] T fused(T a, T b, T c) {
+  return a * b + c;
+}
+
+HYPERPARALLEL_EXACT_BEGIN
+
+template <class T>
+[[gnu::noinline]] T in_a_header_of_kernels(T a, T b, T c) {
+  return a * b + c;
+}
+template <class T>
+[[gnu::noinline]] T by_a_function_of_its_own(T a, T b, T c) {
+  const auto product = [&] { return a * b; };
+  return product() + c;
+}
+
+HYPERPARALLEL_EXACT_END
+
+template <class T>
+[[gnu::noinline]] T fused_again(T a, T b, T c) {
+  return a * b + c;
+}
+
+#if defined(__clang__)
+#pragma float_control(pop)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+TEST(Exact, AHeaderOfKernelsRoundsEveryOperationWhateverTheCommandLineAllows) {
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "the machine has no fused operations";
+  // Volatile, so that no call is computed by the compiler.
+  volatile float root_now = root, rounded_now = -rounded;
+  volatile double fine_now = 1.0 + 1.0 / (1 << 30), coarse_now = -1.0 - 1.0 / (1 << 29);
+  const float one = root_now, other = rounded_now;
+  const double fine = fine_now, coarse = coarse_now;
+#if defined(__OPTIMIZE__) || !defined(__clang__)
+  // The twins beside the region show that the flags are those of the command line.
+  EXPECT_NE(fused(one, one, other), 0.0F);
+  EXPECT_NE(fused_again(one, one, other), 0.0F);
+  EXPECT_NE(fused(fine, fine, coarse), 0.0);
+#endif
+  EXPECT_EQ(in_a_header_of_kernels(one, one, other), 0.0F);
+  EXPECT_EQ(by_a_function_of_its_own(one, one, other), 0.0F);
+  EXPECT_EQ(in_a_header_of_kernels(fine, fine, coarse), 0.0);
+  EXPECT_EQ(by_a_function_of_its_own(fine, fine, coarse), 0.0);
+}
+#endif
+
 }  // namespace

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
+#include <support/error_of.hpp>
+
 #include "operator_cases.hpp"
 
 namespace {
@@ -47,6 +52,28 @@ TEST(Indexing, NumbersOutsideTheBoxGiveZero) {
       EXPECT_EQ(picked[i], label == begin ? c.operand[0].values[i * at(v) + at(begin)] : 0.0F);
     }
   }
+}
+
+// What no device has is refused, wherever the box lies; a negative label is none.
+TEST(Indexing, NumbersThatNoBoxHasAreRefused) {
+  std::mt19937 random(3);
+  run_case<float> rows(model_op::embed, "xy,vh->xyh", "in", {}, random),
+      labels(model_op::pick, "xv,x->x", "nl", {}, random);
+  const extent_t table = rows.op.loop[2].extent, columns = labels.op.loop[1].extent;
+  const auto error = [](auto& c, std::size_t at, extent_t number) {
+    const std::int32_t before =
+        std::exchange(c.operand[c.op.kind == model_op::embed ? 0 : 1].indices[at], static_cast<std::int32_t>(number));
+    const std::string what = tested::error_of<std::invalid_argument>([&] { c.run_whole(); });
+    c.operand[c.op.kind == model_op::embed ? 0 : 1].indices[at] = before;
+    return what;
+  };
+  EXPECT_EQ(error(rows, 1, table - 1), "no error");
+  EXPECT_EQ(error(rows, 1, table), "embed: index " + std::to_string(table) +
+                                       " at element 1 of its box, expected 0 to " + std::to_string(table - 1));
+  EXPECT_NE(error(rows, 0, -1).find("embed: index -1 at element 0"), std::string::npos);
+  EXPECT_EQ(error(labels, 0, columns - 1), "no error");
+  EXPECT_EQ(error(labels, 0, -100), "no error");
+  EXPECT_NE(error(labels, 0, columns).find("pick: index " + std::to_string(columns)), std::string::npos);
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 //
 //   operator()(m, x)               masked diffusion: a pre-norm transformer block without a causal mask
 //   operator()(m, x, condition)    conditioned on a vector a sample, such as the embedded time, (batch, condition):
-//                                  h = norm(x) ⊙ (1 + scale) + shift;  x + gate ⊙ layer(h), for both layers of the
-//                                  block
+//                                  h = norm(x) ⊙ (1 + scale) + shift;  x + gate ⊙ layer(h), for both layers
 //
 // Shapes: x (batch, seq, hidden) -> the same. Scale, shift and gate are linear in silu(condition): parameters
 // "{attention,feed_forward}_{scale,shift,gate}.weight" (condition, hidden); with gates of zero a block is the identity,

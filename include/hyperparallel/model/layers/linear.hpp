@@ -2,8 +2,10 @@
 #pragma once
 // A linear map without bias between named dims, as one einsum: no reshape is ever needed.
 //
-//   linear_layer{"query", {key_heads, query_group, head_dim}}      x (…, hidden) -> (…, key_heads, query_group,
-//   head_dim) linear_layer{"output", {hidden}, 3}                            the three last dims of x -> (…, hidden)
+//   linear_layer{"query", {key_heads, query_group, head_dim}}
+//       x (…, hidden) -> (…, key_heads, query_group, head_dim)
+//   linear_layer{"output", {hidden}, 3}
+//       the three last dims of x -> (…, hidden)
 //
 // Weight "name.weight": the dims of x that are summed, then the output's; the result is the operator "name".
 // 2 · elements(weight) · (the other dims of x) operations.

@@ -19,6 +19,8 @@ HYPERPARALLEL_BODY std::string move_error::text(const move_plan& p) {
   if (p.code == move_code::traffic_overflows) return "traffic_overflows: elements times devices leave 64 bits";
   if (p.code == move_code::reductions_do_not_commute)
     return "reductions_do_not_commute: axis " + std::to_string(p.axis);
+  if (p.code == move_code::filled_axis_is_cut_in_parts)
+    return "filled_axis_is_cut_in_parts: axis " + std::to_string(p.axis);
   return layout_error(p.layout).what();
 }
 

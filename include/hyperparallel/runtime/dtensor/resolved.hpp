@@ -3,9 +3,8 @@
 // An operator on tensors in any layouts: operands that do not meet are moved as `resolve` finds cheapest, and the
 // answer tells what was moved, where to, and at what price.
 //
-//   const auto [results, how] = apply_resolved(matmul{}, x, w);        // how.moved, how.price, how.strict
-//   const auto asked = apply_resolved_for(wanted, matmul{}, x, w);     // with the result's own move weighed in and
-//   made
+//   const auto [results, how] = apply_resolved(matmul{}, x, w);      // how.moved, how.price, how.strict
+//   const auto asked = apply_resolved_for(wanted, matmul{}, x, w);   // the result's own move is weighed in and made
 //
 // Law: the gathered results are those of the operator on the whole operands, whatever the layouts.
 

@@ -29,7 +29,14 @@ constexpr const char* name_of(layout_code code) {
                                    "reduction_is_unknown",
                                    "placement_count_exceeds_axes",
                                    "layout_is_partial",
-                                   "element_count_overflows"};
+                                   "element_count_overflows",
+                                   "mesh_is_not_valid",
+                                   "too_many_cuts",
+                                   "cuts_are_not_in_order",
+                                   "sub_axes_do_not_nest",
+                                   "extent_is_negative",
+                                   "position_is_outside_the_mesh"};
+  static_assert(static_cast<int>(layout_code::position_is_outside_the_mesh) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 

@@ -9,6 +9,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// A routed row: which local token it belongs to and what it counts.
@@ -31,3 +33,5 @@ HYPERPARALLEL_EXACT inline void accumulate_rows(std::int64_t rows, std::int64_t 
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

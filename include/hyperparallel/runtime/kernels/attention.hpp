@@ -21,6 +21,8 @@
 #include <hyperparallel/runtime/kernels/reduction.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 struct attention_options {
@@ -170,3 +172,5 @@ HYPERPARALLEL_EXACT void merge_attention(tensor_view<A> a, const std::type_ident
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

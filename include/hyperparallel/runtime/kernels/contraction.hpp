@@ -13,6 +13,8 @@
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// Which operands are stored with their last two dims swapped.
@@ -153,3 +155,5 @@ void linear(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<const_
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

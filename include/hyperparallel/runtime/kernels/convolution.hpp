@@ -13,6 +13,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// Per spatial dim, in order. `padding` is before the first element; out's extents say how much follows the last.
@@ -113,3 +115,5 @@ void convolution(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<c
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

@@ -18,6 +18,8 @@
 #include <hyperparallel/runtime/kernels/reduction.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// Labels of this value have no loss.
@@ -86,3 +88,5 @@ void cross_entropy(tensor_view<X> logits, tensor_view<I> labels, tensor_view<R> 
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

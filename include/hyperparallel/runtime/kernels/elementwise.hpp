@@ -11,6 +11,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 namespace detail {
@@ -63,3 +65,5 @@ void ternary(tensor_view<A> a, tensor_view<B> b, tensor_view<C> c, tensor_view<R
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

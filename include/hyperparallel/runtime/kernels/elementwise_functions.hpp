@@ -11,6 +11,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels::functions {
 
 /// Copies; between element types this is the cast.
@@ -172,3 +174,5 @@ struct masked_fill {
 };
 
 }  // namespace hyperparallel::kernels::functions
+
+HYPERPARALLEL_EXACT_END

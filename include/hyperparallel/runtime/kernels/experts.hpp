@@ -14,6 +14,8 @@
 #include <hyperparallel/runtime/kernels/rows.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// slot[t, j] = expert[t, j] · capacity + place, or `no_row` where the expert is full. `used`, one count an expert, is
@@ -72,3 +74,5 @@ HYPERPARALLEL_EXACT void combine_experts(tensor_view<X> rows, const_view<std::in
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

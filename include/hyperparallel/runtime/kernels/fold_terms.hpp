@@ -16,6 +16,8 @@
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 #include <hyperparallel/runtime/streaming_copy.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// What becomes of the terms: `op` over all of them, then divided by `divisor`.
@@ -123,3 +125,5 @@ inline void fold_runs(const term_fold& fold, int terms, const std::byte* const* 
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

@@ -15,6 +15,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 enum class gemm_mode { overwrite, accumulate };
@@ -128,3 +130,5 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

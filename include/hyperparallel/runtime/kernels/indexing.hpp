@@ -10,7 +10,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::kernels {
 
@@ -145,3 +148,5 @@ void nonzero(tensor_view<X> x, tensor_view<I> out, const extent_t* begin = nullp
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

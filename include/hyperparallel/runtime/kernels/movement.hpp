@@ -8,7 +8,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::kernels {
 
@@ -163,3 +166,5 @@ void tril(tensor_view<X> x, tensor_view<T> out, extent_t diagonal) {
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

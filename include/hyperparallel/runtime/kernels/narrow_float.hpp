@@ -12,6 +12,9 @@
 #include <cstdint>
 
 #include <hyperparallel/runtime/element_type.hpp>
+#include <hyperparallel/runtime/kernels/exact.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel {
 
@@ -96,3 +99,5 @@ constexpr f16_bits to_f16(Integer i) {
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

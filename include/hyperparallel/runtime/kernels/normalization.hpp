@@ -13,6 +13,8 @@
 #include <hyperparallel/runtime/kernels/reduction.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 namespace detail {
@@ -140,3 +142,5 @@ HYPERPARALLEL_EXACT void rms_norm(tensor_view<X> x, tensor_view<W> weight, tenso
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

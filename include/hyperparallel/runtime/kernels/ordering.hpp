@@ -14,6 +14,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 enum class sort_order { ascending, descending };
@@ -156,3 +158,5 @@ void topk(tensor_view<X> x, tensor_view<V> value, tensor_view<I> index, int axis
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

@@ -13,6 +13,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// Bit d is dim d.
@@ -202,3 +204,5 @@ void argmax(tensor_view<X> x, tensor_view<I> index, int axis, extent_t first = 0
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

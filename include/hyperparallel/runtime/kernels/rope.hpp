@@ -13,6 +13,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 /// Which elements of a row make pair i: (i, i + n/2), or (2i, 2i + 1).
@@ -103,3 +105,5 @@ void rotate_pairs(tensor_view<X> x, tensor_view<C> cosine, tensor_view<C> sine, 
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

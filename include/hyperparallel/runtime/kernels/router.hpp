@@ -18,6 +18,8 @@
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/top_k.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 enum class router_scores { softmax, sigmoid };
@@ -90,3 +92,5 @@ inline void route(const router_settings& s, std::int64_t tokens, std::int64_t hi
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -17,6 +17,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/router.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// `scores`, `expert` and `weight` as `route` left them; `weight_gradient` tokens × chosen; `logits_gradient` gets
@@ -53,3 +55,5 @@ HYPERPARALLEL_EXACT inline void router_gradient(const router_settings& s, std::i
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

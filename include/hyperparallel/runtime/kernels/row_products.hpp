@@ -17,6 +17,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// to[i] = row[i].weight · from[row[i].token], columns [0, width). Pitches in elements; from and to do not overlap.
@@ -72,3 +74,5 @@ inline void add_rows(std::int64_t rows, std::int64_t width, const float* from, s
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -11,6 +11,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// A row number below zero means that there is no row.
@@ -56,3 +58,5 @@ HYPERPARALLEL_EXACT inline void combine_rows(std::int64_t rows, std::int64_t wid
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

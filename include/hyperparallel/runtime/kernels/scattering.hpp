@@ -12,6 +12,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::kernels {
 
 enum class scatter_mode { overwrite, add };
@@ -88,3 +90,5 @@ extent_t masked_scatter(const_view<bool> mask, tensor_view<S> source, tensor_vie
 }
 
 }  // namespace hyperparallel::kernels
+
+HYPERPARALLEL_EXACT_END

@@ -10,6 +10,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// `pitch_in` ≥ 2·width and `pitch_out` ≥ width are elements from row to row. Domain: out does not overlap in.
@@ -25,3 +27,5 @@ HYPERPARALLEL_EXACT inline void swiglu(std::int64_t rows, std::int64_t width, co
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

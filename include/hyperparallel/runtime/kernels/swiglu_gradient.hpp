@@ -12,6 +12,8 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// `in` and `gradient_in` are rows of gate | up, each `width` long; `gradient_out` rows of `width`. Pitches are
@@ -36,3 +38,5 @@ HYPERPARALLEL_EXACT inline void swiglu_gradient(std::int64_t rows, std::int64_t 
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

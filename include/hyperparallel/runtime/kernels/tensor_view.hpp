@@ -17,7 +17,10 @@
 
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/narrow_float.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel {
 
@@ -163,3 +166,5 @@ constexpr void for_each_run(const loop_nest<Arrays>& nest, Run&& run) {
 
 }  // namespace kernels
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -7,6 +7,10 @@
 
 #include <cstdint>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel {
 
 /// Domain: 0 ≤ k ≤ n; `index` and `value` hold k entries each. O(n · k), no memory.
@@ -26,3 +30,5 @@ inline void top_k(int n, int k, const float* score, int* index, float* value) {
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

@@ -14,7 +14,10 @@
 
 #include <cstdint>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel {
 
@@ -87,3 +90,5 @@ inline void gemm_tn(std::int64_t m, std::int64_t n, const row_segment* segment, 
 }
 
 }  // namespace hyperparallel
+
+HYPERPARALLEL_EXACT_END

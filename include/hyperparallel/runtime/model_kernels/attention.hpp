@@ -11,7 +11,10 @@
 // arXiv:1805.02867; Dao, arXiv:2307.08691). O(rows · keys · (depth + width)), memory of a thread O(64 · (depth +
 // width)).
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/attention_problem.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -244,3 +247,5 @@ void attention_gradient_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

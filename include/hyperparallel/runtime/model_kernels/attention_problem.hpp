@@ -9,9 +9,12 @@
 
 #include <limits>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 #include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -91,3 +94,5 @@ void tile_scores(const attention_geometry& g, extent_t rows, extent_t width, con
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

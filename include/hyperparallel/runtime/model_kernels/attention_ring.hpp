@@ -9,7 +9,10 @@
 // change nothing. The gradients of the blocks, taken with the joined o and lse, are those of the whole: dq their sum.
 // Source: Liu, Zaharia and Abbeel, arXiv:2310.01889. The join is O(rows · width).
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/attention.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -47,3 +50,5 @@ void attention_merge_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -112,3 +115,5 @@ inline int last_loop(const operator_call& c, const operator_tensor& t) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

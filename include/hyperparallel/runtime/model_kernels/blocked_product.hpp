@@ -14,6 +14,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/support/integer.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::model_kernels {
 
 /// Index i lies `step` elements from index i - 1.
@@ -214,3 +216,5 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

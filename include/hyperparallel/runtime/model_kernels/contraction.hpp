@@ -9,8 +9,11 @@
 
 #include <utility>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 #include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -92,3 +95,5 @@ void contract_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

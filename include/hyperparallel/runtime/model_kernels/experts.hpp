@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -132,3 +135,5 @@ void combine_weight_gradient_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

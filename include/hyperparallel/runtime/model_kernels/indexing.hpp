@@ -2,16 +2,26 @@
 #pragma once
 // Rows of a table by number: embedding, its gradient, and the pick of one element a row.
 //
-// Law: numbers outside the box of the table's rows give zero (their rows lie elsewhere), so results over that loop are
-// sums of parts; repeated numbers add their gradients in the order in which they stand. O(elements).
+// Laws: numbers outside the box of the table's rows give zero (their rows lie elsewhere), so results over that loop are
+// sums of parts; a number outside the whole table, or a label beyond the last column, is refused; repeated numbers add
+// their gradients in the order in which they stand. O(elements).
 
 #include <cstdint>
 #include <cstring>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::model_kernels {
+
+/// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
+[[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
+  throw std::invalid_argument(std::string(name_of(c.op->kind)) + ": index " + std::to_string(number) + " at element " +
+                              std::to_string(element) + " of its box, expected 0 to " + std::to_string(whole - 1));
+}
 
 /// ids, table -> rows.
 template <class T>
@@ -23,6 +33,7 @@ void embed_kernel(const operator_call& c) {
   const T* const from = operand<T>(c, 1);
   T* const to = result<T>(c, 0);
   for (extent_t i = 0; i < n; ++i) {
+    if (id[i] < 0 || id[i] >= rows.whole) refuse_index(c, i, id[i], rows.whole);
     const extent_t row = id[i] - rows.begin;
     if (row >= 0 && row < rows.extent)
       std::memcpy(to + i * width, from + row * width, static_cast<std::size_t>(width) * sizeof(T));
@@ -56,6 +67,7 @@ void pick_kernel(const operator_call& c) {
   T* const to = result<T>(c, 0);
   const extent_t n = c.result_elements(0);
   for (extent_t i = 0; i < n; ++i) {
+    if (label[i] >= columns.whole) refuse_index(c, i, label[i], columns.whole);
     const extent_t column = label[i] - columns.begin;
     const bool here = label[i] >= 0 && column >= 0 && column < columns.extent;
     to[i] = here ? x[i * columns.extent + column] : T(0);
@@ -63,3 +75,5 @@ void pick_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

@@ -7,7 +7,10 @@
 // Law: the gradient of the shared keys is the sum over the heads of the box, so it is a part where heads are cut.
 // Source: DeepSeek-V2, arXiv:2405.04434, §2.1. Work and memory as attention with depth D + R.
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/attention.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -24,3 +27,5 @@ void latent_attention_gradient_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

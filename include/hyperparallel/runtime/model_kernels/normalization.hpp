@@ -9,8 +9,11 @@
 // Laws: a row depends on itself alone (and on its position in the whole sequence); dw is summed over 64 rows at a time.
 // Source: Zhang and Sennrich, arXiv:1910.07467; Su et al., arXiv:2104.09864. O(elements).
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/elementwise.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -111,3 +114,5 @@ void rope_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

@@ -13,9 +13,12 @@
 
 #include <cmath>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 #include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -195,3 +198,5 @@ void update_bias_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

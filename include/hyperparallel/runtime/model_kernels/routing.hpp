@@ -12,8 +12,11 @@
 #include <cstdint>
 #include <limits>
 
+#include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/elementwise.hpp>
 #include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel::model_kernels {
 
@@ -127,3 +130,5 @@ void count_experts_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

@@ -11,6 +11,8 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/support/integer.hpp>
 
+HYPERPARALLEL_EXACT_BEGIN
+
 namespace hyperparallel::model_kernels {
 
 /// Σ term(i) for i < n, in type C.
@@ -69,3 +71,5 @@ T* thread_memory(extent_t count) {
 }
 
 }  // namespace hyperparallel::model_kernels
+
+HYPERPARALLEL_EXACT_END

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/model/check_training.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 
 namespace hyperparallel {
@@ -59,9 +60,13 @@ class single_device {
       if (model_.op[o].phase >= first && model_.op[o].phase <= last) run_operator(model_.op[o]);
   }
 
-  /// One step of training: `fill(device, micro_batch)` sets the inputs of each micro-batch.
+  /// One step of training: `fill(device, micro_batch)` sets the inputs of each micro-batch. Throws
+  /// std::invalid_argument where it would train nothing.
   template <class Fill>
   void train_step(const Fill& fill) {
+    if (const graph_status s = check_training(model_); s.code != graph_code::ok)
+      throw std::invalid_argument(std::string("single_device: steps of this graph would not train it: ") +
+                                  name_of(s.code));
     clear_accumulators();
     for (int b = 0; b < model_.micro_batches; ++b) {
       fill(*this, b);

@@ -14,10 +14,17 @@ namespace hyperparallel {
 
 namespace detail {
 
+/// Appends in place: of a word in front of a temporary string g++ 12 believes that it overlaps itself.
+template <class Number>
+void append_number(std::string& text, const char* before, Number number) {
+  text += before;
+  text += std::to_string(number);
+}
+
 /// "64x4096"; "scalar" for rank 0.
 inline std::string extents_text(const extent_t* extent, int count) {
   std::string text = count == 0 ? "scalar" : "";
-  for (int i = 0; i < count; ++i) text += (i > 0 ? "x" : "") + std::to_string(extent[i]);
+  for (int i = 0; i < count; ++i) append_number(text, i > 0 ? "x" : "", extent[i]);
   return text;
 }
 
@@ -30,15 +37,21 @@ inline std::string layout_text(const layout_value& l) {
     if (i == l.cut_count || l.cut[i].dim != d) text += "-";
     for (bool first = true; i < l.cut_count && l.cut[i].dim == d; ++i, first = false) {
       const cut& c = l.cut[i];
-      text += (first ? "" : " ") + std::to_string(c.axis);
-      if (c.size != l.mesh.size[c.axis])
-        text += "(pre " + std::to_string(c.pre) + ", size " + std::to_string(c.size) + ")";
+      append_number(text, first ? "" : " ", c.axis);
+      if (c.size == l.mesh.size[c.axis]) continue;
+      append_number(text, "(pre ", c.pre);
+      append_number(text, ", size ", c.size);
+      text += ")";
     }
     if (is_padded(l, d)) text += " padded";
   }
   text += "]";
   for (int a = 0; a < l.mesh.axis_count; ++a)
-    if (l.partial[a] != reduce_op::none) text += ", axis " + std::to_string(a) + " is partial " + name_of(l.partial[a]);
+    if (l.partial[a] != reduce_op::none) {
+      append_number(text, ", axis ", a);
+      text += " is partial ";
+      text += name_of(l.partial[a]);
+    }
   return text;
 }
 
@@ -51,20 +64,20 @@ inline std::string mesh_text(const mesh_shape& m) {
 inline std::string ranks_text(const rank_list& list) {
   if (list.count == 0) return "";
   std::string text = " on ranks";
-  for (int p = 0; p < list.count; ++p) text += " " + std::to_string(rank_at(list, p));
+  for (int p = 0; p < list.count; ++p) append_number(text, " ", rank_at(list, p));
   return text;
 }
 
 /// What decides the transfers of a step beside its layouts.
 inline std::string step_text(const move_step& s) {
   std::string text = name_of(s.kind);
-  for (const unsigned mask : {s.reduced, s.shared, s.filled, s.replicas.split}) text += " " + std::to_string(mask);
+  for (const unsigned mask : {s.reduced, s.shared, s.filled, s.replicas.split}) append_number(text, " ", mask);
   text += "; replicas";
-  for (int a = 0; a < s.source.mesh.axis_count; ++a) text += " " + std::to_string(s.replicas.axis[a]);
-  text += " in " + std::to_string(s.replicas.parts);
+  for (int a = 0; a < s.source.mesh.axis_count; ++a) append_number(text, " ", s.replicas.axis[a]);
+  append_number(text, " in ", s.replicas.parts);
   for (int i = 0; i < s.replicas.link_count; ++i) {
     const replica_link& x = s.replicas.link[i];
-    for (const int value : {x.axis, x.stride, x.size, x.from, x.from_stride}) text += " " + std::to_string(value);
+    for (const int value : {x.axis, x.stride, x.size, x.from, x.from_stride}) append_number(text, " ", value);
   }
   return text;
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of the house that no compiler checks; prints each violation and exits 1 if there is one.
+"""Checks the rules of the architecture that no compiler checks; prints each violation and exits 1 if there is one.
 
-  direction   a header includes only from its own folder and from lower floors
-  weight      floors 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
-              and atomics only in runtime/, Boost from floor 5 up
+  direction   a header includes only from its own folder and from lower layers
+  weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits>; fmt only in io/ and report/, threads
+              and atomics only in runtime/, Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
+  exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
+              HYPERPARALLEL_EXACT_END, which no #include does
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
@@ -18,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "include" / "hyperparallel"
 
-FLOORS = {
+LAYERS = {
     "support": 0,
     "mesh": 1, "hardware": 1,
     "layout": 2, "taskflow": 2,
@@ -30,9 +32,9 @@ FLOORS = {
     "runtime": 8,
     "io": 9, "report": 9,
 }
-# Front headers that are not named after a folder: they may include everything up to this floor.
+# Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "train": 8, "hyperparallel": 9}
-HIGHEST_CORE_FLOOR = 4
+HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
@@ -66,6 +68,12 @@ WITHOUT_HEADER = {
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
 }
+# Folders whose headers fix the bits of their arithmetic, and their headers that have none.
+EXACT_FOLDERS = {"runtime/kernels", "runtime/model_kernels"}
+WITHOUT_ARITHMETIC = {
+    "runtime/kernels/exact.hpp", "runtime/kernels/keyed_random.hpp", "runtime/model_kernels/model_kernels.hpp",
+    "runtime/model_kernels/operator_call.hpp", "runtime/model_kernels/single_device.hpp",
+}
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
 
@@ -92,19 +100,19 @@ def is_source(path):
     return path.suffix in SOURCE_SUFFIXES or path.name == "CMakeLists.txt" or path.parent.name in ("scripts", ".ci")
 
 
-def folder_and_floor(header):
-    """The folder a path below include/hyperparallel belongs to (None for a front header) and its floor."""
+def folder_and_layer(header):
+    """The folder a path below include/hyperparallel belongs to (None for a front header) and its layer."""
     parts = Path(header).parts
     if len(parts) == 1:
         stem = Path(header).stem
-        return None, FLOORS.get(stem, FRONTS.get(stem))
-    return parts[0], FLOORS.get(parts[0])
+        return None, LAYERS.get(stem, FRONTS.get(stem))
+    return parts[0], LAYERS.get(parts[0])
 
 
 def check_includes(header, text, say):
-    folder, floor = folder_and_floor(header)
-    if floor is None:
-        say("belongs to no floor: FLOORS and FRONTS of tools/check_house.py name them all")
+    folder, layer = folder_and_layer(header)
+    if layer is None:
+        say("belongs to no layer: LAYERS and FRONTS of tools/check_architecture.py name them all")
         return
     for bracket, name in INCLUDE.findall(text):
         if bracket == '"':
@@ -114,18 +122,29 @@ def check_includes(header, text, say):
             if not (HEADERS / included).is_file():
                 say(f"includes <{name}>, which does not exist")
                 continue
-            other, other_floor = folder_and_floor(included)
+            other, other_layer = folder_and_layer(included)
             own = folder is not None and other == folder
-            reachable = other_floor is not None and (other_floor <= floor if folder is None else other_floor < floor)
+            reachable = other_layer is not None and (other_layer <= layer if folder is None else other_layer < layer)
             if not own and not reachable:
-                say(f"floor {floor} includes <{name}> of floor {other_floor}")
-        elif floor <= HIGHEST_CORE_FLOOR:
+                say(f"layer {layer} includes <{name}> of layer {other_layer}")
+        elif layer <= HIGHEST_CORE_LAYER:
             if name not in CORE_INCLUDES:
-                say(f"includes <{name}>; floors 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
+                say(f"includes <{name}>; layers 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
         elif name.startswith("fmt/") and folder not in ("io", "report"):
             say(f"includes <{name}>; fmt is for io/ and report/")
         elif name in THREAD_INCLUDES and folder != "runtime":
             say(f"includes <{name}>; threads and atomics are for runtime/")
+
+
+def check_exact(header, text, say):
+    if str(Path(header).parent) not in EXACT_FOLDERS or header in WITHOUT_ARITHMETIC:
+        return
+    before, begin, code = text.partition("\nHYPERPARALLEL_EXACT_BEGIN\n")
+    code, end, after = code.partition("\nHYPERPARALLEL_EXACT_END\n")
+    if not begin or not end or "namespace" in before or after.strip():
+        say("its code does not stand between HYPERPARALLEL_EXACT_BEGIN and HYPERPARALLEL_EXACT_END")
+    elif INCLUDE.search(code):
+        say("includes a header behind HYPERPARALLEL_EXACT_BEGIN")
 
 
 def check_header(path, say, note):
@@ -139,8 +158,9 @@ def check_header(path, say, note):
     elif len(lines) >= MANY_LINES:
         note(f"{len(lines)} lines")
     check_includes(header, text, say)
+    check_exact(header, text, say)
 
-    folder, _ = folder_and_floor(header)
+    folder, _ = folder_and_layer(header)
     # Front headers hold includes only; the self-containment units compile them.
     if folder is None or path.name == "fwd.hpp":
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The folders of the light core, floors 0-4. Everything else needs the full target.
+# The folders of the light core, layers 0-4. Everything else needs the full target.
 set(hyperparallel_core_folders support mesh hardware layout taskflow redistribution operators)
 
 # Sets `result` to ON when `folder` (or the front header of that name) belongs to the light core.

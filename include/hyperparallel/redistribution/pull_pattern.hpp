@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Who pulls from whom in one step, told for all devices at once by the digits of their positions.
+//
+// The number of a position is cut into digits that are as coarse as the step allows: groups of links, axes whose terms
+// meet and the parts of axes that own digits of the tensor end at them. A digit of a sender is then one of its
+// receiver's digits, or any value. So the messages of a device over each level follow by counting: those whose digits
+// agree outside the level and differ within it. Laws: what is told is what the step's transfers add up to over all
+// positions (step_price.hpp); the pattern of a step is that of every tensor which its layouts cut into the same digits.
+// O((digits + levels)²), whatever the number of devices. Derivation: docs/explanation/redistribution-time.md.
+
+#include <hyperparallel/layout/digits.hpp>
+#include <hyperparallel/redistribution/interconnect.hpp>
+#include <hyperparallel/redistribution/move_step.hpp>
+
+namespace hyperparallel::detail {
+
+inline constexpr int most_position_digits = 24;
+
+/// The cuts of the numbers of positions, each a divisor of the next: 1 first, the count of positions last.
+struct position_digits {
+  int count = 0;
+  int cut[most_position_digits + 1];
+
+  constexpr int size(int i) const { return cut[i + 1] / cut[i]; }
+  /// The digit that begins at a stride, which is a cut.
+  constexpr int at(int stride) const {
+    int i = 0;
+    while (cut[i] != stride) ++i;
+    return i;
+  }
+  /// False where the cut does not nest with the others.
+  constexpr bool add(int stride) {
+    int i = 0;
+    while (cut[i] < stride) ++i;
+    if (cut[i] == stride) return true;
+    if (cut[i] % stride != 0 || stride % cut[i - 1] != 0 || count == most_position_digits) return false;
+    for (int k = ++count; k > i; --k) cut[k] = cut[k - 1];
+    cut[i] = stride;
+    return true;
+  }
+};
+
+/// Two parts of the numbers of positions that take the same values: digits correspond.
+struct alike_parts {
+  int stride, other, size;
+};
+
+struct pull_pattern {
+  position_digits digits;
+  int level[most_position_digits];  ///< over which devices meet that differ in a digit and agree outside it
+  /// The digit of the receiver whose value a digit of the sender has; -1: there is a sender with each value.
+  int from[most_position_digits];
+  int tie_count = 0;
+  alike_parts tie[max_digits];  ///< a device whose digits differ there receives nothing
+  extent_t boxes = 1;              ///< that a receiver takes from each of its senders
+  extent_t planes = 1, chunk = 1;  ///< of a box, which is dealt in chunks of planes, the last ones fewer or none
+  extent_t plane = 1;              ///< elements
+  int shares = 1;                  ///< chunks
+  bool spreads = false;            ///< senders have one chunk each, by their digits that are `dealt`; else receivers
+  bool dealt[most_position_digits];
+};
+
+/// What a device counts on each level; the last one is that no level joins.
+struct level_counts {
+  extent_t of[max_link_levels + 1] = {};
+};
+
+/// Values of digits that are known to be equal.
+struct equal_digits {
+  int root[most_position_digits];
+  constexpr explicit equal_digits(int count) {
+    for (int i = 0; i < count; ++i) root[i] = i;
+  }
+  constexpr int find(int i) const {
+    while (root[i] != i) i = root[i];
+    return i;
+  }
+  constexpr bool unite(int a, int b) {
+    a = find(a);
+    b = find(b);
+    root[a] = b;
+    return a != b;
+  }
+};
+
+/// The digits of the other ends, seen from one device.
+struct pattern_view {
+  equal_digits known;                       ///< of the device's own digits
+  bool any[most_position_digits];    ///< every value
+  int equals[most_position_digits];  ///< else the own digit whose value it has
+  constexpr explicit pattern_view(int count) : known(count) {}
+};
+
+/// Messages over each level of the device that has most there: digits agree outside the level and differ within it.
+/// Afterwards all digits of the view are known to be equal, and `alone` is divided by the ways in which they are not.
+constexpr level_counts count_messages(const pull_pattern& p, pattern_view& view, extent_t& alone) {
+  level_counts messages;
+  extent_t inside = 1;
+  for (int i = 0; i < p.digits.count; ++i)
+    if (view.any[i]) inside *= p.digits.size(i);
+  for (int end = p.digits.count; end > 0;) {
+    const int level = p.level[end - 1];
+    extent_t here = 1;
+    bool differs = false;
+    int i = end;
+    for (; i > 0 && p.level[i - 1] == level; --i) {
+      if (view.any[i - 1])
+        here *= p.digits.size(i - 1);
+      else
+        differs = differs || view.known.find(view.equals[i - 1]) != view.known.find(i - 1);
+    }
+    inside /= here;
+    messages.of[level] = p.boxes * inside * (differs ? here : here - 1);
+    for (; end > i; --end)
+      if (!view.any[end - 1] && view.known.unite(view.equals[end - 1], end - 1)) alone /= p.digits.size(end - 1);
+  }
+  return messages;
+}
+
+constexpr pattern_view seen_by_receivers(const pull_pattern& p, extent_t& active) {
+  pattern_view view(p.digits.count);
+  active = p.digits.cut[p.digits.count];
+  for (int t = 0; t < p.tie_count; ++t)
+    for (int i = p.digits.at(p.tie[t].stride), k = p.digits.at(p.tie[t].other), left = p.tie[t].size; left > 1; ++i, ++k) {
+      if (view.known.unite(i, k)) active /= p.digits.size(i);
+      left /= p.digits.size(i);
+    }
+  for (int i = 0; i < p.digits.count; ++i) {
+    view.any[i] = p.from[i] < 0;
+    view.equals[i] = p.from[i];
+  }
+  return view;
+}
+
+/// A digit of a receiver has the value of any sender's digit that it tells; several of them are equal.
+constexpr pattern_view seen_by_senders(const pull_pattern& p, const equal_digits& tied) {
+  pattern_view view(p.digits.count);
+  int told_by[most_position_digits];
+  for (int i = 0; i < p.digits.count; ++i) told_by[i] = -1;
+  for (int i = 0; i < p.digits.count; ++i) {
+    if (p.from[i] < 0) continue;
+    int& first = told_by[tied.find(p.from[i])];
+    if (first < 0)
+      first = i;
+    else
+      view.known.unite(first, i);
+  }
+  for (int i = 0; i < p.digits.count; ++i) {
+    view.equals[i] = told_by[tied.find(i)];
+    view.any[i] = view.equals[i] < 0;
+  }
+  return view;
+}
+
+/// Elements that `active` devices receive together, of which `own` are their own senders.
+constexpr extent_t received_by_all(const pull_pattern& p, const pattern_view& view, extent_t active, extent_t own) {
+  extent_t senders = 1;
+  for (int i = 0; i < p.digits.count; ++i)
+    if (view.any[i]) senders *= p.digits.size(i);
+  return (active * senders - own) / p.shares * p.boxes * p.planes * p.plane;
+}
+
+/// A digit of the tensor and the parts of positions that own it on both sides, by their strides; 0: nobody.
+struct owned_digit {
+  int size, held, wanted;
+  bool within;  ///< who wants it shards the source, by this digit or another one
+};
+
+/// A step as its pattern needs it.
+struct step_digits {
+  step_kind kind = step_kind::pull;
+  int positions = 1;
+  int count = 0;
+  owned_digit digit[max_digits];
+  int every_count = 0;  ///< parts of positions over which there is a sender with each value
+  alike_parts every[max_axes];
+  int turned_count = 0;  ///< parts of a replica's position that the receiver's tell
+  alike_parts turned[2 * max_axes];
+  int shares = 1;
+  shape box{};  ///< extents of what one receiver takes from one piece
+};
+
+/// False where cuts do not nest, or no pattern tells the replicas or the fill.
+constexpr bool digits_of_step(const move_step& step, const shape& s, step_digits& x) {
+  const mesh_shape& m = step.source.mesh;
+  const bool collects = step.kind == step_kind::collect, shared = collects || step.kind == step_kind::spread;
+  if (step.target_ranks.count > 0 || step.filled != 0 || step.replicas.split != 0) return false;
+  if (collects && step.replicas.link_count > 0) return false;
+  int stride[max_axes] = {};
+  x.positions = 1;
+  for (int a = m.axis_count - 1; a >= 0; --a) {
+    stride[a] = x.positions;
+    x.positions *= m.size[a];
+  }
+  const digit_table t = refine(step.source, step.target, s);
+  if (!t.refinable) return false;
+  const unsigned sharding = cut_axes(step.source);
+  x.kind = step.kind;
+  x.box = s;
+  for (int i = 0; i < t.count; ++i) {
+    const digit& d = t.digit[i];
+    x.box.extent[d.dim] /= d.size;
+    x.digit[x.count++] = {d.size, d.source_axis < 0 ? 0 : stride[d.source_axis] * d.source_stride,
+                          d.target_axis < 0 ? 0 : stride[d.target_axis] * d.target_stride,
+                          d.target_axis >= 0 && (sharding >> d.target_axis & 1u) != 0};
+  }
+  const unsigned every = step.kind == step_kind::pull ? 0u : step.kind == step_kind::spread ? step.shared : step.reduced;
+  for (int a = 0; a < m.axis_count; ++a) {
+    if ((every >> a & 1u) != 0) x.every[x.every_count++] = {stride[a], 0, m.size[a]};
+    if (const int b = step.replicas.axis[a]; b != a && (sharding >> a & 1u) == 0)
+      x.turned[x.turned_count++] = {stride[a], stride[b], m.size[a]};
+    if (shared && (step.shared >> a & 1u) != 0) x.shares *= m.size[a];
+  }
+  for (int i = 0; i < step.replicas.link_count; ++i) {
+    const replica_link& l = step.replicas.link[i];
+    x.turned[x.turned_count++] = {stride[l.axis] * l.stride, stride[l.from] * l.from_stride, l.size};
+  }
+  return true;
+}
+
+/// What makes a pattern of a step.
+struct pattern_maker {
+  const step_digits& step;
+  pull_pattern& p;
+
+  constexpr bool add_part(int begin, int size) { return p.digits.add(begin) && p.digits.add(begin * size); }
+
+  /// Cuts within one of two parts that are alike cut the other one.
+  constexpr bool match(int a, int b, int size) {
+    if (p.digits.at(a * size) == p.digits.at(a) + 1 && p.digits.at(b * size) == p.digits.at(b) + 1) return true;
+    for (int i = 0; i < p.digits.count; ++i) {
+      const int c = p.digits.cut[i];
+      if (c > a && c < a * size && !p.digits.add(b * (c / a))) return false;
+      if (c > b && c < b * size && !p.digits.add(a * (c / b))) return false;
+    }
+    return true;
+  }
+  constexpr bool match_all() {
+    for (int before = -1; before != p.digits.count;) {
+      before = p.digits.count;
+      for (int i = 0; i < step.count; ++i)
+        if (const owned_digit& x = step.digit[i]; x.held > 0 && x.wanted > 0 && x.held != x.wanted)
+          if (!match(x.held, x.wanted, x.size)) return false;
+      for (int i = 0; i < step.turned_count; ++i)
+        if (!match(step.turned[i].stride, step.turned[i].other, step.turned[i].size)) return false;
+    }
+    return true;
+  }
+
+  constexpr bool cut_positions(const topology_value& t) {
+    p.digits.count = 1;
+    p.digits.cut[0] = 1;
+    p.digits.cut[1] = step.positions;
+    for (int l = 0; l < t.level_count; ++l)
+      if (t.level[l].group < step.positions && !p.digits.add(t.level[l].group)) return false;
+    for (int i = 0; i < step.count; ++i) {
+      const owned_digit& x = step.digit[i];
+      if (x.held > 0 && !add_part(x.held, x.size)) return false;
+      if (x.wanted > 0 && x.wanted != x.held && !add_part(x.wanted, x.size)) return false;
+    }
+    for (int i = 0; i < step.every_count; ++i)
+      if (!add_part(step.every[i].stride, step.every[i].size)) return false;
+    for (int i = 0; i < step.turned_count; ++i)
+      if (const alike_parts& x = step.turned[i]; !add_part(x.stride, x.size) || !add_part(x.other, x.size)) return false;
+    return match_all();
+  }
+
+  constexpr void name_levels(const topology_value& t) {
+    for (int i = 0, l = 0; i < p.digits.count; ++i) {
+      while (l < t.level_count && t.level[l].group < p.digits.cut[i + 1]) ++l;
+      p.level[i] = l < t.level_count ? l : not_connected;
+    }
+  }
+
+  /// The digits of a sender in a part: those of the receiver at `other`, or where that is 0 any.
+  constexpr void enter(int stride, int size, int other) {
+    for (int i = p.digits.at(stride), k = other > 0 ? p.digits.at(other) : -1; size > 1; ++i) {
+      p.from[i] = k < 0 ? -1 : k++;
+      size /= p.digits.size(i);
+    }
+  }
+
+  /// A box is dealt in chunks of the dim that the shares divide most evenly, as `part_of` does.
+  constexpr void deal() {
+    p.shares = step.shares;
+    for (int d = 0; d < step.box.rank; ++d) p.plane *= step.box.extent[d];
+    for (int d = 0; d < step.box.rank && step.shares > 1; ++d) {
+      const extent_t n = step.box.extent[d], c = ceil_divide(n, step.shares);
+      if (d > 0 && c * p.planes >= p.chunk * n) continue;
+      p.planes = n;
+      p.chunk = c;
+    }
+    p.plane /= p.planes;
+  }
+
+  /// False where cuts do not nest. `p` is new.
+  constexpr bool make(const topology_value& t) {
+    if (!cut_positions(t)) return false;
+    name_levels(t);
+    for (int i = 0; i < p.digits.count; ++i) {
+      p.from[i] = i;
+      p.dealt[i] = false;
+    }
+    for (int i = 0; i < step.turned_count; ++i) enter(step.turned[i].stride, step.turned[i].size, step.turned[i].other);
+    for (int i = 0; i < step.count; ++i) {
+      const owned_digit& x = step.digit[i];
+      if (step.kind != step_kind::collect) {
+        if (x.held > 0 && x.held != x.wanted) enter(x.held, x.size, x.wanted);
+      } else if (x.held == 0) {
+        p.boxes *= x.within ? x.size : 1;
+      } else if (x.wanted > 0 && !x.within) {
+        p.tie[p.tie_count++] = {x.held, x.wanted, x.size};
+      }
+    }
+    p.spreads = step.kind == step_kind::spread;
+    for (int i = 0; i < step.every_count; ++i) {
+      const alike_parts& x = step.every[i];
+      enter(x.stride, x.size, 0);
+      for (int k = 0; k < p.digits.count && p.spreads; ++k)
+        if (p.digits.cut[k] >= x.stride && p.digits.cut[k] < x.stride * x.size) p.dealt[k] = true;
+    }
+    deal();
+    return true;
+  }
+};
+
+}  // namespace hyperparallel::detail
