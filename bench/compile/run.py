@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile-time benches: what the compiler pays per layout, plan, task, operator and include, beside its ceiling.
 
-Each row of ceilings.json is the cost of one translation unit of units.py, mostly net of a base unit. Costs are user plus
+Each row of ceilings.json is the cost of one translation unit of units.py, mostly net of a base unit, with the compiler's
+options that the row names: those of a user who optimises, of compiled mode. Costs are user plus
 system time of the compiler and its children, so a busy machine disturbs them little. All units run in turn, round after
 round, and medians count. Ceilings scale by the cost of the calibration unit, measured in the same rounds.
 
@@ -29,8 +30,8 @@ LIMITS = {
     "clang++": ["-fconstexpr-steps=2147483647", "-fbracket-depth=1024"],
 }
 DEFAULT_COMPILERS = ["g++", "clang++-19"]
-CALIBRATION = ("calibration", 0)
-EMPTY = ("empty", 0)
+CALIBRATION = ("calibration", 0, ())
+EMPTY = ("empty", 0, ())
 
 
 class CompileError(Exception):
@@ -43,9 +44,9 @@ def brand_of(compiler):
     return "clang++" if "clang" in text else "g++"
 
 
-def compile_once(compiler, brand, source):
+def compile_once(compiler, brand, source, options=()):
     """Milliseconds of CPU and peak MiB of one compilation, children included."""
-    command = [compiler, "-std=c++20", *LIMITS[brand], "-I", str(INCLUDE), "-c", "-o", os.devnull, str(source)]
+    command = [compiler, "-std=c++20", *LIMITS[brand], *options, "-I", str(INCLUDE), "-c", "-o", os.devnull, str(source)]
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(command, stdout=messages, stderr=messages)
         _, status, used = os.wait4(process.pid, 0)
@@ -57,8 +58,13 @@ def compile_once(compiler, brand, source):
     return (used.ru_utime + used.ru_stime) * 1e3, used.ru_maxrss / 1024
 
 
+def unit_of(row, key):
+    """A unit as the table of costs knows it: family, items, options."""
+    return (*row[key], tuple(row.get("options", ())))
+
+
 def units_of(row):
-    return [tuple(row[key]) for key in ("of", "less") if key in row]
+    return [unit_of(row, key) for key in ("of", "less") if key in row]
 
 
 def measure(compiler, brand, rows, runs, folder):
@@ -66,25 +72,26 @@ def measure(compiler, brand, rows, runs, folder):
     needed = dict.fromkeys([EMPTY, CALIBRATION, *(unit for row in rows.values() for unit in units_of(row))])
     samples = {unit: [] for unit in needed}
     sources = {}
-    for family, items in needed:
-        sources[family, items] = folder / f"{family}_{items}.cpp".replace("/", "_")
-        sources[family, items].write_text(units.FAMILIES[family](items))
+    for family, items, options in needed:
+        source = folder / f"{family}_{items}.cpp".replace("/", "_")
+        source.write_text(units.FAMILIES[family](items))
+        sources[family, items, options] = source
     for _ in range(runs):
         for unit in needed:
-            samples[unit].append(compile_once(compiler, brand, sources[unit]))
+            samples[unit].append(compile_once(compiler, brand, sources[unit], unit[2]))
     return {unit: tuple(statistics.median(column) for column in zip(*found)) for unit, found in samples.items()}
 
 
 def judge(name, row, brand, cost, scale):
     """One line of the table as a dictionary; absent figures are None."""
-    time, memory = cost[tuple(row["of"])]
-    less_time, less_memory = cost[tuple(row["less"])] if "less" in row else (0.0, 0.0)
+    time, memory = cost[unit_of(row, "of")]
+    less_time, less_memory = cost[unit_of(row, "less")] if "less" in row else (0.0, 0.0)
     items = row.get("items", 1)
     measured = (time - less_time) / items * (1e3 if row["unit"] == "us" else 1)
     kib = (memory - less_memory) * 1024 / items
     line = {"row": name, "text": row["text"], "unit": row["unit"], "measured": measured, "binds": row.get("binds", False)}
     line["in_calibrations"] = (time - less_time) / items / cost["net calibration"]
-    line["ceiling"] = row["ceiling"][brand] * scale if "ceiling" in row else None
+    line["ceiling"] = row["ceiling"][brand] * scale if brand in row.get("ceiling", {}) else None
     line["ratio"] = measured / line["ceiling"] if line["ceiling"] else None
     per_item = "kib" in row
     line["memory"] = kib if per_item else memory
@@ -97,16 +104,16 @@ def judge(name, row, brand, cost, scale):
     return line
 
 
-def print_table(compiler, calibration, scale, lines, judged):
+def print_table(compiler, calibration, scale, lines):
     print(f"{compiler}: calibration unit {calibration:.0f} ms, {scale:.2f} times the reference")
     print(f"  {'item':44} {'measured':>12} {'ceiling':>12} {'ratio':>6} {'memory':>11} {'ceiling':>11}  holds")
     for line in lines:
         measured = f"{line['measured']:.1f} {line['unit']}"
-        ceiling = f"{line['ceiling']:.1f} {line['unit']}" if judged and line["ceiling"] else "-"
-        ratio = f"{line['ratio']:.2f}" if judged and line["ratio"] is not None else "-"
+        ceiling = f"{line['ceiling']:.1f} {line['unit']}" if line["ceiling"] else "-"
+        ratio = f"{line['ratio']:.2f}" if line["ratio"] is not None else "-"
         memory = f"{line['memory']:.1f} {line['memory_unit']}"
-        bound = f"{line['memory_ceiling']} {line['memory_unit']}" if judged and line["memory_ceiling"] else "-"
-        holds = {None: "-", True: "yes", False: "NO"}[line["holds"] if judged else None]
+        bound = f"{line['memory_ceiling']} {line['memory_unit']}" if line["memory_ceiling"] else "-"
+        holds = {None: "-", True: "yes", False: "NO"}[line["holds"]]
         mark = " (binds)" if line["binds"] else ""
         print(f"  {line['text']:44} {measured:>12} {ceiling:>12} {ratio:>6} {memory:>11} {bound:>11}  {holds}{mark}")
 
@@ -119,9 +126,22 @@ def smaller(row):
     quick = dict(row, of=shrink(row["of"]))
     if "less" in row:
         quick["less"] = shrink(row["less"])
-    if "items" in row and quick["of"] != row["of"]:
-        quick["items"] = max(1, row["items"] // 20)
     return quick
+
+
+def print_costs(options, rows):
+    """One compilation of every unit: what it took, and nothing that would have to be derived from it."""
+    with tempfile.TemporaryDirectory(prefix="compile-bench-") as scratch:
+        for compiler in options.compiler:
+            try:
+                cost = measure(compiler, brand_of(compiler), rows, 1, Path(scratch))
+            except CompileError as failure:
+                print(f"error: {failure}", file=sys.stderr)
+                return 1
+            print(f"{compiler}: one compilation of each unit, headers included")
+            for (family, items, flags), (time, memory) in cost.items():
+                print(f"  {' '.join([family, str(items), *flags]):60} {time:9.0f} ms {memory:8.0f} MiB")
+    return 0
 
 
 def parse(arguments, rows):
@@ -129,7 +149,7 @@ def parse(arguments, rows):
     parser.add_argument("--compiler", action="append", metavar="NAME", help="a compiler to measure; may be repeated")
     parser.add_argument("--row", action="append", metavar="ROW", help="one row; may be repeated. Rows: " + ", ".join(rows))
     parser.add_argument("--runs", type=int, default=5, help="rounds over all units, at least 5 (default: 5)")
-    parser.add_argument("--quick", action="store_true", help="one round, few items: prints costs and judges nothing")
+    parser.add_argument("--quick", action="store_true", help="one round, few items: prints what each unit took, judges nothing")
     parser.add_argument("--json", metavar="FILE", help="write all figures to FILE")
     options = parser.parse_args(arguments)
     for name in options.row or []:
@@ -140,6 +160,8 @@ def parse(arguments, rows):
             parser.error(f"no compiler '{name}' on this machine")
     if options.runs < 5 and not options.quick:
         parser.error(f"--runs {options.runs}: medians need at least 5 rounds")
+    if options.quick and options.json:
+        parser.error("--quick judges nothing, so it has no figures for --json")
     options.compiler = options.compiler or [name for name in DEFAULT_COMPILERS if shutil.which(name)]
     if not options.compiler:
         parser.error("none of the default compilers is on this machine: " + ", ".join(DEFAULT_COMPILERS))
@@ -154,12 +176,13 @@ def main(arguments):
     rows = {name: row for name, row in book["rows"].items() if not options.row or name in options.row}
     if options.quick:
         rows = {name: smaller(row) for name, row in rows.items()}
+        return print_costs(options, rows)
     result = {}
     with tempfile.TemporaryDirectory(prefix="compile-bench-") as scratch:
         for compiler in options.compiler:
             brand = brand_of(compiler)
             try:
-                cost = measure(compiler, brand, rows, 1 if options.quick else options.runs, Path(scratch))
+                cost = measure(compiler, brand, rows, options.runs, Path(scratch))
             except CompileError as failure:
                 print(f"error: {failure}", file=sys.stderr)
                 return 1
@@ -167,12 +190,10 @@ def main(arguments):
             cost["net calibration"] = calibration
             scale = calibration / book["calibration"]["milliseconds"][brand]
             lines = [judge(name, row, brand, cost, scale) for name, row in rows.items()]
-            print_table(compiler, calibration, scale, lines, not options.quick)
+            print_table(compiler, calibration, scale, lines)
             result[compiler] = {"calibration_ms": calibration, "scale": scale, "rows": lines}
     if options.json:
         Path(options.json).write_text(json.dumps(result, indent=2) + "\n")
-    if options.quick:
-        return 0
     broken = [(c, line["text"]) for c, r in result.items() for line in r["rows"] if line["binds"] and line["holds"] is False]
     for compiler, text in broken:
         print(f"{compiler}: does not hold: {text}", file=sys.stderr)

@@ -42,6 +42,11 @@ def include(header):
     return f"#include <hyperparallel/{header}>\n"
 
 
+def example(name):
+    """A program of examples/, as it is."""
+    return (EXAMPLES / name).read_text()
+
+
 def mesh(name, axes):
     listed = ", ".join(f'hp::axis{{"{axis}", {size}}}' for axis, size in axes)
     return f"struct {name} : hp::device_matrix<{listed}> {{}};\n"
@@ -517,6 +522,7 @@ FAMILIES = {
     "calibration": calibration,
     "empty": empty,
     "include": include,
+    "example": example,
     "layouts": layouts,
     "plans_on_four_axes": plans_on_four_axes,
     "plans_on_six_axes": plans_on_six_axes,
