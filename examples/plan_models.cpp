@@ -81,7 +81,9 @@ bool plan(const std::string& model, const std::vector<models::sized_graph>& size
   if (!c.accounts) return true;
   const hp::found_plan& best = r.plan[0];
   const hp::sharded_program p = hp::partition(graphs[static_cast<std::size_t>(best.graph)], best.strategy);
-  if (best.frame.pipeline > 1) fmt::print("\nthe account is that of all layers on one stage's devices\n");
+  if (best.frame.pipeline > 1)
+    fmt::print("\nthe account is that of all layers on one stage's devices; {} stages that fill and drain take {}\n",
+               best.frame.pipeline, hp::report::to_text(hp::report::duration{best.evaluation.time}));
   fmt::print("\n{}", hp::account_of(p, machine::device, hp::on_topology(machine::topology)));
   return true;
 }

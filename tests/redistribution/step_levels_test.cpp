@@ -65,10 +65,9 @@ TEST(StepLevels, IsWhatTheTransfersOfTheStepAddUpTo) {
   std::mt19937 random(7);
   sweep all;
   const std::vector<hp::interconnect> nets = topologies();
-  for (const hp::mesh_shape& m :
-       {hp::mesh_shape{1, {8}}, hp::mesh_shape{2, {2, 4}}, hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{2, {3, 4}},
-        hp::mesh_shape{3, {2, 3, 2}}, hp::mesh_shape{2, {6, 2}}, hp::mesh_shape{3, {1, 4, 4}},
-        hp::mesh_shape{3, {4, 2, 4}}}) {
+  for (const hp::mesh_shape& m : {hp::mesh_shape{1, {8}}, hp::mesh_shape{2, {2, 4}}, hp::mesh_shape{3, {2, 2, 2}},
+                                  hp::mesh_shape{2, {3, 4}}, hp::mesh_shape{3, {2, 3, 2}}, hp::mesh_shape{2, {6, 2}},
+                                  hp::mesh_shape{3, {1, 4, 4}}, hp::mesh_shape{3, {4, 2, 4}}}) {
     const std::vector<hp::layout_value> layouts = worlds::all_partial_layouts(m, 2, hp::reduce_op::sum);
     for (int i = 0; i < 400; ++i) {
       const hp::layout_value &from = layouts[random() % layouts.size()], &to = layouts[random() % layouts.size()];

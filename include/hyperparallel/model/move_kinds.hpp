@@ -2,9 +2,9 @@
 #pragma once
 // The distinct moves of a program: a layer's moves recur in the next layer, and each is planned only once.
 //
-// Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between rotations of one layout
-// pulls the whole block of another device; any other is `plan_move`'s. Laws: the kinds tell what each move's own plan
-// would; received elements are those of the certificate. O(moves · kinds + kinds · plan).
+// Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between
+// rotations of one layout pulls the whole block of another device; any other is `plan_move`'s. Laws: the kinds tell
+// what each move's own plan would; received elements are those of the certificate. O(moves · kinds + kinds · plan).
 
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/redistribution/busiest_receiver.hpp>

@@ -6,10 +6,10 @@
 //   time = Σ steps price · how often  (+ what a stage hands to the next one)
 //   memory = the peak of memory_account
 // A move takes the fastest known way on the topology (move_loads.hpp). Steps stand one after the other and nothing is
-// joined into buckets: every move counts in full, so that a plan that moves less is never worse. Steps of the norm phase
-// that join single numbers of all parameters are left out: they cost latencies and belong to no part of the model.
-// Law: without a pipeline the time is `step_times::in_a_row` of the program's account, beside which that account tells
-// the time with overlap.
+// joined into buckets: every move counts in full, so that a plan that moves less is never worse. Steps of the norm
+// phase that join single numbers of all parameters are left out: they cost latencies and belong to no part of the
+// model. Law: without a pipeline the time is `step_times::in_a_row` of the program's account, beside which that account
+// tells the time with overlap.
 //
 // Pipeline of degree p, m micro-batches, L repeated layers, in closed form (GPipe 1811.06965, 1F1B 2006.09503): a stage
 // has ceil(L / p) layers and 1 / p of the rest; phases of micro-batches take (m + p - 1) / m as long; min(p, m)

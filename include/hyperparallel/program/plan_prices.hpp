@@ -92,7 +92,8 @@ class plan_prices {
       detail::plan_kind_of_move(p, kind);
       load = detail::load_of(p, kind, fastest_);
     }
-    if (!load.step.empty() || load.code != cost_code::ok) return time_of(load, bytes_of(tensor.type), fastest_.links().topology);
+    if (!load.step.empty() || load.code != cost_code::ok)
+      return time_of(load, bytes_of(tensor.type), fastest_.links().topology);
     if (kind.steps == 0) return {};
     return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }

@@ -25,6 +25,10 @@ struct found_plan {
   friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
 };
 
+/// What was covered. The bound speaks of the plans of the space alone: of the frames within the limits, each with all
+/// choices of its candidates, and of the strategies by name. Their time is plan_evaluation's: one step after the other,
+/// each move by the fastest of its candidates on the given topology, at the rates of the given device. A plan whose
+/// steps overlap more may take less beside others than the winner; a way that is no candidate may be faster.
 struct search_certificate {
   bool complete = true;      ///< every frame was searched to its end
   extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less

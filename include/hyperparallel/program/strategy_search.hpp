@@ -13,7 +13,9 @@
 // little more (address_plan.hpp).
 //
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
-// evaluate_plan says; it is at least the certificate's lower bound, and equal where the search is complete.
+// evaluate_plan says, and without a pipeline what an account of its program says (`step_times::in_a_row`); it is at
+// least the certificate's lower bound, and equal where the search is complete. What the bound speaks of is told by the
+// certificate (search_result.hpp).
 
 #include <hyperparallel/model/ring_attention.hpp>
 #include <hyperparallel/program/named_plans.hpp>

@@ -2,11 +2,12 @@
 #pragma once
 // Bytes that one device receives in a step of training, taken from the moves of its program.
 //
-// A move counts what its busiest receiver takes, as often as it happens: repeated segments, micro-batches. Sums are
-// told by phase, by what travels, by the set of mesh axes along which it travels, and by link level where links are
-// given. Laws: each of the first three adds up to the total; by level too, as far as one receiver is the busiest of a
-// move's levels. Conventions: received bytes of wire types, forwarded ones included, own ones not. Units:
-// bytes. O(moves · kinds of moves) and what loads take.
+// A move counts what its busiest receiver takes by the plan of fewest bytes, which is run, as often as it happens:
+// repeated segments, micro-batches. Sums are told by phase, by what travels and by the set of mesh axes along which it
+// travels. Where links are given, it is told by link level, too, what the busiest receiver of each level takes in the
+// way that is fastest on them (move_loads.hpp), which is what times are of and which may take more bytes in all.
+// Laws: each of the first three adds up to the total. Conventions: received bytes of wire types, forwarded ones
+// included, own ones not. Units: bytes. O(moves · kinds of moves) and what loads take.
 
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/support/static_vector.hpp>
@@ -57,8 +58,8 @@ struct traffic_account {
   extent_t by_phase[graph_phase_count] = {};
   extent_t by_class[traffic_class_count] = {};
   static_vector<axes_traffic, max_axis_sets> by_axes{};  ///< in order of their first move; what is left over is last
-  extent_t by_level[max_link_levels] = {};
-  extent_t messages[max_link_levels] = {};
+  extent_t by_level[max_link_levels] = {};               ///< in the fastest ways
+  extent_t messages[max_link_levels] = {};               ///< likewise
   friend constexpr bool operator==(const traffic_account&, const traffic_account&) = default;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 // The loads of the candidate that `choose_move` would take by time, found without running through all devices.
 //
-// The candidates are built as for `choose_move` (candidates.hpp) and their steps counted by step_levels.hpp, through one
-// device of each class. Laws: on meshes of up to `most_counted_positions` devices, and on any where all steps have
+// The candidates are built as for `choose_move` (candidates.hpp) and their steps counted by step_levels.hpp, through
+// one device of each class. Laws: on meshes of up to `most_counted_positions` devices, and on any where all steps have
 // patterns, candidate and time are those of `choose_move` with `objective::time`, without a limit on memory and in any
 // order of terms; the time is at most the exchange's.
 // Units: elements, picoseconds. O(candidates · steps), whatever the number of devices, where steps have patterns.

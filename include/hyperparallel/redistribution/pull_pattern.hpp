@@ -52,7 +52,7 @@ struct pull_pattern {
   /// The digit of the receiver whose value a digit of the sender has; -1: there is a sender with each value.
   int from[most_position_digits];
   int tie_count = 0;
-  alike_parts tie[max_digits];  ///< a device whose digits differ there receives nothing
+  alike_parts tie[max_digits];     ///< a device whose digits differ there receives nothing
   extent_t boxes = 1;              ///< that a receiver takes from each of its senders
   extent_t planes = 1, chunk = 1;  ///< of a box, which is dealt in chunks of planes, the last ones fewer or none
   extent_t plane = 1;              ///< elements
@@ -86,7 +86,7 @@ struct equal_digits {
 
 /// The digits of the other ends, seen from one device.
 struct pattern_view {
-  equal_digits known;                       ///< of the device's own digits
+  equal_digits known;                ///< of the device's own digits
   bool any[most_position_digits];    ///< every value
   int equals[most_position_digits];  ///< else the own digit whose value it has
   constexpr explicit pattern_view(int count) : known(count) {}
@@ -122,7 +122,8 @@ constexpr pattern_view seen_by_receivers(const pull_pattern& p, extent_t& active
   pattern_view view(p.digits.count);
   active = p.digits.cut[p.digits.count];
   for (int t = 0; t < p.tie_count; ++t)
-    for (int i = p.digits.at(p.tie[t].stride), k = p.digits.at(p.tie[t].other), left = p.tie[t].size; left > 1; ++i, ++k) {
+    for (int i = p.digits.at(p.tie[t].stride), k = p.digits.at(p.tie[t].other), left = p.tie[t].size; left > 1;
+         ++i, ++k) {
       if (view.known.unite(i, k)) active /= p.digits.size(i);
       left /= p.digits.size(i);
     }
@@ -205,7 +206,9 @@ constexpr bool digits_of_step(const move_step& step, const shape& s, step_digits
                           d.target_axis < 0 ? 0 : stride[d.target_axis] * d.target_stride,
                           d.target_axis >= 0 && (sharding >> d.target_axis & 1u) != 0};
   }
-  const unsigned every = step.kind == step_kind::pull ? 0u : step.kind == step_kind::spread ? step.shared : step.reduced;
+  const unsigned every = step.kind == step_kind::pull     ? 0u
+                         : step.kind == step_kind::spread ? step.shared
+                                                          : step.reduced;
   for (int a = 0; a < m.axis_count; ++a) {
     if ((every >> a & 1u) != 0) x.every[x.every_count++] = {stride[a], 0, m.size[a]};
     if (const int b = step.replicas.axis[a]; b != a && (sharding >> a & 1u) == 0)
@@ -262,7 +265,8 @@ struct pattern_maker {
     for (int i = 0; i < step.every_count; ++i)
       if (!add_part(step.every[i].stride, step.every[i].size)) return false;
     for (int i = 0; i < step.turned_count; ++i)
-      if (const alike_parts& x = step.turned[i]; !add_part(x.stride, x.size) || !add_part(x.other, x.size)) return false;
+      if (const alike_parts& x = step.turned[i]; !add_part(x.stride, x.size) || !add_part(x.other, x.size))
+        return false;
     return match_all();
   }
 

@@ -121,7 +121,8 @@ constexpr bool load_of_pattern(const pull_pattern& p, const interconnect& net, e
 
 /// The axes along which devices of a step differ.
 constexpr unsigned axes_of_step(const move_step& step) {
-  unsigned axes = changed_axes(step.source, step.target) | step.reduced | step.shared | step.filled | step.replicas.split;
+  unsigned axes =
+      changed_axes(step.source, step.target) | step.reduced | step.shared | step.filled | step.replicas.split;
   for (int i = 0; i < step.replicas.link_count; ++i)
     axes |= 1u << step.replicas.link[i].axis | 1u << step.replicas.link[i].from;
   for (int a = 0; a < step.source.mesh.axis_count; ++a)
@@ -167,7 +168,8 @@ struct counted_load {
 }  // namespace detail
 
 /// Counts a step receiver by receiver. O(receivers · transfers of one).
-constexpr step_levels count_step(const move_step& step, const shape& s, const interconnect& net, extent_t element_bytes) {
+constexpr step_levels count_step(const move_step& step, const shape& s, const interconnect& net,
+                                 extent_t element_bytes) {
   step_levels load;
   const mesh_shape& m = step.source.mesh;
   const int positions = position_count(m);

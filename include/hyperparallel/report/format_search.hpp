@@ -8,7 +8,8 @@
 //   2nd             …
 //   named: 3d       x 1, y 2, …                                         8.322 s  …                              1.76 %
 //
-// Law: every plan has a row; `behind` is what its time exceeds the winner's by, in parts of the winner's.
+// Times are of steps one after the other; what overlap saves is told by an account of the plan's program, which names
+// both. Law: every plan has a row; `behind` is what its time exceeds the winner's by, in parts of the winner's.
 
 #include <string>
 #include <vector>
@@ -63,7 +64,10 @@ inline std::string certificate_text(const search_certificate& c) {
   if (c.law_breaks > 0) out += fmt::format("{} plans differ from the sum of their parts\n", c.law_breaks);
   if (!c.complete) return out + "the search is not complete\n";
   if (c.lower_bound == 0) return out + "none of them fits\n";
-  return out + fmt::format("no plan of them that fits takes less than {}\n", to_text(duration{c.lower_bound}));
+  return out + fmt::format(
+                   "no plan of them that fits takes less than {}, one step after the other\n"
+                   "with every move by the fastest of its candidates on this topology\n",
+                   to_text(duration{c.lower_bound}));
 }
 
 /// Why there is no plan: too little memory, no price, or nothing that is legal.
