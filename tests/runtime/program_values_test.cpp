@@ -4,6 +4,7 @@
 
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/runtime/program_values.ipp>  // a world of its own: its values are in no library
 
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>

@@ -10,6 +10,7 @@
 
 #include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_options.hpp>
 
 namespace hyperparallel {
