@@ -4,6 +4,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>

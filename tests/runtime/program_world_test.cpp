@@ -4,6 +4,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 
 #include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>

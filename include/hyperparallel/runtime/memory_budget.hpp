@@ -15,6 +15,7 @@
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 
 namespace hyperparallel {
 
