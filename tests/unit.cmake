@@ -7,10 +7,10 @@
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
 set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
-set(hyperparallel_share_of_program 75)
+set(hyperparallel_share_of_program 65)
 set(hyperparallel_share_of_report 60)
 set(hyperparallel_share_of_runtime 50)
-set(hyperparallel_share_of_dtensor 50)
+set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types are not optimised, since their copies of the loop driver cost more than they run;

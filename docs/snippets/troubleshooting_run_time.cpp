@@ -16,6 +16,7 @@
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/model_builder.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/optimizer.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
