@@ -16,8 +16,8 @@
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/model_builder.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
