@@ -239,42 +239,56 @@ constexpr bool are_cut_alike(const refined_move& a, const refined_move& b) {
   return true;
 }
 
-constexpr void scale(move_load& load, extent_t elements, extent_t known) {
-  if (elements == known) return;
-  const auto scaled = [&](extent_t n) {
+/// Loads for a tensor of so many elements, from those of a tensor of `known` ones.
+struct load_scale {
+  extent_t elements, known;
+  constexpr extent_t of(extent_t n) const {
+    if (elements == known) return n;
     return static_cast<extent_t>(static_cast<wide_unsigned>(n) * static_cast<wide_unsigned>(elements) /
                                  static_cast<wide_unsigned>(known));
-  };
-  for (step_levels& step : load.step) {
-    step.received = scaled(step.received);
-    for (level_load& level : step.level) {
-      if (level.messages == 0 && level.sent == 0) continue;
-      level.elements = scaled(level.elements);
-      level.sent = scaled(level.sent);
-    }
   }
+  constexpr level_load of(const level_load& load) const { return {load.messages, of(load.elements), of(load.sent)}; }
+};
+
+constexpr time_cost time_of(const move_load& load, const load_scale& scale, extent_t element_bytes,
+                            const topology_value& t) {
+  time_cost time{load.code, 0};
+  for (const step_levels& step : load.step) {
+    time_cost longest;
+    for (int l = 0; l < t.level_count; ++l)
+      if (step.level[l].messages > 0 || step.level[l].sent > 0)
+        longest = slower(longest, time_of(scale.of(step.level[l]), element_bytes, t.level[l]));
+    time = then(time, longest);
+  }
+  return time;
 }
 
 /// The fastest of them for a tensor of so many elements.
 constexpr move_load fastest_of(const candidate_loads& all, extent_t elements, const interconnect& net,
                                extent_t element_bytes) {
+  const load_scale scale{elements, all.elements};
   move_load best;
   move_figures least;
-  bool found = false;
-  for (move_load load : all.load) {
-    scale(load, elements, all.elements);
+  int found = -1;
+  for (int i = 0; i < all.load.size; ++i) {
+    const move_load& load = all.load[i];
     move_figures figures;
-    figures.time = time_of(load, element_bytes, net.topology);
-    figures.received_total = received_by_all(load);
+    figures.time = time_of(load, scale, element_bytes, net.topology);
+    figures.received_total = scale.of(received_by_all(load));
     figures.steps = load.step.size;
     if (!figures.time.ok() && figures.time.code != cost_code::overflow) {
-      if (!found) best.code = figures.time.code;
+      if (found < 0) best.code = figures.time.code;
       continue;
     }
-    if (found && !is_better(figures, least, objective::time)) continue;
-    found = true;
-    best = static_cast<move_load&&>(load);
+    if (found >= 0 && !is_better(figures, least, objective::time)) continue;
+    found = i;
     least = figures;
+  }
+  if (found < 0) return best;
+  best = all.load[found];
+  for (step_levels& step : best.step) {
+    step.received = scale.of(step.received);
+    for (int l = 0; l < net.topology.level_count; ++l) step.level[l] = scale.of(step.level[l]);
   }
   return best;
 }
@@ -300,9 +314,9 @@ class fastest_moves {
         return detail::fastest_of(one, elements, net_, element_bytes);
     candidate_loads fresh{source, target, form, refined, elements, 1, true, {}};
     detail::candidate_counter(fresh, s, net_, element_bytes).run();
-    move_load best = detail::fastest_of(fresh, elements, net_, element_bytes);
-    if (fresh.scales && source.padded == 0 && target.padded == 0) known_.push(fresh);
-    return best;
+    if (!fresh.scales || source.padded != 0 || target.padded != 0)
+      return detail::fastest_of(fresh, elements, net_, element_bytes);
+    return detail::fastest_of(known_[known_.push(fresh)], elements, net_, element_bytes);
   }
   constexpr move_load load_of(const layout_value& source, const layout_value& target, const shape& s,
                               extent_t element_bytes) {
