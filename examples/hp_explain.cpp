@@ -96,9 +96,11 @@ hp::chosen_move choose(const command_line& given, const hp::layout_value& source
                        fmt::format("no way needs less than {}; expected at least {} B",
                                    hp::report::byte_count{choice.smallest_peak * element_bytes},
                                    choice.smallest_peak * element_bytes));
-  if (choice.code == hp::choice_code::links_carry_no_candidate)
+  if (choice.code == hp::choice_code::links_carry_no_candidate || choice.code == hp::choice_code::links_are_refused)
     throw bad_argument("--topology", given.topology,
                        "its links do not join all ranks of the move; known: " + known_topology_names());
+  if (choice.code != hp::choice_code::ok)  // the plan itself is not refused: its ways are too many bytes to count
+    throw bad_argument("--shape", given.shape, "the traffic leaves 64 bits of bytes; expected a smaller tensor");
   if (given.objective.empty() && given.memory_limit.empty()) {
     choice.candidate = hp::move_candidate::exchange;
     choice.plan.part[0] = hp::plan_move(source, target, shape);

@@ -36,5 +36,5 @@ using step = hp::train_step<pair, strategy, right, hp::matrix384>;
 #endif
 
 constexpr hp::extent_t parameters = step::parameters;
-constexpr bool proved = step::verified;
-constexpr bool small = hp::fits<step>();
+constexpr hp::proof proved = step::verified;
+constexpr bool small = hp::fits_alive<step>();
