@@ -20,7 +20,7 @@ inline constexpr int most_position_digits = 24;
 /// The cuts of the numbers of positions, each a divisor of the next: 1 first, the count of positions last.
 struct position_digits {
   int count = 0;
-  int cut[most_position_digits + 1];
+  int cut[most_position_digits + 1]{};
 
   constexpr int size(int i) const { return cut[i + 1] / cut[i]; }
   /// The digit that begins at a stride, which is a cut.
@@ -43,14 +43,14 @@ struct position_digits {
 
 /// Two parts of the numbers of positions that take the same values: digits correspond.
 struct alike_parts {
-  int stride, other, size;
+  int stride = 0, other = 0, size = 0;
 };
 
 struct pull_pattern {
   position_digits digits;
-  int level[most_position_digits];  ///< over which devices meet that differ in a digit and agree outside it
+  int level[most_position_digits]{};  ///< over which devices meet that differ in a digit and agree outside it
   /// The digit of the receiver whose value a digit of the sender has; -1: there is a sender with each value.
-  int from[most_position_digits];
+  int from[most_position_digits]{};
   int tie_count = 0;
   alike_parts tie[max_digits];     ///< a device whose digits differ there receives nothing
   extent_t boxes = 1;              ///< that a receiver takes from each of its senders
@@ -58,7 +58,7 @@ struct pull_pattern {
   extent_t plane = 1;              ///< elements
   int shares = 1;                  ///< chunks
   bool spreads = false;            ///< senders have one chunk each, by their digits that are `dealt`; else receivers
-  bool dealt[most_position_digits];
+  bool dealt[most_position_digits]{};
 };
 
 /// What a device counts on each level; the last one is that no level joins.
@@ -68,7 +68,7 @@ struct level_counts {
 
 /// Values of digits that are known to be equal.
 struct equal_digits {
-  int root[most_position_digits];
+  int root[most_position_digits]{};
   constexpr explicit equal_digits(int count) {
     for (int i = 0; i < count; ++i) root[i] = i;
   }
@@ -86,9 +86,9 @@ struct equal_digits {
 
 /// The digits of the other ends, seen from one device.
 struct pattern_view {
-  equal_digits known;                ///< of the device's own digits
-  bool any[most_position_digits];    ///< every value
-  int equals[most_position_digits];  ///< else the own digit whose value it has
+  equal_digits known;                  ///< of the device's own digits
+  bool any[most_position_digits]{};    ///< every value
+  int equals[most_position_digits]{};  ///< else the own digit whose value it has
   constexpr explicit pattern_view(int count) : known(count) {}
 };
 
@@ -164,8 +164,8 @@ constexpr extent_t received_by_all(const pull_pattern& p, const pattern_view& vi
 
 /// A digit of the tensor and the parts of positions that own it on both sides, by their strides; 0: nobody.
 struct owned_digit {
-  int size, held, wanted;
-  bool within;  ///< who wants it shards the source, by this digit or another one
+  int size = 0, held = 0, wanted = 0;
+  bool within = false;  ///< who wants it shards the source, by this digit or another one
 };
 
 /// A step as its pattern needs it.
