@@ -139,10 +139,9 @@ constexpr bool has_place_to_wait(const refined_move& r) {
   return false;
 }
 
-/// Of a candidate that goes from state to state; the exchange of the move has a step.
-constexpr candidate_code refusal_of(const refined_move& r, move_candidate candidate) {
-  if (const candidate_code code = code_of(r.code); code != candidate_code::ok) return code;
-  const move_state sliced = sliced_state(r, r.source, false);
+/// Of a candidate that goes from state to state; the exchange of the move has a step. `sliced` is the source with what
+/// is sliced without spares.
+constexpr candidate_code refusal_of(const refined_move& r, const move_state& sliced, move_candidate candidate) {
   if (sliced == r.target) return candidate_code::nothing_moves;
   if (candidate == move_candidate::one_shot && r.blank.reduced == 0) return candidate_code::nothing_is_reduced;
   if (candidate == move_candidate::sliced && sliced_state(r, r.source, true) == sliced)
@@ -154,7 +153,9 @@ constexpr candidate_code refusal_of(const refined_move& r, move_candidate candid
 constexpr candidate_code refusal_of(const candidate_source& c, move_candidate candidate) {
   if (c.exchange.code != move_code::ok) return candidate_code::move_is_refused;
   if (candidate == move_candidate::exchange) return candidate_code::ok;
-  return c.exchange.step_count == 0 ? candidate_code::nothing_moves : refusal_of(c.refined, candidate);
+  if (c.exchange.step_count == 0) return candidate_code::nothing_moves;
+  if (const candidate_code code = code_of(c.refined.code); code != candidate_code::ok) return code;
+  return refusal_of(c.refined, sliced_state(c.refined, c.refined.source, false), candidate);
 }
 
 }  // namespace detail

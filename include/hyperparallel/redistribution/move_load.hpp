@@ -90,12 +90,16 @@ class candidate_counter {
   }
 
   constexpr void run() {
+    all.load.reserve(most_candidates);
+    known.reserve(most_candidates);
     count_exchange();
+    if (r.code != refined_code::ok) return;
+    const move_state sliced = sliced_state(r, r.source, false);
     constexpr move_candidate others[] = {move_candidate::one_shot,    move_candidate::normal_form,
                                          move_candidate::outer_first, move_candidate::inner_first,
                                          move_candidate::sliced,      move_candidate::parked};
     for (const move_candidate candidate : others) {
-      if (refusal_of(r, candidate) != candidate_code::ok) continue;
+      if (refusal_of(r, sliced, candidate) != candidate_code::ok) continue;
       move_trail trail = begin_trail(r);
       step_by_step(trail, r, candidate);
       if (trail.fits && !is_known(trail)) count_trail(trail, candidate);
@@ -103,8 +107,18 @@ class candidate_counter {
   }
 
  private:
+  static constexpr int most_candidates = 7;  ///< on a topology
+
+  /// An empty entry for a candidate.
+  constexpr move_load& fresh(move_candidate candidate, int steps) {
+    move_load& load = all.load[all.load.push(move_load())];
+    load.candidate = candidate;
+    load.step.reserve(steps);
+    return load;
+  }
+
   constexpr void count_exchange() {
-    move_load load;
+    move_load& load = fresh(move_candidate::exchange, all.form.steps);
     if (all.form.nearest && r.code == refined_code::ok && all.form.steps == 1) {
       move_trail trail = begin_trail(r);
       step_to(trail, r, r.target, serving::nearest);
@@ -112,11 +126,11 @@ class candidate_counter {
       add_step(load, trail, 0);
     } else if (!all.form.nearest || r.code != refined_code::ok || !add_shares(load)) {
       all.scales = false;
-      load = move_load();
+      load.step.clear();
+      load.code = cost_code::ok;
       const move_plan plan = plan_move(all.source, all.target, tensor);
       for (int k = 0; k < plan.step_count; ++k) add(load, levels_of_step(plan.step[k], plan.shape, net, bytes));
     }
-    all.load.push(load);
   }
 
   /// Two candidates may come to the same steps.
@@ -131,15 +145,13 @@ class candidate_counter {
   }
 
   constexpr void count_trail(const move_trail& trail, move_candidate candidate) {
-    move_load load;
-    load.candidate = candidate;
+    move_load& load = fresh(candidate, trail.steps());
     bool nearest = true;
     for (int k = 0; k < trail.steps(); ++k) {
       add_step(load, trail, k);
       nearest = nearest && is_served_nearest(trail, k);
     }
     if (nearest) known.push(trail);
-    all.load.push(load);
   }
 
   /// Whether step k reads the nearest replicas: none is chosen where nothing moves between axes.

@@ -123,7 +123,17 @@ constexpr void take_spare(const refined_move& r, move_state& s, int axis) {
       s.owner[d] = {axis, 1};
 }
 
-/// The state after a step along `axis`. With `parks` the axis holds its spare factor while another one is in its way.
+/// Whether `axis` has something to give up, or to take that nobody holds.
+constexpr bool is_pending(const refined_move& r, const move_state& s, int axis) {
+  for (int d = 0; d < r.blank.shape.rank; ++d) {
+    const digit_owner &own = s.owner[d], &want = r.target.owner[d];
+    if (own.axis == axis ? !(own == want) : own.axis < 0 && want.axis == axis) return true;
+  }
+  return false;
+}
+
+/// The state after a step along `axis`, the same where nothing is pending. With `parks` the axis holds its spare factor
+/// while another one is in its way.
 constexpr move_state after_axis(const refined_move& r, const move_state& from, int axis, bool parks) {
   move_state to = from;
   for (int d = 0; d < r.blank.shape.rank; ++d)
@@ -190,6 +200,7 @@ constexpr void move_axes_in(Move& m, const refined_move& r, const axis_list& ord
     move_state next = m.state;
     pending = false;
     for (int i = 0; i < order.count; ++i) {
+      if (!detail::is_pending(r, m.state, order.axis[i])) continue;
       const move_state to = detail::after_axis(r, m.state, order.axis[i], parks);
       if (to == m.state) continue;
       if (!pending) next = to;
