@@ -4,10 +4,12 @@
 # unchanged is checked by tools/check_snippets.py. They run for a moment, so they are not optimised, but for the preset
 # native, which looks for warnings.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/snippets/*.cpp")
+add_custom_target(all_snippets)
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM stem)
   add_executable(snippet_${stem} "${source}")
   target_link_libraries(snippet_${stem} PRIVATE ${hyperparallel_own_library} hyperparallel_warnings)
+  add_dependencies(all_snippets snippet_${stem})
   if(NOT HYPERPARALLEL_NATIVE)
     target_compile_options(snippet_${stem} PRIVATE -O0)
   endif()

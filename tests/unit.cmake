@@ -13,8 +13,8 @@ set(hyperparallel_share_of_runtime 50)
 set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
-# operators on all element types are not optimised, since their copies of the loop driver cost more than they run;
-# kernels have optimised tests of their own.
+# operators on all element types are optimised in the preset native alone, since their copies of the loop driver cost more
+# than they run.
 set(hyperparallel_costly_tests report_trace runtime_training_parity runtime_offloaded_training)
 set(hyperparallel_unoptimised_tests properties_dtensor_elementwise properties_dtensor_movement
                                     properties_dtensor_operators)
@@ -51,7 +51,7 @@ function(hyperparallel_add_unit program group)
       target_link_libraries(${program} PRIVATE ${library})
     endif()
   endforeach()
-  if(program IN_LIST hyperparallel_unoptimised_tests)
+  if(program IN_LIST hyperparallel_unoptimised_tests AND NOT HYPERPARALLEL_NATIVE)
     target_compile_options(${program} PRIVATE -O0)
   endif()
   if(program MATCHES "eigen_")

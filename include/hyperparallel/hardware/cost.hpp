@@ -42,7 +42,7 @@ struct time_cost {
 };
 
 /// A share in (0, 1] of a peak rate, in parts per million: integral, so that values holding it are structural. One that
-/// nobody states is 0, which no price takes.
+/// has no value is 0, which no price takes.
 struct efficiency {
   std::int64_t parts_per_million = 0;
   friend constexpr bool operator==(const efficiency&, const efficiency&) = default;

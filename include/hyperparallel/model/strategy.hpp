@@ -17,7 +17,7 @@
 // row parallel. A rule that decides nothing, or whose dim does not divide, is an error; `if_present` rules may find no
 // such dim, `optional` ones also pass over what does not divide. Pins give single tensors a layout.
 //
-// Law: a strategy that could not be made (`refused`) is refused by the partitioner, so nobody trains without it.
+// Law: a strategy that could not be made (`refused`) is refused by the partitioner, so no step is made without one.
 
 #include <hyperparallel/mesh/device_matrix.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
