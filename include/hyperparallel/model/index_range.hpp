@@ -50,7 +50,7 @@ constexpr index_range index_range_of(const graph& g, int tensor) {
   return all;
 }
 
-/// Numbers that an index input may hold lie below this; 1 where no operator tells.
+/// Numbers that an index input may hold lie below this; 1 where no operator reads it as one.
 constexpr extent_t index_limit(const graph& g, int input) {
   const index_range r = index_range_of(g, input);
   return r.op < 0 ? 1 : r.limit;

@@ -369,7 +369,7 @@ sharded_program partition_in_library(const graph& g, const strategy_value& s);
 
 }  // namespace detail
 
-/// The program of every device of the strategy's mesh. Its status tells what was refused, and why.
+/// The program of every device of the strategy's mesh. Its status has what was refused, and why.
 constexpr sharded_program partition(const graph& g, const strategy_value& s) {
   HYPERPARALLEL_TWIN(detail::partition_in_library(g, s));
   return detail::partition_here(g, s);

@@ -22,7 +22,7 @@ class plan_prices {
 
   constexpr const device_value& device() const { return device_; }
   constexpr const topology_value& topology() const { return fastest_.links().topology; }
-  /// The first cost that could not be told; on hardware that is refused, none can.
+  /// The code of the first cost that is undefined; on refused hardware, that of all.
   constexpr cost_code code() const { return code_; }
 
   /// One execution of step `i`.

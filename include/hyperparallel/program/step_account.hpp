@@ -17,7 +17,7 @@ namespace hyperparallel {
 
 struct step_account {
   strategy_status status{};    ///< of the program
-  hardware_status hardware{};  ///< for the mesh; where this or the program is refused, nothing below is told
+  hardware_status hardware{};  ///< for the mesh; where this or the program is refused, nothing below is set
   mesh_value mesh{};
   topology_value topology{};
   memory_account memory{};

@@ -180,7 +180,7 @@ class frame_search {
     if (bytes > 0 && (least == 0 || bytes < least)) least = bytes;
   }
 
-  /// Whether a plan has a price and fits; otherwise the certificate tells what it lacks.
+  /// Whether a plan has a price and fits; otherwise the certificate has what it lacks.
   constexpr bool can_be_used(const plan_evaluation& e) {
     search_certificate& told = result.certificate;
     if (e.code != cost_code::ok) told.price = e.code;

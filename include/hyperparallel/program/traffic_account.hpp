@@ -3,8 +3,8 @@
 // Bytes that one device receives in a step of training, taken from the moves of its program.
 //
 // A move counts what its busiest receiver takes by the plan of fewest bytes, which is run, as often as it happens:
-// repeated segments, micro-batches. Sums are told by phase, by what travels and by the set of mesh axes along which it
-// travels. Where links are given, it is told by link level, too, what the busiest receiver of each level takes in the
+// repeated segments, micro-batches. Sums are by phase, by what travels and by the set of mesh axes along which it
+// travels. Where links are given, sums by link level are what the busiest receiver of each level takes in the
 // way that is fastest on them (move_loads.hpp), which is what times are of and which may take more bytes in all.
 // Laws: each of the first three adds up to the total. Conventions: received bytes of wire types, forwarded ones
 // included, own ones not. Units: bytes. O(moves · kinds of moves) and what loads take.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Who pulls from whom in one step, told for all devices at once by the digits of their positions.
+// Which devices pull from which in one step, as a pattern over the digits of their positions.
 //
 // The number of a position is cut into digits that are as coarse as the step allows: groups of links, axes whose terms
 // meet and the parts of axes that own digits of the tensor end at them. A digit of a sender is then one of its
 // receiver's digits, or any value. So the messages of a device over each level follow by counting: those whose digits
-// agree outside the level and differ within it. Laws: what is told is what the step's transfers add up to over all
+// agree outside the level and differ within it. Laws: the counts are what the step's transfers add up to over all
 // positions (step_price.hpp); the pattern of a step is that of every tensor which its layouts cut into the same digits.
 // O((digits + levels)²), whatever the number of devices. Derivation: docs/explanation/redistribution-time.md.
 
@@ -134,7 +134,7 @@ constexpr pattern_view seen_by_receivers(const pull_pattern& p, extent_t& active
   return view;
 }
 
-/// A digit of a receiver has the value of any sender's digit that it tells; several of them are equal.
+/// A digit of a receiver has the value of any sender's digit that it determines; several of them are equal.
 constexpr pattern_view seen_by_senders(const pull_pattern& p, const equal_digits& tied) {
   pattern_view view(p.digits.count);
   int told_by[most_position_digits];
@@ -162,7 +162,7 @@ constexpr extent_t received_by_all(const pull_pattern& p, const pattern_view& vi
   return (active * senders - own) / p.shares * p.boxes * p.planes * p.plane;
 }
 
-/// A digit of the tensor and the parts of positions that own it on both sides, by their strides; 0: nobody.
+/// A digit of the tensor and the parts of positions that own it on both sides, by their strides; 0: no device.
 struct owned_digit {
   int size = 0, held = 0, wanted = 0;
   bool within = false;  ///< who wants it shards the source, by this digit or another one
@@ -176,13 +176,13 @@ struct step_digits {
   owned_digit digit[max_digits];
   int every_count = 0;  ///< parts of positions over which there is a sender with each value
   alike_parts every[max_axes];
-  int turned_count = 0;  ///< parts of a replica's position that the receiver's tell
+  int turned_count = 0;  ///< parts of a replica's position that the receiver's determine
   alike_parts turned[2 * max_axes];
   int shares = 1;
   shape box{};  ///< extents of what one receiver takes from one piece
 };
 
-/// False where cuts do not nest, or no pattern tells the replicas or the fill.
+/// False where cuts do not nest, or no pattern describes the replicas or the fill.
 constexpr bool digits_of_step(const move_step& step, const shape& s, step_digits& x) {
   const mesh_shape& m = step.source.mesh;
   const bool collects = step.kind == step_kind::collect, shared = collects || step.kind == step_kind::spread;

@@ -3,7 +3,7 @@
 // What the busiest devices of one step take over each link level, without running through all devices.
 //
 // Of each level: the messages and elements of the receiver that takes longest there, and the elements of the sender
-// that sends most. A step whose digits nest with the groups of links is told by its pattern (pull_pattern.hpp), through
+// that sends most. A step whose digits nest with the groups of links is counted by its pattern (pull_pattern.hpp), through
 // one receiver and one sender of each class; any other one by running through its receivers: through all of them on up
 // to `most_counted_positions` devices, beyond that through those that have coordinate 0 or 1 on every axis that takes
 // part, where senders are taken to be no busier than receivers. Law: wherever nothing is sampled the time is
@@ -101,7 +101,7 @@ constexpr void take_uneven(const pull_pattern& p, const pattern_view& view, cons
   }
 }
 
-/// False where the pattern does not tell it.
+/// False where the pattern does not describe it.
 constexpr bool load_of_pattern(const pull_pattern& p, const interconnect& net, extent_t bytes, step_levels& load) {
   extent_t active = 0;
   pattern_view receivers = seen_by_receivers(p, active), senders = seen_by_senders(p, receivers.known);
@@ -193,7 +193,7 @@ constexpr step_levels count_step(const move_step& step, const shape& s, const in
   return load;
 }
 
-/// Whether the pattern tells it: links in levels by rank, digits that nest with them, no parts dealt one by one.
+/// Whether the pattern describes it: links in levels by rank, digits that nest with them, no parts dealt one by one.
 constexpr bool levels_of_pattern(const detail::step_digits& step, const interconnect& net, extent_t element_bytes,
                                  step_levels& load) {
   if (net.kind != interconnect_kind::topology || net.ranks.count > 0) return false;

@@ -4,7 +4,7 @@
 //
 //   hp::world world(flow, schedule);                  // proved here, once; throws unsafe_plan_error
 //   hp::world world(hp::proved_plan<my_taskflow>{});  // a static_taskflow: the compiler has proved it
-//   hp::world world(hp::unchecked, flow, schedule);   // runs what nobody has proved
+//   hp::world world(hp::unchecked, flow, schedule);   // runs without a proof
 //
 // The proof is `check_flow`, then the local rule of verify.hpp. Law: the rule may refuse a safe plan, it never accepts
 // an unsafe one. Complexity: that of the two, once for each executor; runs cost nothing more.
@@ -75,7 +75,7 @@ std::string reason_of(const Flow& f, const verify_status& s, const program_names
   return text;
 }
 
-/// Whether the schedule tells the order that the rule follows; one that is put together by hand may have none.
+/// Whether the schedule has the order that the rule follows; one that is put together by hand may have none.
 template <class Schedule>
 bool has_order(const Schedule& s) {
   if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(s.order)>>)

@@ -4,7 +4,7 @@
 //
 //   static_assert(step::verified);   // holds for `proved` alone
 //
-// Law: nothing but `proved` converts to true; a proof that nobody asked for is none.
+// Law: nothing but `proved` converts to true; a proof that was not asked for is none.
 
 namespace hyperparallel {
 
