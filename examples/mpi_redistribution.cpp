@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     move.run();
     for (const int rank : world.hosted()) {
       for_each(by_column::value, rank,
-               [&](std::size_t i, float x) { wrong += move.target<float>(rank)[i] != x ? 1 : 0; });
+               [&](std::size_t i, float x) { wrong += move.target<float>(rank)[i] != x ? 1U : 0U; });
       std::printf("rank %d received %lld bytes, the bound is %lld; %zu elements are wrong\n", rank,
                   static_cast<long long>(move.received(rank)), static_cast<long long>(move_type::lower_bound), wrong);
     }

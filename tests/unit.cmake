@@ -13,11 +13,12 @@ set(hyperparallel_share_of_runtime 50)
 set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
-# operators on all element types are optimised in the preset native alone, since their copies of the loop driver cost more
-# than they run.
+# operators on all element types are optimised in the preset native alone, and there lightly, since their copies of the
+# loop driver cost more than they run.
 set(hyperparallel_costly_tests report_trace runtime_training_parity runtime_offloaded_training)
-set(hyperparallel_unoptimised_tests properties_dtensor_elementwise properties_dtensor_movement
-                                    properties_dtensor_operators)
+set(hyperparallel_unoptimised_tests
+    properties_dtensor_elementwise properties_dtensor_functions_of_one properties_dtensor_indexing
+    properties_dtensor_movement properties_dtensor_operators)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so they are
 # groups of their own, which the thread sanitizer is spared.
@@ -51,8 +52,8 @@ function(hyperparallel_add_unit program group)
       target_link_libraries(${program} PRIVATE ${library})
     endif()
   endforeach()
-  if(program IN_LIST hyperparallel_unoptimised_tests AND NOT HYPERPARALLEL_NATIVE)
-    target_compile_options(${program} PRIVATE -O0)
+  if(program IN_LIST hyperparallel_unoptimised_tests)
+    target_compile_options(${program} PRIVATE $<IF:$<BOOL:${HYPERPARALLEL_NATIVE}>,-O1,-O0>)
   endif()
   if(program MATCHES "eigen_")
     target_link_libraries(${program} PRIVATE Eigen3::Eigen)

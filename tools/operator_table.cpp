@@ -51,7 +51,7 @@ bool print(const char* title, const std::vector<entry>& entries, std::set<std::s
     operators.insert(r.name.text);
     std::string words = hp::to_text(r, r.partials);
     if (r.outside != 0) words += "; added once beside the reduction";
-    const std::string text = "`" + hp::to_text(r) + "` | " + words + " | " + std::to_string(r.flops_per_point) + " |";
+    const std::string text = fmt::format("`{}` | {} | {} |", r, words, r.flops_per_point);
     if (text != row) {
       flush();
       names.clear();

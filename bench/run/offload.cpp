@@ -22,6 +22,8 @@
 #include <hyperparallel/model/gradient.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
 #include "../../examples/models/small_moe.hpp"

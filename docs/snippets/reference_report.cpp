@@ -4,8 +4,6 @@
 #include <cassert>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>

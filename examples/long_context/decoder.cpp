@@ -90,7 +90,8 @@ decoder::decoder(hp::offload_session& session, kv_cache& cache, int layers, std:
 }
 
 hp::session_tensor decoder::random_weights(const char* name, int number, std::int64_t size) {
-  const hp::session_tensor t = session_.add(name + ("." + std::to_string(number)), size * std::int64_t{sizeof(float)});
+  const hp::session_tensor t =
+      session_.add(std::string(name) + "." + std::to_string(number), size * std::int64_t{sizeof(float)});
   const hp::use_guard u = session_.use(t, hp::tensor_access::overwrite);
   const float scale = std::sqrt(3.0F / static_cast<float>(hidden));
   std::uint64_t index = 0;

@@ -80,6 +80,14 @@ static_assert(changed([](hp::factor_rule& r) { r.factor_count = hp::max_factors 
               hp::rule_status{code::too_many_factors, hp::max_factors + 1});
 static_assert(changed([](hp::factor_rule& r) { r.operand[0].rank = hp::max_dims + 1; }) ==
               hp::rule_status{code::too_many_dims, hp::max_dims + 1});
+// A constant evaluation ends where it leaves an array: dims beyond the room, and factors of a scalar, are not written.
+static_assert(changed([](hp::factor_rule& r) {
+                for (int i = 0; i < 40; ++i) hp::add_dim(r.operand[0], 0);
+              }).code == code::too_many_dims);
+static_assert(changed([](hp::factor_rule& r) {
+                r.operand[0] = {};
+                hp::extend_dim(r.operand[0], 0);
+              }).code == code::ok);
 static_assert(changed([](hp::factor_rule& r) { r.operand[0].first[4] = hp::max_terms + 1; }) ==
               hp::rule_status{code::too_many_terms, hp::max_terms + 1});
 static_assert(changed([](hp::factor_rule& r) { r.operand[1].term[1] = 2; }) ==

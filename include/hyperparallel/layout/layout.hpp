@@ -6,9 +6,12 @@
 // see `read_map`. Law: equal layouts are the same type. A map that cannot be is exactly one error line
 // (diagnostic.hpp).
 
+#include <cstddef>
+
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/layout/tensor_map.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -21,10 +24,10 @@ struct map_entry {
   reduce_op reduction = reduce_op::none;  ///< not `none`: no dim, the named axis is partial
 
   constexpr map_entry() = default;
-  template <int N>
-    requires(N <= capacity + 1)
+  template <std::size_t N>
+    requires(N <= array_bound(capacity + 1))
   constexpr map_entry(const char (&name)[N]) {
-    for (int i = 0; i + 1 < N; ++i) text[i] = name[i];
+    for (std::size_t i = 0; i + 1 < N; ++i) text[i] = name[i];
   }
   constexpr map_entry(const map_entry&) = default;
 };
@@ -33,7 +36,7 @@ struct map_entry {
 inline constexpr map_entry none{};
 
 /// Several axes on one dim, the first outermost. Domain: the names and commas fit `map_entry::capacity`.
-template <int... N>
+template <std::size_t... N>
 consteval map_entry axes(const char (&... names)[N]) {
   const char* const list[] = {names...};
   map_entry joined;
@@ -46,7 +49,7 @@ consteval map_entry axes(const char (&... names)[N]) {
 }
 
 /// The axis is partial: every device along it holds a contribution that `op` combines.
-template <int N>
+template <std::size_t N>
 consteval map_entry partial(const char (&name)[N], reduce_op op = reduce_op::sum) {
   map_entry entry(name);
   entry.reduction = op;
@@ -106,8 +109,8 @@ constexpr extent_t join_entries(const Readings&... entries) {
 template <class Mesh, map_entry... Entries>
 struct refused_map {
   static constexpr int count = static_cast<int>(sizeof...(Entries));
-  static constexpr const char* text[count + 1] = {Entries.text...};
-  static constexpr reduce_op reductions[count + 1] = {Entries.reduction...};
+  static constexpr const char* text[array_bound(count + 1)] = {Entries.text...};
+  static constexpr reduce_op reductions[array_bound(count + 1)] = {Entries.reduction...};
   static constexpr layout_status evaluate() {
     layout_status s;
     read_map(Mesh::value, text, reductions, count, &s);

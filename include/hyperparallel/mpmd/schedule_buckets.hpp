@@ -13,12 +13,14 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/array_bound.hpp>
+
 namespace hyperparallel {
 
 /// Capacities of `Buckets` schedules in 1/1000 of the balanced count, rising; 1000 holds a balanced histogram alone.
 template <int Buckets>
 struct histogram_buckets {
-  std::int64_t limit[Buckets] = {};
+  std::int64_t limit[array_bound(Buckets)] = {};
   friend constexpr bool operator==(const histogram_buckets&, const histogram_buckets&) = default;
 };
 
@@ -80,9 +82,9 @@ constexpr std::int64_t least_of_cell(int cell) {
 
 template <int Buckets>
 struct bucket_selector {
-  bucket_choice status{};           ///< ok, or why there is no selector
-  std::int64_t rows[Buckets] = {};  ///< capacity of each bucket
-  short first[bucket_cells] = {};   ///< cell -> the smallest bucket that holds its least rows, `Buckets` for none
+  bucket_choice status{};                        ///< ok, or why there is no selector
+  std::int64_t rows[array_bound(Buckets)] = {};  ///< capacity of each bucket
+  short first[bucket_cells] = {};  ///< cell -> the smallest bucket that holds its least rows, `Buckets` for none
 };
 
 /// `balanced`: rows of each expert if the router spread them evenly; capacities are rounded down, but to one row at

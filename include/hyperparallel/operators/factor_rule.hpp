@@ -131,8 +131,9 @@ constexpr tensor_factors& add_result(factor_rule& r) {
   return r.result[r.result_count < max_results ? r.result_count++ : (r.result_count++, max_results - 1)];
 }
 
-/// One more minor factor for the last dim.
+/// One more minor factor for the last dim. A tensor of too many dims stays one: `check_rule` refuses it.
 constexpr void extend_dim(tensor_factors& t, int f) {
+  if (t.rank < 1 || t.rank > max_dims) return;
   const int n = t.first[t.rank];
   if (n < max_terms) t.term[n] = f;
   t.first[t.rank] = n + 1;

@@ -18,6 +18,7 @@
 // keeps to those between the bound and the optimum.
 
 #include <hyperparallel/program/choice_labels.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -50,8 +51,8 @@ struct basic_choice_answer {
   int node = -1, count = 0;
   std::int64_t least_memory = 0;
   choice_certificate certificate{};
-  std::int64_t time[(Best < 0 ? most_best_choices : Best) + 1] = {};
-  std::int64_t memory[(Best < 0 ? most_best_choices : Best) + 1] = {};
+  std::int64_t time[array_bound((Best < 0 ? most_best_choices : Best) + 1)] = {};
+  std::int64_t memory[array_bound((Best < 0 ? most_best_choices : Best) + 1)] = {};
   scratch_array<int, (Nodes < 0 ? Nodes : Nodes * Best)> choice{};
 };
 

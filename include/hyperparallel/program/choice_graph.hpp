@@ -13,6 +13,7 @@
 //
 // Law: measure_choices(build) == the size of the graph that the same `build` fills.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 
 #include <cstdint>
@@ -50,10 +51,10 @@ template <choice_graph_size Size>
 struct fixed_choice_graph {
   static constexpr bool stores = true;
   choice_graph_size size{};
-  choice_node node[Size.nodes + 1] = {};
-  choice_candidate candidate[Size.candidates + 1] = {};
-  choice_edge edge[Size.edges + 1] = {};
-  std::int64_t entry[Size.entries + 1] = {};
+  choice_node node[array_bound(Size.nodes + 1)] = {};
+  choice_candidate candidate[array_bound(Size.candidates + 1)] = {};
+  choice_edge edge[array_bound(Size.edges + 1)] = {};
+  std::int64_t entry[array_bound(Size.entries + 1)] = {};
 };
 
 /// Views of arrays that somebody else owns and sized.

@@ -15,6 +15,7 @@
 
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -35,7 +36,7 @@ struct planned_change {
     constexpr extent_t entries = plan.code == relocation_code::ok ? tally_size(plan) : 3;
     static_assert(insist<typename certified<From, To, entries / 3>::type>::met);
     if constexpr (entries <= 3 * max_certified_positions) {
-      extent_t tally[entries] = {};
+      extent_t tally[array_bound(entries)] = {};
       return hyperparallel::certify(plan, tally);
     }
     return {};

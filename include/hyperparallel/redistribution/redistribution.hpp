@@ -11,6 +11,7 @@
 
 #include <hyperparallel/layout/layout.hpp>
 #include <hyperparallel/redistribution/certificate.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -62,7 +63,7 @@ struct whole_move {
     constexpr extent_t count = position_count(From::mesh::value.shape);
     static_assert(insist<typename certified<From, To, count>::type>::met);
     if constexpr (count <= max_certified_positions) {
-      extent_t tally[3 * count] = {};
+      extent_t tally[array_bound(3 * count)] = {};
       return hyperparallel::certify(plan, tally);
     }
     return {};

@@ -89,8 +89,8 @@ inline std::string ranges_text(const std::vector<int>& ranks, int limit) {
   for (std::size_t i = 0, end = 0; i < ranks.size(); i = end, ++count) {
     if (count == limit) return out + ",..";
     for (end = i + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
-    out += (count > 0 ? "," : "") + std::to_string(ranks[i]);
-    if (end - i > 1) out += (end - i == 2 ? "," : "-") + std::to_string(ranks[end - 1]);
+    out += fmt::format("{}{}", count > 0 ? "," : "", ranks[i]);
+    if (end - i > 1) out += fmt::format("{}{}", end - i == 2 ? "," : "-", ranks[end - 1]);
   }
   return out;
 }
@@ -112,7 +112,8 @@ inline std::string cell_text(const std::vector<std::vector<int>>& terms, const s
   for (std::size_t i = 0; i < all; ++i) {
     const bool shown = all <= limit || i + 2 < limit || i + 1 == all;
     if (!shown && i + 2 != limit) continue;
-    out += (i > 0 ? between : "") + (shown ? ranges_text(terms[i], options.ranges) : "..");
+    if (i > 0) out += between;
+    out += shown ? ranges_text(terms[i], options.ranges) : "..";
   }
   return out;
 }

@@ -85,7 +85,7 @@ inline mesh_value names_on(const mesh_value& m, const mesh_shape& finer) {
     int rest = m.shape.size[a];
     for (int part = 0; next < finer.axis_count && (rest > 1 || (part == 0 && finer.size[next] == 1)); ++part) {
       const bool whole = part == 0 && finer.size[next] == rest;
-      const std::string name = m.label[a].text + (whole ? "" : "." + std::to_string(part));
+      const std::string name = whole ? m.label[a].text : fmt::format("{}.{}", m.label[a].text, part);
       names.label[next] = short_text(fits(name.c_str()) ? name.c_str() : m.label[a].text);
       rest /= finer.size[next++];
     }

@@ -29,7 +29,8 @@ inline std::string factor_text(const factor_rule& r, int f) {
   const factor& x = r.factor[f];
   const bool whole = x.kind == factor_kind::need_replication;
   const char letter = x.letter != 0 ? x.letter : static_cast<char>((whole ? 'A' : 'a') + f);
-  return (x.kind == factor_kind::permutation ? "~" : "") + std::string(1, letter);
+  std::string text = x.kind == factor_kind::permutation ? "~" : "";
+  return text += letter;
 }
 
 inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
@@ -38,7 +39,7 @@ inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
     const int terms = t.first[d + 1] - t.first[d];
     std::string dim;
     for (int i = t.first[d]; i < t.first[d + 1]; ++i) dim += factor_text(r, t.term[i]);
-    out += terms == 0 ? "." : terms == 1 ? dim : "(" + dim + ")";
+    out += terms == 0 ? "." : terms == 1 ? dim : fmt::format("({})", dim);
   }
   return out;
 }
@@ -89,9 +90,9 @@ inline std::string propagation_text(const propagation_status& s, const mesh_valu
 /// The rule as text, see above.
 inline std::string to_text(const factor_rule& r) {
   std::string out;
-  for (int o = 0; o < r.operand_count; ++o) out += (o > 0 ? "," : "") + detail::tensor_text(r, r.operand[o]);
+  for (int o = 0; o < r.operand_count; ++o) out.append(o > 0 ? "," : "").append(detail::tensor_text(r, r.operand[o]));
   out += "->";
-  for (int o = 0; o < r.result_count; ++o) out += (o > 0 ? "," : "") + detail::tensor_text(r, r.result[o]);
+  for (int o = 0; o < r.result_count; ++o) out.append(o > 0 ? "," : "").append(detail::tensor_text(r, r.result[o]));
   return out;
 }
 

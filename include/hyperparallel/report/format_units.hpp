@@ -10,6 +10,7 @@
 //
 // Law: rounding is to nearest, halves away from zero, in integers, so a text depends on its value alone.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -43,7 +44,7 @@ struct unit {
 
 /// `value` in the largest unit of which it holds at least one, or would once rounded in the unit below; whole units of
 /// the first. Domain: units rise; value > INT64_MIN.
-template <int Count>
+template <std::size_t Count>
 std::string in_units(std::int64_t value, const unit (&units)[Count], int decimals) {
   const std::uint64_t size = static_cast<std::uint64_t>(value < 0 ? -value : value);
   std::uint64_t scale = 1;
@@ -51,11 +52,12 @@ std::string in_units(std::int64_t value, const unit (&units)[Count], int decimal
   int u = 0;
   std::uint64_t shown = size;  // in 1 / scale of unit u; of the first unit in wholes
   std::uint64_t next = static_cast<std::uint64_t>(units[1].size);
-  while (u + 1 < Count && shown >= next) {
+  constexpr int last = static_cast<int>(Count) - 1;
+  while (u < last && shown >= next) {
     const std::uint64_t whole = static_cast<std::uint64_t>(units[++u].size);
     // The product stays in range: the largest unit is 2^40 or 10^12, and scale at most 10^3.
     shown = size / whole * scale + (size % whole * scale + whole / 2) / whole;
-    if (u + 1 < Count) next = static_cast<std::uint64_t>(units[u + 1].size / units[u].size) * scale;
+    if (u < last) next = static_cast<std::uint64_t>(units[u + 1].size / units[u].size) * scale;
   }
   const char* sign = value < 0 ? "-" : "";
   if (u == 0) return fmt::format("{}{} {}", sign, size, units[0].name);

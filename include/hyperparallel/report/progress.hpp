@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
+#include <hyperparallel/report/text_formatter.hpp>
 
 namespace hyperparallel::report {
 

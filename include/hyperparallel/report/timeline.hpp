@@ -81,7 +81,7 @@ std::string timeline_text(const Flow& f, const Schedule& s, const Timeline& line
     if (queues == 0) continue;
     const resource kind = static_cast<resource>(k);
     const std::vector<std::int64_t> busy = busy_columns(f, line, makespan, kind, options.rank, options.columns);
-    out += fmt::format("{:<4} {:<5}|", name_of(kind), "x" + std::to_string(queues));
+    out += fmt::format("{:<4} {:<5}|", name_of(kind), fmt::format("x{}", queues));
     std::int64_t total = 0;
     for (int c = 0; c < options.columns; ++c) {
       const std::int64_t width =

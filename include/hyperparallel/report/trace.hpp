@@ -19,11 +19,10 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/queue_name.hpp>
+#include <hyperparallel/report/text_formatter.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/profile.hpp>

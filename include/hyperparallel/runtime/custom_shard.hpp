@@ -75,7 +75,7 @@ struct open_shape {
 };
 
 /// Local results of one slot as a dtensor, or as one value a position.
-template <class Slot, int Index, class Tuple>
+template <class Slot, std::size_t Index, class Tuple>
 auto gather_results(const rank_group& group, std::vector<std::optional<Tuple>>& local) {
   using value = std::tuple_element_t<Index, Tuple>;
   if constexpr (!is_placed<Slot>) {
@@ -190,7 +190,7 @@ class custom_sharded<inputs<In...>, outputs<Out...>, OnMismatch, Function> {
     if constexpr (sizeof...(I) == 1)
       return detail::gather_results<std::tuple_element_t<0, std::tuple<Out...>>, 0>(group, local);
     else if constexpr (sizeof...(I) > 1)
-      return std::make_tuple(detail::gather_results<Out, static_cast<int>(I)>(group, local)...);
+      return std::make_tuple(detail::gather_results<Out, I>(group, local)...);
   }
 
   /// The group of the placed arguments, which share it.

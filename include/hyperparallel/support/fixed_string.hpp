@@ -8,20 +8,27 @@
 // Both are structural aggregates with public arrays, so that they can be template arguments and raw loops can read
 // them.
 
+#include <cstddef>
+
+#include <hyperparallel/support/array_bound.hpp>
+
 namespace hyperparallel {
 
 template <int N>
 struct fixed_string {
-  char text[N] = {};
+  char text[array_bound(N)] = {};
 
   constexpr fixed_string() = default;
   // Implicit on purpose: the user writes the literal where the template wants the name.
-  constexpr fixed_string(const char (&literal)[N]) {
+  constexpr fixed_string(const char (&literal)[array_bound(N)]) {
     for (int i = 0; i < N; ++i) text[i] = literal[i];
   }
   static constexpr int size() { return N - 1; }
   friend constexpr bool operator==(const fixed_string&, const fixed_string&) = default;
 };
+
+template <std::size_t N>
+fixed_string(const char (&)[N]) -> fixed_string<static_cast<int>(N)>;
 
 struct short_text {
   static constexpr int capacity = 31;

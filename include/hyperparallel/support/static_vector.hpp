@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include <hyperparallel/support/array_bound.hpp>
+
 namespace hyperparallel {
 
 template <class T, int Capacity>
@@ -13,7 +15,7 @@ struct static_vector {
   using value_type = T;
 
   int size = 0;
-  T item[Capacity] = {};
+  T item[array_bound(Capacity)] = {};
 
   static constexpr int capacity() { return Capacity; }
   constexpr bool empty() const { return size == 0; }

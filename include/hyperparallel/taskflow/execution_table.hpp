@@ -10,6 +10,7 @@
 // In storage a record's waits, readers and signals follow those of the record before it, queue by queue, so each range
 // is given by its end alone.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
@@ -42,16 +43,16 @@ struct execution_size {
 template <execution_size Size>
 struct fixed_execution_table {
   execution_size size{};
-  int first_operation = 0, operations = 0, time_shift = 0;  ///< operations are numbered without large gaps
-  execution_record record[Size.tasks + 1] = {};             ///< queue by queue, in queue order
-  int queue_begin[Size.queues + 1] = {};                    ///< queue -> its first record
-  word_wait wait[Size.waits + 1] = {};                      ///< by record
-  int reader[Size.readers + 1] = {};                        ///< by record: queues
-  int signal[Size.signals + 1] = {};                        ///< by record: words
-  int counter_event[Size.counters + 1] = {};                ///< counter -> event
-  int counter_total[Size.counters + 1] = {};                ///< counter -> signals in one run
-  int listener_begin[Size.counters + 1] = {};               ///< counter -> its first listener
-  int listener[Size.listeners + 1] = {};                    ///< by counter: the queues that wait for it
+  int first_operation = 0, operations = 0, time_shift = 0;    ///< operations are numbered without large gaps
+  execution_record record[array_bound(Size.tasks + 1)] = {};  ///< queue by queue, in queue order
+  int queue_begin[array_bound(Size.queues + 1)] = {};         ///< queue -> its first record
+  word_wait wait[array_bound(Size.waits + 1)] = {};           ///< by record
+  int reader[array_bound(Size.readers + 1)] = {};             ///< by record: queues
+  int signal[array_bound(Size.signals + 1)] = {};             ///< by record: words
+  int counter_event[array_bound(Size.counters + 1)] = {};     ///< counter -> event
+  int counter_total[array_bound(Size.counters + 1)] = {};     ///< counter -> signals in one run
+  int listener_begin[array_bound(Size.counters + 1)] = {};    ///< counter -> its first listener
+  int listener[array_bound(Size.listeners + 1)] = {};         ///< by counter: the queues that wait for it
 };
 
 /// Views of arrays that somebody else owns.

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
 namespace hyperparallel {
@@ -214,9 +215,11 @@ constexpr fixed_schedule<Size.tasks, Queues> schedule_fixed(const fixed_taskflow
                                                             schedule_options options = {}) {
   fixed_schedule<Size.tasks, Queues> s;
   fixed_schedule_scratch<Size, Queues> x;
-  std::int64_t event_time[Size.events + 1] = {}, run_rank[Size.tasks + 1] = {}, queue_free[Queues + 1] = {};
-  int next[Size.tasks + 1] = {}, sorted[Size.tasks + 1] = {};
-  int ring[Queues + 1] = {}, ring_front[Queues + 1] = {}, queue_last[Queues + 1] = {};
+  std::int64_t event_time[array_bound(Size.events + 1)] = {}, run_rank[array_bound(Size.tasks + 1)] = {},
+                                                    queue_free[array_bound(Queues + 1)] = {};
+  int next[array_bound(Size.tasks + 1)] = {}, sorted[array_bound(Size.tasks + 1)] = {};
+  int ring[array_bound(Queues + 1)] = {}, ring_front[array_bound(Queues + 1)] = {},
+                                queue_last[array_bound(Queues + 1)] = {};
   if (detail::schedule_tasks(f, machine, options, s, x, event_time, run_rank, next, sorted, queue_free, ring,
                              ring_front, queue_last)
           .code != schedule_code::ok)

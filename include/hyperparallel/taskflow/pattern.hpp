@@ -9,15 +9,17 @@
 // in an empty flow is the pattern itself, and a flow of copies waits, signals and accesses as the flow that the builder
 // run c times, with these shifts, would write.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
 namespace hyperparallel {
 
 template <taskflow_size Size>
 struct taskflow_pattern {
-  fixed_taskflow<Size> flow{};                    ///< sealed
-  int items[run_room(Size) + 1] = {};             ///< run -> tasks of its operation in one copy
-  std::int64_t slot_stride[Size.slots + 1] = {};  ///< slot -> bytes that all slots of its tier span in one copy
+  fixed_taskflow<Size> flow{};                      ///< sealed
+  int items[array_bound(run_room(Size) + 1)] = {};  ///< run -> tasks of its operation in one copy
+  std::int64_t slot_stride[array_bound(Size.slots + 1)] =
+      {};  ///< slot -> bytes that all slots of its tier span in one copy
 };
 
 /// `Size` must be `measure(build)`. O(runs² + slots²), once.
@@ -50,7 +52,7 @@ constexpr taskflow_pattern<Size> build_pattern(const Build& build) {
 template <taskflow_size Size>
 struct placed_pattern {
   const taskflow_pattern<Size>* pattern = nullptr;
-  task model[run_room(Size) + 1] = {};  ///< run -> its first task, with the ranges that copies have
+  task model[array_bound(run_room(Size) + 1)] = {};  ///< run -> its first task, with the ranges that copies have
 };
 
 /// Adds the lists that copies share; `p` has to outlive the result. O(runs + waits + signals + accesses) of the

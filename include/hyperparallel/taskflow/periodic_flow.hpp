@@ -13,6 +13,7 @@
 // there are banks; the reference order of n copies is copy after copy. A period with carried numbers is no flow by
 // itself: `unroll` makes flows of it.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 
@@ -31,8 +32,8 @@ constexpr int distance_of(int number) { return number >> 24; }
 
 template <taskflow_size Size>
 struct fixed_period : fixed_taskflow<Size> {
-  int banks[Size.slots + 1] = {};  ///< slot -> copies after which it is used again, if more than one
-  int event_banks = 1;             ///< copies after which an event's counter is used again
+  int banks[array_bound(Size.slots + 1)] = {};  ///< slot -> copies after which it is used again, if more than one
+  int event_banks = 1;                          ///< copies after which an event's counter is used again
 };
 
 struct dynamic_period : dynamic_taskflow {

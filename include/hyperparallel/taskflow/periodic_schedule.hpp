@@ -11,6 +11,7 @@
 // Laws: `task_at` over all positions of all queues is every task of every copy once; the schedule of n copies
 // restricted to any n' copies in a row is the schedule of n' copies. The latter is what the proof for all n rests on.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/periodic_flow.hpp>
 
@@ -32,13 +33,13 @@ struct fixed_periodic_schedule {
   machine_shape machine{};
   int task_count = 0;  ///< of one copy
   int stages = 1;
-  int order[Tasks + 1] = {};  ///< place in an iteration -> task
-  int queue[Tasks + 1] = {};
-  int stage[Tasks + 1] = {};
-  int queue_begin[Queues + 1] = {};
-  int queue_task[Tasks + 1] = {};
-  int prologue[Queues + 1] = {};  ///< queue -> tasks of its prologue
-  placed_task ramp[(most_stages - 1) * Tasks + 1] = {};
+  int order[array_bound(Tasks + 1)] = {};  ///< place in an iteration -> task
+  int queue[array_bound(Tasks + 1)] = {};
+  int stage[array_bound(Tasks + 1)] = {};
+  int queue_begin[array_bound(Queues + 1)] = {};
+  int queue_task[array_bound(Tasks + 1)] = {};
+  int prologue[array_bound(Queues + 1)] = {};  ///< queue -> tasks of its prologue
+  placed_task ramp[array_bound((most_stages - 1) * Tasks + 1)] = {};
 };
 
 struct dynamic_periodic_schedule {

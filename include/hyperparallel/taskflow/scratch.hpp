@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include <hyperparallel/support/array_bound.hpp>
+
 namespace hyperparallel {
 
 inline constexpr int run_time_count = -1;
@@ -16,7 +18,7 @@ namespace detail {
 
 template <class T, int Count>
 struct scratch_array {
-  using type = T[Count + 1];
+  using type = T[array_bound(Count + 1)];
 };
 
 template <class T>

@@ -9,6 +9,7 @@
 // Raw public arrays and integer indices are on purpose: under g++ 12 one constexpr `std::array::operator[]`
 // costs as much as eleven raw accesses.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel {
@@ -35,13 +36,14 @@ struct fixed_taskflow {
   static constexpr bool stores = true;
   static constexpr taskflow_size capacity = Size;
   taskflow_size size{};
-  hyperparallel::task task[Size.tasks + 1] = {};
-  hyperparallel::wait wait[Size.waits + 1] = {};
-  int signal[Size.signals + 1] = {};
-  hyperparallel::access access[Size.accesses + 1] = {};
-  hyperparallel::event event[Size.events + 1] = {};
-  hyperparallel::slot slot[Size.slots + 1] = {};
-  int run[run_room(Size) + 1] = {};  ///< run of tiles -> its first task; past the last run: the number of tasks
+  hyperparallel::task task[array_bound(Size.tasks + 1)] = {};
+  hyperparallel::wait wait[array_bound(Size.waits + 1)] = {};
+  int signal[array_bound(Size.signals + 1)] = {};
+  hyperparallel::access access[array_bound(Size.accesses + 1)] = {};
+  hyperparallel::event event[array_bound(Size.events + 1)] = {};
+  hyperparallel::slot slot[array_bound(Size.slots + 1)] = {};
+  int run[array_bound(run_room(Size) + 1)] =
+      {};              ///< run of tiles -> its first task; past the last run: the number of tasks
   int thresholds = 0;  ///< waits that the builder gave a threshold of their own, in place of `all_signals`
 };
 
@@ -70,11 +72,11 @@ template <int Tasks, int Queues>
 struct fixed_schedule {
   machine_shape machine{};
   int task_count = 0;
-  std::int64_t makespan = 0;  ///< picoseconds, as the scheduler estimated it
-  int order[Tasks + 1] = {};  ///< position -> task
-  int queue[Tasks + 1] = {};  ///< task -> queue
-  int queue_begin[Queues + 1] = {};
-  int queue_task[Tasks + 1] = {};
+  std::int64_t makespan = 0;               ///< picoseconds, as the scheduler estimated it
+  int order[array_bound(Tasks + 1)] = {};  ///< position -> task
+  int queue[array_bound(Tasks + 1)] = {};  ///< task -> queue
+  int queue_begin[array_bound(Queues + 1)] = {};
+  int queue_task[array_bound(Tasks + 1)] = {};
 };
 
 struct dynamic_schedule {

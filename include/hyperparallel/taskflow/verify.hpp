@@ -14,6 +14,7 @@
 // pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one. It trusts no count
 // of the builder: totals of signals and slot versions are derived here.
 
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/verify_pairs.hpp>
 
 namespace hyperparallel {
@@ -222,9 +223,11 @@ constexpr verify_status verify(const Flow& f, const Schedule& s, Scratch& x) {
 template <taskflow_size Size, int Queues>
 constexpr verify_status verify(const fixed_taskflow<Size>& f, const fixed_schedule<Size.tasks, Queues>& s) {
   fixed_verify_scratch<Size, Queues> x;
-  int run_end[Size.tasks + 1] = {}, queue_next[Queues + 1] = {}, count[Size.events + 1] = {};
-  int states[Size.slots + 1] = {}, high[Size.slots + 1] = {}, writers[Size.slots + 1] = {},
-                          readers[Size.slots + 1] = {};
+  int run_end[array_bound(Size.tasks + 1)] = {}, queue_next[array_bound(Queues + 1)] = {},
+                                       count[array_bound(Size.events + 1)] = {};
+  int states[array_bound(Size.slots + 1)] = {}, high[array_bound(Size.slots + 1)] = {},
+                                      writers[array_bound(Size.slots + 1)] = {},
+                                      readers[array_bound(Size.slots + 1)] = {};
   return detail::verify_all(f, s, x, run_end, queue_next, count, states, high, writers, readers);
 }
 

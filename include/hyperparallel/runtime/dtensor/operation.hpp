@@ -28,6 +28,7 @@
 #include <vector>
 
 #include <hyperparallel/runtime/dtensor/apply.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -62,7 +63,7 @@ namespace detail {
 /// broadcast, a dynamic extent stands for whatever the others have.
 template <int Most>
 struct aligned_shapes {
-  shape at[Most] = {};
+  shape at[array_bound(Most)] = {};
   constexpr aligned_shapes(const shape* operand, int count) {
     int rank = 0;
     for (int o = 0; o < count; ++o) rank = operand[o].rank > rank ? operand[o].rank : rank;

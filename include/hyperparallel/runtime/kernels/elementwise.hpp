@@ -10,6 +10,7 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -37,7 +38,7 @@ void map_run_for(const extent_t* step, extent_t n, R* out, const X*... x) {
 template <class Function, class R, std::size_t... I, class... X>
 void map(std::index_sequence<I...>, tensor_view<R> out, tensor_view<X>... x) {
   constexpr int arrays = static_cast<int>(sizeof...(X)) + 1;
-  const steps array[arrays] = {broadcast_steps(x.extents, out.extents)..., row_major_steps(out.extents)};
+  const steps array[array_bound(arrays)] = {broadcast_steps(x.extents, out.extents)..., row_major_steps(out.extents)};
   for_each_run(loops_over(out.extents, array), [&](const auto& offset, extent_t n, const auto& step) {
     map_run_for<Function, 0u, 0>(step, n, out.data + offset[arrays - 1],
                                  static_cast<const std::remove_const_t<X>*>(x.data) + offset[I]...);

@@ -15,6 +15,7 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 #include <hyperparallel/runtime/streaming_copy.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -96,8 +97,8 @@ template <class T, class Term>
 void fold_terms(reduce_op op, extent_t divisor, int terms, std::int64_t n, const Term& term, T* to,
                 store_kind stores = store_kind::cached) {
   constexpr std::int64_t block = 4096 / static_cast<std::int64_t>(sizeof(computing<T>));
-  computing<T> sum[block];
-  T result[block];
+  computing<T> sum[array_bound(block)];
+  T result[array_bound(block)];
   for (std::int64_t done = 0; done < n; done += block) {
     const std::int64_t count = n - done < block ? n - done : block;
     first_term<T>(count, term(0) + done, sum);

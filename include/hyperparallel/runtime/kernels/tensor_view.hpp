@@ -19,6 +19,7 @@
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/narrow_float.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -117,22 +118,23 @@ struct loop_nest {
   int loops = 0;
   bool empty = false;
   extent_t count[max_dims] = {};
-  extent_t step[max_dims][Arrays] = {};
+  extent_t step[max_dims][array_bound(Arrays)] = {};
 };
 
-/// The loops over a block of extents `s`, flattened. O(rank · Arrays).
-template <int Arrays>
-constexpr loop_nest<Arrays> loops_over(const shape& s, const steps (&array)[Arrays]) {
-  loop_nest<Arrays> r;
+/// The loops over a block of extents `s`, flattened. O(rank · Count).
+template <std::size_t Count>
+constexpr loop_nest<static_cast<int>(Count)> loops_over(const shape& s, const steps (&array)[Count]) {
+  constexpr int arrays = static_cast<int>(Count);
+  loop_nest<arrays> r;
   for (int d = 0; d < s.rank; ++d) {
     const extent_t n = s.extent[d];
     r.empty = r.empty || n == 0;
     if (n == 1) continue;
     bool joins = r.loops > 0;
-    for (int a = 0; a < Arrays; ++a) joins = joins && r.step[r.loops - 1][a] == n * array[a].along[d];
+    for (int a = 0; a < arrays; ++a) joins = joins && r.step[r.loops - 1][a] == n * array[a].along[d];
     const int loop = joins ? r.loops - 1 : r.loops++;
     r.count[loop] = joins ? r.count[loop] * n : n;
-    for (int a = 0; a < Arrays; ++a) r.step[loop][a] = array[a].along[d];
+    for (int a = 0; a < arrays; ++a) r.step[loop][a] = array[a].along[d];
   }
   return r;
 }
@@ -142,9 +144,9 @@ constexpr loop_nest<Arrays> loops_over(const shape& s, const steps (&array)[Arra
 template <int Arrays, class Run>
 constexpr void for_each_run(const loop_nest<Arrays>& nest, Run&& run) {
   if (nest.empty) return;
-  using numbers = const extent_t(&)[Arrays];
-  extent_t offset[Arrays] = {};
-  constexpr extent_t still[Arrays] = {};
+  using numbers = const extent_t(&)[array_bound(Arrays)];
+  extent_t offset[array_bound(Arrays)] = {};
+  constexpr extent_t still[array_bound(Arrays)] = {};
   const int inner = nest.loops - 1;
   if (inner < 0) {
     run(static_cast<numbers>(offset), extent_t{1}, static_cast<numbers>(still));

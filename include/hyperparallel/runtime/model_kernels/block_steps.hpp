@@ -5,12 +5,14 @@
 // Law: the element of tensor t at a point of the box lies at Σ over loops of point · step; a loop that t does not
 // follow has step 0. Lists of loops are walked row-major, their last loop fastest. O(points).
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -79,7 +81,7 @@ inline void offsets_of(const operator_call& c, const loop_list& list, const loop
 }
 
 /// Calls body(offsets) at each point of the listed loops; offsets[i] is that of the tensor with steps[i].
-template <int Tensors, class Body>
+template <std::size_t Tensors, class Body>
 void for_each_point(const operator_call& c, const loop_list& list, const loop_steps (&s)[Tensors], const Body& body) {
   extent_t at[max_operator_loops] = {}, offset[Tensors] = {};
   for (extent_t left = points_of(c, list); left > 0; --left) {
@@ -87,7 +89,7 @@ void for_each_point(const operator_call& c, const loop_list& list, const loop_st
     for (int i = list.count - 1; i >= 0; --i) {
       const int l = list.loop[i];
       const bool wraps = ++at[i] == c.loop[l].extent;
-      for (int t = 0; t < Tensors; ++t) offset[t] += s[t].of[l] * (wraps ? 1 - c.loop[l].extent : 1);
+      for (std::size_t t = 0; t < Tensors; ++t) offset[t] += s[t].of[l] * (wraps ? 1 - c.loop[l].extent : 1);
       if (!wraps) break;
       at[i] = 0;
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/support/integer.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -177,7 +178,7 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   constexpr extent_t columns = tile_columns<T>;
   static thread_local product_panels<T> panels;
   const auto tile = choose_product_tile<T>();
-  alignas(64) T block[tile_rows * columns];
+  alignas(64) T block[array_bound(tile_rows * columns)];
   for (extent_t j = 0; j < n; j += panel_width) {
     const extent_t width = n - j < panel_width ? n - j : panel_width;
     for (extent_t p = 0; p < k; p += panel_depth) {

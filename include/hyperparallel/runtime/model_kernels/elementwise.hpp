@@ -12,6 +12,7 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/contraction.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -35,8 +36,8 @@ inline void expect_same_loops(const operator_call& c, int count) {
 template <class T, int Count, class Function>
 void pointwise(const operator_call& c, const Function& f) {
   const operator_tensor& r = c.op->result[0];
-  const T* in[Count];
-  loop_steps steps[Count + 1];
+  const T* in[array_bound(Count)];
+  loop_steps steps[array_bound(Count + 1)];
   bool flat = true;
   for (int i = 0; i < Count; ++i) {
     in[i] = operand<T>(c, i);
@@ -47,7 +48,8 @@ void pointwise(const operator_call& c, const Function& f) {
   }
   steps[Count] = steps_of(c, r);
   T* const out = result<T>(c, 0);
-  const auto run = [&](const extent_t(&at)[Count + 1], extent_t n, const extent_t(&stride)[Count + 1]) {
+  const auto run = [&](const extent_t(&at)[array_bound(Count + 1)], extent_t n,
+                       const extent_t(&stride)[array_bound(Count + 1)]) {
     for (extent_t i = 0; i < n; ++i) {
       T& to = out[at[Count] + i * stride[Count]];
       if constexpr (Count == 1)
@@ -58,7 +60,7 @@ void pointwise(const operator_call& c, const Function& f) {
         to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]], in[2][at[2] + i * stride[2]]);
     }
   };
-  extent_t stride[Count + 1], origin[Count + 1] = {};
+  extent_t stride[array_bound(Count + 1)], origin[array_bound(Count + 1)] = {};
   if (flat) {
     for (extent_t& s : stride) s = 1;
     run(origin, c.result_elements(0), stride);

@@ -10,6 +10,7 @@
 #include <hyperparallel/operators/rules/slicing.hpp>
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/movement.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
 
@@ -149,7 +150,7 @@ template <class X, class Join, class... Views>
 void join_views(const Join& join, const Views&... views) {
   constexpr int count = static_cast<int>(sizeof...(Views)) - 1;
   const tensor_view<X>* out = nullptr;
-  const_view<X> parts[count];
+  const_view<X> parts[array_bound(count)];
   int at = 0;
   const auto take = [&](const auto& view) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(view)>, tensor_view<X>>)
