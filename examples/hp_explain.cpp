@@ -181,7 +181,8 @@ std::string explain(const command_line& given) {
 
 /// What the parser has to say, with what was expected.
 std::string trouble_of(const CLI::ParseError& e, const CLI::App& redistribute) {
-  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return std::string(e.what()) + "; expected one value";
+  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError))
+    return std::string(e.what()) + "; expected one value";
   std::string known;
   for (const CLI::Option* option : redistribute.get_options())
     known += (known.empty() ? "; known: " : ", ") + option->get_name();
