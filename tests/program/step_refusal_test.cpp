@@ -140,6 +140,8 @@ TEST(step_refusal, spells_names_and_sizes) {
   using namespace hp::rejected;
   using tp = hp::axes_named<'t', 'p'>;
   using ffn = hp::named_dim<'f', 'f', 'n'>;
+  using nearest = hp::nearest_name<'d', 'p'>;
+  using there = hp::axes_there_are<hp::alias<'d', 'p'>, hp::alias<'t', 'p'>>;
   static_assert(std::is_same_v<verdict<8, hp::tensor_parallel<"tp">>, hp::accepted>);
   static_assert(std::is_same_v<
                 verdict<6, hp::tensor_parallel<"tp">>,
@@ -150,9 +152,9 @@ TEST(step_refusal, spells_names_and_sizes) {
   static_assert(std::is_same_v<verdict<8, hp::context_parallel<"tp">>,
                                rule_matches_no_operator<tp, hp::named_dim<'s', 'e', 'q'>>>);
   static_assert(std::is_same_v<verdict<8, hp::data_parallel<"x">>,
-                               strategy_names_an_axis_that_the_mesh_lacks<hp::axes_named<'x'>>>);
+                               strategy_names_an_axis_that_the_mesh_lacks<hp::axes_named<'x'>, nearest, there>>);
   static_assert(std::is_same_v<verdict<8, hp::pin<"w", "x", "y">>,
-                               strategy_names_an_axis_that_the_mesh_lacks<hp::axes_named<'x'>>>);
+                               strategy_names_an_axis_that_the_mesh_lacks<hp::axes_named<'x'>, nearest, there>>);
   static_assert(std::is_same_v<verdict<8, hp::pin<"w", "tp">>,
                                pin_does_not_fit<hp::strategy_code::pin_has_wrong_rank, hp::named_tensor<'w'>,
                                                 hp::map_entries<1>, hp::tensor_dims<2>>>);

@@ -55,6 +55,14 @@ TEST(refused_program, a_strategy_is_told_its_numbers) {
             "strategy \"dp\" is refused: rule_matches_nothing, axis \"dp\", dim \"vocabulary\"");
 }
 
+TEST(refused_program, an_unknown_axis_is_told_the_nearest_and_those_that_are_there) {
+  hp::strategy_value s = hp::strategy_called("dp-tp", 4).strategy;
+  s.add(hp::shard_dim("batch", "rp"));
+  EXPECT_EQ(text(product(), s),
+            "strategy \"dp-tp\" is refused: the strategy names the axis rp, which its mesh lacks: did you mean dp? The "
+            "axes are dp, tp");
+}
+
 TEST(refused_program, a_graph_is_told_its_names_and_numbers) {
   const auto refused = [](const auto& change) {
     hp::graph g = product();

@@ -11,6 +11,7 @@
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/layout/tensor_map.hpp>
+#include <hyperparallel/mesh/axis_names.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel {
@@ -75,13 +76,13 @@ struct placed_layout {
 };
 
 namespace rejected {
-template <class Alias, class Dim, class Mesh>
+template <class Alias, class Dim, class Mesh, class Nearest, class There>
 struct axis_is_not_in_the_mesh;
 template <class Alias, class Dim, class Mesh>
 struct axis_is_used_twice;
 template <class Alias, class Mesh>
 struct axis_shards_and_is_partial;
-template <class Entries>
+template <class Entries, class Most>
 struct too_many_dims;
 template <class Entries, class TensorDims>
 struct map_length_differs_from_tensor_rank;
@@ -132,20 +133,15 @@ struct blamed_name {
   static constexpr int length = static_cast<int>(name_end(text) - text);
 };
 
-template <class Mesh>
-struct blamed_axis {
-  template <int Axis>
-  struct of {
-    static constexpr const char* text = Mesh::value.label[Axis].text;
-    static constexpr int length = text_length(text);
-  };
-};
-
 template <layout_code Code, class Mesh, class Map>
 struct map_verdict;
 template <class Mesh, class Map>
 struct map_verdict<layout_code::axis_is_not_in_the_mesh, Mesh, Map> {
-  using type = rejected::axis_is_not_in_the_mesh<spelled<alias, blamed_name<Map>>, dim<Map::status.dim>, Mesh>;
+  using name = blamed_name<Map>;
+  using axes = axis_names_of<Mesh, typename make_indices<Mesh::value.shape.axis_count>::type>;
+  using type = rejected::axis_is_not_in_the_mesh<spelled<alias, name>, dim<Map::status.dim>, Mesh,
+                                                 spelled<nearest_name, typename axes::template nearest_to<name>>,
+                                                 typename axes::there>;
 };
 template <class Mesh, class Map>
 struct map_verdict<layout_code::axis_is_used_twice, Mesh, Map> {
@@ -159,14 +155,15 @@ struct map_verdict<layout_code::axis_shards_and_is_partial, Mesh, Map> {
 };
 template <class Mesh, class Map>
 struct map_verdict<layout_code::too_many_dims, Mesh, Map> {
-  using type = rejected::too_many_dims<map_entries<Map::count>>;
+  using type = rejected::too_many_dims<map_entries<Map::count>, tensor_dims<max_dims>>;
 };
 
 /// The error line of a refused map.
 template <class Mesh, map_entry... Entries>
 struct refused_layout {
   using map = refused_map<Mesh, Entries...>;
-  static constexpr bool met = insist<typename map_verdict<map::status.code, Mesh, map>::type>::met;
+  static_assert(insist<typename map_verdict<map::status.code, Mesh, map>::type>::met);
+  static constexpr bool met = true;
 };
 
 }  // namespace detail

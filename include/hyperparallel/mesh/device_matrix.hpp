@@ -148,30 +148,37 @@ constexpr mesh_result make_mesh(const char* const* names, int name_count, const 
 }
 
 namespace rejected {
-template <mesh_code, class Axis>
+template <mesh_code, class Dim, class Alias, class Extent>
 struct device_matrix_is_not_valid;
 }  // namespace rejected
 
 namespace detail {
 
-template <class Result>
+template <class Given>
 struct mesh_verdict {
-  static constexpr mesh_status status = Result::result.status;
+  static constexpr mesh_status status = Given::result.status;
+  /// The axis to blame; none where the status counts axes.
+  struct blamed {
+    static constexpr const char* text = Given::at(status.axis).label.text;
+    static constexpr int length = text_length(text);
+  };
   template <bool Ok, class = void>
   struct choose {
     using type = accepted;
   };
   template <class Unused>
   struct choose<false, Unused> {
-    using type = rejected::device_matrix_is_not_valid<status.code, dim<status.axis>>;
+    using type = rejected::device_matrix_is_not_valid<status.code, dim<status.axis>, spelled<alias, blamed>,
+                                                      extent<Given::at(status.axis).size>>;
   };
   using type = typename choose<status.code == mesh_code::ok>::type;
 };
 
 template <axis... Axes>
 struct mesh_from_axes {
+  static constexpr axis list[sizeof...(Axes) + 1] = {Axes...};
+  static constexpr const axis& at(int a) { return list[a < static_cast<int>(sizeof...(Axes)) ? a : sizeof...(Axes)]; }
   static constexpr mesh_result evaluate() {
-    const axis list[sizeof...(Axes) + 1] = {Axes...};
     const char* names[sizeof...(Axes) + 1] = {};
     int sizes[sizeof...(Axes) + 1] = {};
     for (int a = 0; a < static_cast<int>(sizeof...(Axes)); ++a) {

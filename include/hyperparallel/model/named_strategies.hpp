@@ -156,24 +156,6 @@ inline constexpr named_strategy named_strategy_table[] = {
      }},
 };
 
-constexpr int characters_that_differ(const char* a, const char* b) {
-  constexpr int most = short_text::capacity;  // more of a text is not looked at
-  int row[most + 1] = {};
-  int width = text_length(b);
-  if (width > most) width = most;
-  for (int x = 0; x <= width; ++x) row[x] = x;
-  for (int y = 0; a[y] != '\0'; ++y) {
-    int diagonal = row[0];
-    row[0] = y + 1;
-    for (int x = 0; x < width; ++x) {
-      const int exchanged = diagonal + (a[y] == b[x] ? 0 : 1), shorter = row[x] < row[x + 1] ? row[x] : row[x + 1];
-      diagonal = row[x + 1];
-      row[x + 1] = exchanged <= shorter ? exchanged : shorter + 1;
-    }
-  }
-  return row[width];
-}
-
 /// Deals the prime factors of `ranks` to the axes, largest factor first, to the axis that has least, the last of
 /// equals.
 constexpr void deal_ranks(int ranks, int axes, int* degree) {
@@ -196,13 +178,12 @@ inline constexpr int named_strategy_count =
 
 constexpr const named_strategy& named_strategy_at(int i) { return detail::named_strategy_table[i]; }
 
-/// The name that differs least from `name`: fewest characters put in, left out or exchanged (Levenshtein), the first of
-/// equals. O(names · length²).
+/// The name that is most like `name`, see `characters_that_differ`; the first of equals. O(names · length²).
 constexpr const char* nearest_strategy(const char* name) {
   const char* nearest = "";
   int least = 0;
   for (const named_strategy& one : detail::named_strategy_table) {
-    const int differs = detail::characters_that_differ(one.name, name);
+    const int differs = characters_that_differ(one.name, name);
     if (*nearest != '\0' && differs >= least) continue;
     nearest = one.name;
     least = differs;

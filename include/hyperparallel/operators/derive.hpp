@@ -17,9 +17,11 @@ namespace hyperparallel {
 /// In an error line: which operand, from 0.
 template <int>
 struct operand {};
-/// In an error line: how many operands.
+/// In an error line: how many operands, and how many the operator takes.
 template <int>
 struct operands {};
+template <int>
+struct operands_expected {};
 
 namespace rejected {
 template <class Operator, rule_code>
@@ -97,7 +99,7 @@ struct derivation_verdict<propagation_code::ok, Operator, Derived> {
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_count_differs_from_rule, Operator, Derived> {
   using type = rejected::operand_count_differs_from_rule<Operator, operands<Derived::result.status.operand>,
-                                                         operands<Operator::rule.operand_count>>;
+                                                         operands_expected<Operator::rule.operand_count>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_rank_differs_from_rule, Operator, Derived> {

@@ -3,6 +3,7 @@
 // Why a step of training cannot be, in names that outlive the evaluation which found it, and the error line that says
 // so.
 
+#include <hyperparallel/mesh/axis_names.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
@@ -17,7 +18,8 @@ struct step_refusal {
   graph_code graph = graph_code::ok;
   strategy_code strategy = strategy_code::ok;
   refusal_text axis{}, op{}, tensor{}, dim{};
-  refusal_text name{}, nearest{};  ///< of a strategy that there is not, and of the one that is called most like it
+  refusal_text name{}, nearest{};  ///< of a strategy that there is not; of the one or the axis called most like it
+  mesh_value mesh{};               ///< where a strategy names an axis that its mesh lacks
   extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
 };
 
@@ -58,6 +60,13 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
   }
   if (why.code == strategy_code::axis_is_not_in_the_mesh && why.tensor >= 0)
     r.axis = refusal_text(unknown_axis_of(s.pin.item[why.rule], s.mesh));
+  if (why.code == strategy_code::axis_is_not_in_the_mesh) {
+    const char* names[max_axes] = {};
+    for (int a = 0; a < s.mesh.shape.axis_count; ++a) names[a] = s.mesh.label[a].text;
+    const int nearest = nearest_of(names, s.mesh.shape.axis_count, r.axis.text);
+    if (nearest >= 0) r.nearest = refusal_text(names[nearest]);
+    r.mesh = s.mesh;
+  }
   if (why.axis >= 0) r.axis = refusal_text(s.mesh.label[why.axis].text);
   if (why.dim >= 0) r.dim = refusal_text(p.graph.name_of_dim(why.dim));
   if (why.op >= 0) r.op = refusal_text(p.graph.name_of_op(why.op));
@@ -75,8 +84,6 @@ template <char...>
 struct named_dim {};
 template <char...>
 struct strategy_named {};
-template <char...>
-struct nearest_name {};
 template <extent_t>
 struct bytes_needed {};
 template <extent_t>
@@ -93,7 +100,7 @@ template <class Dim, class Extent, class Axis, class Shards, class Where>
 struct dim_is_not_divisible_by_its_axis;
 template <class Axis, class Dim>
 struct rule_matches_no_operator;
-template <class Axis>
+template <class Axis, class Nearest, class There>
 struct strategy_names_an_axis_that_the_mesh_lacks;
 template <strategy_code, class Tensor, class... Sizes>
 struct pin_does_not_fit;
@@ -173,7 +180,13 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_match
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_not_in_the_mesh> {
-  using type = rejected::strategy_names_an_axis_that_the_mesh_lacks<typename refused_names<Evaluated>::axis>;
+  using names = refused_names<Evaluated>;
+  struct mesh {
+    static constexpr const mesh_value& value = names::why.mesh;
+  };
+  using there = typename axis_names_of<mesh, typename make_indices<mesh::value.shape.axis_count>::type>::there;
+  using type =
+      rejected::strategy_names_an_axis_that_the_mesh_lacks<typename names::axis, typename names::nearest, there>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::name_is_unknown> {

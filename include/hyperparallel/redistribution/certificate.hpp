@@ -9,6 +9,7 @@
 //                        received
 // Law: received_total == least_total for every plan by fewest bytes; without a reduction also rank by rank.
 
+#include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
 
 namespace hyperparallel {
@@ -41,7 +42,8 @@ struct certified {
 };
 template <class From, class To, extent_t Positions>
 struct certified<From, To, Positions, false> {
-  using type = rejected::certificate_of_a_move_has_too_many_positions<From, To, positions<Positions>>;
+  using type =
+      rejected::certificate_of_a_move_has_too_many_positions<in_words<From>, in_words<To>, positions<Positions>>;
 };
 
 /// What the ranks of a move without a reduction must receive: each group of devices along filled axes counts once.

@@ -47,7 +47,7 @@ struct planned_change {
 template <class Layout, class OtherLayout, class Change>
 struct change_axis {
   using alias_of_axis = spelled<alias, typename blamed_axis<typename Layout::mesh>::template of<Change::plan.axis>>;
-  using type = rejected::reductions_of_a_move_do_not_commute<Layout, OtherLayout, alias_of_axis>;
+  using type = rejected::reductions_of_a_move_do_not_commute<in_words<Layout>, in_words<OtherLayout>, alias_of_axis>;
 };
 
 /// Why the planner refuses. Rank lists are those of mesh types, which have been checked.
@@ -75,7 +75,7 @@ struct change_verdict<relocation_code::target_reductions_do_not_commute, From, T
     : change_axis<To, From, Change> {};
 template <class From, class To, class FromTensor, class ToTensor, class Change>
 struct change_verdict<relocation_code::traffic_overflows, From, To, FromTensor, ToTensor, Change> {
-  using type = rejected::traffic_of_a_move_overflows<From, To>;
+  using type = rejected::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
 };
 
 template <class From, class To, class FromTensor, class ToTensor>

@@ -9,7 +9,7 @@
 // least, and bytes_received ≥ lower_bound, what every rank receives when all receive alike. Refusals are one error line
 // naming dim, extent, shards, axes.
 
-#include <hyperparallel/layout/layout.hpp>
+#include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
@@ -144,17 +144,17 @@ struct plan_verdict<plan_code::target_is_refused, From, To, Tensor> {
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::meshes_differ, From, To, Tensor> {
-  using type = rejected::layouts_are_on_different_meshes<From, To>;
+  using type = rejected::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::reductions_do_not_commute, From, To, Tensor> {
   using type = rejected::reductions_of_a_move_do_not_commute<
-      From, To,
+      in_words<From>, in_words<To>,
       spelled<alias, typename blamed_axis<typename From::mesh>::template of<whole_move<From, To, Tensor>::plan.axis>>>;
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::traffic_overflows, From, To, Tensor> {
-  using type = rejected::traffic_of_a_move_overflows<From, To>;
+  using type = rejected::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
 };
 
 template <plan_code Code>

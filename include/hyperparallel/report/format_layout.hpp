@@ -14,6 +14,7 @@
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/report/format_mesh.hpp>
 #include <hyperparallel/report/format_shape.hpp>
+#include <hyperparallel/support/refusal_words.hpp>
 
 namespace hyperparallel {
 
@@ -85,51 +86,21 @@ inline std::string layout_text(const layout_value& l, const mesh_value* names) {
 }
 
 inline std::string layout_status_text(const layout_status& s, const mesh_value* names) {
-  const std::string dim = "dim " + std::to_string(s.dim), axis = "axis " + axis_text(names, s.axis);
-  const std::string place = " (" + dim + ", place " + std::to_string(s.slot) + ")";
+  if (s.code == layout_code::ok) return "ok";
+  const bool no_axis = s.code == layout_code::axis_is_not_in_the_mesh, counts = s.code == layout_code::too_many_dims;
+  const std::string dim = std::to_string(s.dim), place = "dim " + dim + ", place " + std::to_string(s.slot);
+  const std::string axis = no_axis ? std::string() : axis_text(names, s.axis);
   const std::string extent = std::to_string(s.extent), shards = std::to_string(s.shards);
   const std::string mesh = names == nullptr ? std::string("the mesh") : "the mesh " + to_text(*names);
-  switch (s.code) {
-    case layout_code::ok:
-      return "ok";
-    case layout_code::axis_is_not_in_the_mesh:
-      return "an axis is not in " + mesh + place;
-    case layout_code::axis_is_used_twice:
-      return axis + " is used twice" + place;
-    case layout_code::axis_shards_and_is_partial:
-      return axis + " shards " + dim + " and is partial";
-    case layout_code::too_many_dims:
-      return extent + " dims are more than the " + shards + " that a tensor may have";
-    case layout_code::map_length_differs_from_tensor_rank:
-      return "the map has " + shards + " entries for a tensor of " + extent + " dims";
-    case layout_code::extent_is_not_divisible_by_its_shards:
-      return dim + " of extent " + extent + " does not divide by its " + shards + " shards";
-    case layout_code::sub_axis_does_not_fit_its_axis:
-      return "a sub-axis does not fit " + axis + place;
-    case layout_code::dim_is_out_of_range:
-      return dim + " is outside a tensor of " + extent + " dims";
-    case layout_code::reduction_is_unknown:
-      return axis + " is partial with an unknown reduction";
-    case layout_code::placement_count_exceeds_axes:
-      return extent + " placements are more than the " + shards + " axes of " + mesh;
-    case layout_code::layout_is_partial:
-      return "the layout is partial";
-    case layout_code::element_count_overflows:
-      return "the tensor's element count leaves 64 bits";
-    case layout_code::mesh_is_not_valid:
-      return mesh + " has an axis below 1, too many axes or more than 2^30 devices";
-    case layout_code::too_many_cuts:
-      return extent + " cuts are not between 0 and " + shards;
-    case layout_code::cuts_are_not_in_order:
-      return dim + " is cut after a later dim";
-    case layout_code::sub_axes_do_not_nest:
-      return "sub-axes of " + axis + " do not nest: neither ends where the other begins or at a divisor of it" + place;
-    case layout_code::extent_is_negative:
-      return dim + " has the negative extent " + extent;
-    case layout_code::position_is_outside_the_mesh:
-      return "position " + extent + " is none of the " + shards + " of " + mesh;
-  }
-  return "unknown";
+  const slot_text slots[] = {{"dim", dim.c_str()},
+                             {"alias", axis.c_str()},
+                             {"place", place.c_str()},
+                             {"extent", extent.c_str()},
+                             {"shards", shards.c_str()},
+                             {"mesh", mesh.c_str()},
+                             {"map_entries", (counts ? extent : shards).c_str()},
+                             {"tensor_dims", (counts ? shards : extent).c_str()}};
+  return sentence_of(name_of(s.code), slots).text;
 }
 
 }  // namespace detail

@@ -15,6 +15,7 @@
 #include <hyperparallel/operators/placed_value.hpp>
 #include <hyperparallel/operators/resolve.hpp>
 #include <hyperparallel/report/format_layout.hpp>
+#include <hyperparallel/support/refusal_words.hpp>
 
 namespace hyperparallel {
 
@@ -45,44 +46,15 @@ inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
 }
 
 inline std::string propagation_text(const propagation_status& s, const mesh_value* names) {
-  const std::string axis = "axis " + axis_text(names, s.axis);
-  const std::string operand = "operand " + std::to_string(s.operand);
-  const std::string dim = s.dim < 0 ? operand : "dim " + std::to_string(s.dim) + " of " + operand;
-  switch (s.code) {
-    case propagation_code::ok:
-      return "ok";
-    case propagation_code::operand_count_differs_from_rule:
-      return "the operator does not take " + std::to_string(s.operand) + " operands";
-    case propagation_code::operand_rank_differs_from_rule:
-      return operand + " has " + std::to_string(s.dim) + " dims, which the rule does not take";
-    case propagation_code::operands_are_on_different_meshes:
-      return operand + " is on another mesh than operand 0";
-    case propagation_code::operands_disagree:
-      return dim + " and its twin in another operand are not sharded alike, see " + axis;
-    case propagation_code::axis_shards_two_factors:
-      return axis + " shards " + dim + " and another dim of the operator";
-    case propagation_code::dim_must_be_whole:
-      return dim + " must be whole on every device, " + axis + " shards it";
-    case propagation_code::dim_needs_a_halo:
-      return dim + " needs a halo of its neighbours, " + axis + " shards it";
-    case propagation_code::factors_of_dim_do_not_fit:
-      return axis + " does not fit the factors of " + dim;
-    case propagation_code::rule_says_nothing_about_partial_operands:
-      return operand + " is partial along " + axis + ", and the rule says nothing about partial operands";
-    case propagation_code::partial_operand_is_refused:
-      return operand + " is partial along " + axis + ": reduce it first";
-    case propagation_code::partial_axis_is_used_by_another_operand:
-      return "an operand is partial along " + axis + ", which " + dim + " uses";
-    case propagation_code::partial_operands_differ:
-      return operand + " is partial along " + axis + " by another reduction";
-    case propagation_code::reductions_do_not_commute:
-      return "two reductions of the result do not commute, see " + axis;
-    case propagation_code::sub_axis_can_not_be_partial:
-      return dim + " is reduced and sharded by a part of " + axis;
-    case propagation_code::result_has_too_many_cuts:
-      return "the result has too many cuts";
-  }
-  return "unknown";
+  if (s.code == propagation_code::ok) return "ok";
+  const std::string axis = axis_text(names, s.axis), operand = std::to_string(s.operand);
+  const std::string number = std::to_string(s.dim), dim = s.dim < 0 ? std::string() : number;
+  const slot_text slots[] = {{"alias", axis.c_str()},
+                             {"operand", operand.c_str()},
+                             {"operands", operand.c_str()},
+                             {"dim", dim.c_str()},
+                             {"map_entries", number.c_str()}};
+  return sentence_of(name_of(s.code), slots).text;
 }
 
 }  // namespace detail

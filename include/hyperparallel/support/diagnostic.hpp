@@ -8,12 +8,22 @@
 //   error: … incomplete type 'rejected::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>,
 //   axes<'t', 'p'>>'
 //
+// Where `static_assert` takes a message of the user's (C++26; `HYPERPARALLEL_REFUSALS_IN_SENTENCES`), the line is the
+// sentence of refusal_sentence.hpp instead, with the remedy.
+//
 // Law: one mistake gives exactly one error line, however often the rejected name is used later, because the selector is
 // instantiated once and still defines its members. Axis names are character packs, the one form that every compiler
 // prints readably.
 
 #include <cstddef>
 #include <cstdint>
+
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+#define HYPERPARALLEL_REFUSALS_IN_SENTENCES 1
+#include <hyperparallel/support/refusal_sentence.hpp>
+#else
+#define HYPERPARALLEL_REFUSALS_IN_SENTENCES 0
+#endif
 
 namespace hyperparallel {
 
@@ -34,6 +44,12 @@ struct map_entries {};
 template <int>
 struct tensor_dims {};
 
+/// The name that is most like one that does not exist, and those that do.
+template <char... Characters>
+struct nearest_name {};
+template <class... Aliases>
+struct axes_there_are {};
+
 /// What a status without complaint selects: complete, so its size can be asked.
 struct accepted {};
 
@@ -41,7 +57,12 @@ struct accepted {};
 /// rejected.
 template <class Why>
 struct insist {
+#if HYPERPARALLEL_REFUSALS_IN_SENTENCES
+  static constexpr bool possible = requires { sizeof(Why); };
+  static_assert(possible, refusal_message<Why>{});
+#else
   static_assert(sizeof(Why) != 0);
+#endif
   static constexpr bool met = true;
 };
 

@@ -68,4 +68,35 @@ constexpr bool same_text(const char* a, const char* begin, const char* end) {
   return *a == '\0';
 }
 
+/// Fewest characters put in, left out or exchanged that make one text the other (Levenshtein). O(length²).
+constexpr int characters_that_differ(const char* a, const char* b) {
+  constexpr int most = short_text::capacity;  // more of a text is not looked at
+  int row[most + 1] = {};
+  int width = text_length(b);
+  if (width > most) width = most;
+  for (int x = 0; x <= width; ++x) row[x] = x;
+  for (int y = 0; a[y] != '\0'; ++y) {
+    int diagonal = row[0];
+    row[0] = y + 1;
+    for (int x = 0; x < width; ++x) {
+      const int exchanged = diagonal + (a[y] == b[x] ? 0 : 1), shorter = row[x] < row[x + 1] ? row[x] : row[x + 1];
+      diagonal = row[x + 1];
+      row[x + 1] = exchanged <= shorter ? exchanged : shorter + 1;
+    }
+  }
+  return row[width];
+}
+
+/// Number of the text that is most like `name`, the first of equals; -1 of none. O(count · length²).
+constexpr int nearest_of(const char* const* texts, int count, const char* name) {
+  int nearest = -1, least = 0;
+  for (int i = 0; i < count; ++i) {
+    const int differs = characters_that_differ(texts[i], name);
+    if (nearest >= 0 && differs >= least) continue;
+    nearest = i;
+    least = differs;
+  }
+  return nearest;
+}
+
 }  // namespace hyperparallel

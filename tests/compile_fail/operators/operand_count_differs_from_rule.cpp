@@ -2,7 +2,7 @@
 // A product of one matrix.
 // expect: rejected::operand_count_differs_from_rule<
 // expect: operands<1>
-// expect: operands<2>
+// expect: operands_expected<2>
 // expect: matmul
 #include <hyperparallel/operators.hpp>
 

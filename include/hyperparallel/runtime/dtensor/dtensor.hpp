@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/runtime/dtensor/conversion.hpp>
 #include <hyperparallel/runtime/dtensor/extents.hpp>
@@ -58,12 +59,13 @@ struct move_verdict {
 };
 template <class From, class To, class Move>
 struct move_verdict<move_code::layouts_are_on_different_meshes, From, To, Move> {
-  using type = rejected::layouts_are_on_different_meshes<From, To>;
+  using type = rejected::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
 };
 template <class From, class To, class Move>
 struct move_verdict<move_code::reductions_do_not_commute, From, To, Move> {
   using type = rejected::reductions_of_a_move_do_not_commute<
-      From, To, spelled<alias, typename blamed_axis<typename From::mesh>::template of<Move::plan.axis>>>;
+      in_words<From>, in_words<To>,
+      spelled<alias, typename blamed_axis<typename From::mesh>::template of<Move::plan.axis>>>;
 };
 
 }  // namespace detail

@@ -101,6 +101,11 @@ struct slot_traits<placed<Extents, Layout>> {
 template <class Slot>
 inline constexpr bool is_placed = !std::is_same_v<Slot, unplaced>;
 
+template <int Index, class Given, class Declared>
+struct different_layout {
+  using type = rejected::layout_of_argument_differs_from_input<argument<Index>, in_words<Given>, in_words<Declared>>;
+};
+
 /// The verdict on argument `Index`.
 template <int Index, class Slot, class Argument, mismatch OnMismatch, bool Placed = is_placed<Slot>,
           bool Tensor = is_dtensor<Argument>>
@@ -113,7 +118,8 @@ struct argument_verdict<Index, Slot, Argument, OnMismatch, false, true> {
 };
 template <int Index, class Slot, class Argument, mismatch OnMismatch>
 struct argument_verdict<Index, Slot, Argument, OnMismatch, true, false> {
-  using type = rejected::argument_at_a_placed_slot_is_no_dtensor<argument<Index>, typename slot_traits<Slot>::layout>;
+  using type =
+      rejected::argument_at_a_placed_slot_is_no_dtensor<argument<Index>, in_words<typename slot_traits<Slot>::layout>>;
 };
 template <int Index, class Slot, class Argument, mismatch OnMismatch>
 struct argument_verdict<Index, Slot, Argument, OnMismatch, true, true> {
@@ -121,17 +127,23 @@ struct argument_verdict<Index, Slot, Argument, OnMismatch, true, true> {
   using move = typed_move<typename Argument::layout, declared, typename Argument::extents>;
   static constexpr bool refused =
       OnMismatch == mismatch::refuse && !std::is_same_v<typename Argument::layout, declared>;
-  using type = std::conditional_t<
-      refused, rejected::layout_of_argument_differs_from_input<argument<Index>, typename Argument::layout, declared>,
-      typename move_verdict<move::plan.code, typename Argument::layout, declared, move>::type>;
+  using type =
+      typename std::conditional_t<refused, different_layout<Index, typename Argument::layout, declared>,
+                                  move_verdict<move::plan.code, typename Argument::layout, declared, move>>::type;
 };
 
-template <int Index, class Slot, class Result>
+template <int Index, class Slot, class Result, bool Placed = is_placed<Slot>, bool Tensor = is_local_tensor<Result>>
 struct result_verdict {
-  using type = std::conditional_t<
-      is_local_tensor<Result> == is_placed<Slot>, accepted,
-      std::conditional_t<is_local_tensor<Result>, rejected::tensor_result_at_an_unplaced_slot<result<Index>>,
-                         rejected::result_at_a_placed_slot_is_no_tensor<result<Index>, Slot>>>;
+  using type = accepted;
+};
+template <int Index, class Slot, class Result>
+struct result_verdict<Index, Slot, Result, false, true> {
+  using type = rejected::tensor_result_at_an_unplaced_slot<result<Index>>;
+};
+template <int Index, class Slot, class Result>
+struct result_verdict<Index, Slot, Result, true, false> {
+  using type =
+      rejected::result_at_a_placed_slot_is_no_tensor<result<Index>, in_words<typename slot_traits<Slot>::layout>>;
 };
 
 /// The first that is not `accepted`.

@@ -16,30 +16,6 @@
 
 namespace hyperparallel {
 
-constexpr const char* name_of(layout_code code) {
-  constexpr const char* names[] = {"ok",
-                                   "axis_is_not_in_the_mesh",
-                                   "axis_is_used_twice",
-                                   "axis_shards_and_is_partial",
-                                   "too_many_dims",
-                                   "map_length_differs_from_tensor_rank",
-                                   "extent_is_not_divisible_by_its_shards",
-                                   "sub_axis_does_not_fit_its_axis",
-                                   "dim_is_out_of_range",
-                                   "reduction_is_unknown",
-                                   "placement_count_exceeds_axes",
-                                   "layout_is_partial",
-                                   "element_count_overflows",
-                                   "mesh_is_not_valid",
-                                   "too_many_cuts",
-                                   "cuts_are_not_in_order",
-                                   "sub_axes_do_not_nest",
-                                   "extent_is_negative",
-                                   "position_is_outside_the_mesh"};
-  static_assert(static_cast<int>(layout_code::position_is_outside_the_mesh) + 1 == sizeof names / sizeof *names);
-  return names[static_cast<int>(code)];
-}
-
 constexpr const char* name_of(extents_code code) {
   constexpr const char* names[] = {"ok",
                                    "operand_count_differs_from_rule",

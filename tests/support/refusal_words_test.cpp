@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/support/refusal_words.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+TEST(refusal_words, each_key_stands_once_and_is_found) {
+  std::set<std::string> keys;
+  for (const hp::refusal_words& one : hp::detail::refusal_table) {
+    EXPECT_TRUE(keys.insert(one.key).second) << one.key;
+    EXPECT_EQ(hp::words_of_refusal(one.key), &one);
+  }
+  EXPECT_EQ(hp::words_of_refusal("axis_is_not"), nullptr);
+  EXPECT_EQ(hp::words_of_refusal(""), nullptr);
+}
+
+TEST(refusal_words, patterns_are_well_formed) {
+  for (const hp::refusal_words& one : hp::detail::refusal_table)
+    for (const std::string pattern : {one.sentence, one.remedy}) {
+      int braces = 0, brackets = 0;
+      for (const char c : pattern) {
+        braces += c == '{' ? 1 : c == '}' ? -1 : 0;
+        brackets += c == '[' ? 1 : c == ']' ? -1 : 0;
+        ASSERT_TRUE(braces >= 0 && braces <= 1 && brackets >= 0 && brackets <= 1) << one.key;
+        ASSERT_TRUE(c != '|' || brackets == 1) << one.key;
+      }
+      EXPECT_TRUE(braces == 0 && brackets == 0) << one.key;
+      EXPECT_TRUE(pattern.empty() || pattern.back() != '.') << one.key << ": the sentence is ended by who writes it";
+    }
+}
+
+TEST(refusal_words, a_sentence_takes_the_texts_of_its_slots) {
+  const hp::slot_text slots[] = {{"dim", "1"}, {"extent", "6"}, {"shards", "4"}, {"axes_named", ""}};
+  EXPECT_STREQ(hp::sentence_of("extent_is_not_divisible_by_its_shards", slots).text,
+               "dim 1 of extent 6 does not divide by its 4 shards");
+  const hp::slot_text named[] = {{"dim", "1"}, {"extent", "6"}, {"shards", "4"}, {"axes_named", "tp"}};
+  EXPECT_STREQ(hp::sentence_of("extent_is_not_divisible_by_its_shards", named).text,
+               "dim 1 of extent 6 does not divide by its 4 shards (axes tp)");
+  EXPECT_STREQ(hp::sentence_of("no_such_refusal", named).text, "no_such_refusal");
+}
+
+}  // namespace
