@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything but the optional back ends (runtime/eigen_kernels.hpp).
+// Everything that plans and runs. Tables and pictures (report.hpp), files (io.hpp), distributed forms
+// (distributed_forms.hpp) and what runtime.hpp leaves to be named are included by those who use them.
 
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/hardware.hpp>

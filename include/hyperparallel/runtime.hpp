@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of runtime/: everything that runs, except optional back ends (runtime/eigen_kernels.hpp).
+// Programs and moves on simulated ranks. Those who use them include by name: worlds of one MoE layer
+// (runtime/moe_world.hpp, runtime/moe_training_world.hpp, runtime/one_sided.hpp), memory tiers by hand
+// (runtime/offload_session.hpp, runtime/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
 
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
-#include <hyperparallel/runtime/copy_engine.hpp>
-#include <hyperparallel/runtime/copy_error.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
@@ -23,20 +23,6 @@
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/moe_gradient_kernels.hpp>
-#include <hyperparallel/runtime/moe_kernels.hpp>
-#include <hyperparallel/runtime/moe_rank_view.hpp>
-#include <hyperparallel/runtime/moe_training_world.hpp>
-#include <hyperparallel/runtime/moe_world.hpp>
-#include <hyperparallel/runtime/offload_session.hpp>
-#include <hyperparallel/runtime/one_sided.hpp>
-#include <hyperparallel/runtime/paced_queue.hpp>
-#include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
-#include <hyperparallel/runtime/saved_tensors.hpp>
-#include <hyperparallel/runtime/session_error.hpp>
-#include <hyperparallel/runtime/session_tier.hpp>
-#include <hyperparallel/runtime/tier_memory.hpp>
-#include <hyperparallel/runtime/use_guard.hpp>
 #include <hyperparallel/runtime/world.hpp>

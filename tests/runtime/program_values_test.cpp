@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A world that carries nothing out, so that what is set, written and spoilt is the test's to say.
-#include <hyperparallel/runtime/program_values.hpp>
+#include <hyperparallel/runtime/program_values.ipp>
 
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/partition.hpp>

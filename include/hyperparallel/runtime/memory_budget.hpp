@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/offload/offload_link.hpp>
-#include <hyperparallel/offload/offload_planner.hpp>
-#include <hyperparallel/offload/offload_rules.hpp>
+#include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 
@@ -29,8 +27,6 @@ struct memory_budget {
   std::vector<offload_rule> rules{};  ///< what stays, leaves or is made again, by names of tensors
   offload_options planning{};
 };
-
-struct offloaded_program;
 
 /// The program under the budget. Domain: `p` has the types of a run. Throws program_error where it cannot be.
 offloaded_program planned_within(const sharded_program& p, const memory_budget& budget);

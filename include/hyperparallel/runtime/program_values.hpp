@@ -10,6 +10,7 @@
 //   set_training_step(step)   the number that kernels are told
 //   read(tensor, type, whole) gathers the value of `value_to_read`
 //
+// A world of one's own includes program_values.ipp, which has the bodies in both modes.
 // Laws: a storage has a value from the moment it is set, or a complete run has written it, until a run takes its
 // addresses for another; what has none cannot be read, nor run with. Errors are program_error and name the tensor.
 

@@ -17,6 +17,8 @@
 #include <memory>
 #include <vector>
 
+#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 #include <hyperparallel/runtime/program_values.hpp>
 #include <hyperparallel/support/compiled.hpp>
 

@@ -7,20 +7,11 @@
 // lowest position is thrown, so failures do not depend on the number of threads. Runs of one group take turns; a run
 // asked for from inside its own work happens on the spot.
 
-#include <atomic>
-#include <cstddef>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/crew.hpp>
-#include <hyperparallel/runtime/execution.hpp>
-#include <hyperparallel/runtime/failure.hpp>
+#include <hyperparallel/runtime/run_options.hpp>
 
 namespace hyperparallel {
 
@@ -38,52 +29,22 @@ class rank_group {
   /// thread cannot be started.
   explicit rank_group(int ranks, const executor_options& options = {});
 
-  int ranks() const { return state_->ranks; }
-  int threads() const { return state_->workers->workers(); }
+  int ranks() const { return ranks_; }
+  int threads() const;
   friend bool operator==(const rank_group& a, const rank_group& b) { return a.state_ == b.state_; }
 
   /// Calls `work(position)`; `operation` names the work in errors. Throws rank_error.
   template <class Work>
   void for_each_rank(const char* operation, const Work& work) const {
-    state& s = *state_;
-    if (inside() == &s) {
-      for (int p = 0; p < s.ranks; ++p) work(p);
-      return;
-    }
-    const std::lock_guard<std::mutex> turn(s.turn);
-    s.work = &work;
-    s.call = [](const void* w, int position) { (*static_cast<const Work*>(w))(position); };
-    s.next.store(0, std::memory_order_relaxed);
-    s.workers->run(-1, []() noexcept {});
-    int failed = -1;
-    for (int p = s.ranks - 1; p >= 0; --p)
-      if (s.error[static_cast<std::size_t>(p)] != nullptr) failed = p;
-    if (failed < 0) return;
-    const std::exception_ptr error = s.error[static_cast<std::size_t>(failed)];
-    for (std::exception_ptr& e : s.error) e = nullptr;
-    try {
-      std::rethrow_exception(error);
-    } catch (...) {
-      std::throw_with_nested(rank_error(failed, operation, first_line(error)));
-    }
+    run(operation, [](const void* w, int position) { (*static_cast<const Work*>(w))(position); }, &work);
   }
 
  private:
-  struct state {
-    int ranks = 0;
-    std::mutex turn;
-    void (*call)(const void*, int) = nullptr;
-    const void* work = nullptr;
-    std::atomic<int> next{0};
-    std::vector<std::exception_ptr> error;  ///< each entry is written by the worker that has its position
-    std::unique_ptr<crew> workers;          ///< last: its threads leave before the rest is destroyed
-  };
+  struct state;
 
-  /// The group whose work this thread is in.
-  static const void*& inside();
+  void run(const char* operation, void (*call)(const void* work, int position), const void* work) const;
 
-  static void enter(void* self, int);
-
+  int ranks_ = 0;
   std::shared_ptr<state> state_;
 };
 
