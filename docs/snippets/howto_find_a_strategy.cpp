@@ -64,6 +64,7 @@ int main() {
   const hp::sharded_program p = hp::partition(g, best.strategy);
   const hp::step_account a = hp::account_on<hp::matrix384>(p);
   assert(a.status.code == hp::strategy_code::ok && a.memory.peak == best.evaluation.memory);
+  assert(a.times.total.picoseconds == best.evaluation.time);
   fmt::print("{}", a);
 
   // The same eight devices with 1 MiB each: refused, with the least that any plan holds.

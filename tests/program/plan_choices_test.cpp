@@ -13,7 +13,7 @@ namespace {
 
 namespace hp = hyperparallel;
 
-using costs_of_a_plan = std::pair<hp::extent_t, hp::extent_t>;
+using queues_of_a_plan = std::pair<hp::extent_t, hp::extent_t>;
 
 const hp::plan_space& filled(hp::plan_space& s, const hp::graph& g, const hp::model_parts& parts,
                              const hp::plan_frame& f) {
@@ -35,6 +35,12 @@ struct measured {
         costs(g, g, parts, filled(space, g, parts, f), prices) {
     costs.measure_all();
   }
+
+  hp::busy_times busy(const int* chosen) const {
+    hp::busy_times sum;
+    for (int b = 0; b < costs.size(); ++b) sum += costs.variant[b][chosen[b]].busy;
+    return sum;
+  }
 };
 
 // Every choice of candidates is one row, found by the solver, by the enumeration, and by hand.
@@ -43,7 +49,7 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
   for (int i = 0; i < 12; ++i) {
     measured m(searched::random_model(random, false), {.dp = 2, .tp = 2});
     if (!m.costs.alive() || m.costs.size() > 4) continue;
-    std::vector<costs_of_a_plan> plans;
+    std::vector<queues_of_a_plan> plans;
     hp::extent_t count = 1;
     for (const hp::plan_block& b : m.costs.block) count *= b.candidates;
     for (hp::extent_t n = 0; n < count; ++n) {
@@ -55,23 +61,28 @@ TEST(PlanChoices, AreTheChoicesOfCandidates) {
       }
       hp::strategy_value s;
       ASSERT_TRUE(hp::compose(m.space, choice, s));
-      const hp::plan_evaluation e = hp::evaluate_plan(m.g, s, 1, m.prices);
-      if (e.ok()) plans.push_back({e.time, e.memory});
+      const hp::sharded_program p = hp::partition(m.g, s);
+      if (p.status.code != hp::strategy_code::ok) continue;
+      const hp::busy_times busy = hp::busy_of(p, hp::pipeline_form(m.g, 1), hp::priced_program(p, m.prices));
+      plans.emplace_back(busy.compute, busy.carried);
     }
     std::sort(plans.begin(), plans.end());
-    std::vector<hp::extent_t> rows;
-    hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int*, hp::extent_t time, hp::extent_t&) {
-      rows.push_back(time);
+    std::vector<queues_of_a_plan> rows;
+    hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t&) {
+      const hp::busy_times busy = m.busy(chosen);
+      rows.emplace_back(busy.compute, busy.carried);
       return true;
     });
     std::sort(rows.begin(), rows.end());
-    ASSERT_EQ(rows.size(), plans.size());
-    for (std::size_t k = 0; k < rows.size(); ++k) EXPECT_EQ(rows[k], plans[k].first);
+    EXPECT_EQ(rows, plans);
+    std::vector<hp::extent_t> in_a_row;
+    for (const auto& [compute, carried] : plans) in_a_row.push_back(compute + carried);
+    std::sort(in_a_row.begin(), in_a_row.end());
     hp::growing_choice_answer best(m.costs.size(), 6);
     hp::find_best_variants(m.costs, hp::no_memory_limit, best);
     ASSERT_EQ(best.code, hp::choice_search_code::ok);
     ASSERT_EQ(best.count, std::min(6, static_cast<int>(plans.size())));
-    for (int k = 0; k < best.count; ++k) EXPECT_EQ(best.time[k], plans[static_cast<std::size_t>(k)].first);
+    for (int k = 0; k < best.count; ++k) EXPECT_EQ(best.time[k], in_a_row[static_cast<std::size_t>(k)]);
   }
 }
 
@@ -80,8 +91,8 @@ TEST(PlanChoices, RowsWithinLimits) {
   std::vector<hp::extent_t> rows;
   const auto all = [&](hp::extent_t budget, hp::extent_t limit) {
     rows.clear();
-    hp::visit_rows(m.costs, budget, limit, [&](const int*, hp::extent_t time, hp::extent_t&) {
-      rows.push_back(time);
+    hp::visit_rows(m.costs, budget, limit, [&](const int* chosen, hp::extent_t&) {
+      rows.push_back(m.busy(chosen).bound());
       return true;
     });
     std::sort(rows.begin(), rows.end());
@@ -100,9 +111,10 @@ TEST(PlanChoices, RowsWithinLimits) {
   EXPECT_GE(all(none.least_memory, hp::longest_time).size(), 1u);
   // A limit that falls as plans are found leaves the least.
   hp::extent_t least = hp::longest_time;
-  hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int*, hp::extent_t time, hp::extent_t& limit) {
-    EXPECT_LT(time, limit);
-    least = limit = time;
+  hp::visit_rows(m.costs, hp::longest_time, hp::longest_time, [&](const int* chosen, hp::extent_t& limit) {
+    const hp::extent_t bound = m.busy(chosen).bound();
+    EXPECT_LT(bound, limit);
+    least = limit = bound;
     return true;
   });
   EXPECT_EQ(least, every.front());

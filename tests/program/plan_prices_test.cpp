@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/program/step_timing.hpp>
 
 #include "search_models.hpp"
 
@@ -28,9 +29,11 @@ TEST(PlanPrices, AddUpToBusyTimes) {
       for (hp::program_move& m : p.move) m.bucket = -1;
       hp::extent_t compute = 0, communication = 0;
       const hp::program_moves kinds = hp::kinds_of_moves(p);
+      const hp::priced_program priced(p, prices);
       for (int k = 0; k < p.step.size; ++k) {
         const bool link = p.step[k].is_move && hp::kind_of(kinds, p.step[k].index).received > 0;
-        (link ? communication : compute) += prices.of_step(p, k) * hp::times_of(p, p.step[k]);
+        EXPECT_EQ(priced.is_of_link(k), link) << s.name.text;
+        (link ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
       }
       const hp::interconnect net = hp::on_topology(topology);
       const hp::step_times t = hp::time_step(p, kinds, hp::loads_of_moves(p, kinds, net), device, net);
@@ -46,7 +49,7 @@ TEST(PlanPrices, TellsWhatCannotBePriced) {
   const hp::graph g = searched::small_model{}.build();
   const hp::sharded_program p = hp::partition(g, hp::strategy_called("dp", 4).strategy);
   hp::plan_prices prices(hp::ascend_910c_die::device, hp::ascend_910c_die::topology);  // joins two
-  for (int i = 0; i < p.step.size; ++i) prices.of_step(p, i);
+  hp::priced_program(p, prices);
   EXPECT_EQ(prices.code(), hp::cost_code::ranks_are_not_connected);
 }
 

@@ -122,8 +122,7 @@ struct random_plans {
   }
 };
 
-// The winner's time, told by the account of its program, is not beaten by any other plan that fits, told by its own:
-// one step after the other, which is what the search compares. With overlap some of them are faster; how many is kept.
+// The winner's step takes, by the account of its program, no longer than that of any other plan that fits by its own.
 TEST(PlansBetweenNodes, NoRandomPlanBeatsTheWinner) {
   const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
   const hp::graph g = llama_70b(8192, 2);
@@ -143,15 +142,16 @@ TEST(PlansBetweenNodes, NoRandomPlanBeatsTheWinner) {
     return hp::account_of(hp::partition(g, s), device, hp::on_topology(topology));
   };
   const hp::step_account best = account(r.plan[0].strategy);
-  EXPECT_EQ(best.times.in_a_row, r.plan[0].evaluation.time);
+  EXPECT_EQ(best.times, r.plan[0].evaluation.times);
+  EXPECT_EQ(best.times.total.picoseconds, r.plan[0].evaluation.time);
   EXPECT_LE(best.memory.peak, device.tier[0].bytes);
   random_plans plans(g, limits);
-  int fit = 0, faster_beside = 0;
+  int fit = 0, beside = 0;
   const auto compare = [&](const hp::step_account& a) {
     if (a.status.code != hp::strategy_code::ok || a.memory.peak > device.tier[0].bytes) return;
     ++fit;
-    EXPECT_LE(best.times.in_a_row, a.times.in_a_row);
-    faster_beside += a.times.total.picoseconds < best.times.total.picoseconds ? 1 : 0;
+    EXPECT_LE(best.times.total.picoseconds, a.times.total.picoseconds);
+    beside += a.times.exposed < a.times.communication_busy ? 1 : 0;
   };
   const int wanted = exhaustive ? 1000 : 200;
   for (int tries = 0; fit < wanted && tries < 100 * wanted; ++tries) {
@@ -161,7 +161,7 @@ TEST(PlansBetweenNodes, NoRandomPlanBeatsTheWinner) {
   }
   EXPECT_GE(fit, wanted);
   for (const char* name : {"zero3", "hsdp2", "zero3-tp"}) compare(account(hp::strategy_called(name, devices).strategy));
-  RecordProperty("faster_beside_each_other", faster_beside);
+  EXPECT_GT(beside, fit / 2);  // moves overlap, so that times in a row would rank plans in another order
 }
 
 }  // namespace

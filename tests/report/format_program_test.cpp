@@ -37,7 +37,6 @@ hp::step_account account() {
   a.times.compute_busy = 17 * hp::millisecond;
   a.times.communication_busy = 6 * hp::millisecond;
   a.times.exposed = 3 * hp::millisecond;
-  a.times.in_a_row = 23 * hp::millisecond;
   a.matrix_peak = 250 * hp::teraflops;
   a.memory_bytes = 64 * hp::GiB;
   return a;
@@ -81,7 +80,6 @@ vector           2.000 ms   10.00 %
 communication    6.000 ms   30.00 %
 exposed of it    3.000 ms   15.00 %
 all             20.000 ms  100.00 %
-one step after the other 23.000 ms: the time that strategy search compares
 
 memory in use 4.69 % of 64.0 GiB, matrix operations 50.00 % of the bf16 peak
 )");

@@ -3,6 +3,7 @@
 // The choice graph of one plan space: a node a block, a candidate a variant, edges that let only variants follow each
 // other that fit together; and its best choices, in a constant evaluation as at run time.
 //
+// A candidate's time in it is that of both queues one after the other: how long the plan takes where nothing overlaps.
 // Law: the choices that nothing forbids are the choices of candidates of the space, one each, with the times and
 // memories of segment_costs.hpp.
 
@@ -111,7 +112,7 @@ constexpr void add_variants(Graph& g, const segment_costs& c) {
   for (int b = 0; b < c.size(); ++b) {
     add_choice_node(g);
     for (const block_variant& v : c.variant[b])
-      add_candidate(g, c.is_alive(b, v.candidate) ? v.time : impossible_time, v.memory);
+      add_candidate(g, c.is_alive(b, v.candidate) ? v.busy.compute + v.busy.carried : impossible_time, v.memory);
   }
   for (int b = 0; b + 1 < c.size(); ++b) {
     add_choice_edge(g, b, b + 1);
@@ -146,26 +147,31 @@ constexpr void find_best_variants(const segment_costs& c, extent_t budget, growi
   }
 }
 
-/// Calls `visit(chosen, time, limit)` for each row of variants that fit, take less than `limit` and certainly hold at
-/// most `budget`, until it says false; it may lower the limit. Exponential in the worst case.
+/// Calls `visit(chosen, limit)` for each row of variants that fit, are busy for less than `limit` in either queue
+/// and certainly hold at most `budget`, until it says false; it may lower the limit. Exponential in the worst case.
 template <class Visit>
 constexpr void visit_rows(const segment_costs& c, extent_t budget, extent_t limit, const Visit& visit) {
   const int n = c.size();
-  growing_array<extent_t> rest_time, rest_memory;  // least of block b and those behind it
-  rest_time.resize(n + 1, 0);
+  growing_array<busy_times> rest;       // least of block b and those behind it, each queue by itself
+  growing_array<extent_t> rest_memory;  // likewise
+  rest.resize(n + 1);
   rest_memory.resize(n + 1, 0);
   for (int b = n - 1; b >= 0; --b) {
-    extent_t least_time = longest_time, least_memory = longest_time;
+    busy_times least{longest_time, longest_time};
+    extent_t least_memory = longest_time;
     for (const block_variant& v : c.variant[b]) {
       if (!c.is_alive(b, v.candidate)) continue;
-      least_time = smaller(least_time, v.time);
+      least.compute = smaller(least.compute, v.busy.compute);
+      least.carried = smaller(least.carried, v.busy.carried);
       least_memory = smaller(least_memory, v.memory);
     }
-    rest_time[b] = rest_time[b + 1] + least_time;
+    rest[b] = rest[b + 1];
+    rest[b] += least;
     rest_memory[b] = rest_memory[b + 1] + least_memory;
   }
   int chosen[max_model_parts] = {-1}, b = 0;
-  extent_t time[max_model_parts + 1] = {}, memory[max_model_parts + 1] = {};
+  busy_times busy[max_model_parts + 1] = {};
+  extent_t memory[max_model_parts + 1] = {};
   while (b >= 0) {
     if (++chosen[b] == c.variant[b].size) {
       --b;
@@ -173,12 +179,15 @@ constexpr void visit_rows(const segment_costs& c, extent_t budget, extent_t limi
     }
     const block_variant& v = c.variant[b][chosen[b]];
     if (!c.is_alive(b, v.candidate) || (b > 0 && !follows_on(c.variant[b - 1][chosen[b - 1]], v))) continue;
-    time[b + 1] = time[b] + v.time;
+    busy[b + 1] = busy[b];
+    busy[b + 1] += v.busy;
     memory[b + 1] = memory[b] + v.memory;
-    if (time[b + 1] + rest_time[b + 1] >= limit || memory[b + 1] + rest_memory[b + 1] > budget) continue;
+    busy_times least = busy[b + 1];
+    least += rest[b + 1];
+    if (least.bound() >= limit || memory[b + 1] + rest_memory[b + 1] > budget) continue;
     if (b + 1 < n)
       chosen[++b] = -1;
-    else if (!visit(chosen, time[n], limit))
+    else if (!visit(chosen, limit))
       return;
   }
 }

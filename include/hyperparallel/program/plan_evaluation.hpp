@@ -2,23 +2,18 @@
 #pragma once
 // What a plan costs: the objective of strategy search. A plan is a strategy and a pipeline degree for a training graph.
 //
-// The program of one stage's mesh is made by the partitioner and read step by step:
-//   time = Σ steps price · how often  (+ what a stage hands to the next one)
-//   memory = the peak of memory_account
-// A move takes the fastest known way on the topology (move_loads.hpp). Steps stand one after the other and nothing is
-// joined into buckets: every move counts in full, so that a plan that moves less is never worse. Steps of the norm
-// phase that join single numbers of all parameters are left out: they cost latencies and belong to no part of the
-// model. Law: without a pipeline the time is `step_times::in_a_row` of the program's account, beside which that account
-// tells the time with overlap.
+// The program of one stage's mesh is made by the partitioner and timed by the clock of step_clock.hpp, the one that
+// accounts print: computing and moves in two queues, each move by the fastest known way on the topology. A pipeline's
+// clock is that of one stage, and what a stage hands over to the next one comes on top. The memory is the peak of
+// memory_account.
 //
-// Pipeline of degree p, m micro-batches, L repeated layers, in closed form (GPipe 1811.06965, 1F1B 2006.09503): a stage
-// has ceil(L / p) layers and 1 / p of the rest; phases of micro-batches take (m + p - 1) / m as long; min(p, m)
-// micro-batches' kept activations are alive; a stage hands a layer's result and its gradient over once a micro-batch.
-// Shares are rounded down step by step, which keeps sums exact. Units: picoseconds, bytes.
+// Laws: without a pipeline the time is `times.total` of the program's account; it is at least what computing takes
+// together, and at least what moves over links do (busy_times). Units: picoseconds, bytes.
 
 #include <hyperparallel/model/memory_account.hpp>
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
+#include <hyperparallel/program/step_clock.hpp>
 
 namespace hyperparallel {
 
@@ -26,67 +21,47 @@ struct plan_evaluation {
   strategy_status status{};
   cost_code code = cost_code::ok;
   bool pipeline_fits = true;  ///< there are as many layers as stages
-  extent_t compute[graph_phase_count] = {};
-  extent_t moves[graph_phase_count] = {};
-  extent_t hops = 0;  ///< between stages
-  extent_t time = 0;  ///< of all these
+  step_times times{};         ///< of a stage's clock
+  extent_t hops = 0;          ///< between stages
+  extent_t time = 0;          ///< the clock's total and the hops
   extent_t memory = 0;
   memory_account account{};  ///< without a pipeline
   constexpr bool ok() const { return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits; }
   friend constexpr bool operator==(const plan_evaluation&, const plan_evaluation&) = default;
 };
 
-/// A share of one stage: amount · numerator / denominator, rounded down.
-struct stage_share {
-  extent_t numerator = 1, denominator = 1;
-  constexpr extent_t of(extent_t amount) const {
-    if (numerator == denominator) return amount;
-    return amount / denominator * numerator + amount % denominator * numerator / denominator;
+/// Time of one stage in a step of training that nothing shortens: `compute` in the queue for computing, `carried` in
+/// that for communication. Reductions of gradients are left out: which of them travel in one bucket, and take less
+/// together, other parts of the model decide. So are steps of the norm phase that join single numbers of all
+/// parameters, which belong to no part. Law: both are at most the clock's total.
+struct busy_times {
+  extent_t compute = 0, carried = 0;
+  constexpr extent_t bound() const { return larger(compute, carried); }
+  constexpr busy_times& operator+=(const busy_times& b) {
+    compute += b.compute;
+    carried += b.carried;
+    return *this;
   }
+  friend constexpr bool operator==(const busy_times&, const busy_times&) = default;
 };
 
-/// How a pipeline divides a graph.
-struct pipeline_form {
-  int degree = 1;
-  extent_t layers = 0;  ///< repetitions of all segments
-  extent_t stage_layers = 0;
-  extent_t micro_batches = 1;
-
-  constexpr pipeline_form(const graph& g, int stages) : degree(stages), micro_batches(g.micro_batches) {
-    for (const graph_segment& s : g.segment) layers += s.repeats;
-    stage_layers = (layers + degree - 1) / degree;
-  }
-  constexpr bool fits() const { return degree == 1 || (degree > 1 && degree <= layers); }
-  /// Of what belongs to `segment`, held once.
-  constexpr stage_share held(int segment) const {
-    if (degree == 1) return {};
-    return segment >= 0 ? stage_share{stage_layers, layers} : stage_share{1, degree};
-  }
-  /// Of activations kept for backward.
-  constexpr stage_share kept(int segment) const {
-    stage_share s = held(segment);
-    if (degree > 1) s.numerator *= smaller(extent_t{degree}, micro_batches);
-    return s;
-  }
-  /// Of time in a phase, the pipeline's filling and draining included.
-  constexpr stage_share busy(int segment, graph_phase phase) const {
-    stage_share s = held(segment);
-    if (degree == 1 || phase >= graph_phase::norm) return s;
-    s.numerator *= micro_batches + degree - 1;
-    s.denominator *= micro_batches;
-    return s;
-  }
-};
-
-/// Calls `visit(step, time)` for each step that the objective counts: its time over the whole step of training.
+/// Calls `visit(step, busy_times)` for each step that they count.
 template <class Visit>
-constexpr void visit_prices(const sharded_program& p, const pipeline_form& form, plan_prices& prices,
-                            const Visit& visit) {
+constexpr void visit_busy(const sharded_program& p, const pipeline_form& form, const priced_program& prices,
+                          const Visit& visit) {
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
     if (joins_numbers(p, s)) continue;
-    visit(i, form.busy(s.segment, s.phase).of(prices.of_step(p, i) * times_of(p, s)));
+    const bool link = prices.is_of_link(i);
+    if (link && detail::reduced_gradient_axes(p, p.move[s.index]) != 0) continue;
+    const extent_t time = form.busy(s.segment, s.phase).of(prices.of_step(i) * times_of(p, s));
+    visit(i, link ? busy_times{0, time} : busy_times{time, 0});
   }
+}
+constexpr busy_times busy_of(const sharded_program& p, const pipeline_form& form, const priced_program& prices) {
+  busy_times sum;
+  visit_busy(p, form, prices, [&](int, const busy_times& b) { sum += b; });
+  return sum;
 }
 
 /// What a stage hands over, there and back, in a step of training. 0 without a pipeline.
@@ -142,7 +117,7 @@ constexpr extent_t stage_memory(const sharded_program& p, const pipeline_form& f
   return memory;
 }
 
-/// The evaluation of a program that is there already. O(steps).
+/// The evaluation of a program that is there already. O(steps · repetitions played).
 constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipeline, plan_prices& prices) {
   plan_evaluation e;
   e.status = p.status;
@@ -153,15 +128,13 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   if (e.ok() && check_span(prices.topology(), 0, devices - 1).code != topology_code::ok)
     e.code = cost_code::ranks_are_not_connected;
   if (!e.ok()) return e;
-  visit_prices(p, form, prices, [&](int i, extent_t time) {
-    (p.step[i].is_move ? e.moves : e.compute)[static_cast<int>(p.step[i].phase)] += time;
-    e.time += time;
-  });
+  const priced_program priced(p, prices);
+  e.times = detail::two_queues(p, priced, form, prices.topology()).run();
   const time_cost hop = hop_time(p, form, prices.topology());
   e.hops = hop.picoseconds;
-  e.time += e.hops;
-  e.code = prices.code() != cost_code::ok ? prices.code() : hop.code;
-  e.account = memory_account_of(p, prices.moves_of(p));
+  e.time = e.times.total.picoseconds + e.hops;
+  e.code = e.times.total.ok() ? hop.code : e.times.total.code;
+  e.account = memory_account_of(p, priced.moves());
   e.memory = stage_memory(p, form, e.account);
   return e;
 }

@@ -4,11 +4,13 @@
 // the way that is fastest on the topology (move_loads.hpp), or as a copy where nothing travels.
 //
 // Programs of one mesh ask for the same moves again and again, so each distinct move is priced once and kept.
-// Law: a price is the duration of `time_step` where no bucket joins moves. Units: picoseconds.
+// Law: a price is the duration of `time_step` where no bucket joins moves; so the clock (step_clock.hpp) on these prices
+// tells what an account's does. Units: picoseconds.
 // O(1) expected for a move that was asked for before.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/program/step_times.hpp>
 
 namespace hyperparallel {
 
@@ -25,24 +27,22 @@ class plan_prices {
   /// The code of the first cost that is undefined; on refused hardware, that of all.
   constexpr cost_code code() const { return code_; }
 
-  /// One execution of step `i`.
-  constexpr extent_t of_step(const sharded_program& p, int i) {
-    return p.step[i].is_move ? known_[find(p, p.step[i].index)].picoseconds : of_compute(p, p.step[i].index);
+  /// Of one execution of compute step `c`.
+  constexpr priced_step of_compute(const sharded_program& p, int c) {
+    const priced_step price = price_of_compute(device_, p, c);
+    tell(price.time);
+    return price;
   }
 
-  /// One execution of compute step `c`.
-  constexpr extent_t of_compute(const sharded_program& p, int c) {
-    const graph_operator& o = p.graph.op[p.compute[c].op];
-    const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
-    return told(compute_time(device_, work_of(p, p.compute[c]), p.graph.tensor[typed].type));
-  }
+  /// Whether something goes over a link.
+  static constexpr bool travels(const move_load& load) { return !load.step.empty() || load.code != cost_code::ok; }
 
-  /// The program's moves, as far as memory_account_of asks: what lies between their steps.
-  constexpr program_moves moves_of(const sharded_program& p) {
-    program_moves m;
-    for (int i = 0; i < p.move.size; ++i) m.of.push(m.kind.push(known_[find(p, i)].kind));
-    return m;
-  }
+  /// The number of a move among the known ones, after planning it where it is new.
+  constexpr int number_of(const sharded_program& p, int move) { return find(p, move); }
+  /// Of the move with that number: what it takes over links, what it is, and its price; a copy over no link has no load.
+  constexpr const move_load& load_of(int number) const { return known_[number].load; }
+  constexpr const move_kind& kind_of(int number) const { return known_[number].kind; }
+  constexpr time_cost of_move(int number) const { return known_[number].time; }
 
  private:
   struct known_move {
@@ -50,17 +50,16 @@ class plan_prices {
     layout_value from{}, to{};
     move_kind kind{};
     extent_t element_bytes = 0;
-    extent_t picoseconds = 0;
+    time_cost time{};
+    move_load load{};
     int next = -1;
   };
   static constexpr int slots = 256;
 
-  constexpr extent_t told(const time_cost& t) {
+  constexpr void tell(const time_cost& t) {
     if (code_ == cost_code::ok) code_ = t.code;
-    return t.picoseconds;
   }
 
-  /// The move among the known ones, after planning it where it is new.
   constexpr int find(const sharded_program& p, int move) {
     const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
     const graph_tensor& tensor = p.graph.tensor[from.tensor];
@@ -74,15 +73,17 @@ class plan_prices {
           m.whole == tensor.shape && m.from == from.layout && m.to == to.layout)
         return k;
     }
-    known_move fresh{tensor.shape, from.layout, to.layout, key, bytes_of(tensor.type), 0, first_[slot]};
-    fresh.picoseconds = told(price(p, move, fresh.kind));
+    known_move fresh{tensor.shape, from.layout, to.layout, key, bytes_of(tensor.type), {}, {}, first_[slot]};
+    price(p, move, fresh);
+    tell(fresh.time);
     return first_[slot] = known_.push(fresh);
   }
 
-  constexpr time_cost price(const sharded_program& p, int move, move_kind& kind) {
+  constexpr void price(const sharded_program& p, int move, known_move& fresh) {
     const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
     const graph_tensor& tensor = p.graph.tensor[from.tensor];
-    move_load load;
+    move_kind& kind = fresh.kind;
+    move_load& load = fresh.load;
     if (position_count(p.mesh.shape) > 64 && kind.travel_axis < 0 &&
         elements_of(tensor) < position_count(p.mesh.shape)) {
       plan_steps(from.layout, to.layout, tensor.shape, kind);
@@ -92,10 +93,10 @@ class plan_prices {
       detail::plan_kind_of_move(p, kind);
       load = detail::load_of(p, kind, fastest_);
     }
-    if (!load.step.empty() || load.code != cost_code::ok)
-      return time_of(load, bytes_of(tensor.type), fastest_.links().topology);
-    if (kind.steps == 0) return {};
-    return vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
+    if (travels(load))
+      fresh.time = time_of(load, bytes_of(tensor.type), fastest_.links().topology);
+    else if (kind.steps > 0)
+      fresh.time = vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }
 
   /// Counting what devices receive that share fewer elements than they are takes as long as they are many.
@@ -112,6 +113,41 @@ class plan_prices {
   growing_array<known_move> known_;
   growing_array<int> first_;
   cost_code code_ = cost_code::ok;
+};
+
+/// What each step of a program costs by itself: its moves are looked up once.
+class priced_program {
+ public:
+  constexpr priced_program(const sharded_program& program, plan_prices& prices) : p(program), price(prices) {
+    number.reserve(p.move.size);
+    for (int m = 0; m < p.move.size; ++m) number.push(price.number_of(p, m));
+  }
+
+  constexpr priced_step of_compute(int c) const { return price.of_compute(p, c); }
+  constexpr bool travels(int m) const { return plan_prices::travels(load_of(m)); }
+  constexpr const move_load& load_of(int m) const { return price.load_of(number[m]); }
+  constexpr time_cost of_move(int m) const { return price.of_move(number[m]); }
+  /// One execution of step `i`.
+  constexpr extent_t of_step(int i) const {
+    const program_step& s = p.step[i];
+    return (s.is_move ? of_move(s.index) : of_compute(s.index).time).picoseconds;
+  }
+  /// Whether step `i` is one of the communication queue.
+  constexpr bool is_of_link(int i) const { return p.step[i].is_move && travels(p.step[i].index); }
+
+  /// The program's moves, as far as memory_account_of asks: what lies between their steps.
+  constexpr program_moves moves() const {
+    program_moves m;
+    m.of.reserve(number.size);
+    m.kind.reserve(number.size);
+    for (const int n : number) m.of.push(m.kind.push(price.kind_of(n)));
+    return m;
+  }
+
+ private:
+  const sharded_program& p;
+  plan_prices& price;
+  growing_array<int> number;  ///< of each move
 };
 
 }  // namespace hyperparallel

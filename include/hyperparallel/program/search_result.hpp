@@ -26,12 +26,12 @@ struct found_plan {
 };
 
 /// What was covered. The bound speaks of the plans of the space alone: of the frames within the limits, each with all
-/// choices of its candidates, and of the strategies by name. Their time is plan_evaluation's: one step after the other,
-/// each move by the fastest of its candidates on the given topology, at the rates of the given device. A plan whose
-/// steps overlap more may take less beside others than the winner; a way that is no candidate may be faster.
+/// choices of its candidates, and of the strategies by name. Their time is that of an account: by the clock of
+/// step_clock.hpp, moves beside what does not need them, each by the fastest of its candidates on the given topology, at
+/// the rates of the given device. A way that is no candidate, or another order of steps, may be faster.
 struct search_certificate {
-  bool complete = true;      ///< every frame was searched to its end
-  extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less
+  bool complete = true;      ///< every plan of the space was timed, or bounded by a time that the winner beats
+  extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less; 0: nothing is known
   extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
   extent_t plans = 0;          ///< choices of candidates in the frames that were searched
   extent_t partitionings = 0;  ///< that it took
@@ -46,11 +46,13 @@ struct search_certificate {
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
 };
 
-/// Enters a plan where its time belongs; false where it is no better than as many others.
+/// Enters a plan where its time belongs; false where it is no better than as many others, or stands there already.
 constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, const found_plan& p) {
   int at = list.size;
   while (at > 0 && p.evaluation.time < list.item[at - 1].evaluation.time) --at;
   if (at == most_found_plans) return false;
+  for (int i = at - 1; i >= 0 && list.item[i].evaluation.time == p.evaluation.time; --i)
+    if (list.item[i] == p) return false;
   if (!list.full()) ++list.size;
   for (int i = list.size - 1; i > at; --i) list.item[i] = list.item[i - 1];
   list.item[at] = p;
@@ -59,7 +61,7 @@ constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, con
 
 struct search_result {
   hardware_status hardware{};                          ///< for all devices; where it is refused, nothing is searched
-  static_vector<found_plan, most_found_plans> plan{};  ///< the winner, and the best of other frames
+  static_vector<found_plan, most_found_plans> plan{};  ///< the winner first, then the next ones
   static_vector<found_plan, 1> best_named{};
   search_certificate certificate{};
   constexpr bool ok() const { return !plan.empty(); }

@@ -7,12 +7,14 @@
 // *block*, whose candidates are the products of theirs. Any other part is a block. Blocks meet at joints. What a block
 // does depends on its candidate, on how the joint before it comes (its layout, the layout in which its gradient is to
 // be summed, the one in which a segment carried it), and on how the gradient of the joint behind it comes. So a
-// *variant* of a block is a candidate with what comes from both sides; it has a time, a memory, and what it leaves to
-// both sides. Two neighbours' variants fit together where each finds what it reckons with.
+// *variant* of a block is a candidate with what comes from both sides; it keeps both queues busy for some time, has a
+// memory, and what it leaves to both sides. Two neighbours' variants fit together where each finds what it reckons with.
 //
-// Law: a choice of candidates has exactly one row of variants that fit, and their times add up to evaluate_plan's time;
-// their memories, of what is certainly held when forward ends, to at most its memory.
-// Whole models are partitioned under chosen candidates; each tells a variant of every block. Forwards, states that can
+// Law: a choice of candidates has exactly one row of variants that fit; their busy times add up to `busy_of` of the
+// plan's program, hence to at most its time; their memories, of what is certainly held when forward ends, to at most its
+// memory.
+// Whole models are partitioned under chosen candidates; each tells a variant of every block, and is shown to whom it
+// concerns, who may time it as a whole. Forwards, states that can
 // be reached are found block by block; backwards, the gradients that can come to them. Complexity: at most one
 // partitioning a variant.
 
@@ -26,9 +28,19 @@ namespace hyperparallel {
 struct block_variant {
   int enters = 0, candidate = 0, gradient_enters = 0;
   int leaves = 0, gradient_leaves = 0;
-  extent_t time = 0, memory = 0;
-  extent_t core = 0;  ///< of the time: what sharding parameters and states does not change
+  busy_times busy{};
+  extent_t memory = 0;
+  busy_times core{};  ///< of the busy times: what sharding parameters and states does not change
   int example = -1;   ///< the first choice in which it was met
+};
+
+/// A plan that was partitioned to measure its parts: what it certainly takes and holds.
+struct measured_plan {
+  const sharded_program& program;
+  const strategy_value& strategy;
+  const growing_array<int>& choice;  ///< of each part
+  busy_times busy{};
+  extent_t memory = 0;
 };
 
 /// Whether two variants of neighbouring blocks find what they reckon with.
@@ -74,6 +86,16 @@ class segment_costs {
   constexpr int partitionings() const { return choices.size / parts.part.size; }
   /// Whether the partitioner refuses the candidate of a part.
   constexpr bool is_dead(int p, int c) const { return dead_[p * most_ + c]; }
+  /// Whether the choice of each part's candidate was partitioned. O(partitionings).
+  constexpr bool was_measured(const int* choice) const {
+    const int n = parts.part.size;
+    for (int first = 0; first < choices.size; first += n) {
+      int same = 0;
+      while (same < n && choices[first + same] == choice[same]) ++same;
+      if (same == n) return true;
+    }
+    return false;
+  }
   /// Whether every part has a candidate.
   constexpr bool alive() const {
     for (int p = 0; p < parts.part.size; ++p)
@@ -95,26 +117,13 @@ class segment_costs {
     return true;
   }
 
-  /// No choice has less core time. O(Σ products of neighbours' variants).
-  constexpr extent_t least_core() const {
-    growing_array<extent_t> before, least;
-    for (int b = 0; b < size(); ++b) {
-      least.clear();
-      for (const block_variant& v : variant[b]) {
-        extent_t best = b == 0 ? 0 : longest_time;
-        for (int u = 0; u < before.size; ++u)
-          if (follows_on(variant[b - 1][u], v)) best = smaller(best, before[u]);
-        least.push(best == longest_time ? best : best + v.core);
-      }
-      before = least;
-    }
-    extent_t best = longest_time;
-    for (const extent_t t : before) best = smaller(best, t);
-    return best;
-  }
+  /// No choice keeps a queue busy for less; the same of core times alone. O(Σ products of neighbours' variants).
+  constexpr extent_t least_busy() const { return least_of(&block_variant::busy); }
+  constexpr extent_t least_core() const { return least_of(&block_variant::core); }
 
-  /// Measures every variant that some choice of candidates has.
-  constexpr void measure_all() {
+  /// Measures every variant that some choice of candidates has. `meet(measured_plan)` hears of each plan that it takes.
+  template <class Meet>
+  constexpr void measure_all(const Meet& meet) {
     growing_array<int> choice;
     choice.resize(parts.part.size, 0);
     for (int k = 0; k < most_; ++k) {  // each candidate once, so that refused ones are known
@@ -124,14 +133,37 @@ class segment_costs {
           choice[p] = k % space.candidate[p].size;
           if (is_dead(p, choice[p])) choice[p] = first_alive(p);
         }
-        refuses = !measure(choice);
+        refuses = !measure(choice, meet);
       }
     }
-    for (int b = 0; b < size() && alive(); ++b) reach(b);
-    for (int b = size() - 1; b >= 0 && alive(); --b) complete(b);
+    for (int b = 0; b < size() && alive(); ++b) reach(b, meet);
+    for (int b = size() - 1; b >= 0 && alive(); --b) complete(b, meet);
+  }
+  constexpr void measure_all() {
+    measure_all([](const measured_plan&) {});
   }
 
  private:
+  constexpr extent_t least_of(busy_times block_variant::*part) const {
+    return larger(least_of(part, &busy_times::compute), least_of(part, &busy_times::carried));
+  }
+  constexpr extent_t least_of(busy_times block_variant::*part, extent_t busy_times::*queue) const {
+    growing_array<extent_t> before, least;
+    for (int b = 0; b < size(); ++b) {
+      least.clear();
+      for (const block_variant& v : variant[b]) {
+        extent_t best = b == 0 ? 0 : longest_time;
+        for (int u = 0; u < before.size; ++u)
+          if (follows_on(variant[b - 1][u], v)) best = smaller(best, before[u]);
+        least.push(best == longest_time ? best : best + v.*part.*queue);
+      }
+      before = least;
+    }
+    extent_t best = longest_time;
+    for (const extent_t t : before) best = smaller(best, t);
+    return best;
+  }
+
   constexpr int first_alive(int p) const {
     for (int c = 0; c < space.candidate[p].size; ++c)
       if (!is_dead(p, c)) return c;
@@ -139,17 +171,19 @@ class segment_costs {
   }
 
   /// Every candidate of block b in every state that block b - 1 leaves.
-  constexpr void reach(int b) {
+  template <class Meet>
+  constexpr void reach(int b, const Meet& meet) {
     for (int s = 0; s < state_count(b); ++s) {
       const int before = b == 0 ? -1 : example_of_state(b - 1, s);
       if (b > 0 && before < 0) continue;
       for (int c = 0; c < block[b].candidates; ++c)
-        if (is_alive(b, c) && leaves_of(b, s, c) < 0) measure_with(before, b, c, -1);
+        if (is_alive(b, c) && leaves_of(b, s, c) < 0) measure_with(before, b, c, -1, meet);
     }
   }
 
   /// Every gradient that may come to block b, in every state and candidate.
-  constexpr void complete(int b) {
+  template <class Meet>
+  constexpr void complete(int b, const Meet& meet) {
     for (int s = 0; s < state_count(b); ++s) {
       const int before = b == 0 ? -1 : example_of_state(b - 1, s);
       if (b > 0 && before < 0) continue;
@@ -159,7 +193,7 @@ class segment_costs {
         for (int v = 0; v < variant[b + 1].size; ++v) {
           const block_variant next = variant[b + 1][v];
           if (next.enters == leaves && is_alive(b + 1, next.candidate) && !is_known(b, s, c, next.gradient_leaves))
-            measure_with(before, b, c, next.example);
+            measure_with(before, b, c, next.example, meet);
         }
       }
     }
@@ -184,7 +218,8 @@ class segment_costs {
 
   /// Block b takes candidate c, those before it what they take in choice `before`, those behind it in `behind`; -1: the
   /// first candidates.
-  constexpr void measure_with(int before, int b, int c, int behind) {
+  template <class Meet>
+  constexpr void measure_with(int before, int b, int c, int behind, const Meet& meet) {
     const int n = parts.part.size;
     growing_array<int> choice;
     choice.resize(n, 0);
@@ -193,11 +228,12 @@ class segment_costs {
       choice[p] = like >= 0 ? choices[like * n + p] : first_alive(p);
     }
     read_candidate(b, c, choice.item);
-    measure(choice);
+    measure(choice, meet);
   }
 
   /// False where the partitioner refuses a candidate.
-  constexpr bool measure(const growing_array<int>& choice) {
+  template <class Meet>
+  constexpr bool measure(const growing_array<int>& choice, const Meet& meet) {
     strategy_value s;
     if (!compose(space, choice.item, s)) {
       rules_fit = false;
@@ -209,7 +245,7 @@ class segment_costs {
       return false;
     }
     for (const int c : choice) choices.push(c);
-    record(program, s, choice);
+    meet(record(program, s, choice));
     return true;
   }
 
@@ -227,20 +263,20 @@ class segment_costs {
         if (p < 0 || (i == p && c == choice[i])) dead_[i * most_ + c] = true;
   }
 
-  constexpr void record(const sharded_program& program, const strategy_value& s, const growing_array<int>& choice) {
+  constexpr measured_plan record(const sharded_program& program, const strategy_value& s,
+                                 const growing_array<int>& choice) {
+    measured_plan whole{program, s, choice};
     const int n = parts.part.size;
-    growing_array<extent_t> time, memory, core;
-    time.resize(n, 0);
+    growing_array<busy_times> busy, core;
+    growing_array<extent_t> memory;
+    busy.resize(n);
+    core.resize(n);
     memory.resize(n, 0);
-    core.resize(n, 0);
-    visit_prices(program, form, price, [&](int i, extent_t t) {
+    visit_busy(program, form, priced_program(program, price), [&](int i, const busy_times& b) {
       const int p = sorted.part_of_step(program, i);
-      time[p] += t;
-      if (is_core(program, program.step[i])) core[p] += t;
+      busy[p] += b;
+      if (is_core(program, program.step[i])) core[p] += b;
     });
-    if (form.degree > 1 && !planned.segment.empty())
-      time[parts.of_tensor[planned.segment.last().carried_out]] +=
-          hop_time(program, form, price.topology()).picoseconds;
     visit_kept_memory(program, form, [&](int storage, int first, extent_t bytes) {
       const bool is_home = program.storage[storage].home;
       memory[is_home ? parts.of_tensor[program.storage[storage].tensor] : sorted.part_of_step(program, first)] += bytes;
@@ -254,7 +290,7 @@ class segment_costs {
       v.example = partitionings() - 1;
       for (int p = block[b].first; p <= block[b].last; ++p) {
         v.candidate = v.candidate * space.candidate[p].size + choice[p];
-        v.time += time[p];
+        v.busy += busy[p];
         v.memory += memory[p];
         v.core += core[p];
       }
@@ -262,8 +298,11 @@ class segment_costs {
         v.leaves = enters = number_of(state[b], sorted.state_of(program, layouts, block[b].last));
         v.gradient_enters = gradient_leaves = number_of(gradient[b], sorted.gradient_state_of(program, block[b].last));
       }
+      whole.busy += v.busy;
+      whole.memory += v.memory;
       if (!is_known(b, v.enters, v.candidate, v.gradient_enters)) variant[b].push(v);
     }
+    return whole;
   }
 
   /// Whether the step is about activations: forward and backward without what is done to parameters' gradients.

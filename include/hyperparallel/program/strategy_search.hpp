@@ -6,15 +6,15 @@
 //   const search_result r = search_strategies(graphs, count, device, topology, 768, limits);
 //
 // Graphs are variants of one step of training (micro-batches, recomputation) among which the search chooses too. Each
-// frame, a mesh with its options, is measured part by part (segment_costs.hpp); its best choices come from the choice
-// graph, with what is certainly held as their memory; the whole plan is then partitioned and accounted, and where it
-// does not fit, the next one is taken. Frames that cannot hold the model's states, or whose matrix work alone takes
-// longer than plans that are known, are passed over. A plan fits where the bytes alive at once do; addresses need a
-// little more (address_plan.hpp).
+// frame, a mesh with its options, is measured part by part (segment_costs.hpp): the plans that this takes are timed as
+// wholes, then those that are best where nothing overlaps, by the choice graph, then every other whose parts keep
+// neither queue busy for as long as plans take that are known. Frames that cannot hold the model's states, or whose
+// matrix work alone takes longer than that, are passed over. A plan fits where the bytes alive at once do; addresses
+// need a little more (address_plan.hpp).
 //
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
-// evaluate_plan says, and without a pipeline what an account of its program says (`step_times::in_a_row`); it is at
-// least the certificate's lower bound, and equal where the search is complete. What the bound speaks of is told by the
+// evaluate_plan says, and without a pipeline what an account of its program says (`times.total`); it is at least the
+// certificate's lower bound, and equal where the search is complete. What the bound speaks of is told by the
 // certificate (search_result.hpp).
 
 #include <hyperparallel/model/ring_attention.hpp>
@@ -57,7 +57,8 @@ class frame_search {
       visit_frames(graphs[now], devices, limits, [&](const plan_frame& f) { search_frame(f); });
     }
     if (limits.named) compete();
-    if (result.certificate.complete && result.ok()) lower_bound(result.plan.item[0].evaluation.time);
+    result.certificate.complete = covered && untried == longest_time;
+    if (covered && result.ok()) result.certificate.lower_bound = smaller(untried, result.plan.item[0].evaluation.time);
     return result;
   }
 
@@ -65,7 +66,6 @@ class frame_search {
   static constexpr int best_choices_asked = 8;
   static constexpr int most_rows = 4096;
 
-  constexpr void lower_bound(extent_t bound) { result.certificate.lower_bound = bound; }
   constexpr extent_t worst_time() const {
     return result.plan.full() ? result.plan.item[most_found_plans - 1].evaluation.time : longest_time;
   }
@@ -139,9 +139,9 @@ class frame_search {
     plan_space space;
     fill_space(space, planned, parts, f, limits.reduced);
     segment_costs costs(graphs[now], planned, parts, space, *price);
-    costs.measure_all();
+    costs.measure_all([&](const measured_plan& m) { enter_measured(space, m); });
     told.partitionings += costs.partitionings();
-    if (!costs.rules_fit || !space.names_suffice) told.complete = false;
+    if (!costs.rules_fit || !space.names_suffice) covered = false;
     if (!costs.alive() || costs.partitionings() == 0) {
       ++told.frames_refused;
       told.refused = costs.refused;
@@ -162,16 +162,17 @@ class frame_search {
       ++told.frames_too_large;
       return;
     }
-    if (answer.code != choice_search_code::ok) told.complete = false;
-    for (int b = 0; b < answer.count; ++b)
-      if (answer.time[b] >= worst_time() || try_choice(costs, space, answer.choice + b * costs.size(), answer.time[b]))
-        return;
-    if (answer.count < best_choices_asked) return;
+    for (int b = 0; answer.code == choice_search_code::ok && b < answer.count; ++b)
+      try_choice(costs, space, answer.choice + b * costs.size());
     int tried = 0;
-    visit_rows(costs, budget, worst_time(), [&](const int* chosen, extent_t time, extent_t& limit) {
-      if (++tried > most_rows) told.complete = false;
-      if (tried <= most_rows && try_choice(costs, space, chosen, time)) limit = smaller(limit, time);
-      return tried <= most_rows;
+    visit_rows(costs, budget, worst_time(), [&](const int* chosen, extent_t& limit) {
+      if (++tried > most_rows) {
+        untried = smaller(untried, costs.least_busy());
+        return false;
+      }
+      try_choice(costs, space, chosen);
+      limit = worst_time();
+      return true;
     });
   }
 
@@ -198,23 +199,42 @@ class frame_search {
     result.certificate.plans += plans;
   }
 
-  /// Partitions the whole plan. True: it fits, and has been noted.
-  constexpr bool try_choice(const segment_costs& costs, const plan_space& space, const int* chosen, extent_t expected) {
+  /// Times the whole plan of a choice, unless measuring or an earlier row has.
+  constexpr void try_choice(const segment_costs& costs, const plan_space& space, const int* chosen) {
     int choice[max_model_parts] = {};
-    for (int b = 0; b < costs.size(); ++b) costs.read_candidate(b, costs.variant[b][chosen[b]].candidate, choice);
+    busy_times expected{};
+    for (int b = 0; b < costs.size(); ++b) {
+      costs.read_candidate(b, costs.variant[b][chosen[b]].candidate, choice);
+      expected += costs.variant[b][chosen[b]].busy;
+    }
+    if (expected.bound() >= worst_time() || costs.was_measured(choice)) return;
+    strategy_value s;
+    compose(space, choice, s);
+    const sharded_program program = partition(graphs[now], s);
+    ++result.certificate.partitionings;
+    const pipeline_form form(graphs[now], space.frame.pipeline);
+    if (program.status.code != strategy_code::ok ||
+        busy_of(program, form, priced_program(program, *price)) != expected) {
+      ++result.certificate.law_breaks;
+      covered = false;
+    }
+    enter_choice(space, choice, s, program);
+  }
+
+  constexpr void enter_measured(const plan_space& space, const measured_plan& m) {
+    if (m.busy.bound() < worst_time() && m.memory <= budget) enter_choice(space, m.choice.item, m.strategy, m.program);
+  }
+
+  /// Times a plan by the clock of accounts, and notes it where it fits.
+  constexpr void enter_choice(const plan_space& space, const int* choice, const strategy_value& s,
+                              const sharded_program& program) {
     found_plan p;
-    compose(space, choice, p.strategy);
+    p.strategy = s;
     p.frame = space.frame;
     p.graph = now;
     for (int i = 0; i < space.parts; ++i) p.family.push(space.candidate[i][choice[i]].name);
-    p.evaluation = evaluate_plan(graphs[now], p.strategy, space.frame.pipeline, *price);
-    if (p.evaluation.time != expected) {
-      ++result.certificate.law_breaks;
-      result.certificate.complete = false;
-    }
-    if (!can_be_used(p.evaluation)) return false;
-    enter_plan(result.plan, p);
-    return true;
+    p.evaluation = evaluate_program(program, space.frame.pipeline, *price);
+    if (can_be_used(p.evaluation)) enter_plan(result.plan, p);
   }
 
   /// Strategies by name, with all degrees.
@@ -241,7 +261,8 @@ class frame_search {
     extent_t least = 0;
     for (const program_step& x : program.step)
       if (!x.is_move && !joins_numbers(program, x))
-        least += form.busy(x.segment, x.phase).of(price->of_compute(program, x.index) * times_of(program, x));
+        least += form.busy(x.segment, x.phase)
+                     .of(price->of_compute(program, x.index).time.picoseconds * times_of(program, x));
     const extent_t best = result.best_named.empty() ? longest_time : result.best_named.item[0].evaluation.time;
     if (least >= best) return;
     found_plan p;
@@ -272,6 +293,8 @@ class frame_search {
   int ring_degree = 0;
   graph planned;
   model_parts parts;
+  bool covered = true;              ///< whether every plan was measured or bounded
+  extent_t untried = longest_time;  ///< no plan that was left takes less
   search_result result{};
 };
 

@@ -92,8 +92,7 @@ inline std::string to_text(const step_times& s) {
          report::share_text(s.communication_busy, total)});
   t.row({"exposed of it", to_text(report::duration{s.exposed}), report::share_text(s.exposed, total)});
   t.row({"all", to_text(report::duration{total}), report::share_text(total, total)});
-  return t.text() + fmt::format("one step after the other {}: the time that strategy search compares\n",
-                                to_text(report::duration{s.in_a_row}));
+  return t.text();
 }
 
 /// What a device receives, by what travels, by mesh axes and by link level. Levels tell what the busiest devices take

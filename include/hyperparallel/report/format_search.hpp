@@ -44,12 +44,6 @@ inline std::string families_text(const found_plan& p) {
   return alike && p.family.size > 0 ? p.family.item[0].text : out;
 }
 
-inline std::int64_t compute_of(const plan_evaluation& e) {
-  std::int64_t sum = 0;
-  for (const std::int64_t t : e.compute) sum += t;
-  return sum;
-}
-
 /// A search with names of its graphs, which must outlive it; none: numbers.
 struct named_search {
   const search_result& result;
@@ -62,11 +56,11 @@ inline std::string certificate_text(const search_certificate& c) {
   out += fmt::format("{} plans in the others, told by {} partitionings; {} strategies by name\n", c.plans,
                      c.partitionings, c.named);
   if (c.law_breaks > 0) out += fmt::format("{} plans differ from the sum of their parts\n", c.law_breaks);
-  if (!c.complete) return out + "the search is not complete\n";
-  if (c.lower_bound == 0) return out + "none of them fits\n";
+  if (!c.complete) out += "the search is not complete\n";
+  if (c.lower_bound == 0) return out + (c.complete ? "none of them fits\n" : "");
   return out + fmt::format(
-                   "no plan of them that fits takes less than {}, one step after the other\n"
-                   "with every move by the fastest of its candidates on this topology\n",
+                   "no plan of them that fits takes less than {}, moves beside what does not need them,\n"
+                   "each by the fastest of its candidates on this topology\n",
                    to_text(duration{c.lower_bound}));
 }
 
@@ -94,16 +88,15 @@ inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
   if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
   if (!r.ok()) return cause_text(r.certificate) + "\n" + certificate_text(r.certificate);
-  table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "moves", "memory", "behind"});
+  table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "exposed", "memory", "behind"});
   const std::int64_t best = r.plan[0].evaluation.time;
   const auto row = [&](const std::string& title, const found_plan& p) {
     const plan_evaluation& e = p.evaluation;
     const std::size_t g = static_cast<std::size_t>(p.graph);
-    const std::int64_t compute = compute_of(e);
     t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p.strategy.mesh),
            std::to_string(p.frame.pipeline), g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph),
-           options_text(p), families_text(p), to_text(duration{e.time}), to_text(duration{compute}),
-           to_text(duration{e.time - compute}), to_text(byte_count{e.memory}),
+           options_text(p), families_text(p), to_text(duration{e.time}), to_text(duration{e.times.compute_busy}),
+           to_text(duration{e.time - e.times.compute_busy}), to_text(byte_count{e.memory}),
            e.time == best ? "" : share_text(e.time - best, best)});
   };
   for (int i = 0; i < r.plan.size; ++i) row(i == 0 ? "winner" : "next", r.plan[i]);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The clock of a step of training: what accounts print, and what strategy search compares.
+//
+// A device has a queue for compute and one for communication, each in program order; a step waits for the values that
+// it reads, so moves overlap whatever does not need them. Moves of one bucket pay the greatest latency once and start
+// with the last of them. What a move rearranges on its own device is a copy in the compute queue.
+//
+// Repetitions of a segment and micro-batches: the first ones are played, the others take as long as the last of these,
+// queue by queue. In a pipeline every step takes its share of one stage, rounded up, and the stage plays as many
+// micro-batches more as it takes to fill and drain it; what stages hand over is not in it.
+//
+// `Prices` tells what each step costs by itself: of_compute(c) of a compute step; of a move, whether it `travels`,
+// of_move(m), and load_of(m) where it does. Laws: both queues' busy times are exact sums; total ≥ either;
+// something is always running, so exposed communication = total − busy compute. O(steps · repetitions played).
+
+#include <hyperparallel/model/lifetimes.hpp>
+#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/program/pipeline_form.hpp>
+#include <hyperparallel/program/step_times.hpp>
+
+namespace hyperparallel {
+
+namespace detail {
+
+template <class Prices>
+class two_queues {
+ public:
+  constexpr two_queues(const sharded_program& program, const Prices& of_steps, const pipeline_form& stages,
+                       const topology_value& links)
+      : p(program), prices(of_steps), form(stages), topology(links) {
+    ready.resize(p.value.size, 0);
+    travelled.resize(p.value.size, false);
+    taken.resize(p.step.size, 0);
+    for (int v = 0; v < p.value.size; ++v)
+      for (const graph_segment& s : p.graph.segment) {
+        const int t = p.value.item[v].tensor;
+        if (t == s.carried_in || t == s.carried_out || t == s.gradient_in || t == s.gradient_out) handed_on.push(v);
+      }
+    find_bucket_ends();
+    find_durations();
+  }
+
+  growing_array<extent_t> taken;  ///< by the block that begins with each step, in the last micro-batch played
+
+  constexpr step_times run() {
+    int update = 0;
+    while (update < p.step.size && p.step[update].phase <= graph_phase::accumulate) ++update;
+    const extent_t micro_batches = form.rounds(graph_phase::forward);
+    int played = 0;
+    clocks before{}, after{};
+    for (; played < micro_batches && played < micro_batches_played; ++played) {
+      before = now;
+      play(0, update);
+      after = now;
+    }
+    skip(before, after, micro_batches - played);
+    play(update, p.step.size);
+    extent_t total = now.later();
+    total = larger(total, larger(times.compute_busy, times.communication_busy));
+    if (times.total.ok()) times.total.picoseconds = total;
+    times.exposed = total - times.compute_busy;
+    return times;
+  }
+
+ private:
+  static constexpr int repetitions_played = 4;
+  static constexpr int micro_batches_played = 2;
+
+  struct clocks {
+    extent_t compute = 0, communication = 0;
+    constexpr extent_t later() const { return larger(compute, communication); }
+  };
+
+  constexpr bool is_of_link(int i) const { return p.step[i].is_move && prices.travels(p.step[i].index); }
+
+  /// The last move of each bucket in program order carries all of it.
+  constexpr void find_bucket_ends() {
+    growing_array<int> last;
+    bucket_end.resize(p.step.size, -1);
+    for (int i = p.step.size - 1; i >= 0; --i) {
+      if (!is_of_link(i)) continue;
+      const int bucket = p.move[p.step[i].index].bucket;
+      if (bucket < 0) {
+        bucket_end[i] = i;
+        continue;
+      }
+      if (bucket >= last.size) last.resize(bucket + 1, -1);
+      if (last[bucket] < 0) last[bucket] = i;
+      bucket_end[i] = last[bucket];
+    }
+  }
+
+  constexpr extent_t element_bytes(int move) const {
+    return bytes_of(p.graph.tensor[p.value[p.move[move].source].tensor].type);
+  }
+
+  /// A bucket is told by its last move, the others take nothing.
+  constexpr priced_step price_of(int i, growing_array<move_load>& carried, growing_array<int>& carried_by) const {
+    const int index = p.step[i].index;
+    if (!p.step[i].is_move) return prices.of_compute(index);
+    if (!is_of_link(i)) return {prices.of_move(index)};
+    const int end = bucket_end[i];
+    if (end == i && carried_by[end] < 0) return {prices.of_move(index)};
+    if (carried_by[end] < 0) carried_by[end] = carried.push(move_load());
+    move_load& bucket = carried[carried_by[end]];
+    add_to_bucket(bucket, prices.load_of(index), element_bytes(index));
+    return {end == i ? time_of(bucket, 1, topology) : time_cost{}};
+  }
+
+  constexpr void find_durations() {
+    duration.resize(p.step.size, 0);
+    growing_array<move_load> carried;  // bytes of each bucket
+    growing_array<int> carried_by;     // the bucket that ends with a step
+    carried_by.resize(p.step.size, -1);
+    for (int i = 0; i < p.step.size; ++i) {
+      const program_step& s = p.step[i];
+      const priced_step price = price_of(i, carried, carried_by);
+      times.total = then(times.total, {price.time.code, 0});
+      duration[i] = form.held(s.segment).at_least(price.time.picoseconds);
+      const extent_t busy = duration[i] * repeats_of(p.graph, s.segment) * form.rounds(s.phase);
+      if (is_of_link(i)) {
+        times.communication_busy += busy;
+      } else {
+        times.compute_busy += busy;
+        times.by_unit[static_cast<int>(price.unit)] += busy;
+      }
+    }
+  }
+
+  /// Steps of the same number run at the same time.
+  static constexpr void add_to_bucket(move_load& all, const move_load& one, extent_t bytes) {
+    if (one.code != cost_code::ok) all.code = one.code;
+    if (all.step.size < one.step.size) all.step.resize(one.step.size);
+    for (int k = 0; k < one.step.size; ++k)
+      for (int l = 0; l < max_link_levels; ++l) {
+        level_load& sum = all.step[k].level[l];
+        const level_load& part = one.step[k].level[l];
+        sum.elements += part.elements * bytes;
+        sum.sent += part.sent * bytes;
+        sum.messages = larger(sum.messages, part.messages);
+      }
+  }
+
+  /// Plays steps [begin, end), the repetitions of their segments included.
+  constexpr void play(int begin, int end) {
+    for (int i = begin; i < end;) {
+      int stop = i + 1;
+      while (stop < end && p.step[stop].segment == p.step[i].segment && p.step[stop].phase == p.step[i].phase) ++stop;
+      const int segment = p.step[i].segment;
+      const extent_t repeats = repeats_of(p.graph, segment);
+      clocks before{};
+      const extent_t began = now.later();
+      extent_t played = 0;
+      for (; played < repeats && played < repetitions_played; ++played) {
+        before = now;
+        if (played > 0) carry(segment, p.step[i].phase);
+        for (int s = i; s < stop; ++s) run_step(s);
+      }
+      skip(before, now, repeats - played);
+      taken[i] = now.later() - began;
+      i = stop;
+    }
+  }
+
+  /// The next repetition reads what the last one made.
+  constexpr void carry(int segment, graph_phase phase) {
+    const graph_segment& s = p.graph.segment[segment];
+    const bool forward = phase == graph_phase::forward;
+    if (!forward && phase != graph_phase::backward) return;
+    const int in = forward ? s.carried_in : s.gradient_in, out = forward ? s.carried_out : s.gradient_out;
+    extent_t made = 0;
+    for (const int v : handed_on)
+      if (p.value[v].tensor == out) made = larger(made, ready[v]);
+    for (const int v : handed_on)
+      if (p.value[v].tensor == in) ready[v] = larger(ready[v], made);
+  }
+
+  /// `count` more rounds like the one that took from `before` to `after`.
+  constexpr void skip(const clocks& before, const clocks& after, extent_t count) {
+    if (count <= 0) return;
+    const extent_t compute = (after.compute - before.compute) * count;
+    const extent_t communication = (after.communication - before.communication) * count;
+    for (int v = 0; v < p.value.size; ++v) {
+      const bool link = travelled.item[v];
+      extent_t& time = ready.item[v];
+      if (time > (link ? before.communication : before.compute)) time += link ? communication : compute;
+    }
+    now.compute += compute;
+    now.communication += communication;
+  }
+
+  constexpr void run_step(int i) {
+    const bool link = is_of_link(i);
+    if (link && bucket_end[i] != i) return;
+    extent_t start = link ? now.communication : now.compute;
+    if (link && p.move[p.step[i].index].bucket >= 0) {
+      for (int k = 0; k < p.step.size; ++k)
+        if (bucket_end[k] == i) start = larger(start, ready[p.move[p.step[k].index].source]);
+      finish(i, start, link);
+      for (int k = 0; k < p.step.size; ++k)
+        if (bucket_end[k] == i) arrive(p.move[p.step[k].index].target, now.communication, true);
+      return;
+    }
+    visit_values(p, p.step[i], [&](int v, bool written) {
+      if (!written) start = larger(start, ready[v]);
+    });
+    finish(i, start, link);
+    visit_values(p, p.step[i], [&](int v, bool written) {
+      if (written) arrive(v, start + duration[i], link);
+    });
+  }
+  constexpr void arrive(int v, extent_t time, bool link) {
+    ready[v] = time;
+    travelled[v] = link;
+  }
+  constexpr void finish(int i, extent_t start, bool link) {
+    (link ? now.communication : now.compute) = start + duration[i];
+  }
+
+  const sharded_program& p;
+  const Prices& prices;
+  const pipeline_form form;
+  const topology_value& topology;
+  growing_array<int> bucket_end;     ///< of moves over links: the step that carries them
+  growing_array<extent_t> duration;  ///< of each step
+  growing_array<extent_t> ready;     ///< when each value is there
+  growing_array<int> handed_on;      ///< values that one repetition hands to another
+  growing_array<bool> travelled;     ///< which queue brought it
+  clocks now{};
+  step_times times{};
+};
+
+}  // namespace detail
+
+}  // namespace hyperparallel

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The times of a step of training, and what one compute step takes by itself: the longer of its operations at the rate
+// of its unit and its bytes at the rate of memory, and the overhead of a task. Units: picoseconds. O(1).
+
+#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/model/operator_work.hpp>
+
+namespace hyperparallel {
+
+struct step_times {
+  time_cost total{};
+  extent_t compute_busy = 0;
+  extent_t by_unit[compute_unit_count] = {};  ///< copies belong to vector
+  extent_t communication_busy = 0;
+  extent_t exposed = 0;  ///< communication that nothing hides
+  friend constexpr bool operator==(const step_times&, const step_times&) = default;
+};
+
+/// The rate at which a device multiplies elements of a type.
+constexpr number_format multiply_format(data_type type) {
+  switch (type) {
+    case data_type::bf16:
+      return number_format::bfloat16;
+    case data_type::f16:
+      return number_format::float16;
+    case data_type::boolean:
+    case data_type::i8:
+      return number_format::int8;
+    default:
+      return number_format::float32;
+  }
+}
+
+/// Time of one compute step: a roofline over the whole device. `type` is that of what is multiplied. O(1).
+constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type) {
+  const time_cost bytes = vector_time(d, w.bytes_read + w.bytes_written, 1);
+  const time_cost flops = w.unit == compute_unit::matrix
+                              ? work_time(w.flops, 1, 1, matrix_peak(d, multiply_format(type)), d.gmm_cold)
+                              : work_time(w.flops, 1, 1, d.vector_flops);
+  return then(latencies(1, d.task_overhead), slower(bytes, flops));
+}
+
+/// What one step takes by itself, and which unit is busy.
+struct priced_step {
+  time_cost time{};
+  compute_unit unit = compute_unit::vector;
+};
+
+/// Of compute step `c`.
+constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
+  const operator_work w = work_of(p, p.compute[c]);
+  const graph_operator& o = p.graph.op[p.compute[c].op];
+  const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
+  return {compute_time(d, w, p.graph.tensor[typed].type), w.unit};
+}
+
+/// Whether the step joins single numbers of all parameters: the norm of all gradients.
+constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
+  if (s.phase != graph_phase::norm) return false;
+  if (s.is_move) return p.graph.tensor[p.value[p.move[s.index].source].tensor].shape.rank == 0;
+  const graph_operator& o = p.graph.op[p.compute[s.index].op];
+  return o.kind != model_op::sum_of_squares && o.result_count > 0 && o.result[0].rank == 0;
+}
+
+}  // namespace hyperparallel
