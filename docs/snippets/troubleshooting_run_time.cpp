@@ -242,7 +242,12 @@ void rank_error() {
         if (at.position > 1) throw std::runtime_error("no such file");
         return hp::local_tensor<float>(mine.extents);
       });
+  const std::vector<std::int32_t> numbers = {0, 7, 3, 8};
+  const auto ids = hp::distribute<std::int32_t>(ranks, hp::shape(4), hp::layout<mesh, hp::none>::value, numbers);
+  const hp::dynamic_dtensor table = x.dynamic();  // 8 rows
   assert(text_of<hp::rank_error>([&] { f(x); }) == "custom_shard failed at position 2: no such file");
+  assert(text_of<hp::rank_error>([&] { hp::apply(hp::operations::embedding{}, ids, table); }) ==
+         "embedding failed at position 0: index 8 at [3], expected 0 to 7");
 }
 
 void sharding_plan_error() {

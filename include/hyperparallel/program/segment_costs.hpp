@@ -144,10 +144,10 @@ class segment_costs {
   }
 
  private:
-  constexpr extent_t least_of(busy_times block_variant::*part) const {
+  constexpr extent_t least_of(busy_times block_variant::* part) const {
     return larger(least_of(part, &busy_times::compute), least_of(part, &busy_times::carried));
   }
-  constexpr extent_t least_of(busy_times block_variant::*part, extent_t busy_times::*queue) const {
+  constexpr extent_t least_of(busy_times block_variant::* part, extent_t busy_times::* queue) const {
     growing_array<extent_t> before, least;
     for (int b = 0; b < size(); ++b) {
       least.clear();

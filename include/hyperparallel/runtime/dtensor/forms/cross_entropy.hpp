@@ -30,6 +30,7 @@ struct cross_entropy : operations::cross_entropy {
       return tensor_view<C>{l[static_cast<std::size_t>(p)].data() + first, shape{rows}};
     };
     r.ranks().for_each_rank("cross_entropy", [&](int p) {
+      operations::cross_entropy::check_targets<I>(r.operand[0].local(p), r.operand[1].local(p));
       const extent_t rows = volume(r.in<I>(1, p));
       largest[static_cast<std::size_t>(p)].resize(static_cast<std::size_t>(rows));
       kernels::row_max(r.in<X>(0, p), view(largest, p, 0, rows));

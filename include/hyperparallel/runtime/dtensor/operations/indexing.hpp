@@ -2,8 +2,9 @@
 #pragma once
 // Reading and writing by index on dtensors: embedding, gather, index_select, one_hot, scatter, scatter_add.
 //
-// Indices are i32 or i64 and count in the whole dim. Law: where the vocabulary of an embedding is sharded, each device
-// looks up the rows that it holds and takes 0 for the others, so the result is a partial sum.
+// Indices are i32 or i64 and count in the whole dim; one beyond it is refused (index_check.hpp), but by one_hot, where it
+// is of no class. Law: where the vocabulary of an embedding is sharded, each device looks up the rows that it holds and
+// takes 0 for the others, so the result is a partial sum.
 
 #include <concepts>
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/scattering.hpp>
+#include <hyperparallel/runtime/dtensor/index_check.hpp>
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/indexing.hpp>
 #include <hyperparallel/runtime/kernels/scattering.hpp>
@@ -29,6 +31,7 @@ struct embedding {
   constexpr rule_result rule(const shape* x, int) const { return rules::embedding(x[0].rank); }
   template <std::integral I, class T>
   void run(const local_operation& at, const_view<I> ids, const_view<T> table, tensor_view<T> out) const {
+    check_indices<I>(at.operand[0], at.operand[1], 0);
     kernels::embedding(table, ids, out, at.operand[1].place.dim[0].begin);
   }
 };
@@ -38,8 +41,10 @@ struct gather {
   int dim = 0;
   constexpr rule_result rule(const shape* x, int) const { return rules::gather(x[0].rank, dim); }
   template <class X, std::integral I>
-  void run(const local_operation&, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
-    kernels::gather(x, index, out, rules::from_front(dim, x.extents.rank));
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
+    const int along = rules::from_front(dim, x.extents.rank);
+    check_indices<I>(at.operand[1], at.operand[0], along);
+    kernels::gather(x, index, out, along);
   }
 };
 
@@ -48,8 +53,10 @@ struct index_select {
   int dim = 0;
   constexpr rule_result rule(const shape* x, int) const { return rules::index_select(x[0].rank, dim, x[1].rank); }
   template <class X, std::integral I>
-  void run(const local_operation&, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
-    kernels::index_select(x, index, out, rules::from_front(dim, x.extents.rank));
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
+    const int along = rules::from_front(dim, x.extents.rank);
+    check_indices<I>(at.operand[1], at.operand[0], along);
+    kernels::index_select(x, index, out, along);
   }
 };
 
@@ -62,12 +69,13 @@ struct gather_nd {
     return rules::gather_nd(x[0].rank, x[1].rank, depth);
   }
   template <class X, std::integral I>
-  void run(const local_operation&, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, tensor_view<X> out) const {
+    check_indices<I>(at.operand[1], at.operand[0].whole.extent, index.extents.extent[index.extents.rank - 1]);
     kernels::gather_nd(x, index, out);
   }
 };
 
-/// Truth values along a new last dim of `depth` classes.
+/// Truth values along a new last dim of `depth` classes; none is true where the index is of no class.
 struct one_hot {
   static constexpr unsigned indices = 0b1u;
   extent_t depth = 1;
@@ -105,10 +113,12 @@ struct scatter {
   int dim = 0;
   constexpr rule_result rule(const shape* x, int) const { return rules::scatter(x[0].rank, dim); }
   template <class X, std::integral I>
-  void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> source,
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
+    const int along = rules::from_front(dim, x.extents.rank);
+    check_indices<I>(at.operand[1], at.operand[0], along);
     parts::copy_view(x, out);
-    kernels::scatter(index, source, out, rules::from_front(dim, x.extents.rank));
+    kernels::scatter(index, source, out, along);
   }
 };
 
@@ -119,10 +129,12 @@ struct scatter_add {
   constexpr rule_result rule(const shape* x, int) const { return rules::scatter_add(x[0].rank, dim); }
   template <class X, std::integral I>
     requires(!std::same_as<X, bool>)
-  void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> source,
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> source,
            tensor_view<X> out) const {
+    const int along = rules::from_front(dim, x.extents.rank);
+    check_indices<I>(at.operand[1], at.operand[0], along);
     parts::copy_view(x, out);
-    kernels::scatter(index, source, out, rules::from_front(dim, x.extents.rank), kernels::scatter_mode::add);
+    kernels::scatter(index, source, out, along, kernels::scatter_mode::add);
   }
 };
 
@@ -131,8 +143,9 @@ struct scatter_update {
   static constexpr unsigned indices = 0b010u;
   constexpr rule_result rule(const shape* x, int) const { return rules::scatter_update(x[0].rank, x[1].rank); }
   template <class X, std::integral I>
-  void run(const local_operation&, const_view<X> x, const_view<I> index, const_view<X> updates,
+  void run(const local_operation& at, const_view<X> x, const_view<I> index, const_view<X> updates,
            tensor_view<X> out) const {
+    check_indices<I>(at.operand[1], at.operand[0], 0);
     parts::copy_view(x, out);
     kernels::scatter_update(index, updates, out);
   }

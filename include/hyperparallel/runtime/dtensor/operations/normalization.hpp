@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <hyperparallel/operators/rules/normalization.hpp>
+#include <hyperparallel/runtime/dtensor/index_check.hpp>
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/cross_entropy.hpp>
 #include <hyperparallel/runtime/kernels/normalization.hpp>
@@ -81,12 +82,18 @@ struct packed_swiglu {
   }
 };
 
-/// The loss of each row of logits; targets are the second operand.
+/// The loss of each row of logits; targets are the second operand, a class or `ignored_label`.
 struct cross_entropy {
   static constexpr unsigned indices = 0b10u;
   constexpr rule_result rule(const shape* x, int) const { return rules::cross_entropy(x[0].rank); }
+  /// Throws dtensor_error.
+  template <std::integral I>
+  static void check_targets(const const_local_block& logits, const const_local_block& targets) {
+    check_indices<I>(targets, &logits.whole.extent[logits.whole.rank - 1], 1, &kernels::ignored_label);
+  }
   template <computed_in_floats X, std::integral I>
-  void run(const local_operation&, const_view<X> logits, const_view<I> targets, tensor_view<X> loss) const {
+  void run(const local_operation& at, const_view<X> logits, const_view<I> targets, tensor_view<X> loss) const {
+    check_targets<I>(at.operand[0], at.operand[1]);
     kernels::cross_entropy(logits, targets, loss);
   }
 };
