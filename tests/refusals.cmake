@@ -67,7 +67,10 @@ if(TARGET train_text)
                             --strategy dp --ranks 3)
   hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
                                     --layers --hidden --validation-bytes --save-every)
-  hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth)
+  hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth --at-most)
+  hyperparallel_add_refusal(train_text learns_too_little 1 "expected at most 0.5" "${PROJECT_SOURCE_DIR}/LICENSE"
+                            --validation-bytes 2048 --hidden 16 --layers 1 --steps 1 --ranks 1 --strategy single
+                            --at-most 0.5)
   foreach(value IN ITEMS nan nan% 1e999% -5% 0 1e300G 50x)
     hyperparallel_add_refusal(train_text "--hbm-budget.${value}" 2
                               "--hbm-budget: '${value}' is none of 50%, 48M, 48000000, auto" --hbm-budget ${value})

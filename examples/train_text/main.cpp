@@ -70,6 +70,11 @@ int run(const train_options& o) {
   const double validation = many.validate(), entropy = bigram_entropy(many.training(), many.validation());
   std::printf("validation loss %.4f nats a byte; bigram entropy %.4f, ratio %.3f\n", validation, entropy,
               validation / entropy);
+  if (o.most_ratio > 0 && !(validation <= o.most_ratio * entropy)) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "train_text: ratio %.3f, expected at most %g\n", validation / entropy, o.most_ratio);
+    return 1;
+  }
   if (!o.compare) return 0;
   train_options alone = o;
   alone.checkpoint.clear();
@@ -133,6 +138,8 @@ int main(int argc, char** argv) {
       ->check([](const std::string& text) { return text == "auto" ? "" : budget_trouble(text); });
   app.add_option("--tier-bandwidth", o.tier_bandwidth, "of that tier, in GB/s (default: 4)")
       ->check(command_line::number(1e-6, 1e6));
+  app.add_option("--at-most", o.most_ratio, "of the validation loss to the bigram entropy: a higher one exits with 1")
+      ->check(command_line::number(1e-3, 1e3));
   app.add_flag("--f64", o.doubles, "compute in doubles");
   app.add_flag("--compare", o.compare, "train on one device as well and compare every loss");
   app.add_flag("--list", o.list, "list the strategies");

@@ -27,6 +27,7 @@ struct train_options {
   std::string resume{};
   std::string hbm_budget{};
   double tier_bandwidth = 4;
+  double most_ratio = 0;  ///< of validation loss to bigram entropy; 0: any
   bool doubles = false;
   bool compare = false;
   bool list = false;
