@@ -30,6 +30,7 @@
 #include <hyperparallel/model/ring_attention.hpp>
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/model/step_values.hpp>
 #include <hyperparallel/model/storage_uses.hpp>
 #include <hyperparallel/model/strategies.hpp>
 #include <hyperparallel/model/strategy.hpp>

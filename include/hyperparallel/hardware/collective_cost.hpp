@@ -200,9 +200,7 @@ constexpr algorithm_choice cheapest_algorithm(collective_request q, const link_l
 /// ranks or fewer it always does. Domain: a valid level. O(1).
 constexpr std::int64_t one_shot_limit(const link_level& link, int ranks) {
   if (ranks <= 2) return INT64_MAX;
-  detail::wide_product bytes = detail::times({}, link.latency);
-  bytes = detail::times(bytes, link.bandwidth);
-  bytes = detail::times(bytes, ranks);
+  const detail::wide_product bytes = detail::product(link.latency, link.bandwidth, ranks);
   const detail::wide_unsigned limit =
       bytes.value / (static_cast<detail::wide_unsigned>(ranks - 2) * static_cast<detail::wide_unsigned>(second));
   if (bytes.overflow || limit > static_cast<detail::wide_unsigned>(INT64_MAX)) return INT64_MAX;

@@ -103,16 +103,17 @@ constexpr std::int64_t millionths(std::int64_t amount, std::int64_t parts) {
   return static_cast<std::int64_t>(static_cast<wide_unsigned>(amount) * static_cast<wide_unsigned>(parts) / 1'000'000);
 }
 
-/// A product of non-negative factors in 128 bits that remembers whether it left them.
+/// A product of non-negative factors in 128 bits that remembers whether it left them: then `value` says nothing.
 struct wide_product {
   wide_unsigned value = 1;
   bool overflow = false;
 };
 
-constexpr wide_product times(wide_product a, std::int64_t factor) {
-  const wide_unsigned f = static_cast<wide_unsigned>(factor);
-  if (a.overflow || (f != 0 && a.value > ~wide_unsigned{0} / f)) return {0, true};
-  return {a.value * f, false};
+constexpr wide_product product(std::int64_t a, std::int64_t b, std::int64_t c = 1, std::int64_t d = 1) {
+  wide_product p{static_cast<wide_unsigned>(a) * static_cast<wide_unsigned>(b), false};
+  p.overflow = __builtin_mul_overflow(p.value, static_cast<wide_unsigned>(c), &p.value);
+  p.overflow = __builtin_mul_overflow(p.value, static_cast<wide_unsigned>(d), &p.value) || p.overflow;
+  return p;
 }
 
 /// numerator / denominator to the nearest integer, halves up. An overflow of the denominator alone means a time of 0.
@@ -142,14 +143,9 @@ constexpr time_cost work_time(std::int64_t amount, std::int64_t factor, std::int
   const std::int64_t rate_divisor = greatest_common_divisor(second, rate);
   const std::int64_t share_divisor =
       greatest_common_divisor(full_efficiency.parts_per_million, share.parts_per_million);
-  detail::wide_product numerator = detail::times({}, amount);
-  numerator = detail::times(numerator, factor);
-  numerator = detail::times(numerator, second / rate_divisor);
-  numerator = detail::times(numerator, full_efficiency.parts_per_million / share_divisor);
-  detail::wide_product denominator = detail::times({}, rate / rate_divisor);
-  denominator = detail::times(denominator, divisor);
-  denominator = detail::times(denominator, share.parts_per_million / share_divisor);
-  return detail::nearest(numerator, denominator);
+  return detail::nearest(
+      detail::product(amount, factor, second / rate_divisor, full_efficiency.parts_per_million / share_divisor),
+      detail::product(rate / rate_divisor, divisor, share.parts_per_million / share_divisor));
 }
 
 }  // namespace hyperparallel

@@ -173,14 +173,17 @@ constexpr digit_table refine(const layout_value& source, const layout_value& tar
 /// not, a digit cannot be set without touching others, so layouts between source and target do not exist; boxes tell
 /// all the same. O(digits²).
 constexpr bool digits_nest(const digit* list, int count) {
-  for (int i = 0; i < count; ++i)
-    for (int j = 0; j < count; ++j) {
-      const axis_part from = source_part(list[i]), to = target_part(list[i]);
-      const axis_part other_from = source_part(list[j]), other_to = target_part(list[j]);
-      if (from.axis >= 0 && other_to.axis >= 0 && !nest(from, other_to)) return false;
-      if (j < i && from.axis >= 0 && other_from.axis >= 0 && !nest(from, other_from)) return false;
-      if (j < i && to.axis >= 0 && other_to.axis >= 0 && !nest(to, other_to)) return false;
+  for (int i = 0; i < count; ++i) {
+    const digit x = list[i];
+    for (int j = 0; j <= i; ++j) {
+      const digit y = list[j];
+      if (x.source_axis >= 0 && x.source_axis == y.target_axis && !nest(source_part(x), target_part(y))) return false;
+      if (j == i) break;
+      if (y.source_axis >= 0 && y.source_axis == x.target_axis && !nest(source_part(y), target_part(x))) return false;
+      if (x.source_axis >= 0 && x.source_axis == y.source_axis && !nest(source_part(x), source_part(y))) return false;
+      if (x.target_axis >= 0 && x.target_axis == y.target_axis && !nest(target_part(x), target_part(y))) return false;
     }
+  }
   return true;
 }
 

@@ -84,8 +84,8 @@ constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute&
 /// Whether the value holds, on every device, the box of its dims' loops.
 constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t, int value) {
   if (is_cut_as_placed(p, c, t, value)) return true;
-  const graph_operator& o = p.graph.op[c.op];
-  const shape& s = p.graph.tensor[t.tensor].shape;
+  const graph_operator& o = p.graph.op.item[c.op];
+  const shape& s = p.graph.tensor.item[t.tensor].shape;
   for (int position = 0; position < position_count(p.mesh.shape); ++position) {
     const box held = box_of(p, value, position);
     const coordinate at = coordinates_of(p.mesh.shape, position);
@@ -135,13 +135,13 @@ constexpr int home_left_behind(const sharded_program& p, const growing_array<boo
   growing_array<bool> replaced;
   replaced.resize(p.graph.tensor.size, false);
   for (int t = 0; t < p.graph.tensor.size; ++t)
-    if (p.graph.tensor[t].replaces >= 0) replaced[p.graph.tensor[t].replaces] = true;
+    if (p.graph.tensor.item[t].replaces >= 0) replaced[p.graph.tensor.item[t].replaces] = true;
   growing_array<int> home_of;  // of each tensor that is the last of a chain: the value that it replaces in the end
   home_of.resize(p.graph.tensor.size, -1);
   for (int t = 0; t < p.graph.tensor.size; ++t) {
-    if (p.graph.tensor[t].replaces < 0 || replaced[t]) continue;
+    if (p.graph.tensor.item[t].replaces < 0 || replaced[t]) continue;
     int first = t;
-    while (p.graph.tensor[first].replaces >= 0) first = p.graph.tensor[first].replaces;
+    while (p.graph.tensor.item[first].replaces >= 0) first = p.graph.tensor.item[first].replaces;
     if (first < p.home.size) home_of[t] = p.home[first];
   }
   growing_array<bool> ends_at_home;
@@ -149,7 +149,7 @@ constexpr int home_left_behind(const sharded_program& p, const growing_array<boo
   for (int v = 0; v < p.value.size; ++v) {
     const program_value& last = p.value.item[v];
     const int h = home_of[last.tensor];
-    if (h >= 0 && written[v] && last.storage == p.value[h].storage && last.layout == p.value[h].layout)
+    if (h >= 0 && written[v] && last.storage == p.value.item[h].storage && last.layout == p.value.item[h].layout)
       ends_at_home[last.tensor] = true;
   }
   for (int t = 0; t < p.graph.tensor.size; ++t)
@@ -164,22 +164,22 @@ constexpr program_status check_program_here(const sharded_program& p) {
   held.resize(p.storage.size, -1);
   const auto write = [&](int v) {
     written[v] = true;
-    held[p.value[v].storage] = v;
+    held[p.value.item[v].storage] = v;
   };
   const auto unreadable = [&](int v) {
     if (!written[v]) return program_code::value_is_read_before_it_is_written;
-    return held[p.value[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
+    return held[p.value.item[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
   };
   for (int t = 0; t < p.home.size; ++t)
     if (p.home[t] >= 0) write(p.home[t]);
   graph_phase phase = graph_phase::forward;
   for (int i = 0; i < p.step.size; ++i) {
-    const program_step& s = p.step[i];
+    const program_step& s = p.step.item[i];
     if (s.phase < phase) return {program_code::phases_are_out_of_order, i, -1};
     phase = s.phase;
     if (s.is_move) {
-      const program_move& m = p.move[s.index];
-      const program_value &from = p.value[m.source], &to = p.value[m.target];
+      const program_move& m = p.move.item[s.index];
+      const program_value &from = p.value.item[m.source], &to = p.value.item[m.target];
       if (const program_code c = unreadable(m.source); c != program_code::ok) return {c, i, m.source};
       if (m.detaches) {
         if (const program_code c = unreadable(m.target); c != program_code::ok) return {c, i, m.target};
@@ -193,23 +193,23 @@ constexpr program_status check_program_here(const sharded_program& p) {
           !(from.layout == to.layout && from.rotation == to.rotation))
         return {program_code::cache_operator_changes_the_layout, i, m.target};
       if (from.tensor != to.tensor) return {program_code::move_changes_the_tensor, i, m.target};
-      const shape& whole = p.graph.tensor[to.tensor].shape;
+      const shape& whole = p.graph.tensor.item[to.tensor].shape;
       const bool turns = !(from.rotation == to.rotation);
       if (turns ? !(from.layout == to.layout) : plan_move(from.layout, to.layout, whole).code != move_code::ok)
         return {program_code::move_has_no_plan, i, m.target};
       write(m.target);
       continue;
     }
-    const program_compute& c = p.compute[s.index];
-    const graph_operator& o = p.graph.op[c.op];
+    const program_compute& c = p.compute.item[s.index];
+    const graph_operator& o = p.graph.op.item[c.op];
     unsigned waiting = 0;
     for (int k = 0; k < o.operand_count; ++k) {
       const int v = c.operand[k];
       if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value[v].tensor != o.operand[k].tensor || !lies_as_placed(p, c, o.operand[k], v))
+      if (p.value.item[v].tensor != o.operand[k].tensor || !lies_as_placed(p, c, o.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
-      const unsigned terms = waiting_axes(p.value[v].layout);
+      const unsigned terms = waiting_axes(p.value.item[v].layout);
       if (!may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
       waiting |= terms;
     }
@@ -217,14 +217,14 @@ constexpr program_status check_program_here(const sharded_program& p) {
       const int v = c.result[r];
       if (written[v]) return {program_code::value_is_written_twice, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value[v].tensor != o.result[r].tensor || !lies_as_placed(p, c, o.result[r], v) ||
-          !waits_as_placed(o, c.placement, o.result[r], waiting, p.value[v].layout))
+      if (p.value.item[v].tensor != o.result[r].tensor || !lies_as_placed(p, c, o.result[r], v) ||
+          !waits_as_placed(o, c.placement, o.result[r], waiting, p.value.item[v].layout))
         return {program_code::result_lies_otherwise, i, v};
       write(v);
     }
   }
   for (int v = 0; v < p.value.size; ++v)
-    if (p.storage[p.value[v].storage].bytes != local_bytes(p, v))
+    if (p.storage.item[p.value.item[v].storage].bytes != local_bytes(p, v))
       return {program_code::storage_holds_another_size, -1, v};
   if (const int home = home_left_behind(p, written); home >= 0)
     return {program_code::next_value_is_not_at_home, -1, home};

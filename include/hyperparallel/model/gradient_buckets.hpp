@@ -15,10 +15,10 @@ namespace detail {
 
 /// The axes over which a move reduces a parameter's gradient; 0 for any other move.
 constexpr unsigned reduced_gradient_axes(const sharded_program& p, const program_move& m) {
-  const program_value &from = p.value[m.source], &to = p.value[m.target];
-  const graph_tensor& t = p.graph.tensor[from.tensor];
+  const program_value &from = p.value.item[m.source], &to = p.value.item[m.target];
+  const graph_tensor& t = p.graph.tensor.item[from.tensor];
   const bool of_a_parameter = t.kind == graph_tensor_kind::gradient && t.source >= 0 &&
-                              p.graph.tensor[t.source].kind == graph_tensor_kind::parameter;
+                              p.graph.tensor.item[t.source].kind == graph_tensor_kind::parameter;
   unsigned axes = 0;
   for (int a = 0; of_a_parameter && a < from.layout.mesh.axis_count; ++a)
     if (from.layout.partial[a] != reduce_op::none && to.layout.partial[a] == reduce_op::none) axes |= 1u << a;
@@ -36,27 +36,28 @@ constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
   graph_phase phase = graph_phase::forward;
   const auto close = [&] {
     if (open.size > 1) {
-      for (const int m : open) p.move[m].bucket = p.buckets;
+      for (const int m : open) p.move.item[m].bucket = p.buckets;
       ++p.buckets;
     }
     open.clear();
     held = 0;
   };
   for (int i = 0; i < p.step.size; ++i) {
-    const program_step& s = p.step[i];
+    const program_step& s = p.step.item[i];
     bool read = false;
-    visit_values(p, s, [&](int v, bool written) {
-      for (const int m : open) read = read || (!written && p.move[m].target == v);
-    });
+    if (!open.empty())
+      visit_values(p, s, [&](int v, bool written) {
+        for (const int m : open) read = read || (!written && p.move.item[m].target == v);
+      });
     if (read) close();
-    const unsigned reduced = s.is_move ? detail::reduced_gradient_axes(p, p.move[s.index]) : 0;
+    const unsigned reduced = s.is_move ? detail::reduced_gradient_axes(p, p.move.item[s.index]) : 0;
     if (reduced == 0) continue;
     if (open.size > 0 && (reduced != axes || s.segment != segment || s.phase != phase)) close();
     axes = reduced;
     segment = s.segment;
     phase = s.phase;
     open.push(s.index);
-    held += local_bytes(p, p.move[s.index].source);
+    held += local_bytes(p, p.move.item[s.index].source);
     if (held >= bytes) close();
   }
   close();

@@ -44,7 +44,7 @@ constexpr bool alive_together(const storage_lifetime& a, const storage_lifetime&
 constexpr bool is_shown(const graph& g, int tensor) {
   if (tensor == g.loss) return true;
   for (int i = 0; i < g.monitor.size; ++i)
-    if (g.monitor[i] == tensor) return true;
+    if (g.monitor.item[i] == tensor) return true;
   return false;
 }
 
@@ -62,13 +62,13 @@ constexpr void note_use(storage_lifetime& l, int step) {
 template <class Visit>
 constexpr void visit_values(const sharded_program& p, const program_step& s, const Visit& visit) {
   if (s.is_move) {
-    const program_move& m = p.move[s.index];
+    const program_move& m = p.move.item[s.index];
     visit(m.detaches ? m.target : m.source, false);
     visit(m.detaches ? m.source : m.target, true);
     return;
   }
-  const program_compute& c = p.compute[s.index];
-  const graph_operator& o = p.graph.op[c.op];
+  const program_compute& c = p.compute.item[s.index];
+  const graph_operator& o = p.graph.op.item[c.op];
   for (int i = 0; i < o.operand_count; ++i) visit(c.operand[i], false);
   for (int r = 0; r < o.result_count; ++r) visit(c.result[r], true);
 }
@@ -80,15 +80,15 @@ constexpr void find_homes_away(const sharded_program& p, growing_array<storage_l
   growing_array<int> left;  // of each storage: the step that detached it
   left.resize(p.storage.size, -1);
   for (int i = 0; i < p.step.size; ++i)
-    visit_values(p, p.step[i], [&](int v, bool written) {
-      const int s = p.value[v].storage;
-      if (!p.storage[s].home || !written) return;
+    visit_values(p, p.step.item[i], [&](int v, bool written) {
+      const int s = p.value.item[v].storage;
+      if (!p.storage.item[s].home || !written) return;
       storage_lifetime& l = lives[s];
       if (left[s] >= 0 && i - 1 - left[s] > l.away.last - l.away.first + 1) {
         l.away = {left[s] + 1, i - 1};
         l.always = false;
       }
-      left[s] = p.step[i].is_move && p.move[p.step[i].index].detaches ? i : -1;
+      left[s] = p.step.item[i].is_move && p.move.item[p.step.item[i].index].detaches ? i : -1;
     });
 }
 
@@ -100,14 +100,16 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   lives.resize(p.storage.size);
   const storage_lifetime whole{0, p.step.size - 1, true};
   for (int i = 0; i < p.step.size; ++i)
-    visit_values(p, p.step[i], [&](int v, bool) { detail::note_use(lives[p.value[v].storage], i); });
+    visit_values(p, p.step.item[i], [&](int v, bool) { detail::note_use(lives[p.value.item[v].storage], i); });
   for (int s = 0; s < p.storage.size; ++s) {
-    if (lives[s].first <= lives[s].last && p.storage[s].held > lives[s].last) lives[s].last = p.storage[s].held;
-    if (p.storage[s].home) lives[s] = whole;
+    if (lives[s].first <= lives[s].last && p.storage.item[s].held > lives[s].last)
+      lives[s].last = p.storage.item[s].held;
+    if (p.storage.item[s].home) lives[s] = whole;
   }
   detail::find_homes_away(p, lives);
   for (int v = 0; v < p.value.size; ++v)
-    if (p.value[v].storage >= 0 && is_shown(p.graph, p.value[v].tensor)) lives[p.value[v].storage] = whole;
+    if (p.value.item[v].storage >= 0 && is_shown(p.graph, p.value.item[v].tensor))
+      lives[p.value.item[v].storage] = whole;
   return lives;
 }
 

@@ -39,12 +39,14 @@ class memory_walk {
   constexpr memory_account run() {
     change.resize((of.times + 1) * memory_class_count, 0);
     change_within.resize((p.step.size + 1) * memory_class_count, 0);
+    changes.resize(of.times + 1, false);
+    changes_within.resize(p.step.size + 1, false);
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
     for (int i = 0; i < p.step.size; ++i) {
-      if (!p.step[i].is_move) continue;
-      const extent_t between = kind_of(moves, p.step[i].index).between;
+      if (!p.step.item[i].is_move) continue;
+      const extent_t between = kind_of(moves, p.step.item[i].index).between;
       if (between > 0)
-        add_within(memory_class::buffers, i, i, rounded(between * bytes_of(type_of_move(p.step[i].index))));
+        add_within(memory_class::buffers, i, i, rounded(between * bytes_of(type_of_move(p.step.item[i].index))));
     }
     return take_maxima();
   }
@@ -54,30 +56,35 @@ class memory_walk {
   static constexpr int middle = 2;
 
   constexpr extent_t rounded(extent_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
-  constexpr data_type type_of_move(int m) const { return p.graph.tensor[p.value[p.move[m].source].tensor].type; }
+  constexpr data_type type_of_move(int m) const {
+    return p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type;
+  }
   constexpr void add(memory_class c, int first, int last, extent_t bytes) {
-    change[first * memory_class_count + static_cast<int>(c)] += bytes;
-    change[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
+    change.item[first * memory_class_count + static_cast<int>(c)] += bytes;
+    change.item[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
+    changes.item[first] = changes.item[last + 1] = true;
   }
   /// In every repetition from step `first` to step `last` of one block.
   constexpr void add_within(memory_class c, int first, int last, extent_t bytes) {
-    change_within[first * memory_class_count + static_cast<int>(c)] += bytes;
-    if (last + 1 < of.blocks[of.block_of[first]].end)
-      change_within[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
+    change_within.item[first * memory_class_count + static_cast<int>(c)] += bytes;
+    changes_within.item[first] = true;
+    if (last + 1 >= of.blocks.item[of.block_of.item[first]].end) return;
+    change_within.item[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
+    changes_within.item[last + 1] = true;
   }
 
   constexpr void add_storage(int s) {
-    if (p.storage[s].tier > 0) return;
-    const storage_use& u = of.use[s];
+    if (p.storage.item[s].tier > 0) return;
+    const storage_use& u = of.use.item[s];
     const memory_class c = of.class_of(s);
-    const extent_t bytes = rounded(p.storage[s].bytes);
-    if (of.resident[s]) {
+    const extent_t bytes = rounded(p.storage.item[s].bytes);
+    if (of.resident.item[s]) {
       always.resident[static_cast<int>(c)] += bytes * repeats_of(p.graph, u.segment);
       return;
     }
     if (u.first < 0) return;
     if (u.segment < 0) return add(c, u.first_outside, u.last_outside, bytes);
-    if (u.next_last < 0 && u.last_outside < 0 && of.block_of[u.own_first] == of.block_of[u.own_last])
+    if (u.next_last < 0 && u.last_outside < 0 && of.block_of.item[u.own_first] == of.block_of.item[u.own_last])
       return add_within(c, u.own_first, u.own_last, bytes);
     const extent_t repeats = repeats_of(p.graph, u.segment);
     const int count = of.repetitions_of(u.segment);
@@ -90,9 +97,9 @@ class memory_walk {
 
   /// One storage a repetition, the middle one of weight `middle_weight`. With `skips` it is left out.
   constexpr void add_repetitions(memory_class c, int s, int count, extent_t middle_weight, bool skips, extent_t bytes) {
-    const storage_use& u = of.use[s];
-    const graph_segment& segment = p.graph.segment[u.segment];
-    const int tensor = p.storage[s].tensor;
+    const storage_use& u = of.use.item[s];
+    const graph_segment& segment = p.graph.segment.item[u.segment];
+    const int tensor = p.storage.item[s].tensor;
     const bool backward = tensor == segment.gradient_out, carried = tensor == segment.carried_out;
     for (int r = 0; r < count; ++r) {
       if (skips && r == middle) continue;
@@ -117,10 +124,11 @@ class memory_walk {
       for (int r = 0; r < b.repetitions; ++r) {
         extent_t within[memory_class_count] = {};
         for (int i = b.begin; i < b.end; ++i, ++time) {
+          if (i > b.begin && !changes.item[time] && !changes_within.item[i]) continue;
           extent_t held[memory_class_count] = {}, total = 0;
           for (int c = 0; c < memory_class_count; ++c) {
-            alive[c] += change[time * memory_class_count + c];
-            within[c] += change_within[i * memory_class_count + c];
+            alive[c] += change.item[time * memory_class_count + c];
+            within[c] += change_within.item[i * memory_class_count + c];
             total += held[c] = alive[c] + within[c];
           }
           if (weighted && r == middle) continue;
@@ -140,8 +148,9 @@ class memory_walk {
   const program_moves& moves;
   extent_t alignment;
   storage_uses of;
-  growing_array<extent_t> change;         ///< of each class at each time
-  growing_array<extent_t> change_within;  ///< of each class at each step, in every repetition of its block alone
+  growing_array<extent_t> change;               ///< of each class at each time
+  growing_array<extent_t> change_within;        ///< of each class at each step, in every repetition of its block alone
+  growing_array<bool> changes, changes_within;  ///< whether any class changes then
   memory_account always{};
 };
 

@@ -69,7 +69,7 @@ constexpr unsigned fingerprint_of(unsigned hash, const layout_value& l) {
 
 /// Everything of a kind that the plan does not tell.
 constexpr move_kind key_of_move(const sharded_program& p, int move) {
-  const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
+  const program_value &from = p.value.item[p.move.item[move].source], &to = p.value.item[p.move.item[move].target];
   move_kind k;
   k.example = move;
   if (!(from.rotation == to.rotation)) {
@@ -77,7 +77,7 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
     const int n = to.layout.mesh.size[k.travel_axis];
     k.travel = ((to.rotation.by - from.rotation.by) % n + n) % n;
   }
-  const shape& s = p.graph.tensor[from.tensor].shape;
+  const shape& s = p.graph.tensor.item[from.tensor].shape;
   unsigned hash = mixed(mixed(0x811c9dc5u, s.rank), k.travel);
   for (int d = 0; d < s.rank; ++d) hash = mixed(hash, s.extent[d]);
   k.fingerprint = fingerprint_of(fingerprint_of(hash, from.layout), to.layout);
@@ -86,10 +86,12 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
 
 constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const move_kind& b) {
   if (a.fingerprint != b.fingerprint || a.travel != b.travel || a.travel_axis != b.travel_axis) return false;
-  const program_move &x = p.move[a.example], &y = p.move[b.example];
-  const graph_tensor &one = p.graph.tensor[p.value[x.source].tensor], &other = p.graph.tensor[p.value[y.source].tensor];
+  const program_move &x = p.move.item[a.example], &y = p.move.item[b.example];
+  const graph_tensor &one = p.graph.tensor.item[p.value.item[x.source].tensor],
+                     &other = p.graph.tensor.item[p.value.item[y.source].tensor];
   return one.shape == other.shape && bytes_of(one.type) == bytes_of(other.type) &&
-         p.value[x.source].layout == p.value[y.source].layout && p.value[x.target].layout == p.value[y.target].layout;
+         p.value.item[x.source].layout == p.value.item[y.source].layout &&
+         p.value.item[x.target].layout == p.value.item[y.target].layout;
 }
 
 /// A reducer of an all-reduce takes all other terms of its share, then all other shares: the first share is largest,
@@ -105,15 +107,16 @@ constexpr extent_t most_received_in(const move_plan& plan, move_kind& k) {
 }
 
 constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k) {
-  const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
+  const program_value &from = p.value.item[p.move.item[k.example].source],
+                      &to = p.value.item[p.move.item[k.example].target];
   if (k.travel_axis >= 0) {
     k.plan = k.travel > 0 ? plan_kind::collective_permute : plan_kind::no_op;
     k.steps = k.travel > 0 ? 1 : 0;
     k.axes = k.travel > 0 ? 1u << k.travel_axis : 0u;
-    k.received = k.travel > 0 ? local_elements(p, p.move[k.example].target) : 0;
+    k.received = k.travel > 0 ? local_elements(p, p.move.item[k.example].target) : 0;
     return;
   }
-  const shape& s = p.graph.tensor[from.tensor].shape;
+  const shape& s = p.graph.tensor.item[from.tensor].shape;
   const move_plan plan = plan_move(from.layout, to.layout, s);
   k.code = plan.code;
   k.plan = plan.kind;

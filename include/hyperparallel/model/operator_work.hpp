@@ -127,7 +127,7 @@ constexpr extent_t flops_of(const graph_operator& o, const operator_placement& p
 
 /// What a compute step does on one device, once.
 constexpr operator_work work_of(const sharded_program& p, const program_compute& c) {
-  const graph_operator& o = p.graph.op[c.op];
+  const graph_operator& o = p.graph.op.item[c.op];
   operator_work w;
   w.unit = row_of(o.kind).unit;
   w.flops = flops_of(o, c.placement, p.mesh.shape);
@@ -156,7 +156,8 @@ struct work_total {
 constexpr work_total total_work(const sharded_program& p) {
   work_total total;
   for (int i = 0; i < p.step.size; ++i)
-    if (!p.step[i].is_move) total.add(work_of(p, p.compute[p.step[i].index]), times_of(p, p.step[i]));
+    if (!p.step.item[i].is_move)
+      total.add(work_of(p, p.compute.item[p.step.item[i].index]), times_of(p, p.step.item[i]));
   return total;
 }
 

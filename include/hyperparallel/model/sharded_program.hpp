@@ -93,13 +93,15 @@ constexpr box box_of(const sharded_program& p, int value, int position) {
 
 /// Elements of a value on one device: all hold the same number, since dims divide.
 constexpr extent_t local_elements(const sharded_program& p, int value) {
-  extent_t n = element_count(p.graph.tensor[p.value[value].tensor].shape).value;
-  const layout_value& l = p.value[value].layout;
+  const shape& s = p.graph.tensor.item[p.value.item[value].tensor].shape;
+  const layout_value& l = p.value.item[value].layout;
+  extent_t n = 1;
+  for (int d = 0; d < s.rank; ++d) static_cast<void>(__builtin_mul_overflow(n, s.extent[d], &n));
   for (int i = 0; i < l.cut_count; ++i) n /= l.cut[i].size;
   return n;
 }
 constexpr extent_t local_bytes(const sharded_program& p, int value) {
-  return local_elements(p, value) * bytes_of(p.graph.tensor[p.value[value].tensor].type);
+  return local_elements(p, value) * bytes_of(p.graph.tensor.item[p.value.item[value].tensor].type);
 }
 
 enum class cache_operator : unsigned char { within_tier, prefetch, store, detach };

@@ -7,7 +7,7 @@
 // for the next one (`carried_out`, `gradient_out`) is used by both. Times count steps of the program with at most
 // `written_out` repetitions of each segment. O(storages + accesses · values).
 
-#include <hyperparallel/model/lifetimes.hpp>
+#include <hyperparallel/model/step_values.hpp>
 
 namespace hyperparallel {
 
@@ -46,8 +46,9 @@ class storage_uses {
   int times = 0;
   growing_array<storage_use> use;
   growing_array<bool> resident;  ///< lives from the first step to the last
+  step_values values;
 
-  constexpr explicit storage_uses(const sharded_program& given) : p(given) {
+  constexpr explicit storage_uses(const sharded_program& given) : values(given), p(given) {
     lay_out_time();
     find_segments();
     find_uses();
@@ -60,51 +61,53 @@ class storage_uses {
 
   /// Of step `i` in repetition `r`.
   constexpr int time_of(int i, int r) const {
-    const step_block& b = blocks[block_of[i]];
+    const step_block& b = blocks.item[block_of.item[i]];
     return b.time + (b.reversed ? b.repetitions - 1 - r : r) * (b.end - b.begin) + i - b.begin;
   }
 
   constexpr bool is_carried_in(int tensor, int segment) const {
-    return tensor == p.graph.segment[segment].carried_in || tensor == p.graph.segment[segment].gradient_in;
+    return tensor == p.graph.segment.item[segment].carried_in || tensor == p.graph.segment.item[segment].gradient_in;
   }
   /// The storage that a repetition leaves for the next one in place of value `v`, which the first one reads.
   constexpr int carried_storage(int v, int segment) const {
-    const graph_segment& s = p.graph.segment[segment];
-    const int out = p.value[v].tensor == s.carried_in ? s.carried_out : s.gradient_out;
+    const graph_segment& s = p.graph.segment.item[segment];
+    const int out = values.tensor.item[v] == s.carried_in ? s.carried_out : s.gradient_out;
     int found = -1;
     for (const int w : handed_on_) {
-      if (p.value[w].tensor != out || use[p.value[w].storage].segment != segment) continue;
-      found = p.value[w].storage;
-      if (p.value[w].layout == p.value[v].layout) break;
+      const int storage = values.storage.item[w];
+      if (values.tensor.item[w] != out || use.item[storage].segment != segment) continue;
+      found = storage;
+      if (p.value.item[w].layout == p.value.item[v].layout) break;
     }
     return found;
   }
 
   constexpr memory_class class_of(int s) const {
     const graph& g = p.graph;
-    const graph_tensor& t = g.tensor[p.storage[s].tensor];
+    const graph_tensor& t = g.tensor.item[p.storage.item[s].tensor];
     if (t.kind == graph_tensor_kind::gradient)
-      return t.source >= 0 && g.tensor[t.source].kind == graph_tensor_kind::parameter ? memory_class::gradients
-                                                                                      : memory_class::activations;
-    if (p.storage[s].home) {
+      return t.source >= 0 && g.tensor.item[t.source].kind == graph_tensor_kind::parameter ? memory_class::gradients
+                                                                                           : memory_class::activations;
+    if (p.storage.item[s].home) {
       if (t.kind == graph_tensor_kind::parameter) return memory_class::parameters;
       return t.kind == graph_tensor_kind::input ? memory_class::inputs
              : accumulates(s)                   ? memory_class::gradients
                                                 : memory_class::states;
     }
     if (t.kind != graph_tensor_kind::activation) return memory_class::buffers;
-    if (use[s].first < 0 || !p.step[use[s].first].is_move) return memory_class::activations;
-    const bool is_left = p.step[use[s].first].phase == graph_phase::forward &&
-                         (p.step[use[s].last].phase != graph_phase::forward ||
-                          (use[s].next_last >= 0 && p.step[use[s].next_last].phase != graph_phase::forward));
+    if (use.item[s].first < 0 || !p.step.item[use.item[s].first].is_move) return memory_class::activations;
+    const bool is_left =
+        p.step.item[use.item[s].first].phase == graph_phase::forward &&
+        (p.step.item[use.item[s].last].phase != graph_phase::forward ||
+         (use.item[s].next_last >= 0 && p.step.item[use.item[s].next_last].phase != graph_phase::forward));
     return is_left ? memory_class::activations : memory_class::buffers;
   }
   /// Whether gradients are summed up in it. Its last user is their reader or their sum.
   constexpr bool accumulates(int s) const {
-    const int tensor = p.storage[s].tensor;
-    for (int i = use[s].first; i >= 0 && i <= use[s].last; ++i) {
-      if (p.step[i].is_move) continue;
-      const graph_operator& o = p.graph.op[p.compute[p.step[i].index].op];
+    const int tensor = p.storage.item[s].tensor;
+    for (int i = use.item[s].first; i >= 0 && i <= use.item[s].last; ++i) {
+      if (p.step.item[i].is_move) continue;
+      const graph_operator& o = p.graph.op.item[p.compute.item[p.step.item[i].index].op];
       if (o.operand_count > 0 && o.operand[0].tensor == tensor) return o.kind == model_op::accumulate;
     }
     return false;
@@ -114,10 +117,10 @@ class storage_uses {
   constexpr void lay_out_time() {
     block_of.resize(p.step.size, 0);
     for (int i = 0; i < p.step.size; ++i) {
-      const program_step& s = p.step[i];
-      if (i == 0 || s.segment != p.step[i - 1].segment || s.phase != p.step[i - 1].phase)
+      const program_step& s = p.step.item[i];
+      if (i == 0 || s.segment != p.step.item[i - 1].segment || s.phase != p.step.item[i - 1].phase)
         blocks.push({i, i, s.segment, s.phase == graph_phase::backward, 0, repetitions_of(s.segment)});
-      block_of[i] = blocks.size - 1;
+      block_of.item[i] = blocks.size - 1;
       blocks.last().end = i + 1;
     }
     for (step_block& b : blocks) {
@@ -131,50 +134,57 @@ class storage_uses {
     use.resize(p.storage.size);
     resident.resize(p.storage.size, false);
     for (int s = 0; s < p.storage.size; ++s) {
-      resident[s] = p.storage[s].home;
-      if (p.storage[s].home) use[s].segment = p.graph.tensor[p.storage[s].tensor].segment;
+      resident.item[s] = p.storage.item[s].home;
+      if (p.storage.item[s].home) use.item[s].segment = p.graph.tensor.item[p.storage.item[s].tensor].segment;
     }
-    for (int i = 0; i < p.step.size; ++i) {
-      const int segment = p.step[i].segment;
-      visit_values(p, p.step[i], [&](int v, bool written) {
-        const int tensor = p.value[v].tensor, s = p.value[v].storage;
-        if (use[s].first < 0) use[s].first = i;
-        use[s].last = i;
-        if (!written || p.storage[s].home || segment < 0) return;
-        if (p.graph.tensor[tensor].segment == segment || is_carried_in(tensor, segment)) use[s].segment = segment;
-      });
-    }
-    for (int v = 0; v < p.value.size; ++v) {
-      const program_value& value = p.value.item[v];
-      if (value.storage >= 0 && is_shown(p.graph, value.tensor)) resident[value.storage] = true;
-      for (const graph_segment& s : p.graph.segment)
-        if (value.tensor == s.carried_out || value.tensor == s.gradient_out) handed_on_.push(v);
+    for (const step_block& b : blocks)
+      for (int i = b.begin; i < b.end; ++i)
+        for (int k = values.begin.item[i]; k < values.begin.item[i + 1]; ++k) {
+          const int v = values.value.item[k], s = values.storage.item[v];
+          storage_use& u = use.item[s];
+          if (u.first < 0) u.first = i;
+          u.last = i;
+          if (b.segment < 0 || k < values.written.item[i] || resident.item[s]) continue;
+          const int tensor = values.tensor.item[v];
+          if (p.graph.tensor.item[tensor].segment == b.segment || is_carried_in(tensor, b.segment))
+            u.segment = b.segment;
+        }
+    for (int v = 0; v < values.storage.size; ++v) {
+      const int s = values.storage.item[v], tensor = values.tensor.item[v];
+      if (s >= 0 && is_shown(p.graph, tensor)) resident.item[s] = true;
+      for (const graph_segment& one : p.graph.segment)
+        if (tensor == one.carried_out || tensor == one.gradient_out) handed_on_.push(v);
     }
   }
 
   constexpr void find_uses() {
-    for (int i = 0; i < p.step.size; ++i) visit_values(p, p.step[i], [&](int v, bool) { note_use_of(v, i); });
+    for (const step_block& b : blocks)
+      for (int i = b.begin; i < b.end; ++i)
+        for (int k = values.begin.item[i]; k < values.begin.item[i + 1]; ++k) {
+          const int v = values.value.item[k];
+          storage_use& u = use.item[values.storage.item[v]];
+          if (b.segment < 0 || u.segment != b.segment) {
+            note_use_outside(v, i, b, u);
+            continue;
+          }
+          if (u.own_first < 0) u.own_first = i;
+          u.own_last = i;
+        }
   }
-  constexpr void note_use_of(int v, int i) {
-    const step_block& b = blocks[block_of[i]];
-    storage_use& u = use[p.value[v].storage];
-    if (b.segment >= 0 && u.segment == b.segment) {
-      if (u.own_first < 0) u.own_first = i;
-      u.own_last = i;
-      return;
-    }
+  constexpr void note_use_outside(int v, int i, const step_block& b, storage_use& u) {
     int first = 0, last = b.repetitions - 1;  // repetitions that use it
     if (b.reversed) {
       first = last;
       last = 0;
     }
-    if (b.segment >= 0 && is_carried_in(p.value[v].tensor, b.segment)) {
-      first = last = p.value[v].tensor == p.graph.segment[b.segment].carried_in ? 0 : b.repetitions - 1;
+    const int tensor = values.tensor.item[v];
+    if (b.segment >= 0 && is_carried_in(tensor, b.segment)) {
+      first = last = tensor == p.graph.segment.item[b.segment].carried_in ? 0 : b.repetitions - 1;
       const int carried = carried_storage(v, b.segment);
-      if (carried >= 0) use[carried].next_last = i;
+      if (carried >= 0) use.item[carried].next_last = i;
     }
     if (u.first_outside < 0) u.first_outside = time_of(i, first);
-    if (time_of(i, last) > u.last_outside) u.last_outside = time_of(i, last);
+    if (const int time = time_of(i, last); time > u.last_outside) u.last_outside = time;
   }
 
   const sharded_program& p;

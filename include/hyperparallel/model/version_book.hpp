@@ -17,38 +17,39 @@ class version_book {
   constexpr int add(int tensor, const layout_value& layout, const value_rotation& rotation = {}, int storage = -1,
                     bool home = false) {
     const int v = program_.value.push({tensor, layout, rotation, storage});
-    if (storage < 0) program_.value[v].storage = program_.storage.push({tensor, home, local_bytes(program_, v)});
+    if (storage < 0) program_.value.item[v].storage = program_.storage.push({tensor, home, local_bytes(program_, v)});
     if (first_.size <= tensor) first_.resize(tensor + 1, -1);
     next_.push(-1);
     at_hand_.push(true);
-    if (first_[tensor] < 0) {
-      first_[tensor] = v;
+    if (first_.item[tensor] < 0) {
+      first_.item[tensor] = v;
     } else {
-      int last = first_[tensor];
-      while (next_[last] >= 0) last = next_[last];
-      next_[last] = v;
+      int last = first_.item[tensor];
+      while (next_.item[last] >= 0) last = next_.item[last];
+      next_.item[last] = v;
     }
     return v;
   }
 
   /// The value at hand with exactly this layout, or -1.
   constexpr int find(int tensor, const layout_value& layout, const value_rotation& rotation = {}) const {
-    for (int v = first(tensor); v >= 0; v = next_[v])
-      if (at_hand_[v] && program_.value[v].rotation == rotation && program_.value[v].layout == layout) return v;
+    for (int v = first(tensor); v >= 0; v = next_.item[v])
+      if (at_hand_.item[v] && program_.value.item[v].rotation == rotation && program_.value.item[v].layout == layout)
+        return v;
     return -1;
   }
   /// The value at hand that has travelled so, or -1.
   constexpr int find_turned(int tensor, const value_rotation& rotation) const {
-    for (int v = first(tensor); v >= 0; v = next_[v])
-      if (at_hand_[v] && program_.value[v].rotation == rotation) return v;
+    for (int v = first(tensor); v >= 0; v = next_.item[v])
+      if (at_hand_.item[v] && program_.value.item[v].rotation == rotation) return v;
     return -1;
   }
   /// The first whole value at hand, else the first one, else -1. Rotated ones are not asked.
   constexpr int best(int tensor) const {
     int waiting = -1;
-    for (int v = first(tensor); v >= 0; v = next_[v]) {
-      if (!at_hand_[v] || program_.value[v].rotation.by != 0) continue;
-      if (!is_partial(program_.value[v].layout)) return v;
+    for (int v = first(tensor); v >= 0; v = next_.item[v]) {
+      if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0) continue;
+      if (!is_partial(program_.value.item[v].layout)) return v;
       if (waiting < 0) waiting = v;
     }
     return waiting;
@@ -58,10 +59,11 @@ class version_book {
     const int fallback = best(tensor);
     int chosen = -1;
     extent_t most = -1;
-    for (int v = first(tensor); v >= 0; v = next_[v]) {
-      if (!at_hand_[v] || program_.value[v].rotation.by != 0 || is_partial(program_.value[v].layout)) continue;
+    for (int v = first(tensor); v >= 0; v = next_.item[v]) {
+      if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0 || is_partial(program_.value.item[v].layout))
+        continue;
       if (v == fallback && !another_whole(tensor, v)) return v;
-      const extent_t held = held_already(tensor, program_.value[v].layout, layout);
+      const extent_t held = held_already(tensor, program_.value.item[v].layout, layout);
       if (held > most) {
         most = held;
         chosen = v;
@@ -69,10 +71,10 @@ class version_book {
     }
     return chosen >= 0 ? chosen : fallback;
   }
-  constexpr void forget(int value) { at_hand_[value] = false; }
+  constexpr void forget(int value) { at_hand_.item[value] = false; }
   /// Forgets the tensor's other values.
   constexpr void keep_only(int tensor, int value) {
-    for (int v = first(tensor); v >= 0; v = next_[v]) at_hand_[v] = v == value;
+    for (int v = first(tensor); v >= 0; v = next_.item[v]) at_hand_.item[v] = v == value;
   }
 
   /// Between forward and backward one value of each tensor stays: the first whole one, else the first; homes always,
@@ -82,18 +84,19 @@ class version_book {
       const bool parameter = program_.graph.tensor[t].kind == graph_tensor_kind::parameter;
       if (parameter ? keep_gathered : keep_moved) continue;
       const int kept = best(t);
-      for (int v = first(t); v >= 0; v = next_[v])
-        if (v != kept && !program_.storage[program_.value[v].storage].home) at_hand_[v] = false;
+      for (int v = first(t); v >= 0; v = next_.item[v])
+        if (v != kept && !program_.storage.item[program_.value.item[v].storage].home) at_hand_.item[v] = false;
     }
   }
 
  private:
   static constexpr int most_positions_asked = 64;
 
-  constexpr int first(int tensor) const { return tensor < first_.size ? first_[tensor] : -1; }
+  constexpr int first(int tensor) const { return tensor < first_.size ? first_.item[tensor] : -1; }
   constexpr bool another_whole(int tensor, int value) const {
-    for (int v = first(tensor); v >= 0; v = next_[v])
-      if (v != value && at_hand_[v] && program_.value[v].rotation.by == 0 && !is_partial(program_.value[v].layout))
+    for (int v = first(tensor); v >= 0; v = next_.item[v])
+      if (v != value && at_hand_.item[v] && program_.value.item[v].rotation.by == 0 &&
+          !is_partial(program_.value.item[v].layout))
         return true;
     return false;
   }

@@ -36,7 +36,7 @@ class link_calendar {
     const int first = slot_of(from), last = slot_of(to);
     for (int k = 0; k <= last - first && time > 0; ++k) {
       const int i = begin_first ? first + k : last - k;
-      const extent_t part = smaller(time, open(i, from, to));
+      const extent_t free = open(i, from, to), part = time < free ? time : free;
       free_[i] -= part;
       time -= part;
     }
@@ -48,8 +48,9 @@ class link_calendar {
   }
   /// What is free of slot i within [from, to).
   constexpr extent_t open(int i, extent_t from, extent_t to) const {
-    const extent_t begin = larger(from, i * width_), end = smaller(to, (i + 1) * width_);
-    return smaller(free_[i], larger(0, end - begin));
+    const extent_t begin = i * width_, end = begin + width_, slot = free_[i];
+    const extent_t room = (to < end ? to : end) - (from > begin ? from : begin);
+    return room <= 0 ? 0 : room < slot ? room : slot;
   }
 
   extent_t width_ = 1;

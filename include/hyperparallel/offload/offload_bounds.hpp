@@ -38,8 +38,8 @@ struct copy_links {
 constexpr copy_links copy_links_of(const offload_program& p) {
   copy_links links;
   for (int t = 1; t < p.tier.size; ++t) {
-    links.in[p.tier[t].in_link] = true;
-    links.out[p.tier[t].out_link] = true;
+    links.in[p.tier.item[t].in_link] = true;
+    links.out[p.tier.item[t].out_link] = true;
   }
   return links;
 }
@@ -50,8 +50,8 @@ constexpr extent_t carrying_time(const offload_program& p, const bool* marked, c
   wide_unsigned rate = 0, work = static_cast<wide_unsigned>(bytes) * static_cast<wide_unsigned>(second);
   for (int l = 0; l < p.link.size; ++l) {
     if (!marked[l]) continue;
-    rate += static_cast<wide_unsigned>(p.link[l].bytes_per_second);
-    work += static_cast<wide_unsigned>(p.link[l].bytes_per_second) * static_cast<wide_unsigned>(busy[l]);
+    rate += static_cast<wide_unsigned>(p.link.item[l].bytes_per_second);
+    work += static_cast<wide_unsigned>(p.link.item[l].bytes_per_second) * static_cast<wide_unsigned>(busy[l]);
   }
   return rate == 0 ? longest_time : static_cast<extent_t>(work / rate);
 }
@@ -68,12 +68,12 @@ constexpr growing_array<gap_bytes> bytes_in_gaps(const offload_program& p, const
   growing_array<gap_bytes> sums;
   sums.resize(p.op.size);
   for (int g = 0; g < c.gap.size; ++g) {
-    if (!rights[g].offload && !rights[g].recompute) continue;
-    const offload_storage& s = p.storage[c.gap[g].storage];
+    if (!rights.item[g].offload && !rights.item[g].recompute) continue;
+    const offload_storage& s = p.storage.item[c.gap.item[g].storage];
     bool written = !s.persistent;
-    for (int a = 0; a < s.access_count; ++a) written = written || p.access[s.first_access + a].writes;
-    const storage_gap& gap = c.gap[g];
-    const bool again = rights[g].recompute;
+    for (int a = 0; a < s.access_count; ++a) written = written || p.access.item[s.first_access + a].writes;
+    const storage_gap& gap = c.gap.item[g];
+    const bool again = rights.item[g].recompute;
     for (int q = gap.wraps ? 0 : gap.from + 1; q < (gap.wraps ? p.op.size : gap.to); ++q) {
       if (gap.wraps && q >= gap.to && q <= gap.from) continue;
       gap_bytes& sum = sums.item[q];
@@ -91,13 +91,13 @@ constexpr growing_array<gap_bytes> bytes_in_gaps(const offload_program& p, const
 constexpr growing_array<int> by_recomputation_price(const offload_program& p, const use_chains& c,
                                                     const growing_array<gap_rights>& rights) {
   growing_array<int> order;
-  const auto storage = [&](int g) -> const offload_storage& { return p.storage[c.gap[g].storage]; };
+  const auto storage = [&](int g) -> const offload_storage& { return p.storage.item[c.gap.item[g].storage]; };
   const auto dearer = [&](int a, int b) {
     return static_cast<wide_unsigned>(storage(a).recompute) * static_cast<wide_unsigned>(storage(b).bytes) >
            static_cast<wide_unsigned>(storage(b).recompute) * static_cast<wide_unsigned>(storage(a).bytes);
   };
   for (int g = 0; g < c.gap.size; ++g) {
-    if (!rights[g].recompute || storage(g).bytes == 0) continue;
+    if (!rights.item[g].recompute || storage(g).bytes == 0) continue;
     int at = order.push(g);
     for (; at > 0 && dearer(order[at - 1], g); --at) order[at] = order[at - 1];
     order[at] = g;
@@ -114,12 +114,12 @@ constexpr extent_t covering_time(const offload_program& p, const use_chains& c, 
   };
   extent_t least = longest_time;
   for (int i = 0; i < cheapest.size && excess > 0; ++i) {
-    const storage_gap& g = c.gap[cheapest[i]];
+    const storage_gap& g = c.gap.item[cheapest[i]];
     if (!covers(g, q)) continue;
     // Somewhere between none and all of this one: at least the compute of none, at least the copies of all.
-    least = smaller(least, larger(compute, copies(excess - p.storage[g.storage].bytes)));
-    excess -= p.storage[g.storage].bytes;
-    compute += excess > 0 ? p.storage[g.storage].recompute : 0;
+    least = smaller(least, larger(compute, copies(excess - p.storage.item[g.storage].bytes)));
+    excess -= p.storage.item[g.storage].bytes;
+    compute += excess > 0 ? p.storage.item[g.storage].recompute : 0;
   }
   return excess > 0 ? smaller(least, larger(compute, copies(excess))) : least;
 }
@@ -144,7 +144,7 @@ constexpr offload_bounds bounds_of(const offload_program& p, const use_chains& c
   const extent_t idle[most_links] = {};
   extent_t behind = compute;  // compute from operator q on
   for (int q = 0; q < p.op.size; ++q) {
-    const extent_t excess = live[q] - p.tier[0].capacity;
+    const extent_t excess = live[q] - p.tier.item[0].capacity;
     if (excess > 0 && excess <= in_gaps[q].all) {
       const extent_t copied = excess - in_gaps[q].recomputable;
       b.bytes_in = larger(b.bytes_in, copied);
@@ -155,7 +155,7 @@ constexpr offload_bounds bounds_of(const offload_program& p, const use_chains& c
       b.time = larger(b.time,
                       detail::covering_time(p, c, cheapest, links, busy, compute, q, excess, in_gaps[q].never_written));
     }
-    if (p.op[q].link < 0) behind -= p.op[q].duration;
+    if (p.op.item[q].link < 0) behind -= p.op.item[q].duration;
   }
   bool both[most_links] = {};
   for (int l = 0; l < p.link.size; ++l) both[l] = links.in[l] || links.out[l];
@@ -176,10 +176,11 @@ constexpr smallest_budget least_budget(const offload_program& p, const use_chain
       least.op = q;
     }
   for (int s = 0; s < p.storage.size && least.op >= 0; ++s) {
-    if (!detail::touches(p.storage[s])) continue;
-    bool here = p.storage[s].persistent || (detail::first_op(p, s) <= least.op && least.op <= detail::last_op(p, s));
-    for (int g = c.first_gap[s]; g < c.first_gap[s + 1]; ++g)
-      if (covers(c.gap[g], least.op) && (rights[g].offload || rights[g].recompute)) here = false;
+    if (!detail::touches(p.storage.item[s])) continue;
+    bool here =
+        p.storage.item[s].persistent || (detail::first_op(p, s) <= least.op && least.op <= detail::last_op(p, s));
+    for (int g = c.first_gap.item[s]; g < c.first_gap.item[s + 1]; ++g)
+      if (covers(c.gap.item[g], least.op) && (rights.item[g].offload || rights.item[g].recompute)) here = false;
     if (here) least.alive.push(s);
   }
   return least;

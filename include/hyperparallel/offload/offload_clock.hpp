@@ -26,7 +26,7 @@ inline constexpr extent_t endless = longest_time;
 
 /// Sees nothing: what a search runs with.
 struct no_observer {
-  constexpr void event(const offload_event&) {}
+  static constexpr bool listens = false;  ///< to events
   constexpr void operator_runs(int, extent_t, extent_t) {}
   constexpr void copy_runs(int, bool, int, extent_t, extent_t, extent_t) {}
 };
@@ -49,6 +49,14 @@ class offload_clock {
         time_in_[s * tiers + t] = link_copy_time(p.link[p.tier[t].in_link], p.storage[s].bytes);
         time_out_[s * tiers + t] = link_copy_time(p.link[p.tier[t].out_link], p.storage[s].bytes);
       }
+    bytes_.resize(storages, 0);
+    resident_.resize(storages, false);
+    released_after_.resize(storages, -1);
+    for (int s = 0; s < storages; ++s) {
+      bytes_.item[s] = p.storage.item[s].bytes;
+      resident_.item[s] = p.storage.item[s].persistent && detail::touches(p.storage.item[s]);
+      released_after_.item[s] = p.storage.item[s].persistent ? -1 : p.storage.item[s].access_count;
+    }
     storage_.resize(storages);
     gap_.resize(gaps);
     copies_.resize(gaps);
@@ -156,15 +164,20 @@ class offload_clock {
   constexpr void prepare_storage(int s) {
     storage_state& state = storage_.item[s];
     state = {};
-    const offload_storage& storage = program.storage.item[s];
-    if (!detail::touches(storage)) return;
-    state.resident = storage.persistent && !starts_away(chains, plan_, s);
-    unsigned held = home_tiers(chains, plan_, s);
-    if (state.resident) held |= 1u;
+    const int first = chains.first_gap.item[s], end = chains.first_gap.item[s + 1];
+    int g = first;
+    while (g < end && plan_[g].choice == gap_choice::keep) ++g;
+    if (g == end) {
+      state.resident = resident_.item[s];
+      used_[0] += resident_.item[s] ? bytes_.item[s] : 0;
+      return;
+    }
+    state.resident = resident_.item[s] && !starts_away(chains, plan_, s);
+    const unsigned home = home_tiers(chains, plan_, s), held = state.resident ? home | 1u : home;
     for (int t = 0; held >> t != 0; ++t)
-      if ((held >> t & 1u) != 0) used_[t] += storage.bytes;
-    detail::derive_copies(chains, plan_, s, copies_.item);
-    for (int g = chains.first_gap.item[s + 1] - 1; g >= chains.first_gap.item[s]; --g) {
+      if ((held >> t & 1u) != 0) used_[t] += bytes_.item[s];
+    detail::derive_copies(chains, plan_, s, home, copies_.item);
+    for (g = end - 1; g >= first; --g) {
       if (plan_[g].choice == gap_choice::keep) continue;
       gap_.item[g] = {.next = state.acting};
       state.acting = g;
@@ -198,7 +211,7 @@ class offload_clock {
         if (s.acting >= 0 && s.acting == u->gap_before && !chains.gap.item[s.acting].wraps) return false;
         continue;
       }
-      room += program.storage.item[u->storage].bytes;
+      room += bytes_.item[u->storage];
       if (u->defines) continue;
       if (!can_recompute(*u)) return false;
       recomputes = true;
@@ -221,7 +234,7 @@ class offload_clock {
       running_[0] = recomputation_only;
       until_[0] = now + longer;
     }
-    observer.event({offload_event_kind::compute, q, q, now, used_[0]});
+    if constexpr (Observer::listens) observer.event({offload_event_kind::compute, q, q, now, used_[0]});
     observer.operator_runs(q, now, until);
     ++next_;
     return true;
@@ -236,11 +249,10 @@ class offload_clock {
 
   template <class Observer>
   constexpr void try_copy(int link, extent_t now, Observer& observer) {
-    const int item = head_[link], g = item / 2, after = item_.item[item].after;
-    if (after >= 0 && ended_.item[after] == 0) return;
+    const int item = head_[link], g = item / 2;
     const storage_gap& gap = chains.gap.item[g];
     const storage_state& s = storage_.item[gap.storage];
-    const extent_t bytes = program.storage.item[gap.storage].bytes;
+    const extent_t bytes = bytes_.item[gap.storage];
     const int tier = plan_[g].tier;
     const bool out = item % 2 == 0;
     if (out) {
@@ -257,7 +269,8 @@ class offload_clock {
     const extent_t until = now + (out ? time_out(g, tier) : time_in(g, tier));
     running_[link + 1] = item;
     until_[link + 1] = until;
-    observer.event({out ? offload_event_kind::store : offload_event_kind::prefetch, g, next_ - 1, now, used_[0]});
+    if constexpr (Observer::listens)
+      observer.event({out ? offload_event_kind::store : offload_event_kind::prefetch, g, next_ - 1, now, used_[0]});
     observer.copy_runs(g, out, link, bytes, now, until);
   }
 
@@ -279,7 +292,7 @@ class offload_clock {
     }
     storage_.item[s].resident = true;
     if (!chains.gap.item[g].wraps) storage_.item[s].acting = gap_.item[g].next;
-    if (copies_.item[g].frees_room) used_[plan_[g].tier] -= program.storage.item[s].bytes;
+    if (copies_.item[g].frees_room) used_[plan_[g].tier] -= bytes_.item[s];
   }
 
   template <class Observer>
@@ -297,11 +310,11 @@ class offload_clock {
           if (--storage_.item[operand].readers == 0) let_go(operand, now, observer);
         }
       }
-      let_go(u->storage, now, observer);
+      if (s.acting >= 0 || s.ended == released_after_.item[u->storage]) let_go(u->storage, now, observer);
     }
   }
 
-  /// A storage leaves tier 0 where nothing holds it there any more.
+  /// After an access, a store or the end of a recomputation: a storage leaves tier 0 where nothing holds it there any more.
   template <class Observer>
   constexpr void let_go(int s, extent_t now, Observer& observer) {
     storage_state& state = storage_.item[s];
@@ -314,13 +327,17 @@ class offload_clock {
     if (g >= 0) gap_.item[g].away = true;
     state.resident = false;
     used_[0] -= storage.bytes;
-    const offload_event_kind kind = g < 0 ? offload_event_kind::release : offload_event_kind::detach;
-    observer.event({kind, g < 0 ? s : g, next_ - 1, now, used_[0]});
+    if constexpr (Observer::listens)
+      observer.event(
+          {g < 0 ? offload_event_kind::release : offload_event_kind::detach, g < 0 ? s : g, next_ - 1, now, used_[0]});
   }
 
   static constexpr int recomputation_only = INT32_MAX;  // compute is busy for an operator on a link
 
   growing_array<extent_t> time_in_, time_out_;  // of each storage and tier
+  growing_array<extent_t> bytes_;               // of each storage
+  growing_array<bool> resident_;                // of each storage that is kept: in tier 0 between two periods
+  growing_array<int> released_after_;           // of each storage: so many accesses; -1 where it is persistent
   growing_array<storage_state> storage_;
   growing_array<gap_state> gap_;
   growing_array<gap_copies> copies_;
@@ -341,13 +358,16 @@ class offload_clock {
   constexpr extent_t run(const gap_decision* plan, extent_t limit, Observer& observer) {
     plan_ = plan;
     if (!prepare()) return endless;
-    const int resources = program.link.size + 1;
+    const int resources = program.link.size + 1, copies = copy_items();
     extent_t now = 0;
     for (;;) {
       while (next_ < program.op.size && try_operator(now, observer)) {
       }
-      for (int l = 0; l + 1 < resources; ++l)
-        if (running_[l + 1] < 0 && head_[l] >= 0 && head_[l] < copy_items()) try_copy(l, now, observer);
+      for (int l = 0; l + 1 < resources; ++l) {
+        if (running_[l + 1] >= 0 || head_[l] < 0 || head_[l] >= copies) continue;
+        const int after = item_.item[head_[l]].after;
+        if (after < 0 || ended_.item[after] != 0) try_copy(l, now, observer);
+      }
       extent_t soonest = endless;
       for (int r = 0; r < resources; ++r)
         if (running_[r] >= 0 && until_[r] < soonest) soonest = until_[r];

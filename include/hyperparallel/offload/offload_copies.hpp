@@ -39,9 +39,8 @@ constexpr unsigned home_tiers(const use_chains& c, const gap_decision* plan, int
 
 namespace detail {
 
-/// Fills in the copies of the gaps of storage s.
-constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int s, gap_copies* copies) {
-  const unsigned home = home_tiers(c, plan, s);
+/// Fills in the copies of the gaps of storage s; `home` are its home tiers.
+constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int s, unsigned home, gap_copies* copies) {
   const int end = c.first_gap.item[s + 1];
   unsigned clean = home;        // tiers with a valid copy
   int version = -1;             // the write that the valid copies are of
@@ -67,7 +66,7 @@ constexpr void derive_copies(const use_chains& c, const gap_decision* plan, int 
 constexpr growing_array<gap_copies> copies_of(const use_chains& c, const gap_decision* plan) {
   growing_array<gap_copies> copies;
   copies.resize(c.gap.size);
-  for (int s = 0; s + 1 < c.first_gap.size; ++s) detail::derive_copies(c, plan, s, copies.item);
+  for (int s = 0; s + 1 < c.first_gap.size; ++s) detail::derive_copies(c, plan, s, home_tiers(c, plan, s), copies.item);
   return copies;
 }
 

@@ -147,7 +147,7 @@ constexpr void search_plans(plan_search& search, const offload_options& options)
 /// Adds up the copies of a run.
 struct copy_sums {
   extent_t in = 0, out = 0;
-  constexpr void event(const offload_event&) {}
+  static constexpr bool listens = false;
   constexpr void operator_runs(int, extent_t, extent_t) {}
   constexpr void copy_runs(int, bool leaves, int, extent_t bytes, extent_t, extent_t) { (leaves ? out : in) += bytes; }
 };

@@ -38,6 +38,7 @@ struct timeline_writer {
   const offload_program& program;
   offload_timeline& t;
 
+  static constexpr bool listens = true;
   constexpr void event(const offload_event& e) { t.sequence.push(e); }
   constexpr void operator_runs(int q, extent_t start, extent_t end) {
     t.op[q] = {start, end};

@@ -78,7 +78,7 @@ constexpr bool may_recompute(const offload_program& p, const storage_gap& g) {
   const offload_storage& s = p.storage.item[g.storage];
   if (s.recompute < 0 || s.persistent || g.last_write_access != 0) return false;
   for (int i = 0; i < s.operand_count; ++i)
-    if (!holds_still(p, p.operand[s.first_operand + i], g.last_write, g.to)) return false;
+    if (!holds_still(p, p.operand.item[s.first_operand + i], g.last_write, g.to)) return false;
   return true;
 }
 
@@ -92,27 +92,27 @@ constexpr use_chains chains_of(const offload_program& p) {
   c.use.resize(p.access.size);
   int used = 0;
   for (const offload_storage& s : p.storage)
-    for (int a = 0; a < s.access_count; ++a, ++used) ++c.first_use[p.access[s.first_access + a].op];
+    for (int a = 0; a < s.access_count; ++a, ++used) ++c.first_use.item[p.access.item[s.first_access + a].op];
   int end = 0;  // first_use[q] is the end of q's uses, and moves to their begin as they are filled in
-  for (int q = 0; q <= p.op.size; ++q) c.first_use[q] = end += c.first_use[q];
+  for (int q = 0; q <= p.op.size; ++q) c.first_use.item[q] = end += c.first_use.item[q];
   c.use.resize(used);
   for (int s = p.storage.size - 1; s >= 0; --s)  // so that an operator lists storages by number
-    for (int a = p.storage[s].access_count - 1, slot = 0; a >= 0; --a) {
+    for (int a = p.storage.item[s].access_count - 1, slot = 0; a >= 0; --a) {
       const storage_access& one = detail::access_of(p, s, a);
-      slot = --c.first_use[one.op];
-      c.use[slot] = {.storage = s, .access = a, .writes = one.writes};
-      c.use[slot].defines = a == 0 && !p.storage[s].persistent;
+      slot = --c.first_use.item[one.op];
+      c.use.item[slot] = {.storage = s, .access = a, .writes = one.writes};
+      c.use.item[slot].defines = a == 0 && !p.storage.item[s].persistent;
     }
   growing_array<int> slot_of;  // of each access of one storage
   growing_array<int> next_slot = c.first_use;
   for (int s = 0; s < p.storage.size; ++s) {
     c.first_gap.push(c.gap.size);
-    const int count = p.storage[s].access_count;
+    const int count = p.storage.item[s].access_count;
     slot_of.clear();
     for (int a = 0, write = -1; a < count; ++a) {
       const int slot = next_slot[detail::access_of(p, s, a).op]++;
-      c.use[slot].previous_write = write;
-      if (c.use[slot].writes) write = a;
+      c.use.item[slot].previous_write = write;
+      if (c.use.item[slot].writes) write = a;
       slot_of.push(slot);
     }
     storage_gap g{.storage = s};
@@ -125,14 +125,14 @@ constexpr use_chains chains_of(const offload_program& p) {
         g.last_write_access = a;
       }
       g.wraps = a + 1 == count;
-      if (g.wraps && !p.storage[s].persistent) break;
+      if (g.wraps && !p.storage.item[s].persistent) break;
       g.to = detail::access_of(p, s, g.wraps ? 0 : a + 1).op;
       const int between = g.wraps ? p.op.size - 1 - g.from + g.to : g.to - g.from - 1;
       if (between < 1) continue;
       g.recomputable = !g.wraps && detail::may_recompute(p, g);
       const int number = c.gap.push(g);
-      c.use[slot_of[a]].gap_after = number;
-      c.use[slot_of[g.wraps ? 0 : a + 1]].gap_before = number;
+      c.use.item[slot_of[a]].gap_after = number;
+      c.use.item[slot_of[g.wraps ? 0 : a + 1]].gap_before = number;
     }
   }
   c.first_gap.push(c.gap.size);
@@ -149,10 +149,10 @@ constexpr growing_array<extent_t> live_bytes(const offload_program& p) {
   growing_array<extent_t> live;
   live.resize(p.op.size + 1, 0);
   for (int s = 0; s < p.storage.size; ++s) {
-    if (!detail::touches(p.storage[s])) continue;
-    const bool always = p.storage[s].persistent;
-    live[always ? 0 : detail::first_op(p, s)] += p.storage[s].bytes;
-    live[always ? p.op.size : detail::last_op(p, s) + 1] -= p.storage[s].bytes;
+    if (!detail::touches(p.storage.item[s])) continue;
+    const bool always = p.storage.item[s].persistent;
+    live[always ? 0 : detail::first_op(p, s)] += p.storage.item[s].bytes;
+    live[always ? p.op.size : detail::last_op(p, s) + 1] -= p.storage.item[s].bytes;
   }
   for (int q = 1; q < p.op.size; ++q) live[q] += live[q - 1];
   live.resize(p.op.size);
@@ -179,29 +179,33 @@ constexpr operator_times times_without_copies(const offload_program& p, const us
   extent_t start = 0;
   for (int q = 0; q < p.op.size; ++q) {
     const extent_t longer = extra != nullptr ? extra[q] : 0;
-    const int queue = p.op[q].link + 1;
+    const int queue = p.op.item[q].link + 1, uses = c.first_use.item[q + 1];
     start = larger(start, free_at[queue]);
     if (longer > 0) start = larger(start, free_at[0]);
-    for (int u = c.first_use[q]; u < c.first_use[q + 1]; ++u)
-      start = larger(start, c.use[u].writes ? touched[c.use[u].storage] : written[c.use[u].storage]);
-    const extent_t end = start + longer + p.op[q].duration;
+    for (int u = c.first_use.item[q]; u < uses; ++u) {
+      const int s = c.use.item[u].storage;
+      const extent_t ready = c.use.item[u].writes ? touched.item[s] : written.item[s];
+      if (ready > start) start = ready;
+    }
+    const extent_t end = start + longer + p.op.item[q].duration;
     free_at[queue] = end;
     if (longer > 0 && queue != 0) free_at[0] = start + longer;
-    for (int u = c.first_use[q]; u < c.first_use[q + 1]; ++u) {
-      const int s = c.use[u].storage;
-      touched[s] = larger(touched[s], end);
-      if (c.use[u].writes) written[s] = end;
+    for (int u = c.first_use.item[q]; u < uses; ++u) {
+      const int s = c.use.item[u].storage;
+      if (end > touched.item[s]) touched.item[s] = end;
+      if (c.use.item[u].writes) written.item[s] = end;
     }
-    t.start[q] = start;
-    t.end[q] = end;
-    t.total = larger(t.total, end);
+    t.start.item[q] = start;
+    t.end.item[q] = end;
+    if (end > t.total) t.total = end;
   }
   return t;
 }
 
 /// Time between the accesses around a gap, by times without copies.
 constexpr extent_t gap_time(const operator_times& t, const storage_gap& g) {
-  return g.wraps ? t.total - t.end[g.from] + t.start[g.to] : larger(0, t.start[g.to] - t.end[g.from]);
+  return g.wraps ? t.total - t.end.item[g.from] + t.start.item[g.to]
+                 : larger(0, t.start.item[g.to] - t.end.item[g.from]);
 }
 
 /// What control leaves open, of each gap. keep: all are kept. offload: the gap that wraps leaves tier 0, or the longest
@@ -211,20 +215,20 @@ constexpr growing_array<gap_rights> rights_of(const offload_program& p, const us
   rights.resize(c.gap.size);
   const operator_times times = times_without_copies(p, c);
   for (int s = 0; s < p.storage.size; ++s) {
-    const offload_storage& storage = p.storage[s];
+    const offload_storage& storage = p.storage.item[s];
     int forced = -1;
-    for (int g = c.first_gap[s]; g < c.first_gap[s + 1]; ++g) {
+    for (int g = c.first_gap.item[s]; g < c.first_gap.item[s + 1]; ++g) {
       const bool automatic = storage.control == offload_control::automatic;
       const bool leaves = storage.control == offload_control::offload;
-      const bool repeats = storage.control == offload_control::recompute && c.gap[g].recomputable;
-      rights[g].offload = p.tier.size > 1 && (automatic || leaves);
-      rights[g].recompute = (automatic && c.gap[g].recomputable) || repeats;
-      rights[g].tier = storage.tier;
+      const bool repeats = storage.control == offload_control::recompute && c.gap.item[g].recomputable;
+      rights.item[g].offload = p.tier.size > 1 && (automatic || leaves);
+      rights.item[g].recompute = (automatic && c.gap.item[g].recomputable) || repeats;
+      rights.item[g].tier = storage.tier;
       if ((leaves || repeats) &&
-          (forced < 0 || c.gap[g].wraps || gap_time(times, c.gap[g]) > gap_time(times, c.gap[forced])))
+          (forced < 0 || c.gap.item[g].wraps || gap_time(times, c.gap.item[g]) > gap_time(times, c.gap.item[forced])))
         forced = g;
     }
-    if (forced >= 0) rights[forced].keep = false;
+    if (forced >= 0) rights.item[forced].keep = false;
   }
   return rights;
 }

@@ -62,27 +62,29 @@ class storage_groups {
   }
 
   /// block_use bits.
-  constexpr unsigned char uses(int storage, int block) const { return use_[storage * of.blocks.size + block]; }
+  constexpr unsigned char uses(int storage, int block) const { return use_.item[storage * of.blocks.size + block]; }
 
  private:
-  constexpr unsigned char& use_at(int s, int block) { return use_[s * of.blocks.size + block]; }
+  constexpr unsigned char& use_at(int s, int block) { return use_.item[s * of.blocks.size + block]; }
 
   constexpr void note_uses() {
     use_.resize(p.storage.size * of.blocks.size, 0);
-    for (int i = 0; i < p.step.size; ++i)
-      visit_values(p, p.step[i], [&](int v, bool written) { note_use(v, of.block_of[i], written); });
+    const step_values& values = of.values;
+    for (int b = 0; b < of.blocks.size; ++b)
+      for (int i = of.blocks.item[b].begin; i < of.blocks.item[b].end; ++i)
+        for (int k = values.begin.item[i]; k < values.begin.item[i + 1]; ++k)
+          note_use(values.value.item[k], b, of.blocks.item[b].segment, k >= values.written.item[i]);
   }
-  constexpr void note_use(int v, int b, bool written) {
-    const step_block& block = of.blocks[b];
-    const int s = p.value[v].storage, tensor = p.value[v].tensor;
-    if (of.use[s].segment == block.segment) {
+  constexpr void note_use(int v, int b, int segment, bool written) {
+    const int s = of.values.storage.item[v], tensor = of.values.tensor.item[v];
+    if (of.use.item[s].segment == segment) {
       use_at(s, b) |= written ? own_write : own_read;
       return;
     }
     int outside = by_first | by_last;
-    if (block.segment >= 0 && of.is_carried_in(tensor, block.segment)) {
-      outside = tensor == p.graph.segment[block.segment].carried_in ? by_first : by_last;
-      if (const int carried = of.carried_storage(v, block.segment); carried >= 0)
+    if (segment >= 0 && of.is_carried_in(tensor, segment)) {
+      outside = tensor == p.graph.segment.item[segment].carried_in ? by_first : by_last;
+      if (const int carried = of.carried_storage(v, segment); carried >= 0)
         use_at(carried, b) |= written ? next_write : next_read;
     }
     use_at(s, b) |= static_cast<unsigned char>(outside | (written ? outside_write : 0));
@@ -99,22 +101,23 @@ class storage_groups {
   constexpr void form_groups() {
     within_.resize(p.storage.size, false);
     for (int s = 0; s < p.storage.size; ++s) {
-      if (p.storage[s].bytes == 0 || p.storage[s].tier > 0) continue;
-      within_[s] = is_within(s);
-      if (within_[s]) continue;
+      if (p.storage.item[s].bytes == 0 || p.storage.item[s].tier > 0) continue;
+      within_.item[s] = is_within(s);
+      if (within_.item[s]) continue;
       alike_storages g;
       g.storage = s;
       g.kind = of.class_of(s);
-      g.segment = of.use[s].segment;
-      g.persistent = of.resident[s];
-      const int tensor = p.storage[s].tensor;
+      g.segment = of.use.item[s].segment;
+      g.persistent = of.resident.item[s];
+      const int tensor = p.storage.item[s].tensor;
       if (g.segment >= 0) {
-        g.backward = tensor == p.graph.segment[g.segment].gradient_out;
-        g.carried = g.backward || tensor == p.graph.segment[g.segment].carried_out;
+        g.backward = tensor == p.graph.segment.item[g.segment].gradient_out;
+        g.carried = g.backward || tensor == p.graph.segment.item[g.segment].carried_out;
       }
       if (pin.size > 0) g.pin = pin[s];
       // Whoever runs the program reads it, or writes it anew each time: it stays.
-      if (g.persistent && (!p.storage[s].home || g.kind == memory_class::inputs)) g.pin = {offload_control::keep, -1};
+      if (g.persistent && (!p.storage.item[s].home || g.kind == memory_class::inputs))
+        g.pin = {offload_control::keep, -1};
       add_to_group(s, g);
     }
   }
@@ -128,10 +131,10 @@ class storage_groups {
     }
     if (g.last_block < 0 && !g.persistent) return;
     int at = 0;
-    while (at < group.size && !used_alike(group[at], g)) ++at;
+    while (at < group.size && (group.item[at].hash != g.hash || !used_alike(group.item[at], g))) ++at;
     if (at == group.size) group.push(g);
     alike_storages& all = group[at];
-    const extent_t bytes = aligned(p.storage[s].bytes);
+    const extent_t bytes = aligned(p.storage.item[s].bytes);
     ++all.storages;
     all.bytes += bytes;
     if (bytes <= all.largest) return;
@@ -139,10 +142,10 @@ class storage_groups {
     all.storage = s;
   }
 
+  /// Of two with one hash.
   constexpr bool used_alike(const alike_storages& a, const alike_storages& b) const {
-    if (a.hash != b.hash || a.first_block != b.first_block || a.last_block != b.last_block || a.segment != b.segment ||
-        a.kind != b.kind || a.persistent != b.persistent || a.backward != b.backward || a.carried != b.carried ||
-        a.pin != b.pin)
+    if (a.first_block != b.first_block || a.last_block != b.last_block || a.segment != b.segment || a.kind != b.kind ||
+        a.persistent != b.persistent || a.backward != b.backward || a.carried != b.carried || a.pin != b.pin)
       return false;
     const unsigned char *const row = use_.item + a.storage * of.blocks.size, *const other =
                                                                                  use_.item + b.storage * of.blocks.size;
@@ -158,18 +161,19 @@ class storage_groups {
     change.resize(p.step.size + 1, 0);
     for (int s = 0; s < p.storage.size; ++s) {
       if (!within_.item[s]) continue;
-      change.item[of.use.item[s].first] += aligned(p.storage[s].bytes);
-      change.item[of.use.item[s].last + 1] -= aligned(p.storage[s].bytes);
+      change.item[of.use.item[s].first] += aligned(p.storage.item[s].bytes);
+      change.item[of.use.item[s].last + 1] -= aligned(p.storage.item[s].bytes);
     }
     extent_t alive = 0;
     for (int i = 0; i < p.step.size; ++i) {
-      alive += change[i];
+      alive += change.item[i];
       extent_t staged = 0;
-      if (p.step[i].is_move) {
-        const int m = p.step[i].index;
-        staged = aligned(kind_of(moves, m).between * bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type));
+      if (p.step.item[i].is_move) {
+        const int m = p.step.item[i].index;
+        staged = aligned(kind_of(moves, m).between *
+                         bytes_of(p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type));
       }
-      extent_t& most = temporaries[of.block_of[i]];
+      extent_t& most = temporaries.item[of.block_of.item[i]];
       most = larger(most, alive + staged);
     }
   }

@@ -87,11 +87,11 @@ class period_folding {
     base_.resize(of.blocks.size, 0);
     chunks_.resize(of.blocks.size, 0);
     for (int b = 0; b < of.blocks.size; ++b) {
-      const step_block& block = of.blocks[b];
-      chunks_[b] = dealt(block.segment, size);
+      const step_block& block = of.blocks.item[b];
+      chunks_.item[b] = dealt(block.segment, size);
       const extent_t repeats = repeats_of(p.graph, block.segment);
-      base_[b] = r.op.size;
-      const int chunks = chunks_[b];
+      base_.item[b] = r.op.size;
+      const int chunks = chunks_.item[b];
       for (int i = 0; i < chunks; ++i) {
         const int k = block.reversed ? chunks - 1 - i : i;
         const extent_t first = repeats * k / chunks, end = repeats * (k + 1) / chunks;
@@ -105,7 +105,7 @@ class period_folding {
   }
   constexpr int chunks_of(int segment) const {
     for (int b = 0; b < of.blocks.size; ++b)
-      if (of.blocks[b].segment == segment) return chunks_[b];
+      if (of.blocks.item[b].segment == segment) return chunks_.item[b];
     return 1;
   }
 
@@ -137,12 +137,12 @@ class period_folding {
     one.first_access = r.problem.access.size;
     for (int b = g.first_block; b <= g.last_block; ++b) {
       if (groups.uses(g.storage, b) == 0) continue;
-      const bool own = of.blocks[b].segment == g.segment;
-      for (int i = 0; i < chunks_[b]; ++i) {
-        const int k = of.blocks[b].reversed ? chunks_[b] - 1 - i : i;
+      const bool own = of.blocks.item[b].segment == g.segment;
+      for (int i = 0; i < chunks_.item[b]; ++i) {
+        const int k = of.blocks.item[b].reversed ? chunks_.item[b] - 1 - i : i;
         if (own && k != which.chunk && k != which.next) continue;
         const storage_access a = access_by(g, which, b, k);
-        if (a.reads || a.writes) r.problem.access.push({base_[b] + i, a.reads, a.writes});
+        if (a.reads || a.writes) r.problem.access.push({base_.item[b] + i, a.reads, a.writes});
       }
     }
     one.access_count = r.problem.access.size - one.first_access;
@@ -168,7 +168,7 @@ class period_folding {
       r.kept += one.bytes;
     } else if (one.access_count > 0) {
       const int last = r.problem.access[one.first_access + one.access_count - 1].op;
-      for (int q = r.problem.access[one.first_access].op; q <= last; ++q) kept_at_[q] += one.bytes;
+      for (int q = r.problem.access[one.first_access].op; q <= last; ++q) kept_at_.item[q] += one.bytes;
     }
     return true;
   }
@@ -195,7 +195,7 @@ class period_folding {
   constexpr storage_access access_by(const alike_storages& g, const instances& which, int b, int k) {
     const int how = groups.uses(g.storage, b);
     storage_access a;
-    if (of.blocks[b].segment == g.segment) {
+    if (of.blocks.item[b].segment == g.segment) {
       if (k == which.chunk) {
         a.reads = (how & own_read) != 0;
         a.writes = (how & own_write) != 0;
@@ -209,31 +209,33 @@ class period_folding {
     const int outside = how & (by_first | by_last);
     if (!which.used_outside || outside == 0) return a;
     if (outside == by_first && k != 0) return a;
-    if (outside == by_last && k != chunks_[b] - 1) return a;
+    if (outside == by_last && k != chunks_.item[b] - 1) return a;
     a.writes = (how & outside_write) != 0;
     a.reads = !a.writes;
     return a;
   }
 
   constexpr void emit_temporaries(int q, folded_period& r) {
-    const step_block& block = of.blocks[r.op[q].block];
-    extent_t bytes = groups.temporaries[r.op[q].block] + kept_at_[q];
+    const step_block& block = of.blocks.item[r.op[q].block];
+    extent_t bytes = groups.temporaries[r.op[q].block] + kept_at_.item[q];
     // Forward may run here once more.
     for (int b = 0; b < of.blocks.size && options.recomputation && block.reversed; ++b)
-      if (of.blocks[b].segment == block.segment && is_forward(b))
-        bytes = larger(bytes, groups.temporaries[b] + kept_at_[q]);
+      if (of.blocks.item[b].segment == block.segment && is_forward(b))
+        bytes = larger(bytes, groups.temporaries[b] + kept_at_.item[q]);
     if (bytes == 0) return;
     r.problem.storage.push(
         {.bytes = bytes, .first_access = r.problem.access.size, .access_count = 1, .label = r.group.size});
     r.problem.access.push({q, false, true});
     r.group.push({-1, memory_class::buffers, block.segment, r.op[q].first, r.op[q].count, 0});
   }
-  constexpr bool is_forward(int block) const { return p.step[of.blocks[block].begin].phase == graph_phase::forward; }
+  constexpr bool is_forward(int block) const {
+    return p.step.item[of.blocks.item[block].begin].phase == graph_phase::forward;
+  }
 
   constexpr void allow_recomputation(folded_period& r) const {
     offload_program& o = r.problem;
     for (int q = 0; q < o.op.size; ++q) {
-      if (!is_forward(r.op[q].block) || of.blocks[r.op[q].block].segment < 0) continue;
+      if (!is_forward(r.op[q].block) || of.blocks.item[r.op[q].block].segment < 0) continue;
       int largest = -1;
       for (int s = 0; s < o.storage.size; ++s) {
         const offload_storage& one = o.storage[s];
@@ -291,7 +293,7 @@ constexpr offload_program part_of(const sharded_program& p, const storage_uses& 
   part.operand = whole.operand;
   growing_array<int> place;  // of each operator, or -1
   for (int q = 0; q < whole.op.size; ++q) {
-    const bool inside = is_in(p.step[uses.blocks[period.op[q].block].begin].phase, phases);
+    const bool inside = is_in(p.step.item[uses.blocks[period.op[q].block].begin].phase, phases);
     place.push(inside ? part.op.push(whole.op[q]) : -1);
   }
   for (const offload_storage& one : whole.storage) {

@@ -14,7 +14,7 @@
 // of_move(m), and load_of(m) where it does. Laws: both queues' busy times are exact sums; total ≥ either;
 // something is always running, so exposed communication = total − busy compute. O(steps · repetitions played).
 
-#include <hyperparallel/model/lifetimes.hpp>
+#include <hyperparallel/model/step_values.hpp>
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/program/step_times.hpp>
@@ -28,13 +28,13 @@ class two_queues {
  public:
   constexpr two_queues(const sharded_program& program, const Prices& of_steps, const pipeline_form& stages,
                        const topology_value& links)
-      : p(program), prices(of_steps), form(stages), topology(links) {
+      : p(program), prices(of_steps), form(stages), topology(links), values(program) {
     ready.resize(p.value.size, 0);
     travelled.resize(p.value.size, false);
     taken.resize(p.step.size, 0);
-    for (int v = 0; v < p.value.size; ++v)
-      for (const graph_segment& s : p.graph.segment) {
-        const int t = p.value.item[v].tensor;
+    for (const graph_segment& s : p.graph.segment)
+      for (int v = 0; v < p.value.size; ++v) {
+        const int t = values.tensor.item[v];
         if (t == s.carried_in || t == s.carried_out || t == s.gradient_in || t == s.gradient_out) handed_on.push(v);
       }
     find_bucket_ends();
@@ -45,7 +45,7 @@ class two_queues {
 
   constexpr step_times run() {
     int update = 0;
-    while (update < p.step.size && p.step[update].phase <= graph_phase::accumulate) ++update;
+    while (update < p.step.size && p.step.item[update].phase <= graph_phase::accumulate) ++update;
     const extent_t micro_batches = form.rounds(graph_phase::forward);
     int played = 0;
     clocks before{}, after{};
@@ -72,35 +72,38 @@ class two_queues {
     constexpr extent_t later() const { return larger(compute, communication); }
   };
 
-  constexpr bool is_of_link(int i) const { return p.step[i].is_move && prices.travels(p.step[i].index); }
-
   /// The last move of each bucket in program order carries all of it.
   constexpr void find_bucket_ends() {
     growing_array<int> last;
+    of_link.resize(p.step.size, false);
     bucket_end.resize(p.step.size, -1);
+    next_in_bucket.resize(p.step.size, -1);
+    first_in_bucket.resize(p.step.size, -1);
     for (int i = p.step.size - 1; i >= 0; --i) {
-      if (!is_of_link(i)) continue;
-      const int bucket = p.move[p.step[i].index].bucket;
-      if (bucket < 0) {
-        bucket_end[i] = i;
-        continue;
-      }
+      if (!p.step.item[i].is_move || !prices.travels(p.step.item[i].index)) continue;
+      of_link.item[i] = true;
+      bucket_end.item[i] = i;
+      const int bucket = p.move.item[p.step.item[i].index].bucket;
+      if (bucket < 0) continue;
       if (bucket >= last.size) last.resize(bucket + 1, -1);
-      if (last[bucket] < 0) last[bucket] = i;
-      bucket_end[i] = last[bucket];
+      if (last.item[bucket] < 0) last.item[bucket] = i;
+      const int end = last.item[bucket];
+      bucket_end.item[i] = end;
+      next_in_bucket.item[i] = first_in_bucket.item[end];
+      first_in_bucket.item[end] = i;
     }
   }
 
   constexpr extent_t element_bytes(int move) const {
-    return bytes_of(p.graph.tensor[p.value[p.move[move].source].tensor].type);
+    return bytes_of(p.graph.tensor.item[p.value.item[p.move.item[move].source].tensor].type);
   }
 
   /// A bucket is told by its last move, the others take nothing.
   constexpr priced_step price_of(int i, growing_array<move_load>& carried, growing_array<int>& carried_by) const {
-    const int index = p.step[i].index;
-    if (!p.step[i].is_move) return prices.of_compute(index);
-    if (!is_of_link(i)) return {prices.of_move(index)};
-    const int end = bucket_end[i];
+    const int index = p.step.item[i].index;
+    if (!p.step.item[i].is_move) return prices.of_compute(index);
+    if (!of_link.item[i]) return {prices.of_move(index)};
+    const int end = bucket_end.item[i];
     if (end == i && carried_by[end] < 0) return {prices.of_move(index)};
     if (carried_by[end] < 0) carried_by[end] = carried.push(move_load());
     move_load& bucket = carried[carried_by[end]];
@@ -114,12 +117,12 @@ class two_queues {
     growing_array<int> carried_by;     // the bucket that ends with a step
     carried_by.resize(p.step.size, -1);
     for (int i = 0; i < p.step.size; ++i) {
-      const program_step& s = p.step[i];
+      const program_step& s = p.step.item[i];
       const priced_step price = price_of(i, carried, carried_by);
       times.total = then(times.total, {price.time.code, 0});
-      duration[i] = form.held(s.segment).at_least(price.time.picoseconds);
-      const extent_t busy = duration[i] * repeats_of(p.graph, s.segment) * form.rounds(s.phase);
-      if (is_of_link(i)) {
+      duration.item[i] = form.held(s.segment).at_least(price.time.picoseconds);
+      const extent_t busy = duration.item[i] * repeats_of(p.graph, s.segment) * form.rounds(s.phase);
+      if (of_link.item[i]) {
         times.communication_busy += busy;
       } else {
         times.compute_busy += busy;
@@ -146,34 +149,36 @@ class two_queues {
   constexpr void play(int begin, int end) {
     for (int i = begin; i < end;) {
       int stop = i + 1;
-      while (stop < end && p.step[stop].segment == p.step[i].segment && p.step[stop].phase == p.step[i].phase) ++stop;
-      const int segment = p.step[i].segment;
+      while (stop < end && p.step.item[stop].segment == p.step.item[i].segment &&
+             p.step.item[stop].phase == p.step.item[i].phase)
+        ++stop;
+      const int segment = p.step.item[i].segment;
       const extent_t repeats = repeats_of(p.graph, segment);
       clocks before{};
       const extent_t began = now.later();
       extent_t played = 0;
       for (; played < repeats && played < repetitions_played; ++played) {
         before = now;
-        if (played > 0) carry(segment, p.step[i].phase);
+        if (played > 0) carry(segment, p.step.item[i].phase);
         for (int s = i; s < stop; ++s) run_step(s);
       }
       skip(before, now, repeats - played);
-      taken[i] = now.later() - began;
+      taken.item[i] = now.later() - began;
       i = stop;
     }
   }
 
   /// The next repetition reads what the last one made.
   constexpr void carry(int segment, graph_phase phase) {
-    const graph_segment& s = p.graph.segment[segment];
+    const graph_segment& s = p.graph.segment.item[segment];
     const bool forward = phase == graph_phase::forward;
     if (!forward && phase != graph_phase::backward) return;
     const int in = forward ? s.carried_in : s.gradient_in, out = forward ? s.carried_out : s.gradient_out;
     extent_t made = 0;
     for (const int v : handed_on)
-      if (p.value[v].tensor == out) made = larger(made, ready[v]);
+      if (p.value.item[v].tensor == out) made = larger(made, ready.item[v]);
     for (const int v : handed_on)
-      if (p.value[v].tensor == in) ready[v] = larger(ready[v], made);
+      if (p.value.item[v].tensor == in) ready.item[v] = larger(ready.item[v], made);
   }
 
   /// `count` more rounds like the one that took from `before` to `after`.
@@ -183,46 +188,43 @@ class two_queues {
     const extent_t communication = (after.communication - before.communication) * count;
     for (int v = 0; v < p.value.size; ++v) {
       const bool link = travelled.item[v];
-      extent_t& time = ready.item[v];
-      if (time > (link ? before.communication : before.compute)) time += link ? communication : compute;
+      if (ready.item[v] > (link ? before.communication : before.compute))
+        ready.item[v] += link ? communication : compute;
     }
     now.compute += compute;
     now.communication += communication;
   }
 
   constexpr void run_step(int i) {
-    const bool link = is_of_link(i);
-    if (link && bucket_end[i] != i) return;
+    const bool link = of_link.item[i];
+    if (link && bucket_end.item[i] != i) return;
+    const int begin = values.begin.item[i], written = values.written.item[i], end = values.begin.item[i + 1];
     extent_t start = link ? now.communication : now.compute;
-    if (link && p.move[p.step[i].index].bucket >= 0) {
-      for (int k = 0; k < p.step.size; ++k)
-        if (bucket_end[k] == i) start = larger(start, ready[p.move[p.step[k].index].source]);
-      finish(i, start, link);
-      for (int k = 0; k < p.step.size; ++k)
-        if (bucket_end[k] == i) arrive(p.move[p.step[k].index].target, now.communication, true);
-      return;
-    }
-    visit_values(p, p.step[i], [&](int v, bool written) {
-      if (!written) start = larger(start, ready[v]);
-    });
-    finish(i, start, link);
-    visit_values(p, p.step[i], [&](int v, bool written) {
-      if (written) arrive(v, start + duration[i], link);
-    });
+    for (int k = begin; k < written; ++k)
+      if (const extent_t time = ready.item[values.value.item[k]]; time > start) start = time;
+    for (int k = first_in_bucket.item[i]; k >= 0; k = next_in_bucket.item[k])
+      if (const extent_t time = ready.item[read_by(k)]; time > start) start = time;
+    const extent_t finish = start + duration.item[i];
+    (link ? now.communication : now.compute) = finish;
+    for (int k = written; k < end; ++k) arrive(values.value.item[k], finish, link);
+    for (int k = first_in_bucket.item[i]; k >= 0; k = next_in_bucket.item[k])
+      arrive(values.value.item[values.written.item[k]], finish, link);
   }
+  /// Of a move.
+  constexpr int read_by(int i) const { return values.value.item[values.begin.item[i]]; }
   constexpr void arrive(int v, extent_t time, bool link) {
-    ready[v] = time;
-    travelled[v] = link;
-  }
-  constexpr void finish(int i, extent_t start, bool link) {
-    (link ? now.communication : now.compute) = start + duration[i];
+    ready.item[v] = time;
+    travelled.item[v] = link;
   }
 
   const sharded_program& p;
   const Prices& prices;
   const pipeline_form form;
   const topology_value& topology;
-  growing_array<int> bucket_end;     ///< of moves over links: the step that carries them
+  const step_values values;
+  growing_array<bool> of_link;    ///< moves over links
+  growing_array<int> bucket_end;  ///< of these: the step that carries them
+  growing_array<int> first_in_bucket, next_in_bucket;
   growing_array<extent_t> duration;  ///< of each step
   growing_array<extent_t> ready;     ///< when each value is there
   growing_array<int> handed_on;      ///< values that one repetition hands to another

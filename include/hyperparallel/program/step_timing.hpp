@@ -25,9 +25,10 @@ struct program_prices {
   constexpr const move_load& load_of(int m) const { return load[moves.of[m]]; }
   constexpr time_cost of_move(int m) const {
     if (travels(m))
-      return time_of(load_of(m), bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type), topology);
+      return time_of(load_of(m), bytes_of(p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type),
+                     topology);
     if (kind_of(moves, m).steps == 0) return {};
-    return vector_time(device, 2 * local_bytes(p, p.move[m].target), 1);
+    return vector_time(device, 2 * local_bytes(p, p.move.item[m].target), 1);
   }
 };
 
@@ -44,7 +45,8 @@ constexpr step_times time_step(const sharded_program& p, const program_moves& mo
   const step_times times = queues.run();
   block_duration.clear();
   for (int i = 0; i < p.step.size; ++i)
-    if (i == 0 || p.step[i].segment != p.step[i - 1].segment || p.step[i].phase != p.step[i - 1].phase)
+    if (i == 0 || p.step.item[i].segment != p.step.item[i - 1].segment ||
+        p.step.item[i].phase != p.step.item[i - 1].phase)
       block_duration.push(queues.taken[i]);
   return times;
 }

@@ -88,13 +88,16 @@ constexpr void add_axes(traffic_account& a, unsigned axes, extent_t bytes, exten
 constexpr traffic_account traffic_of(const sharded_program& p, const program_moves& moves,
                                      const growing_array<move_load>& load) {
   traffic_account a;
+  growing_array<extent_t> weight, runs;  // of each kind: how often it runs, with the bytes of its elements and without
+  weight.resize(load.size, 0);
+  runs.resize(load.size, 0);
   for (int i = 0; i < p.step.size; ++i) {
-    const program_step& s = p.step[i];
+    const program_step& s = p.step.item[i];
     if (!s.is_move) continue;
     const move_kind& k = kind_of(moves, s.index);
     if (k.received == 0) continue;
-    const int tensor = p.value[p.move[s.index].source].tensor;
-    const extent_t times = times_of(p, s), element_bytes = bytes_of(p.graph.tensor[tensor].type);
+    const int tensor = p.value.item[p.move.item[s.index].source].tensor;
+    const extent_t times = times_of(p, s), element_bytes = bytes_of(p.graph.tensor.item[tensor].type);
     const extent_t bytes = k.received * element_bytes * times;
     a.bytes += bytes;
     a.moves += times;
@@ -102,11 +105,14 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
     a.by_class[static_cast<int>(traffic_class_of(p.graph, tensor))] += bytes;
     detail::add_axes(a, k.axes, bytes, times);
     if (load.size == 0) continue;
-    for (int l = 0; l < max_link_levels; ++l) {
-      a.by_level[l] += elements_over(load[moves.of[s.index]], l) * element_bytes * times;
-      a.messages[l] += messages_over(load[moves.of[s.index]], l) * times;
-    }
+    weight.item[moves.of.item[s.index]] += element_bytes * times;
+    runs.item[moves.of.item[s.index]] += times;
   }
+  for (int k = 0; k < load.size; ++k)
+    for (int l = 0; l < max_link_levels && runs.item[k] > 0; ++l) {
+      a.by_level[l] += elements_over(load.item[k], l) * weight.item[k];
+      a.messages[l] += messages_over(load.item[k], l) * runs.item[k];
+    }
   return a;
 }
 

@@ -66,8 +66,8 @@ constexpr void step_by_step(Move& m, const refined_move& r, move_candidate candi
 /// The elements, of `n`, that go through both gathers inner axis first so that the second ones end together: the share
 /// x B_x / (x B_x + y B_y), x the outer axis, to the nearest.
 constexpr extent_t inner_share(const interconnect& net, int outer, int inner, extent_t n) {
-  const wide_unsigned row = times(times({}, net.mesh.size[outer]), net.along[outer].bandwidth).value;
-  const wide_unsigned column = times(times({}, net.mesh.size[inner]), net.along[inner].bandwidth).value;
+  const wide_unsigned row = product(net.mesh.size[outer], net.along[outer].bandwidth).value;
+  const wide_unsigned column = product(net.mesh.size[inner], net.along[inner].bandwidth).value;
   wide_unsigned parts = row + column, share = row;
   while (parts >> 64 != 0) {  // so that n times it stays within 128 bits
     parts >>= 1;

@@ -33,6 +33,7 @@ enum class sharding_share : unsigned char { none, some, all };
 
 constexpr sharding_share share_of_source(const layout_value& source, const axis_part& part) {
   for (int i = 0; i < source.cut_count; ++i) {
+    if (source.cut[i].axis != part.axis) continue;
     const axis_part cut = axis_part_of(source.mesh, source.cut[i]);
     if (!overlap(part, cut)) continue;
     return cut.stride <= part.stride && end_of(part) <= end_of(cut) ? sharding_share::all : sharding_share::some;
@@ -54,8 +55,8 @@ constexpr bool link_chains(const layout_value& source, unsigned heads, const dig
     const int size = head.size;
     axis_part end = source_part(head);
     for (int j = 0; j < count; ++j) {
-      const digit& x = list[j];
-      if (!is_moved(x) || !overlap(target_part(x), end)) continue;
+      const digit x = list[j];
+      if (x.target_axis != end.axis || !is_moved(x) || !overlap(target_part(x), end)) continue;
       if (!(target_part(x) == end)) return false;
       end = source_part(x);
       j = -1;  // on from there

@@ -201,12 +201,12 @@ constexpr static_message sentence_of_spelling(text_span type) {
   const text_span name = head_of(type);
   const refusal_slots slots{arguments_of(type)};
   const text_span code = slots.code();
-  const refusal_words* words = code.empty() ? nullptr : words_of_refusal(code.begin, code.end);
-  if (words == nullptr) words = words_of_refusal(name.begin, name.end);
-  if (words != nullptr) {
-    fill_pattern(m, words->sentence, slots);
+  int words = code.empty() ? -1 : find_refusal(code.begin, code.end);
+  if (words < 0) words = find_refusal(name.begin, name.end);
+  if (words >= 0) {
+    fill_pattern(m, refusal_table[words].sentence, slots);
     m.add(". ");
-    fill_pattern(m, words->remedy, slots);
+    fill_pattern(m, refusal_table[words].remedy, slots);
     m.add('.');
     return m;
   }

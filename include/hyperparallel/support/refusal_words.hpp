@@ -272,15 +272,16 @@ inline constexpr refusal_words refusal_table[] = {
 
 }  // namespace detail
 
-/// The words of the refusal called [begin, end), or null.
-constexpr const refusal_words* words_of_refusal(const char* begin, const char* end) {
-  for (const refusal_words& one : detail::refusal_table)
-    if (same_text(one.key, begin, end)) return &one;
-  return nullptr;
+/// The place in the table of the refusal called [begin, end), or -1.
+constexpr int find_refusal(const char* begin, const char* end) {
+  int i = 0;
+  for (const refusal_words& one : detail::refusal_table) {
+    if (same_text(one.key, begin, end)) return i;
+    ++i;
+  }
+  return -1;
 }
-constexpr const refusal_words* words_of_refusal(const char* name) {
-  return words_of_refusal(name, name + text_length(name));
-}
+constexpr int find_refusal(const char* name) { return find_refusal(name, name + text_length(name)); }
 
 /// What a value that only run time knows says in a sentence. A slot that is not named, or is empty, has no text.
 struct slot_text {
@@ -292,8 +293,8 @@ struct slot_text {
 template <int Slots>
 constexpr static_message sentence_of(const char* key, const slot_text (&slots)[Slots]) {
   static_message m;
-  const refusal_words* const words = words_of_refusal(key);
-  fill_pattern(m, words == nullptr ? key : words->sentence,
+  const int words = find_refusal(key);
+  fill_pattern(m, words < 0 ? key : detail::refusal_table[words].sentence,
                [&](static_message& to, const char* begin, const char* end) {
                  for (const slot_text& one : slots)
                    if (same_text(one.slot, begin, end)) to.add(one.text);
