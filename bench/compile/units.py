@@ -44,7 +44,7 @@ def include(header):
 
 def example(name):
     """A program of examples/, as it is."""
-    return (EXAMPLES / name).read_text()
+    return f'#include "{EXAMPLES / name}"\n'
 
 
 def mesh(name, axes):

@@ -30,11 +30,11 @@
 #include <hyperparallel/model/ring_attention.hpp>
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/model/sharding_plan.hpp>
-#include <hyperparallel/model/step_values.hpp>
 #include <hyperparallel/model/storage_uses.hpp>
 #include <hyperparallel/model/strategies.hpp>
 #include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/model/strategy_layouts.hpp>
 #include <hyperparallel/model/strategy_type.hpp>
 #include <hyperparallel/model/tensor_names.hpp>
+#include <hyperparallel/model/value_lists.hpp>
 #include <hyperparallel/model/version_book.hpp>

@@ -7,7 +7,7 @@
 // for the next one (`carried_out`, `gradient_out`) is used by both. Times count steps of the program with at most
 // `written_out` repetitions of each segment. O(storages + accesses · values).
 
-#include <hyperparallel/model/step_values.hpp>
+#include <hyperparallel/model/value_lists.hpp>
 
 namespace hyperparallel {
 
@@ -46,7 +46,7 @@ class storage_uses {
   int times = 0;
   growing_array<storage_use> use;
   growing_array<bool> resident;  ///< lives from the first step to the last
-  step_values values;
+  value_lists values;
 
   constexpr explicit storage_uses(const sharded_program& given) : values(given), p(given) {
     lay_out_time();

@@ -69,7 +69,7 @@ class storage_groups {
 
   constexpr void note_uses() {
     use_.resize(p.storage.size * of.blocks.size, 0);
-    const step_values& values = of.values;
+    const value_lists& values = of.values;
     for (int b = 0; b < of.blocks.size; ++b)
       for (int i = of.blocks.item[b].begin; i < of.blocks.item[b].end; ++i)
         for (int k = values.begin.item[i]; k < values.begin.item[i + 1]; ++k)

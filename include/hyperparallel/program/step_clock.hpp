@@ -14,7 +14,7 @@
 // of_move(m), and load_of(m) where it does. Laws: both queues' busy times are exact sums; total ≥ either;
 // something is always running, so exposed communication = total − busy compute. O(steps · repetitions played).
 
-#include <hyperparallel/model/step_values.hpp>
+#include <hyperparallel/model/value_lists.hpp>
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/program/step_times.hpp>
@@ -221,7 +221,7 @@ class two_queues {
   const Prices& prices;
   const pipeline_form form;
   const topology_value& topology;
-  const step_values values;
+  const value_lists values;
   growing_array<bool> of_link;    ///< moves over links
   growing_array<int> bucket_end;  ///< of these: the step that carries them
   growing_array<int> first_in_bucket, next_in_bucket;

@@ -10,14 +10,14 @@
 
 namespace hyperparallel {
 
-struct step_values {
+struct value_lists {
   growing_array<int> value;    ///< of all steps, one after the other
   growing_array<int> begin;    ///< of each step, in `value`; one entry more at the end
   growing_array<int> written;  ///< of each step: where what it writes begins
   growing_array<int> storage;  ///< of each value
   growing_array<int> tensor;   ///< of each value
 
-  constexpr explicit step_values(const sharded_program& p) {
+  constexpr explicit value_lists(const sharded_program& p) {
     begin.reserve(p.step.size + 1);
     written.reserve(p.step.size);
     value.reserve(8 * p.step.size);

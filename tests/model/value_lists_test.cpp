@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/model/step_values.hpp>
+#include <hyperparallel/model/value_lists.hpp>
 
 #include <model/random_program.hpp>
 
@@ -13,13 +13,13 @@ namespace hp = hyperparallel;
 
 namespace {
 
-TEST(StepValues, ListsWhatStepsReadThenWhatTheyWrite) {
+TEST(ValueLists, ListsWhatStepsReadThenWhatTheyWrite) {
   std::mt19937 random(5);
   int moves = 0, detaches = 0;
   for (int world = 0; world < 50; ++world) {
     hp::sharded_program p = programs::random_program(random);
     for (hp::program_move& m : p.move) m.detaches = random() % 4 == 0;
-    const hp::step_values all(p);
+    const hp::value_lists all(p);
     ASSERT_EQ(all.begin.size, p.step.size + 1);
     EXPECT_EQ(all.begin.last(), all.value.size);
     for (int i = 0; i < p.step.size; ++i) {
