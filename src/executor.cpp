@@ -10,6 +10,7 @@
 #include <hyperparallel/runtime/failure.ipp>
 #include <hyperparallel/runtime/parking.ipp>
 #include <hyperparallel/runtime/plan_state.ipp>
+#include <hyperparallel/runtime/steady_time.ipp>
 #include <hyperparallel/runtime/watchdog.ipp>
 #include <hyperparallel/runtime/worker_share.ipp>
 

@@ -14,7 +14,6 @@
 // log).
 
 #include <algorithm>
-#include <functional>
 
 #include <hyperparallel/program/lower_program.hpp>
 
@@ -162,12 +161,13 @@ class step_conflicts {
 /// Steps that may begin, the first of the program on top.
 struct ready_steps {
   growing_array<int> step;
+  static constexpr bool begins_later(int a, int b) { return a > b; }
   constexpr void push(int s) {
     step.push(s);
-    std::push_heap(step.begin(), step.end(), std::greater<>{});
+    std::push_heap(step.begin(), step.end(), begins_later);
   }
   constexpr int pop() {
-    std::pop_heap(step.begin(), step.end(), std::greater<>{});
+    std::pop_heap(step.begin(), step.end(), begins_later);
     const int s = step.last();
     step.resize(step.size - 1);
     return s;

@@ -13,7 +13,6 @@
 // asked meanwhile.
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -35,6 +34,7 @@
 #include <hyperparallel/runtime/plan_proof.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/runtime/queue_runner.hpp>
+#include <hyperparallel/runtime/steady_time.hpp>
 #include <hyperparallel/runtime/watchdog.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
 
@@ -109,9 +109,7 @@ class executor {
 
   // --- watching -----------------------------------------------------------------------------------------------------
 
-  void set_next_report() {
-    next_report_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(watch_.period_nanoseconds());
-  }
+  void set_next_report() { next_report_ = steady_nanoseconds() + watch_.period_nanoseconds(); }
 
   /// On worker 0. An exception ends the run.
   static void watch_progress(void* self) noexcept;
@@ -126,14 +124,14 @@ class executor {
   worker_share share_;
   detail::queue_runner<Profile> runner_;
   progress watch_{};
-  std::chrono::steady_clock::time_point next_report_{};
+  std::int64_t next_report_ = 0;  ///< of steady_nanoseconds()
   bool ready_ = false;
   std::atomic<bool> running_{false};
   std::atomic<bool> looking_{false};
   std::optional<stall_error> stall_;  ///< of the watchdog's thread until it has ended a run
   std::int64_t seen_finished_ = -1;
   std::uint32_t seen_run_ = 0;
-  std::chrono::steady_clock::time_point seen_at_{};
+  std::int64_t seen_at_ = 0;    ///< of steady_nanoseconds()
   std::unique_ptr<crew> crew_;  ///< last: its threads leave before the rest is destroyed
   std::unique_ptr<watchdog> watchdog_;
 };

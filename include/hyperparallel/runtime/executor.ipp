@@ -3,7 +3,6 @@
 // Bodies of executor.hpp; see support/compiled.hpp.
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -112,8 +111,7 @@ std::vector<int> executor<Profile>::heads() const {
 template <class Profile>
 void executor<Profile>::watch_progress(void* self) noexcept {
   executor& x = *static_cast<executor*>(self);
-  if (std::chrono::steady_clock::now() < x.next_report_ || !x.runner_.ending().running(std::memory_order_relaxed))
-    return;
+  if (steady_nanoseconds() < x.next_report_ || !x.runner_.ending().running(std::memory_order_relaxed)) return;
   x.set_next_report();
   try {
     x.watch_.report(x.watch_.user, x.finished(), x.tasks());
@@ -132,7 +130,7 @@ void executor<Profile>::look(void* self) {
 
 template <class Profile>
 void executor<Profile>::look_for_progress() {
-  const auto now = std::chrono::steady_clock::now();
+  const std::int64_t now = steady_nanoseconds();
   const std::int64_t seen = runner_.ending().running(std::memory_order_seq_cst) ? finished() : -1;
   if (seen < 0 || seen != seen_finished_ || runner_.runs_begun() != seen_run_) {
     seen_finished_ = seen;
@@ -140,7 +138,7 @@ void executor<Profile>::look_for_progress() {
     seen_at_ = now;
     return;
   }
-  if (now - seen_at_ < std::chrono::milliseconds(options_.watchdog)) return;
+  if ((now - seen_at_) / 1'000'000 < options_.watchdog) return;
   const plan_view& p = plan_.view();
   const std::vector<int> head = heads();
   std::vector<bool> busy = not_busy();

@@ -7,7 +7,6 @@
 // start. Running allocates nothing and takes no lock.
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -19,6 +18,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/crew.hpp>
 #include <hyperparallel/runtime/execution.hpp>
+#include <hyperparallel/runtime/steady_time.hpp>
 
 namespace hyperparallel {
 
@@ -67,9 +67,7 @@ class parallel_copy {
 
   void work(int me);
 
-  void set_next_report() {
-    next_report_ = std::chrono::steady_clock::now() + std::chrono::nanoseconds(watch_.period_nanoseconds());
-  }
+  void set_next_report() { next_report_ = steady_nanoseconds() + watch_.period_nanoseconds(); }
 
   /// Of worker 0. An exception ends the run.
   void report() noexcept;
@@ -78,7 +76,7 @@ class parallel_copy {
   store_kind stores_;
   std::unique_ptr<share[]> share_;  ///< by worker
   progress watch_{};
-  std::chrono::steady_clock::time_point next_report_{};
+  std::int64_t next_report_ = 0;  ///< of steady_nanoseconds()
   std::atomic<bool> running_{false};
   detail::run_ending ending_;
   std::unique_ptr<crew> crew_;  ///< last: its threads leave before the rest is destroyed

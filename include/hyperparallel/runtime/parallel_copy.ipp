@@ -3,7 +3,6 @@
 // Bodies of parallel_copy.hpp; see support/compiled.hpp.
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -68,7 +67,7 @@ HYPERPARALLEL_BODY void parallel_copy::work(int me) {
 }
 
 HYPERPARALLEL_BODY void parallel_copy::report() noexcept {
-  if (std::chrono::steady_clock::now() < next_report_ || !ending_.running(std::memory_order_relaxed)) return;
+  if (steady_nanoseconds() < next_report_ || !ending_.running(std::memory_order_relaxed)) return;
   set_next_report();
   try {
     watch_.report(watch_.user, finished(), schedule_.bytes());

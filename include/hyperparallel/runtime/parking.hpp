@@ -9,7 +9,6 @@
 // one sleeping thread anywhere would make each notification of anything a system call.
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
@@ -19,6 +18,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#else
+#include <chrono>  // costs a compiler a twentieth of dtensor.hpp
 #endif
 
 namespace hyperparallel {

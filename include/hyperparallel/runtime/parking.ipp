@@ -2,10 +2,7 @@
 #pragma once
 // Bodies of parking.hpp; see support/compiled.hpp.
 
-#include <time.h>
-#include <unistd.h>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <thread>

@@ -6,9 +6,10 @@
 // each record by the one worker that runs the task, and is read after the run; times are nanoseconds since the run
 // began, and wait <= start <= end <= signalled where the task was waited for.
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
+
+#include <hyperparallel/runtime/steady_time.hpp>
 
 namespace hyperparallel {
 
@@ -28,18 +29,16 @@ struct task_record {
 struct record_profile {
   static constexpr bool enabled = true;
   std::vector<task_record> task;  ///< by task number
-  std::chrono::steady_clock::time_point origin{};
+  std::int64_t origin = 0;        ///< when the run began
 
   void size_for(int tasks) { task.resize(static_cast<std::size_t>(tasks)); }
 
   void restart() {
     for (task_record& r : task) r = {};
-    origin = std::chrono::steady_clock::now();
+    origin = steady_nanoseconds();
   }
 
-  std::int64_t now() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - origin).count();
-  }
+  std::int64_t now() const { return steady_nanoseconds() - origin; }
 
   void blocked(int number) {
     task_record& r = task[static_cast<std::size_t>(number)];

@@ -16,7 +16,6 @@
 
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/runtime/dtensor/dynamic_dtensor.hpp>
-#include <hyperparallel/runtime/planned_tensor.hpp>
 
 namespace hyperparallel {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/runtime/dtensor/move.hpp>
+#include <hyperparallel/runtime/planned_tensor.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The steady clock as a number, so that headers which only keep times do without <chrono>. Law: later calls of any
+// thread that happen after an earlier one give no less.
+
+#include <cstdint>
+
+namespace hyperparallel {
+
+/// Nanoseconds since some fixed moment of this process's machine.
+std::int64_t steady_nanoseconds() noexcept;
+
+}  // namespace hyperparallel
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/runtime/steady_time.ipp>
+#endif
