@@ -11,6 +11,7 @@
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
+  version     headers, bodies and units of src/ open the inline namespace of the release that version.hpp names
   finished    no marks of unfinished work, no paths of one machine
 """
 import re
@@ -188,6 +189,19 @@ def check_bodies(path, say):
         say("is included by several units of src/: the compiled library has its bodies twice")
 
 
+def version_namespace():
+    text = (HEADERS / "support" / "version.hpp").read_text()
+    numbers = [re.search(rf"HYPERPARALLEL_VERSION_{part} (\d+)", text).group(1) for part in ("MAJOR", "MINOR")]
+    return "v" + "_".join(numbers)
+
+
+def check_version(text, say):
+    expected = f"namespace hyperparallel::inline {version_namespace()}"
+    for line in text.splitlines():
+        if line.startswith("namespace hyperparallel") and not line.startswith((expected + " {", expected + "::")):
+            say(f"'{line}', expected '{expected}' first")
+
+
 def check_test(path, say):
     relative = path.relative_to(ROOT / "tests")
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
@@ -222,6 +236,8 @@ def main():
             notes.append(f"{name}: {what}")
 
         check_text(path, say)
+        if path.is_relative_to(HEADERS) or path.is_relative_to(ROOT / "src"):
+            check_version(path.read_text(), say)
         if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
             check_header(path, say, note)
         if path.suffix == ".ipp":

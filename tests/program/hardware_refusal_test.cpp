@@ -51,9 +51,9 @@ template <std::int64_t N>
 using number_expected = hp::number_expected<N>;
 
 template <code Code, class... What>
-using device_line = hp::rejected::device_cannot_be<Code, What...>;
+using device_line = hp::diag::device_cannot_be<Code, What...>;
 template <hp::topology_code Code, class... What>
-using link_line = hp::rejected::topology_cannot_be<Code, What...>;
+using link_line = hp::diag::topology_cannot_be<Code, What...>;
 
 TEST(hardware_refusal, presets_are_accepted) {
   static_assert(std::is_same_v<verdict<hp::matrix384>, hp::accepted>);
@@ -81,8 +81,9 @@ TEST(hardware_refusal, each_line_names_the_place_and_both_numbers) {
   static_assert(
       std::is_same_v<verdict<linked<8, 12>>,
                      link_line<hp::topology_code::group_does_not_nest, far, number_given<12>, number_expected<8>>>);
-  static_assert(std::is_same_v<verdict<linked<2, 4>>, hp::rejected::topology_does_not_join_all_devices<
-                                                          hp::devices_to_join<8>, hp::devices_joined<4>, far>>);
+  static_assert(
+      std::is_same_v<verdict<linked<2, 4>>,
+                     hp::diag::topology_does_not_join_all_devices<hp::devices_to_join<8>, hp::devices_joined<4>, far>>);
   static_assert(std::is_same_v<verdict<linked<2, 4>, 4>, hp::accepted>);
   SUCCEED();
 }

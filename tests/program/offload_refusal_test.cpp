@@ -54,17 +54,16 @@ using verdict = typename hp::detail::offload_verdict<evaluated<Evaluate>>::type;
 
 TEST(OffloadRefusal, IsOneTypeThatNamesTheSizes) {
   EXPECT_TRUE((std::is_same_v<verdict<fine>, hp::accepted>));
-  EXPECT_TRUE((std::is_same_v<verdict<small>,
-                              hp::rejected::memory_budget_is_too_small<hp::bytes_given<100>, hp::bytes_needed<250>,
-                                                                       hp::alive<hp::named_tensor<'a', 'b'>, 200>,
-                                                                       hp::alive<hp::named_tensor<'c'>, 50>>>));
-  EXPECT_TRUE((std::is_same_v<verdict<refused_rule>,
-                              hp::rejected::offload_rule_does_not_hold<hp::offload_rule_code::pattern_matches_nothing,
-                                                                       hp::rule_for<'x', '*'>>>));
   EXPECT_TRUE(
-      (std::is_same_v<verdict<refused_link>,
-                      hp::rejected::memory_tiers_cannot_be_planned<hp::offload_code::bandwidth_is_not_positive>>));
-  EXPECT_TRUE((std::is_same_v<verdict<missed>, hp::rejected::memory_budget_is_not_met<hp::bytes_given<7>>>));
+      (std::is_same_v<verdict<small>, hp::diag::memory_budget_is_too_small<hp::bytes_given<100>, hp::bytes_needed<250>,
+                                                                           hp::alive<hp::named_tensor<'a', 'b'>, 200>,
+                                                                           hp::alive<hp::named_tensor<'c'>, 50>>>));
+  EXPECT_TRUE((std::is_same_v<verdict<refused_rule>,
+                              hp::diag::offload_rule_does_not_hold<hp::offload_rule_code::pattern_matches_nothing,
+                                                                   hp::rule_for<'x', '*'>>>));
+  EXPECT_TRUE((std::is_same_v<verdict<refused_link>,
+                              hp::diag::memory_tiers_cannot_be_planned<hp::offload_code::bandwidth_is_not_positive>>));
+  EXPECT_TRUE((std::is_same_v<verdict<missed>, hp::diag::memory_budget_is_not_met<hp::bytes_given<7>>>));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ using verdict = hp::detail::step_verdict<
     hp::detail::evaluated_step<product<Width>, hp::strategy<mesh, Parts...>, hp::sgd, hp::matrix384>>::type;
 
 TEST(step_refusal, spells_names_and_sizes) {
-  using namespace hp::rejected;
+  using namespace hp::diag;
   using tp = hp::axes_named<'t', 'p'>;
   using ffn = hp::named_dim<'f', 'f', 'n'>;
   using nearest = hp::nearest_name<'d', 'p'>;

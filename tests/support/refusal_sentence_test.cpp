@@ -44,10 +44,10 @@ TEST(refusal_sentence, a_name_without_words_reads_as_itself) {
 
 TEST(refusal_sentence, both_spellings_of_compilers_are_read_alike) {
   const std::string clang =
-      "hyperparallel::rejected::axis_is_used_twice<hyperparallel::alias<'d', 'p'>, "
+      "hyperparallel::diag::axis_is_used_twice<hyperparallel::alias<'d', 'p'>, "
       "hyperparallel::dim<1>, mesh>";
   const std::string gnu =
-      "hyperparallel::rejected::axis_is_used_twice<hyperparallel::alias<'d', 'p'>, "
+      "hyperparallel::diag::axis_is_used_twice<hyperparallel::alias<'d', 'p'>, "
       "hyperparallel::dim<1>, (anonymous namespace)::mesh >";
   EXPECT_EQ(sentence(clang), sentence(gnu));
   EXPECT_EQ(sentence(clang).find("axis dp is used twice (dim 1). "), 0U) << sentence(clang);
@@ -70,11 +70,10 @@ TEST(refusal_sentence, values_of_arguments) {
 }
 
 TEST(refusal_sentence, an_operator_on_extents_is_the_operator) {
-  EXPECT_EQ(
-      sentence("rejected::operands_are_on_different_meshes<hyperparallel::operation<hp::operations::matmul{false, "
-               "false}, hyperparallel::extents<8, 16>, extents<16, 8>>, operand<1>>")
-          .find("operand 1 of matmul is on another mesh than operand 0."),
-      0U);
+  EXPECT_EQ(sentence("diag::operands_are_on_different_meshes<hyperparallel::operation<hp::operations::matmul{false, "
+                     "false}, hyperparallel::extents<8, 16>, extents<16, 8>>, operand<1>>")
+                .find("operand 1 of matmul is on another mesh than operand 0."),
+            0U);
   EXPECT_EQ(
       sentence("operands_are_on_different_meshes<hyperparallel::ops::add<2>, operand<1>>").find("operand 1 of add is"),
       0U);

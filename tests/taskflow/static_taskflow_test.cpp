@@ -55,7 +55,7 @@ using verdict_of =
 template <class Builder, class Verdict, class Memory = hp::unlimited_memory, hp::machine_shape Machine = machine>
 constexpr bool says = std::is_same_v<verdict_of<Builder, Memory, Machine>, Verdict>;
 
-namespace no = hp::rejected;
+namespace no = hp::diag;
 static_assert(says<two_tasks<1>, hp::accepted>);
 static_assert(says<two_tasks<0>, no::conflict_is_not_ordered<no::task<1>, no::after<0>, no::slot<0>>>);
 static_assert(

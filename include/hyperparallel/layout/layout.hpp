@@ -14,7 +14,7 @@
 #include <hyperparallel/mesh/axis_names.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// One entry of a tensor map as a template argument: a name, `none`, `axes(…)`, `padded(…)` or `partial(…)`. Not a
 /// template, since deducing one per entry would cost more than reading it, and with few constructors, since every
@@ -75,7 +75,7 @@ struct placed_layout {
   static constexpr shard_counts shards = count_shards(value);
 };
 
-namespace rejected {
+namespace diag {
 template <class Alias, class Dim, class Mesh, class Nearest, class There>
 struct axis_is_not_in_the_mesh;
 template <class Alias, class Dim, class Mesh>
@@ -88,7 +88,7 @@ template <class Entries, class TensorDims>
 struct map_length_differs_from_tensor_rank;
 template <class Dim, class Extent, class Shards, class Axes>
 struct extent_is_not_divisible_by_its_shards;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -139,23 +139,22 @@ template <class Mesh, class Map>
 struct map_verdict<layout_code::axis_is_not_in_the_mesh, Mesh, Map> {
   using name = blamed_name<Map>;
   using axes = axis_names_of<Mesh, typename make_indices<Mesh::value.shape.axis_count>::type>;
-  using type = rejected::axis_is_not_in_the_mesh<spelled<alias, name>, dim<Map::status.dim>, Mesh,
-                                                 spelled<nearest_name, typename axes::template nearest_to<name>>,
-                                                 typename axes::there>;
+  using type = diag::axis_is_not_in_the_mesh<spelled<alias, name>, dim<Map::status.dim>, Mesh,
+                                             spelled<nearest_name, typename axes::template nearest_to<name>>,
+                                             typename axes::there>;
 };
 template <class Mesh, class Map>
 struct map_verdict<layout_code::axis_is_used_twice, Mesh, Map> {
-  using type = rejected::axis_is_used_twice<spelled<alias, blamed_name<Map>>, dim<Map::status.dim>, Mesh>;
+  using type = diag::axis_is_used_twice<spelled<alias, blamed_name<Map>>, dim<Map::status.dim>, Mesh>;
 };
 template <class Mesh, class Map>
 struct map_verdict<layout_code::axis_shards_and_is_partial, Mesh, Map> {
   using type =
-      rejected::axis_shards_and_is_partial<spelled<alias, typename blamed_axis<Mesh>::template of<Map::status.axis>>,
-                                           Mesh>;
+      diag::axis_shards_and_is_partial<spelled<alias, typename blamed_axis<Mesh>::template of<Map::status.axis>>, Mesh>;
 };
 template <class Mesh, class Map>
 struct map_verdict<layout_code::too_many_dims, Mesh, Map> {
-  using type = rejected::too_many_dims<map_entries<Map::count>, tensor_dims<max_dims>>;
+  using type = diag::too_many_dims<map_entries<Map::count>, tensor_dims<max_dims>>;
 };
 
 /// The error line of a refused map.
@@ -192,4 +191,4 @@ constexpr slice_result slice(const shape& s, int rank) {
   return slice_of(Layout::value, s, position_in(ranks_of<typename Layout::mesh>(), rank));
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

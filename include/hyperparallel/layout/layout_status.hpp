@@ -4,7 +4,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class layout_code : unsigned char {
   ok,
@@ -64,4 +64,4 @@ struct layout_status {
   friend constexpr bool operator==(const layout_status&, const layout_status&) = default;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

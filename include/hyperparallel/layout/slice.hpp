@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A box, or why there is none. Compares with a box: equal iff accepted and the same.
 struct slice_result {
@@ -47,4 +47,4 @@ constexpr slice_result slice_of(const layout_value& l, const shape& s, int posit
   return {status, slice_at(l, s, coordinates_of(l.mesh, position))};
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/layout/shape.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class data_type : unsigned char { boolean, i8, i16, i32, i64, f16, bf16, f32, f64 };
 
@@ -66,4 +66,4 @@ struct tensor<Type> {
   static constexpr extent_t bytes = element_bytes;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/mesh/device_matrix.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// One index per axis, outer to inner.
 struct coordinate {
@@ -99,15 +99,15 @@ constexpr rank_list_status check_rank_list(const mesh_shape& m, const rank_list&
   return {};
 }
 
-namespace rejected {
+namespace diag {
 template <rank_list_code, int Position>
 struct rank_list_does_not_name_each_position_once;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 template <rank_list_code Code, int Position>
 struct rank_list_verdict {
-  using type = rejected::rank_list_does_not_name_each_position_once<Code, Position>;
+  using type = diag::rank_list_does_not_name_each_position_once<Code, Position>;
 };
 template <int Position>
 struct rank_list_verdict<rank_list_code::ok, Position> {
@@ -133,4 +133,4 @@ constexpr rank_list ranks_of() {
     return all_ranks(Mesh::value.shape);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -16,7 +16,7 @@
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 inline constexpr int max_axes = 8;
 inline constexpr const char* interleaved_axis = "interleaved_parallel";
@@ -147,10 +147,10 @@ constexpr mesh_result make_mesh(const char* const* names, int name_count, const 
   return r;
 }
 
-namespace rejected {
+namespace diag {
 template <mesh_code, class Dim, class Alias, class Extent>
 struct device_matrix_is_not_valid;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -168,8 +168,8 @@ struct mesh_verdict {
   };
   template <class Unused>
   struct choose<false, Unused> {
-    using type = rejected::device_matrix_is_not_valid<status.code, dim<status.axis>, spelled<alias, blamed>,
-                                                      extent<Given::at(status.axis).size>>;
+    using type = diag::device_matrix_is_not_valid<status.code, dim<status.axis>, spelled<alias, blamed>,
+                                                  extent<Given::at(status.axis).size>>;
   };
   using type = typename choose<status.code == mesh_code::ok>::type;
 };
@@ -211,4 +211,4 @@ concept mesh_type = requires {
   { Mesh::value.interleaved };
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -101,4 +101,4 @@ constexpr graph_status check_graph(const graph& g) {
   return {};
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/model/gradient_rules.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// The tensor that holds the gradient of `t`, or -1.
 constexpr int gradient_of(const graph& g, int t) { return g.tensor[t].gradient; }
@@ -293,4 +293,4 @@ constexpr void differentiate(graph& g) {
   detail::differentiate_here(g);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

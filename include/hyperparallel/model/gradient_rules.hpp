@@ -15,7 +15,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct gradient_rule {
   model_op forward;
@@ -179,4 +179,4 @@ constexpr backward_operator build_cross_entropy(const graph& g, int token_loss) 
   return b;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

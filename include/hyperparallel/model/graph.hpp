@@ -13,7 +13,7 @@
 #include <hyperparallel/model/model_operator.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class graph_tensor_kind : unsigned char { input, parameter, activation, gradient, state };
 
@@ -230,4 +230,4 @@ constexpr extent_t parameter_count(const graph& g) {
   return n;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/model/address_plan.hpp>
 #include <hyperparallel/model/storage_uses.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct memory_account {
   extent_t peak = 0;
@@ -165,4 +165,4 @@ constexpr memory_account memory_account_of(const sharded_program& p, extent_t al
   return memory_account_of(p, kinds_of_moves(p), alignment);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

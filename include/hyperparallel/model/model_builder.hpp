@@ -17,7 +17,7 @@
 #include <hyperparallel/model/operator_loops.hpp>
 #include <hyperparallel/model/tensor_names.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A short list of numbers in braces: dims of a tensor, operands of an operator.
 struct number_list {
@@ -273,4 +273,4 @@ constexpr graph build_model(const build_options& options = {}) {
   return static_cast<graph&&>(m.graph);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

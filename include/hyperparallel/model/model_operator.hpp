@@ -13,7 +13,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class model_op : unsigned char {
   contract,            ///< einsum of two operands
@@ -169,4 +169,4 @@ constexpr bool follows(const operator_tensor& t, int l) {
   return false;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Counts are elements.
 struct move_kind {
@@ -154,4 +154,4 @@ constexpr program_moves kinds_of_moves(const sharded_program& p) {
 /// The kind of move `i`.
 constexpr const move_kind& kind_of(const program_moves& m, int i) { return m.kind[m.of[i]]; }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

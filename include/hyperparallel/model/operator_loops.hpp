@@ -9,7 +9,7 @@
 #include <hyperparallel/model/graph.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A loop that no operand has: the letter of a result and the named dim that it makes.
 struct created_dim {
@@ -146,4 +146,4 @@ constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char*
   return detail::bind_loops_here(g, o, text, operands, count, created, created_count);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

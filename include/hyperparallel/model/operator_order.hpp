@@ -7,7 +7,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Operator `order[i]` becomes operator i.
 constexpr void arrange_operators(graph& g, const growing_array<int>& order) {
@@ -26,4 +26,4 @@ constexpr void arrange_operators(graph& g, const growing_array<int>& order) {
   g.op = static_cast<growing_array<graph_operator>&&>(arranged);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

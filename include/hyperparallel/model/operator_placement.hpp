@@ -10,7 +10,7 @@
 #include <hyperparallel/mesh/coordinates.hpp>
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct operator_placement {
   int count = 0;                                                  ///< axes that shard something
@@ -66,4 +66,4 @@ constexpr interval loop_interval(const graph_operator& o, const operator_placeme
   return {piece * chunk, (piece + 1) * chunk};
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -18,7 +18,7 @@
 
 #include <hyperparallel/model/sharded_program.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 inline constexpr int compute_unit_count = 2;
 inline constexpr int newton_schulz_iterations = 5;
@@ -161,4 +161,4 @@ constexpr work_total total_work(const sharded_program& p) {
   return total;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

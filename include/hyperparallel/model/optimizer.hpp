@@ -24,7 +24,7 @@
 #include <hyperparallel/model/sharding_plan.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -307,4 +307,4 @@ constexpr void append_optimizer(graph& g, const optimizer_value& value) {
   detail::append_optimizer_here(g, value);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class optimizer_kind : unsigned char { sgd, adamw, muon };
 
@@ -76,4 +76,4 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   return sides.is_matrix ? sides : matrix_sides{};
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

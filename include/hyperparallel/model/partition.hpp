@@ -23,7 +23,7 @@
 #include <hyperparallel/model/program_writer.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Where a repetition of a segment takes over what it carries: forward, and its gradient backward. Rank -1: unknown.
 struct segment_entry {
@@ -375,4 +375,4 @@ constexpr sharded_program partition(const graph& g, const strategy_value& s) {
   return detail::partition_here(g, s);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/model/strategy_layouts.hpp>
 #include <hyperparallel/model/version_book.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 class program_writer {
  public:
@@ -106,4 +106,4 @@ class program_writer {
   int segment_ = -1;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

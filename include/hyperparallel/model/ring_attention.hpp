@@ -13,7 +13,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -173,4 +173,4 @@ constexpr graph rotate_attention(const graph& g, int blocks) {
   return detail::attention_rotation(g, blocks).run();
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -21,7 +21,7 @@
 #include <hyperparallel/model/operator_placement.hpp>
 #include <hyperparallel/model/strategy_status.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Blocks that have travelled `by` places along a mesh axis: the device at coordinate c holds the block of c - by.
 struct value_rotation {
@@ -134,4 +134,4 @@ constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
   return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

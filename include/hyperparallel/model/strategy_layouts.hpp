@@ -9,7 +9,7 @@
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/model/strategy.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Rules of one graph and strategy, with names looked up once.
 class strategy_layouts {
@@ -168,4 +168,4 @@ class strategy_layouts {
   strategy_status status_;  ///< the first mistake
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

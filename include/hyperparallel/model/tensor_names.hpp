@@ -7,7 +7,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 class tensor_names {
  public:
@@ -43,4 +43,4 @@ class tensor_names {
   int count_ = 0;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/model/lifetimes.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct value_lists {
   growing_array<int> value;    ///< of all steps, one after the other
@@ -48,4 +48,4 @@ struct value_lists {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

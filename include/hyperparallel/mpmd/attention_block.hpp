@@ -14,7 +14,7 @@
 
 #include <hyperparallel/mpmd/collective_matmul.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class attention_operation : int {
   norm,     ///< item: own part · pieces + row piece
@@ -159,4 +159,4 @@ struct attention_builder {
   static constexpr const char* operation_name(int number) { return attention_operation_names[number]; }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

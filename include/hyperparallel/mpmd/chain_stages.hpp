@@ -8,7 +8,7 @@
 
 #include <hyperparallel/mpmd/chain_places.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -129,4 +129,4 @@ struct stage_preparation {
 };
 
 }  // namespace detail
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/mpmd/chain_stages.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -208,4 +208,4 @@ struct chain_builder {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 class link_calendar {
  public:
@@ -57,4 +57,4 @@ class link_calendar {
   extent_t free_[slots] = {};
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

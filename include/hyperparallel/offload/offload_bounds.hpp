@@ -13,7 +13,7 @@
 
 #include <hyperparallel/offload/use_chains.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct offload_bounds {
   extent_t time = 0;
@@ -186,4 +186,4 @@ constexpr smallest_budget least_budget(const offload_program& p, const use_chain
   return least;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/offload/offload_plan.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Of one gap that is offloaded; all false of others.
 struct gap_copies {
@@ -70,4 +70,4 @@ constexpr growing_array<gap_copies> copies_of(const use_chains& c, const gap_dec
   return copies;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

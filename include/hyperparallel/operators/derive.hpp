@@ -12,7 +12,7 @@
 #include <hyperparallel/operators/operator_table.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// In an error line: which operand, from 0.
 template <int>
@@ -23,7 +23,7 @@ struct operands {};
 template <int>
 struct operands_expected {};
 
-namespace rejected {
+namespace diag {
 template <class Operator, rule_code>
 struct factor_rule_is_not_valid;
 template <class Operator, class Given, class Expected>
@@ -54,7 +54,7 @@ template <class Operator, class Operand, class Dim, class Alias>
 struct factors_of_dim_do_not_fit;
 template <class Operator, class Operand, class Dim>
 struct result_layout_has_no_type;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -89,8 +89,8 @@ template <propagation_code Code, class Operator, class Derived>
 struct derivation_verdict {
   // The façade shows whole axes of at most max_axes, so sub-axes and too many cuts can not come here from spelled
   // layouts.
-  using type = rejected::result_layout_has_no_type<Operator, operand<Derived::result.status.operand>,
-                                                   dim<Derived::result.status.dim>>;
+  using type = diag::result_layout_has_no_type<Operator, operand<Derived::result.status.operand>,
+                                               dim<Derived::result.status.dim>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::ok, Operator, Derived> {
@@ -98,19 +98,18 @@ struct derivation_verdict<propagation_code::ok, Operator, Derived> {
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_count_differs_from_rule, Operator, Derived> {
-  using type = rejected::operand_count_differs_from_rule<Operator, operands<Derived::result.status.operand>,
-                                                         operands_expected<Operator::rule.operand_count>>;
+  using type = diag::operand_count_differs_from_rule<Operator, operands<Derived::result.status.operand>,
+                                                     operands_expected<Operator::rule.operand_count>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operand_rank_differs_from_rule, Operator, Derived> {
   static constexpr int index = Derived::result.status.operand;
-  using type =
-      rejected::operand_rank_differs_from_rule<Operator, operand<index>, map_entries<Derived::result.status.dim>,
-                                               tensor_dims<Operator::rule.operand[index].rank>>;
+  using type = diag::operand_rank_differs_from_rule<Operator, operand<index>, map_entries<Derived::result.status.dim>,
+                                                    tensor_dims<Operator::rule.operand[index].rank>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operands_are_on_different_meshes, Operator, Derived> {
-  using type = rejected::operands_are_on_different_meshes<Operator, operand<Derived::result.status.operand>>;
+  using type = diag::operands_are_on_different_meshes<Operator, operand<Derived::result.status.operand>>;
 };
 
 /// Complaints about one axis along one dim, and about one axis along which an operand is partial.
@@ -125,49 +124,49 @@ using blamed_partial =
 
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::operands_disagree, Operator, Derived> {
-  using type = blamed_dim<rejected::operands_disagree, Operator, Derived>;
+  using type = blamed_dim<diag::operands_disagree, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::axis_shards_two_factors, Operator, Derived> {
-  using type = blamed_dim<rejected::axis_shards_two_factors, Operator, Derived>;
+  using type = blamed_dim<diag::axis_shards_two_factors, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::dim_must_be_whole, Operator, Derived> {
-  using type = blamed_dim<rejected::dim_must_be_whole, Operator, Derived>;
+  using type = blamed_dim<diag::dim_must_be_whole, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::partial_operand_is_refused, Operator, Derived> {
-  using type = blamed_partial<rejected::partial_operand_is_refused, Operator, Derived>;
+  using type = blamed_partial<diag::partial_operand_is_refused, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::partial_axis_is_used_by_another_operand, Operator, Derived> {
-  using type = blamed_partial<rejected::partial_axis_is_used_by_another_operand, Operator, Derived>;
+  using type = blamed_partial<diag::partial_axis_is_used_by_another_operand, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::partial_operands_differ, Operator, Derived> {
-  using type = blamed_partial<rejected::partial_operands_differ, Operator, Derived>;
+  using type = blamed_partial<diag::partial_operands_differ, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::rule_says_nothing_about_partial_operands, Operator, Derived> {
-  using type = blamed_partial<rejected::rule_says_nothing_about_partial_operands, Operator, Derived>;
+  using type = blamed_partial<diag::rule_says_nothing_about_partial_operands, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::reductions_do_not_commute, Operator, Derived> {
-  using type = rejected::reductions_do_not_commute<
+  using type = diag::reductions_do_not_commute<
       Operator, spelled<alias, typename blamed_axis<typename Derived::mesh>::template of<Derived::result.status.axis>>>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::dim_needs_a_halo, Operator, Derived> {
-  using type = blamed_dim<rejected::dim_needs_a_halo, Operator, Derived>;
+  using type = blamed_dim<diag::dim_needs_a_halo, Operator, Derived>;
 };
 template <class Operator, class Derived>
 struct derivation_verdict<propagation_code::factors_of_dim_do_not_fit, Operator, Derived> {
-  using type = blamed_dim<rejected::factors_of_dim_do_not_fit, Operator, Derived>;
+  using type = blamed_dim<diag::factors_of_dim_do_not_fit, Operator, Derived>;
 };
 
 template <rule_code Validity, class Operator, class Derived>
 struct operator_verdict {
-  using type = rejected::factor_rule_is_not_valid<Operator, Validity>;
+  using type = diag::factor_rule_is_not_valid<Operator, Validity>;
 };
 template <class Operator, class Derived>
 struct operator_verdict<rule_code::ok, Operator, Derived> {
@@ -193,4 +192,4 @@ template <class Operator, class First, class... Rest>
 concept accepts = operator_type<Operator> && layout_type<First> && (layout_type<Rest> && ...) &&
                   detail::derived<Operator, First, Rest...>::ok;
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

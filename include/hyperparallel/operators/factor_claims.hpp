@@ -6,7 +6,7 @@
 #include <hyperparallel/operators/factor_terms.hpp>
 #include <hyperparallel/operators/propagation_status.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -250,4 +250,4 @@ constexpr bool check_operands(const factor_rule& rule, const layout_value* const
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// What the text of a rule does not say.
 struct rule_traits {
@@ -103,4 +103,4 @@ constexpr rule_result rule_from(const char* name, const char* text, const rule_t
   return checked_rule(rule);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <std::int64_t>
 struct number_given {};
@@ -24,7 +24,7 @@ struct devices_to_join {};
 template <std::int64_t>
 struct devices_joined {};
 
-namespace rejected {
+namespace diag {
 template <device_code, class... What>
 struct device_cannot_be;
 template <topology_code, class... What>
@@ -33,7 +33,7 @@ template <class Devices, class Joined, class Link>
 struct topology_does_not_join_all_devices;
 template <cost_code>
 struct step_cannot_be_priced;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -44,17 +44,17 @@ constexpr bool is_of_a_tier(device_code c) {
 
 template <device_code Code, bool OfATier, device_status Why>
 struct refused_device {
-  using type = rejected::device_cannot_be<Code, number_given<Why.given>, number_expected<Why.expected>>;
+  using type = diag::device_cannot_be<Code, number_given<Why.given>, number_expected<Why.expected>>;
 };
 template <device_code Code, device_status Why>
 struct refused_device<Code, true, Why> {
-  using type = rejected::device_cannot_be<Code, memory_tier_number<Why.at>, number_given<Why.given>,
-                                          number_expected<Why.expected>>;
+  using type =
+      diag::device_cannot_be<Code, memory_tier_number<Why.at>, number_given<Why.given>, number_expected<Why.expected>>;
 };
 template <device_status Why>
 struct refused_device<device_code::matrix_rate_is_negative, false, Why> {
-  using type = rejected::device_cannot_be<Why.code, products_of<static_cast<number_format>(Why.at)>,
-                                          number_given<Why.given>, number_expected<Why.expected>>;
+  using type = diag::device_cannot_be<Why.code, products_of<static_cast<number_format>(Why.at)>,
+                                      number_given<Why.given>, number_expected<Why.expected>>;
 };
 
 template <class Hardware, topology_status Why>
@@ -64,17 +64,17 @@ struct refused_link {
 };
 template <class Hardware, topology_code Code, topology_status Why>
 struct refused_topology {
-  using type = rejected::topology_cannot_be<Code, spelled<link_named, refused_link<Hardware, Why>>,
-                                            number_given<Why.given>, number_expected<Why.expected>>;
+  using type = diag::topology_cannot_be<Code, spelled<link_named, refused_link<Hardware, Why>>, number_given<Why.given>,
+                                        number_expected<Why.expected>>;
 };
 template <class Hardware, topology_status Why>
 struct refused_topology<Hardware, topology_code::level_count_is_out_of_range, Why> {
-  using type = rejected::topology_cannot_be<Why.code, number_given<Why.given>, number_expected<Why.expected>>;
+  using type = diag::topology_cannot_be<Why.code, number_given<Why.given>, number_expected<Why.expected>>;
 };
 template <class Hardware, topology_status Why>
 struct refused_topology<Hardware, topology_code::ranks_are_not_joined, Why> {
-  using type = rejected::topology_does_not_join_all_devices<devices_to_join<Why.given>, devices_joined<Why.expected>,
-                                                            spelled<link_named, refused_link<Hardware, Why>>>;
+  using type = diag::topology_does_not_join_all_devices<devices_to_join<Why.given>, devices_joined<Why.expected>,
+                                                        spelled<link_named, refused_link<Hardware, Why>>>;
 };
 template <class Hardware, topology_status Why>
 struct refused_topology<Hardware, topology_code::ok, Why> {
@@ -96,7 +96,7 @@ struct hardware_verdict {
 
 template <cost_code Code>
 struct price_verdict {
-  using type = rejected::step_cannot_be_priced<Code>;
+  using type = diag::step_cannot_be_priced<Code>;
 };
 template <>
 struct price_verdict<cost_code::ok> {
@@ -105,4 +105,4 @@ struct price_verdict<cost_code::ok> {
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/support/proof.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// What a user may choose about the plan; the defaults are for a 910C die at full size.
 struct moe_options {
@@ -119,10 +119,10 @@ struct moe_plan_builder {
 
 }  // namespace detail
 
-namespace rejected {
+namespace diag {
 template <moe_code, class Extent, class Devices>
 struct moe_layer_does_not_fit_the_mesh;
-}  // namespace rejected
+}  // namespace diag
 
 /// `Layer` with its tokens and experts spread over the axis `Axis` of `Mesh`, on `Hardware`.
 template <moe_layer Layer, mesh_type Mesh, hardware_type Hardware, moe_options Options = moe_options{},
@@ -134,7 +134,7 @@ struct moe_program {
   static constexpr moe_status fit = check(Layer, Mesh::value.shape.size[axis]);
   template <moe_code Code, class Unused = void>
   struct layer_verdict {
-    using type = rejected::moe_layer_does_not_fit_the_mesh<Code, extent<fit.extent>, shards<fit.devices>>;
+    using type = diag::moe_layer_does_not_fit_the_mesh<Code, extent<fit.extent>, shards<fit.devices>>;
   };
   template <class Unused>
   struct layer_verdict<moe_code::ok, Unused> {
@@ -194,4 +194,4 @@ struct moe_program {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/model/move_kinds.hpp>
 #include <hyperparallel/redistribution/move_load.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -63,4 +63,4 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
   return load;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -5,14 +5,14 @@
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <char...>
 struct rule_for {};
 template <class Tensor, extent_t Bytes>
 struct alive {};
 
-namespace rejected {
+namespace diag {
 template <class Given, class Needed, class... Alive>
 struct memory_budget_is_too_small;
 template <class Given>
@@ -21,7 +21,7 @@ template <offload_rule_code, class Rule>
 struct offload_rule_does_not_hold;
 template <offload_code>
 struct memory_tiers_cannot_be_planned;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -41,15 +41,14 @@ struct refused_offload_names {
   struct too_small;
   template <int... I>
   struct too_small<indices<I...>> {
-    using type =
-        rejected::memory_budget_is_too_small<bytes_given<why.budget>, bytes_needed<why.least_budget>,
-                                             alive<spelled<named_tensor, alive_name<I>>, why.alive[I].bytes>...>;
+    using type = diag::memory_budget_is_too_small<bytes_given<why.budget>, bytes_needed<why.least_budget>,
+                                                  alive<spelled<named_tensor, alive_name<I>>, why.alive[I].bytes>...>;
   };
 };
 
 template <class Evaluated, offloading_code Code>
 struct refused_offload {
-  using type = rejected::memory_budget_is_not_met<bytes_given<Evaluated::result.offload.budget>>;
+  using type = diag::memory_budget_is_not_met<bytes_given<Evaluated::result.offload.budget>>;
 };
 template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::ok> {
@@ -57,12 +56,12 @@ struct refused_offload<Evaluated, offloading_code::ok> {
 };
 template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::not_planned> {
-  using type = rejected::memory_tiers_cannot_be_planned<Evaluated::result.offload.status.code>;
+  using type = diag::memory_tiers_cannot_be_planned<Evaluated::result.offload.status.code>;
 };
 template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::rules_are_refused> {
   using names = refused_offload_names<Evaluated>;
-  using type = rejected::offload_rule_does_not_hold<names::why.ruled.code, spelled<rule_for, typename names::pattern>>;
+  using type = diag::offload_rule_does_not_hold<names::why.ruled.code, spelled<rule_for, typename names::pattern>>;
 };
 template <class Evaluated>
 struct refused_offload<Evaluated, offloading_code::budget_is_too_small> {
@@ -75,4 +74,4 @@ struct offload_verdict : refused_offload<Evaluated, Evaluated::result.offload.co
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ constexpr bool narrow_rules(const graph& g, const model_parts& parts, int p, con
   return true;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/step_clock.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct plan_evaluation {
   strategy_status status{};
@@ -144,4 +144,4 @@ constexpr plan_evaluation evaluate_plan(const graph& g, const strategy_value& s,
   return evaluate_program(partition(g, s), pipeline, prices);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

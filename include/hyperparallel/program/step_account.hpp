@@ -13,7 +13,7 @@
 #include <hyperparallel/program/step_timing.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct step_account {
   strategy_status status{};    ///< of the program
@@ -82,4 +82,4 @@ constexpr step_account account_on(const sharded_program& p) {
   return account_of(p, Hardware::device, on_topology(Hardware::topology));
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/program/step_times.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -235,4 +235,4 @@ class two_queues {
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

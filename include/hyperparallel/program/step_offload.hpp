@@ -18,7 +18,7 @@
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 inline constexpr int most_offload_patterns = 16;
 
@@ -263,4 +263,4 @@ constexpr step_offload offload_step(const sharded_program& p, const program_move
   return detail::step_offloading(p, moves, block_duration, device, settings).run();
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

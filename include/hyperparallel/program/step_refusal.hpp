@@ -9,7 +9,7 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class refusal_kind : unsigned char { nothing, model, strategy };
 
@@ -93,7 +93,7 @@ struct devices_of_the_mesh {};
 template <int>
 struct devices_asked {};
 
-namespace rejected {
+namespace diag {
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
 struct model_cannot_be_built;
 template <class Dim, class Extent, class Axis, class Shards, class Where>
@@ -114,7 +114,7 @@ template <class Needed, class Given>
 struct memory_is_exceeded;
 template <proof_state, class Devices, class Asked>
 struct laws_are_not_proved;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -146,7 +146,7 @@ struct refused_names {
 template <class Evaluated, refusal_kind Kind, strategy_code Code>
 struct refused_step {
   using names = refused_names<Evaluated>;
-  using type = rejected::pin_does_not_fit<Code, typename names::tensor>;
+  using type = diag::pin_does_not_fit<Code, typename names::tensor>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::nothing, strategy_code::ok> {
@@ -155,28 +155,27 @@ struct refused_step<Evaluated, refusal_kind::nothing, strategy_code::ok> {
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::model, strategy_code::ok> {
   using names = refused_names<Evaluated>;
-  using type = rejected::model_cannot_be_built<names::why.graph, typename names::op, typename names::tensor,
-                                               extent<names::why.extent>, extent<names::why.other>>;
+  using type = diag::model_cannot_be_built<names::why.graph, typename names::op, typename names::tensor,
+                                           extent<names::why.extent>, extent<names::why.other>>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::dim_does_not_divide> {
   using names = refused_names<Evaluated>;
-  using type =
-      rejected::dim_is_not_divisible_by_its_axis<typename names::dim, extent<names::why.extent>, typename names::axis,
-                                                 shards<names::why.other>,
-                                                 typename refused_place<names::why.op.length == 0, names>::type>;
+  using type = diag::dim_is_not_divisible_by_its_axis<typename names::dim, extent<names::why.extent>,
+                                                      typename names::axis, shards<names::why.other>,
+                                                      typename refused_place<names::why.op.length == 0, names>::type>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_has_wrong_rank> {
   using names = refused_names<Evaluated>;
-  using type = rejected::pin_does_not_fit<strategy_code::pin_has_wrong_rank, typename names::tensor,
-                                          map_entries<static_cast<int>(names::why.other)>,
-                                          tensor_dims<static_cast<int>(names::why.extent)>>;
+  using type = diag::pin_does_not_fit<strategy_code::pin_has_wrong_rank, typename names::tensor,
+                                      map_entries<static_cast<int>(names::why.other)>,
+                                      tensor_dims<static_cast<int>(names::why.extent)>>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {
   using names = refused_names<Evaluated>;
-  using type = rejected::rule_matches_no_operator<typename names::axis, typename names::dim>;
+  using type = diag::rule_matches_no_operator<typename names::axis, typename names::dim>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_not_in_the_mesh> {
@@ -185,18 +184,17 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_no
     static constexpr const mesh_value& value = names::why.mesh;
   };
   using there = typename axis_names_of<mesh, typename make_indices<mesh::value.shape.axis_count>::type>::there;
-  using type =
-      rejected::strategy_names_an_axis_that_the_mesh_lacks<typename names::axis, typename names::nearest, there>;
+  using type = diag::strategy_names_an_axis_that_the_mesh_lacks<typename names::axis, typename names::nearest, there>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::name_is_unknown> {
   using names = refused_names<Evaluated>;
-  using type = rejected::no_strategy_has_this_name<typename names::name, typename names::nearest>;
+  using type = diag::no_strategy_has_this_name<typename names::name, typename names::nearest>;
 };
 template <class Evaluated, strategy_code Code>
 struct invalid_strategy {
   static constexpr step_refusal why = Evaluated::result.refusal;
-  using type = rejected::strategy_is_not_valid<Code, extent<why.extent>, extent<why.other>>;
+  using type = diag::strategy_is_not_valid<Code, extent<why.extent>, extent<why.other>>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ranks_do_not_factor>
@@ -210,7 +208,7 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::too_many_r
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_does_not_shard_the_sequence> {
   using names = refused_names<Evaluated>;
-  using type = rejected::ring_axis_does_not_shard_the_sequence<typename names::axis, typename names::op>;
+  using type = diag::ring_axis_does_not_shard_the_sequence<typename names::axis, typename names::op>;
 };
 
 template <class Evaluated>
@@ -218,7 +216,7 @@ struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Ev
 
 template <proof_state State, int Devices, int Asked>
 struct proof_verdict {
-  using type = rejected::laws_are_not_proved<State, devices_of_the_mesh<Devices>, devices_asked<Asked>>;
+  using type = diag::laws_are_not_proved<State, devices_of_the_mesh<Devices>, devices_asked<Asked>>;
 };
 template <int Devices, int Asked>
 struct proof_verdict<proof_state::proved, Devices, Asked> {
@@ -227,7 +225,7 @@ struct proof_verdict<proof_state::proved, Devices, Asked> {
 
 template <bool Enough, extent_t Needed, extent_t Given>
 struct memory_verdict {
-  using type = rejected::memory_is_exceeded<bytes_needed<Needed>, bytes_given<Given>>;
+  using type = diag::memory_is_exceeded<bytes_needed<Needed>, bytes_given<Given>>;
 };
 template <extent_t Needed, extent_t Given>
 struct memory_verdict<true, Needed, Given> {
@@ -236,4 +234,4 @@ struct memory_verdict<true, Needed, Given> {
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -6,7 +6,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/model/operator_work.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct step_times {
   time_cost total{};
@@ -63,4 +63,4 @@ constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
   return o.kind != model_op::sum_of_squares && o.result_count > 0 && o.result[0].rank == 0;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

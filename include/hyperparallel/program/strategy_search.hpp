@@ -22,7 +22,7 @@
 #include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/search_result.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -316,4 +316,4 @@ constexpr search_result search_strategies(const graph* graphs, int count, const 
                            [](const search_progress&) {});
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -25,7 +25,7 @@
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/support/proof.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct sgd {
   static constexpr optimizer_value value{.kind = optimizer_kind::sgd};
@@ -221,4 +221,4 @@ struct alive_within {
       insist<typename detail::memory_verdict<fits_alive<Step, Bytes>(), Step::peak, Bytes>::type>::met;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

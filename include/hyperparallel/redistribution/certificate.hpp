@@ -12,7 +12,7 @@
 #include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Counts of elements and messages. Multiply elements by the size of one for bytes.
 struct move_certificate {
@@ -29,10 +29,10 @@ struct move_certificate {
 /// Positions of both sides up to which the type of a move certifies it; `certify` itself knows no limit.
 inline constexpr extent_t max_certified_positions = extent_t{1} << 20;
 
-namespace rejected {
+namespace diag {
 template <class From, class To, class Positions>
 struct certificate_of_a_move_has_too_many_positions;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -42,8 +42,7 @@ struct certified {
 };
 template <class From, class To, extent_t Positions>
 struct certified<From, To, Positions, false> {
-  using type =
-      rejected::certificate_of_a_move_has_too_many_positions<in_words<From>, in_words<To>, positions<Positions>>;
+  using type = diag::certificate_of_a_move_has_too_many_positions<in_words<From>, in_words<To>, positions<Positions>>;
 };
 
 /// What the ranks of a move without a reduction must receive: each group of devices along filled axes counts once.
@@ -170,4 +169,4 @@ constexpr move_certificate certify(const move_plan& p, extent_t* tally) {
   return c;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

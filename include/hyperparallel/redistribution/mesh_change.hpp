@@ -17,12 +17,12 @@
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
-namespace rejected {
+namespace diag {
 template <class FromTensor, class ToTensor>
 struct tensors_of_a_mesh_change_differ_in_bytes;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -47,13 +47,13 @@ struct planned_change {
 template <class Layout, class OtherLayout, class Change>
 struct change_axis {
   using alias_of_axis = spelled<alias, typename blamed_axis<typename Layout::mesh>::template of<Change::plan.axis>>;
-  using type = rejected::reductions_of_a_move_do_not_commute<in_words<Layout>, in_words<OtherLayout>, alias_of_axis>;
+  using type = diag::reductions_of_a_move_do_not_commute<in_words<Layout>, in_words<OtherLayout>, alias_of_axis>;
 };
 
 /// Why the planner refuses. Rank lists are those of mesh types, which have been checked.
 template <relocation_code Code, class From, class To, class FromTensor, class ToTensor, class Change>
 struct change_verdict {
-  using type = rejected::tensors_of_a_mesh_change_differ_in_bytes<FromTensor, ToTensor>;
+  using type = diag::tensors_of_a_mesh_change_differ_in_bytes<FromTensor, ToTensor>;
 };
 template <class From, class To, class FromTensor, class ToTensor, class Change>
 struct change_verdict<relocation_code::ok, From, To, FromTensor, ToTensor, Change> {
@@ -75,7 +75,7 @@ struct change_verdict<relocation_code::target_reductions_do_not_commute, From, T
     : change_axis<To, From, Change> {};
 template <class From, class To, class FromTensor, class ToTensor, class Change>
 struct change_verdict<relocation_code::traffic_overflows, From, To, FromTensor, ToTensor, Change> {
-  using type = rejected::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
+  using type = diag::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
 };
 
 template <class From, class To, class FromTensor, class ToTensor>
@@ -112,4 +112,4 @@ concept mesh_changeable =
     layout_type<From> && layout_type<To> && FromTensor::element_bytes == ToTensor::element_bytes &&
     detail::planned_change<From, To, FromTensor, ToTensor>::plan.code == relocation_code::ok;
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

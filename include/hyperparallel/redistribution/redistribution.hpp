@@ -13,16 +13,16 @@
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
-namespace rejected {
+namespace diag {
 template <class From, class To>
 struct layouts_are_on_different_meshes;
 template <class From, class To, class Alias>
 struct reductions_of_a_move_do_not_commute;
 template <class From, class To>
 struct traffic_of_a_move_overflows;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -101,15 +101,14 @@ template <layout_code Code, class Layout, class Tensor>
 struct shape_verdict;
 template <class Layout, class Tensor>
 struct shape_verdict<layout_code::map_length_differs_from_tensor_rank, Layout, Tensor> {
-  using type =
-      rejected::map_length_differs_from_tensor_rank<map_entries<Layout::rank>, tensor_dims<Tensor::shape.rank>>;
+  using type = diag::map_length_differs_from_tensor_rank<map_entries<Layout::rank>, tensor_dims<Tensor::shape.rank>>;
 };
 template <class Layout, class Tensor>
 struct shape_verdict<layout_code::extent_is_not_divisible_by_its_shards, Layout, Tensor> {
   static constexpr layout_status status = fitted<Layout, Tensor>::value.status;
   using type =
-      rejected::extent_is_not_divisible_by_its_shards<dim<status.dim>, extent<status.extent>, shards<status.shards>,
-                                                      spelled<axes_named, sharding_axes<Layout, status.dim>>>;
+      diag::extent_is_not_divisible_by_its_shards<dim<status.dim>, extent<status.extent>, shards<status.shards>,
+                                                  spelled<axes_named, sharding_axes<Layout, status.dim>>>;
 };
 
 template <layout_code Code>
@@ -144,17 +143,17 @@ struct plan_verdict<plan_code::target_is_refused, From, To, Tensor> {
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::meshes_differ, From, To, Tensor> {
-  using type = rejected::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
+  using type = diag::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::reductions_do_not_commute, From, To, Tensor> {
-  using type = rejected::reductions_of_a_move_do_not_commute<
+  using type = diag::reductions_of_a_move_do_not_commute<
       in_words<From>, in_words<To>,
       spelled<alias, typename blamed_axis<typename From::mesh>::template of<whole_move<From, To, Tensor>::plan.axis>>>;
 };
 template <class From, class To, class Tensor>
 struct plan_verdict<plan_code::traffic_overflows, From, To, Tensor> {
-  using type = rejected::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
+  using type = diag::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
 };
 
 template <plan_code Code>
@@ -231,4 +230,4 @@ template <class Mesh, extent_t Digits, class Tensor>
 inline constexpr shape local_shape_of<placed_layout<Mesh, Digits>, Tensor> =
     divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

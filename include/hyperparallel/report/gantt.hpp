@@ -14,7 +14,7 @@
 #include <hyperparallel/report/format_taskflow.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 
-namespace hyperparallel::report {
+namespace hyperparallel::inline v0_2::report {
 
 /// Sizes in SVG units.
 struct gantt_options {
@@ -95,4 +95,4 @@ void write_gantt(Sink& sink, const Flow& f, const Schedule& s, const Timeline& l
   sink.write(legend + "</svg>\n");
 }
 
-}  // namespace hyperparallel::report
+}  // namespace hyperparallel::inline v0_2::report

@@ -20,7 +20,7 @@
 
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::report {
+namespace hyperparallel::inline v0_2::report {
 
 /// Where progress goes, and how often.
 struct progress_options {
@@ -136,4 +136,4 @@ class progress_line {
   bool finished_ = false;
 };
 
-}  // namespace hyperparallel::report
+}  // namespace hyperparallel::inline v0_2::report

@@ -23,7 +23,7 @@
 #include <hyperparallel/runtime/kernels/fold_terms.hpp>
 #include <hyperparallel/runtime/streaming_copy.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// The loops of `copy`, between two blocks. Targets of one schedule overlap neither each other nor any source.
 struct copy_record {
@@ -168,7 +168,7 @@ class copy_schedule {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/copy_schedule.ipp>

@@ -25,7 +25,7 @@
 
 #include <hyperparallel/runtime/dtensor/slots.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Which rank a call is for, and its position in the mesh.
 struct local_rank {
@@ -225,7 +225,7 @@ auto custom_shard(Function f) {
   return custom_sharded<Inputs, Outputs, OnMismatch, Function>(std::move(f));
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/custom_shard.ipp>

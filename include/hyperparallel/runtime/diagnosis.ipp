@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/diagnosis.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -54,4 +54,4 @@ HYPERPARALLEL_BODY waiting_task find_waiting(const plan_view& p, const program_n
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -42,4 +42,4 @@ struct run_ending : run_condition {
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 #include <hyperparallel/model/graph.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// The stream of random numbers that belongs to a name: FNV-1a.
 constexpr std::uint64_t stream_of(const char* name) {
@@ -25,7 +25,7 @@ struct first_values {
 /// By the parameter's first reader. O(operators).
 first_values first_values_of(const graph& g, int parameter);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/first_values.ipp>

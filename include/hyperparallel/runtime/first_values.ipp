@@ -6,7 +6,7 @@
 
 #include <hyperparallel/runtime/first_values.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   for (const graph_operator& op : g.op) {
@@ -24,4 +24,4 @@ HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   return {1, 0};
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -22,7 +22,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -197,6 +197,6 @@ inline constexpr kernel moe_kernels[moe_forward_operation_count] = {
     run_prefetch_gate_up, run_prefetch_down, run_route_logits, run_route_top_k, run_arrange, run_dispatch,
     run_gate_up,          run_swiglu,        run_down,         run_combine,     run_merge};
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/plan_state.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -136,4 +136,4 @@ HYPERPARALLEL_BODY void plan_state::rewind() {
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

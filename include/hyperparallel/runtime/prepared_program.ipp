@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/refused_program.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
                                                     const std::vector<std::string>& keep, const memory_budget& budget) {
@@ -51,4 +51,4 @@ HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_va
   return p;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

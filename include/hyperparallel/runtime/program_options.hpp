@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct program_options {
   executor_options execution{};
@@ -21,4 +21,4 @@ struct program_options {
   bool measured = false;            ///< `step_durations` can be asked for
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

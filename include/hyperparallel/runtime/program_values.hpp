@@ -29,7 +29,7 @@
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 class program_memory;
 
@@ -184,7 +184,7 @@ class program_values {
   T loss_ = 0;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/program_values.ipp>

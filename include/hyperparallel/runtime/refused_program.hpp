@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -101,4 +101,4 @@ inline std::string text_of_refusal(const sharded_program& p, const strategy_valu
          reason_of_refusal(p, s);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -2,10 +2,10 @@
 #pragma once
 // How a refused type speaks: one error line that reads as a sentence and carries the user's own names and numbers.
 //
-// The core returns a status value. A façade's selector maps a bad status to a template of `rejected` that is declared
+// The core returns a status value. A façade's selector maps a bad status to a template of `diag` that is declared
 // and never defined, and asks for its size in the selector's body:
 //
-//   error: … incomplete type 'rejected::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>,
+//   error: … incomplete type 'diag::extent_is_not_divisible_by_its_shards<dim<0>, extent<1000>, shards<32>,
 //   axes<'t', 'p'>>'
 //
 // Where `static_assert` takes a message of the user's (C++26; `HYPERPARALLEL_REFUSALS_IN_SENTENCES`), the line is the
@@ -25,7 +25,7 @@
 #define HYPERPARALLEL_REFUSALS_IN_SENTENCES 0
 #endif
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <char... Characters>
 struct alias {};
@@ -103,4 +103,4 @@ struct spell<Name, Traits, indices<I...>> {
 template <template <char...> class Name, class Traits>
 using spelled = typename detail::spell<Name, Traits, typename detail::make_indices<Traits::length>::type>::type;
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

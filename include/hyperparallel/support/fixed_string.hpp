@@ -12,7 +12,7 @@
 
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <int N>
 struct fixed_string {
@@ -99,4 +99,4 @@ constexpr int nearest_of(const char* const* texts, int count, const char* name) 
   return nearest;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

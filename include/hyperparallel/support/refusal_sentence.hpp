@@ -2,7 +2,7 @@
 #pragma once
 // The sentence of a refusal, from the type that spells it:
 //
-//   rejected::too_many_dims<map_entries<9>>   →   9 dims are more than the 8 that a tensor may have. Merge dims, …
+//   diag::too_many_dims<map_entries<9>>   →   9 dims are more than the 8 that a tensor may have. Merge dims, …
 //
 // The compiler prints the type, the words of its name stand in refusal_words.hpp, and its arguments fill their slots:
 // `{dim}` is the argument of dim<…>, several of a name are joined by commas; `{code}` the enumerator of a status in
@@ -13,7 +13,7 @@
 #include <hyperparallel/support/refusal_words.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -244,4 +244,4 @@ struct refusal_message {
   static constexpr const char* data() { return sentence_of_refusal<Why>.text; }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -3,12 +3,12 @@
 // The words of refusals: what each says, and what helps. Sentences at compile time (refusal_sentence.hpp) and at run
 // time (the formatters of statuses) are made of these; static_message.hpp has the grammar of the slots.
 //
-// Law: the key is the name of a template of `rejected`, or what `name_of` says of a status's code.
+// Law: the key is the name of a template of `diag`, or what `name_of` says of a status's code.
 
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct refusal_words {
   const char* key;
@@ -302,4 +302,4 @@ constexpr static_message sentence_of(const char* key, const slot_text (&slots)[S
   return m;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Adds `count` events that live on `rank`; returns the first one's number.
 template <class Flow>
@@ -166,4 +166,4 @@ constexpr fixed_taskflow<Size> build_fixed(const Build& build) {
   return f;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

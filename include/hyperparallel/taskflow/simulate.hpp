@@ -14,7 +14,7 @@
 
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct simulation_options {
   std::int64_t synchronisation =
@@ -248,4 +248,4 @@ constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
   return out;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

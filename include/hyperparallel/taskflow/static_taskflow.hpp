@@ -15,9 +15,9 @@
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
-namespace rejected {
+namespace diag {
 template <int Number, class... Names>
 struct task;
 template <int Number, class... Names>
@@ -61,7 +61,7 @@ template <flow_code, class Task, class Event, class Slot>
 struct taskflow_is_malformed;
 template <verify_code, class Task>
 struct schedule_is_no_plan_of_the_flow;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -82,13 +82,12 @@ struct blamed_number {
 };
 template <class Stages, int Number, template <int, class...> class Name>
 struct blamed_number<Stages, Number, Name, true> {
-  using type =
-      Name<Number, spelled<alias, operation_text<Stages, Number>>, rejected::item<Stages::flow.task[Number].item>>;
+  using type = Name<Number, spelled<alias, operation_text<Stages, Number>>, diag::item<Stages::flow.task[Number].item>>;
 };
 template <class Stages, int Number>
-using blamed_task = typename blamed_number<Stages, Number, rejected::task>::type;
+using blamed_task = typename blamed_number<Stages, Number, diag::task>::type;
 template <class Stages, int Number>
-using blamed_after = typename blamed_number<Stages, Number, rejected::after>::type;
+using blamed_after = typename blamed_number<Stages, Number, diag::after>::type;
 
 /// The least threshold that `task` waits for at `event` outside 1 .. `most`: what a status does not repeat.
 template <class Flow>
@@ -102,47 +101,44 @@ constexpr int blamed_threshold(const Flow& f, int task, int event, int most) {
 template <class Stages, flow_code = Stages::structure.code>
 struct structure_verdict {
   static constexpr flow_status status = Stages::structure;
-  using type = rejected::taskflow_is_malformed<status.code, blamed_task<Stages, status.task>,
-                                               rejected::event<status.event>, rejected::slot<status.slot>>;
+  using type = diag::taskflow_is_malformed<status.code, blamed_task<Stages, status.task>, diag::event<status.event>,
+                                           diag::slot<status.slot>>;
 };
 template <class Stages>
 struct structure_verdict<Stages, flow_code::reference_order_is_not_executable> {
   static constexpr flow_status status = Stages::structure;
-  using type = rejected::wait_is_never_satisfied<blamed_task<Stages, status.task>, rejected::event<status.event>>;
+  using type = diag::wait_is_never_satisfied<blamed_task<Stages, status.task>, diag::event<status.event>>;
 };
 template <class Stages>
 struct structure_verdict<Stages, flow_code::threshold_is_out_of_range> {
   static constexpr flow_status status = Stages::structure;
   static constexpr int signals = Stages::flow.event[status.event].signals;
-  using type = rejected::threshold_is_out_of_range<
-      blamed_task<Stages, status.task>, rejected::event<status.event>,
-      rejected::threshold<blamed_threshold(Stages::flow, status.task, status.event, signals)>,
-      rejected::signals<signals>>;
+  using type = diag::threshold_is_out_of_range<
+      blamed_task<Stages, status.task>, diag::event<status.event>,
+      diag::threshold<blamed_threshold(Stages::flow, status.task, status.event, signals)>, diag::signals<signals>>;
 };
 template <class Stages>
 struct structure_verdict<Stages, flow_code::slot_outside_its_tier> {
   static constexpr int number = Stages::structure.slot;
   static constexpr slot at = Stages::flow.slot[number];
   static constexpr bool exists = at.tier >= 0 && at.tier < Stages::memory::tiers;
-  using type =
-      rejected::slot_is_outside_its_tier<rejected::slot<number>, rejected::tier<at.tier>,
-                                         rejected::end<at.offset + at.bytes>,
-                                         rejected::capacity<exists ? Stages::memory::bytes[exists ? at.tier : 0] : 0>>;
+  using type = diag::slot_is_outside_its_tier<diag::slot<number>, diag::tier<at.tier>, diag::end<at.offset + at.bytes>,
+                                              diag::capacity<exists ? Stages::memory::bytes[exists ? at.tier : 0] : 0>>;
 };
 template <class Stages>
 struct structure_verdict<Stages, flow_code::rank_outside_the_machine> {
   static constexpr int number = Stages::structure.task;
-  using type = rejected::rank_is_outside_the_machine<rejected::rank<Stages::flow.task[number].rank>,
-                                                     blamed_task<Stages, number>>;
+  using type =
+      diag::rank_is_outside_the_machine<diag::rank<Stages::flow.task[number].rank>, blamed_task<Stages, number>>;
 };
 template <class Stages>
 struct structure_verdict<Stages, flow_code::slots_overlap> {
-  using type = rejected::slots_overlap<rejected::slot<Stages::structure.slot>, rejected::slot<Stages::structure.other>>;
+  using type = diag::slots_overlap<diag::slot<Stages::structure.slot>, diag::slot<Stages::structure.other>>;
 };
 
 template <class Stages, verify_code = Stages::safety.code>
 struct safety_verdict {
-  using type = rejected::schedule_is_no_plan_of_the_flow<Stages::safety.code, blamed_task<Stages, Stages::safety.task>>;
+  using type = diag::schedule_is_no_plan_of_the_flow<Stages::safety.code, blamed_task<Stages, Stages::safety.task>>;
 };
 template <class Stages>
 struct safety_verdict<Stages, verify_code::ok> {
@@ -152,15 +148,14 @@ template <class Stages>
 struct safety_verdict<Stages, verify_code::partial_threshold_over_several_queues> {
   static constexpr verify_status status = Stages::safety;
   static constexpr int signals = Stages::flow.event[status.event].signals;
-  using type =
-      rejected::partial_threshold_over_several_queues<blamed_task<Stages, status.task>, rejected::event<status.event>,
-                                                      rejected::signals<signals>>;
+  using type = diag::partial_threshold_over_several_queues<blamed_task<Stages, status.task>, diag::event<status.event>,
+                                                           diag::signals<signals>>;
 };
 template <class Stages>
 struct safety_verdict<Stages, verify_code::conflict_is_not_ordered> {
   static constexpr verify_status status = Stages::safety;
-  using type = rejected::conflict_is_not_ordered<blamed_task<Stages, status.task>, blamed_after<Stages, status.other>,
-                                                 rejected::slot<status.slot>>;
+  using type = diag::conflict_is_not_ordered<blamed_task<Stages, status.task>, blamed_after<Stages, status.other>,
+                                             diag::slot<status.slot>>;
 };
 
 /// The first stage that complains; a stage is looked at only if those before it have nothing to say.
@@ -169,7 +164,7 @@ struct placed_verdict : safety_verdict<Stages> {};
 template <class Stages>
 struct placed_verdict<Stages, false> {  // ranks are inside the machine, says the structure
   static constexpr int number = Stages::placement.task;
-  using type = rejected::no_queue_of_the_class<Stages::flow.task[number].kind, blamed_task<Stages, number>>;
+  using type = diag::no_queue_of_the_class<Stages::flow.task[number].kind, blamed_task<Stages, number>>;
 };
 template <class Stages, bool = Stages::structure.code == flow_code::ok>
 struct taskflow_verdict : placed_verdict<Stages> {};
@@ -213,4 +208,4 @@ struct static_taskflow {
   static constexpr makespan_certificate certificate{makespan, proved::bound.value};
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class verify_code : unsigned char {
   ok,
@@ -195,4 +195,4 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& 
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/taskflow/verify_order.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -117,4 +117,4 @@ constexpr verify_status verify_pairs(const Flow& f, const Schedule& s, const Scr
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

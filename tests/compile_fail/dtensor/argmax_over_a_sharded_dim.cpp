@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of the largest element along a dim that is sharded.
-// expect: rejected::dim_must_be_whole<
+// expect: diag::dim_must_be_whole<
 // expect: argmax
 // expect: dim<0>
 // expect: alias<'d', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number where a distributed tensor is declared.
-// expect: rejected::argument_at_a_placed_slot_is_no_dtensor<
+// expect: diag::argument_at_a_placed_slot_is_no_dtensor<
 // expect: argument<1>
 #include <hyperparallel/dtensor.hpp>
 

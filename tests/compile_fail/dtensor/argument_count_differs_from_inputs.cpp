@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A local function with two input slots, given one argument.
-// expect: rejected::argument_count_differs_from_inputs<
+// expect: diag::argument_count_differs_from_inputs<
 // expect: arguments<1>
 // expect: slots<2>
 #include <hyperparallel/dtensor.hpp>

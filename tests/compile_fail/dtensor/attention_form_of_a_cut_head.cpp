@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributed attention whose keys are cut along their head's dim, which every device reads whole.
-// expect: rejected::dim_must_be_whole<
+// expect: diag::dim_must_be_whole<
 // expect: attention
 // expect: operand<1>
 // expect: dim<3>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A softmax over dim 3 of a tensor of two.
-// expect: rejected::attributes_do_not_fit_operands<
+// expect: diag::attributes_do_not_fit_operands<
 // expect: softmax
 // expect: rule_code::axis_is_out_of_range
 #include <hyperparallel/dtensor.hpp>

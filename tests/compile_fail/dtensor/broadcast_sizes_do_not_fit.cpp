@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sum of 16 columns and 8.
-// expect: rejected::attributes_do_not_fit_operands<
+// expect: diag::attributes_do_not_fit_operands<
 // expect: add
 // expect: rule_code::sizes_do_not_fit
 #include <hyperparallel/dtensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A distributed tensor where none is declared.
-// expect: rejected::dtensor_at_an_unplaced_slot<
+// expect: diag::dtensor_at_an_unplaced_slot<
 // expect: argument<1>
 #include <hyperparallel/dtensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A softmax of integers.
-// expect: rejected::element_types_are_not_computed<
+// expect: diag::element_types_are_not_computed<
 // expect: softmax
 #include <hyperparallel/dtensor.hpp>
 

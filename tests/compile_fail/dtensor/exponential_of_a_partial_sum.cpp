@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function that is not linear on a partial sum.
-// expect: rejected::partial_operand_is_refused<
+// expect: diag::partial_operand_is_refused<
 // expect: exp
 // expect: operand<0>
 // expect: alias<'t', 'p'>

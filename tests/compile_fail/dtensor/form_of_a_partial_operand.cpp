@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A distributed softmax of terms that nobody has added up: forms take sharded rows, not partial ones.
-// expect: rejected::partial_operand_is_refused<
+// expect: diag::partial_operand_is_refused<
 // expect: softmax
 // expect: operand<0>
 // expect: alias<'d', 'p'>

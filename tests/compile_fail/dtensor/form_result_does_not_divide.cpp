@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slice of a sharded dim that leaves 6 elements for 4 devices.
-// expect: rejected::extent_is_not_divisible_by_its_shards<
+// expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: extent<6>
 // expect: shards<4>
 #include <hyperparallel/runtime/dtensor/forms/halo.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan for a function that is not there.
-// expect: rejected::sharding_plan_does_not_fit<
+// expect: diag::sharding_plan_does_not_fit<
 // expect: function_is_unknown
 // expect: alias<'m', 'l', 'p', '.', 'i', 'n', 'p', 'u', 't'>
 #include <hyperparallel/dtensor.hpp>

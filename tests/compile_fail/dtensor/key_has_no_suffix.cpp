@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan for activations that are neither inputs nor outputs.
-// expect: rejected::sharding_plan_does_not_fit<
+// expect: diag::sharding_plan_does_not_fit<
 // expect: key_ends_neither_in_input_nor_output
 // expect: alias<'f', 'f', 'n', '.', 'i', 'n'>
 #include <hyperparallel/dtensor.hpp>

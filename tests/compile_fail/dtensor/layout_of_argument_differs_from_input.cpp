@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An argument in another layout, where that is to be refused.
-// expect: rejected::layout_of_argument_differs_from_input<
+// expect: diag::layout_of_argument_differs_from_input<
 // expect: argument<0>
 #include <hyperparallel/dtensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layout of two entries for a tensor of one dim.
-// expect: rejected::map_length_differs_from_tensor_rank<
+// expect: diag::map_length_differs_from_tensor_rank<
 // expect: map_entries<2>
 // expect: tensor_dims<1>
 #include <hyperparallel/dtensor.hpp>

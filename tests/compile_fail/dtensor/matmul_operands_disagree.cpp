@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product whose operands shard the summed dim differently.
-// expect: rejected::operands_disagree<
+// expect: diag::operands_disagree<
 // expect: operand<1>
 // expect: dim<0>
 // expect: alias<'t', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parameter that the set does not have.
-// expect: rejected::name_is_unknown<
+// expect: diag::name_is_unknown<
 // expect: alias<'u', 'p'>
 #include <hyperparallel/dtensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A local function that no argument tells the ranks of.
-// expect: rejected::no_argument_is_a_dtensor<
+// expect: diag::no_argument_is_a_dtensor<
 // expect: slots<1>
 #include <hyperparallel/dtensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product whose summed extents differ.
-// expect: rejected::operand_extent_differs_from_rule<
+// expect: diag::operand_extent_differs_from_rule<
 // expect: operand<1>
 // expect: dim<0>
 // expect: extent<8>

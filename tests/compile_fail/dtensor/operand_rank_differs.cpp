@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product of a scalar.
-// expect: rejected::attributes_do_not_fit_operands<
+// expect: diag::attributes_do_not_fit_operands<
 // expect: rule_code::too_many_dims
 #include <hyperparallel/dtensor.hpp>
 

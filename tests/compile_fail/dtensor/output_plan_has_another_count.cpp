@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An output plan of two slots for a function of one result.
-// expect: rejected::result_count_differs_from_outputs<
+// expect: diag::result_count_differs_from_outputs<
 // expect: results<1>
 // expect: slots<2>
 #include <hyperparallel/dtensor.hpp>

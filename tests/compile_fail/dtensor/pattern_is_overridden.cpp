@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan whose second entry leaves the first nothing to decide.
-// expect: rejected::sharding_plan_does_not_fit<
+// expect: diag::sharding_plan_does_not_fit<
 // expect: pattern_is_overridden
 // expect: alias<'u', 'p', '.', '*'>
 #include <hyperparallel/dtensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan for a parameter that is not there.
-// expect: rejected::sharding_plan_does_not_fit<
+// expect: diag::sharding_plan_does_not_fit<
 // expect: pattern_matches_nothing
 // expect: alias<'*', '.', 'b', 'i', 'a', 's'>
 #include <hyperparallel/dtensor.hpp>

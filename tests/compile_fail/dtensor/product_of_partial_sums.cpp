@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of two tensors that are partial sums along one axis.
-// expect: rejected::partial_axis_is_used_by_another_operand<
+// expect: diag::partial_axis_is_used_by_another_operand<
 // expect: mul
 // expect: operand<1>
 // expect: alias<'t', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dynamic extent that promises a multiple of 6 where 4 shards need one of 4.
-// expect: rejected::extent_is_not_divisible_by_its_shards<
+// expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: dim<0>
 // expect: extent<6>
 // expect: shards<4>

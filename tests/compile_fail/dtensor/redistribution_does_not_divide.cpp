@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tensor moved to a layout that does not divide it.
-// expect: rejected::extent_is_not_divisible_by_its_shards<
+// expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: dim<1>
 // expect: extent<6>
 // expect: shards<4>

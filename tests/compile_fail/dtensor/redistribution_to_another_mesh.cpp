@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tensor moved to the layout of another mesh, of equal sizes.
-// expect: rejected::layouts_are_on_different_meshes<
+// expect: diag::layouts_are_on_different_meshes<
 // expect: mesh
 // expect: other
 #include <hyperparallel/dtensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reshape, whose factors need every extent, of a tensor with a dynamic one.
-// expect: rejected::operation_needs_every_extent<
+// expect: diag::operation_needs_every_extent<
 // expect: reshape
 #include <hyperparallel/dtensor.hpp>
 

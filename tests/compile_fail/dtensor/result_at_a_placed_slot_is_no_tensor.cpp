@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number where a distributed tensor is declared.
-// expect: rejected::result_at_a_placed_slot_is_no_tensor<
+// expect: diag::result_at_a_placed_slot_is_no_tensor<
 // expect: result<0>
 #include <hyperparallel/dtensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A local function with one result and two output slots.
-// expect: rejected::result_count_differs_from_outputs<
+// expect: diag::result_count_differs_from_outputs<
 // expect: results<1>
 // expect: slots<2>
 #include <hyperparallel/dtensor.hpp>

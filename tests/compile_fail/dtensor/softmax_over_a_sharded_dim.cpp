@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A softmax over a dim that is sharded.
-// expect: rejected::dim_must_be_whole<
+// expect: diag::dim_must_be_whole<
 // expect: softmax
 // expect: operand<0>
 // expect: dim<1>

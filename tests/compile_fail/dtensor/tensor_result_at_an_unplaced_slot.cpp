@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A local tensor where no distributed one is declared.
-// expect: rejected::tensor_result_at_an_unplaced_slot<
+// expect: diag::tensor_result_at_an_unplaced_slot<
 // expect: result<0>
 #include <hyperparallel/dtensor.hpp>
 

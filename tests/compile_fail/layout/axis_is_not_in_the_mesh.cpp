@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A map names an axis that the mesh does not have.
-// expect: rejected::axis_is_not_in_the_mesh<
+// expect: diag::axis_is_not_in_the_mesh<
 // expect: alias<'x', 'p'>
 // expect: dim<1>
 // expect: mesh

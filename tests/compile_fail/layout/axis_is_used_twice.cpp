@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A map gives one axis two places.
-// expect: rejected::axis_is_used_twice<
+// expect: diag::axis_is_used_twice<
 // expect: alias<'d', 'p'>
 // expect: dim<1>
 // expect: mesh

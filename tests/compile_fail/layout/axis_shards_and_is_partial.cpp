@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An axis shards a dim and is partial as well: it has one role only.
-// expect: rejected::axis_shards_and_is_partial<
+// expect: diag::axis_shards_and_is_partial<
 // expect: alias<'t', 'p'>
 // expect: mesh
 #include <hyperparallel/layout.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A padded dim names an axis that the mesh does not have; the mark is not part of the name.
-// expect: rejected::axis_is_not_in_the_mesh<
+// expect: diag::axis_is_not_in_the_mesh<
 // expect: alias<'x', 'p'>
 // expect: dim<1>
 #include <hyperparallel/shard.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partial axis is misspelled.
-// expect: rejected::axis_is_not_in_the_mesh<
+// expect: diag::axis_is_not_in_the_mesh<
 // expect: alias<'x', 'p'>
 // expect: mesh
 #include <hyperparallel/layout.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A map has more dims than the library holds.
-// expect: rejected::too_many_dims<
+// expect: diag::too_many_dims<
 // expect: map_entries<9>
 #include <hyperparallel/layout.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An axis has a name that maps write for something else: two axes, a padded dim, no axis.
-// expect: rejected::device_matrix_is_not_valid<
+// expect: diag::device_matrix_is_not_valid<
 // expect: axis_name_is_reserved
 // expect: dim<1>
 #include <hyperparallel/mesh.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two axes of one device matrix have the same name.
-// expect: rejected::device_matrix_is_not_valid<
+// expect: diag::device_matrix_is_not_valid<
 // expect: axis_name_is_used_twice
 // expect: dim<1>
 #include <hyperparallel/mesh.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An axis of size 0 has no devices.
-// expect: rejected::device_matrix_is_not_valid<
+// expect: diag::device_matrix_is_not_valid<
 // expect: axis_size_is_not_positive
 // expect: dim<1>
 #include <hyperparallel/mesh.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The virtual axis stands before a real one.
-// expect: rejected::device_matrix_is_not_valid<
+// expect: diag::device_matrix_is_not_valid<
 // expect: interleaved_axis_is_not_last
 // expect: dim<0>
 #include <hyperparallel/mesh.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank list names one rank for two positions.
-// expect: rejected::rank_list_does_not_name_each_position_once<
+// expect: diag::rank_list_does_not_name_each_position_once<
 // expect: rank_is_listed_twice
 // expect: 2>
 #include <hyperparallel/mesh.hpp>

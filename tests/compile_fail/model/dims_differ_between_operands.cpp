@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A matmul whose operands disagree about the dim that they sum over.
-// expect: rejected::model_cannot_be_built<
+// expect: diag::model_cannot_be_built<
 // expect: dim_differs_between_operands
 // expect: named_operator<'s', 'e', 'c', 'o', 'n', 'd'>
 // expect: extent<32>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loss that has a dim: a number for each row.
-// expect: rejected::model_cannot_be_built<
+// expect: diag::model_cannot_be_built<
 // expect: loss_is_not_one_number
 // expect: named_tensor<'r', 'o', 'w', 's'>
 #include <hyperparallel/program.hpp>

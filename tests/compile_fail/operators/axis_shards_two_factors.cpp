@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of one operand and columns of the other by one axis: blocks off the diagonal would be missing.
-// expect: rejected::axis_shards_two_factors<
+// expect: diag::axis_shards_two_factors<
 // expect: operand<1>
 // expect: dim<1>
 // expect: alias<'t', 'p'>

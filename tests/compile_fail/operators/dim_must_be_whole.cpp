@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packed pair of gate and up, sharded.
-// expect: rejected::dim_must_be_whole<
+// expect: diag::dim_must_be_whole<
 // expect: operand<0>
 // expect: dim<3>
 // expect: alias<'d', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator that reads neighbours along a dim, given that dim in pieces.
-// expect: rejected::dim_needs_a_halo<
+// expect: diag::dim_needs_a_halo<
 // expect: operand<0>
 // expect: dim<1>
 // expect: alias<'t', 'p'>

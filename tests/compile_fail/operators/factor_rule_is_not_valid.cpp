@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator whose text is no rule: a factor twice in one tensor.
-// expect: rejected::factor_rule_is_not_valid<
+// expect: diag::factor_rule_is_not_valid<
 // expect: diagonal
 #include <hyperparallel/operators.hpp>
 

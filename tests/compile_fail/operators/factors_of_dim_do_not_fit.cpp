@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reshape that merges two dims, where the minor one is sharded and the major one is whole: no box of the result.
-// expect: rejected::factors_of_dim_do_not_fit<
+// expect: diag::factors_of_dim_do_not_fit<
 // expect: operand<1>
 // expect: dim<0>
 // expect: alias<'t', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product of one matrix.
-// expect: rejected::operand_count_differs_from_rule<
+// expect: diag::operand_count_differs_from_rule<
 // expect: operands<1>
 // expect: operands_expected<2>
 // expect: matmul

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stack of matrices where a matrix belongs.
-// expect: rejected::operand_rank_differs_from_rule<
+// expect: diag::operand_rank_differs_from_rule<
 // expect: operand<1>
 // expect: map_entries<3>
 // expect: tensor_dims<2>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two meshes of equal axes are still two sets of devices.
-// expect: rejected::operands_are_on_different_meshes<
+// expect: diag::operands_are_on_different_meshes<
 // expect: operand<1>
 // expect: matmul
 #include <hyperparallel/operators.hpp>

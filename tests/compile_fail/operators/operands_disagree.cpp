@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product whose first operand shards the reduced dim while the second holds it whole.
-// expect: rejected::operands_disagree<
+// expect: diag::operands_disagree<
 // expect: operand<1>
 // expect: dim<0>
 // expect: alias<'t', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product of two partial sums along one axis: the sum of products is not the product of sums.
-// expect: rejected::partial_axis_is_used_by_another_operand<
+// expect: diag::partial_axis_is_used_by_another_operand<
 // expect: operand<1>
 // expect: alias<'t', 'p'>
 // expect: matmul

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A nonlinear operator on terms of a sum that nobody has added up.
-// expect: rejected::partial_operand_is_refused<
+// expect: diag::partial_operand_is_refused<
 // expect: operand<0>
 // expect: alias<'t', 'p'>
 // expect: swiglu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sum of a tensor that waits for a sum and one that waits for an average, along one axis.
-// expect: rejected::partial_operands_differ<
+// expect: diag::partial_operands_differ<
 // expect: operand<1>
 // expect: alias<'t', 'p'>
 // expect: add

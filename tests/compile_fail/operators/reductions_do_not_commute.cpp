@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A maximum over a sharded dim of terms of a sum: neither reduction may come first.
-// expect: rejected::reductions_do_not_commute<
+// expect: diag::reductions_do_not_commute<
 // expect: alias<'t', 'p'>
 // expect: largest
 #include <hyperparallel/operators.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rule that has no word on partial operands, given one. Silence is not a refusal: whoever writes the rule has to
 // say.
-// expect: rejected::rule_says_nothing_about_partial_operands<
+// expect: diag::rule_says_nothing_about_partial_operands<
 // expect: operand<0>
 // expect: alias<'t', 'p'>
 // expect: softmax

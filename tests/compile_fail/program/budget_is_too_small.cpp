@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A budget of memory below what one operator needs at once.
-// expect: rejected::memory_budget_is_too_small<
+// expect: diag::memory_budget_is_too_small<
 // expect: bytes_given<4096>
 // expect: bytes_needed<16704>
 // expect: named_tensor<'m', 'a', 's', 't', 'e', 'r', '(', 'u', 'p', ')'>, 12288>

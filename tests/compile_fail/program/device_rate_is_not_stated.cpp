@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step on a device of one's own that does not say what its products reach of the peak.
-// expect: rejected::device_cannot_be<
+// expect: diag::device_cannot_be<
 // expect: gmm_cold_is_not_in_0_to_1
 // expect: number_given<0>
 // expect: number_expected<1000000>

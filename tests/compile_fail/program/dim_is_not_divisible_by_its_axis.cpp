@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A width of 30 over four devices.
-// expect: rejected::dim_is_not_divisible_by_its_axis<
+// expect: diag::dim_is_not_divisible_by_its_axis<
 // expect: named_dim<'f', 'f', 'n'>
 // expect: extent<30>
 // expect: axes_named<'t', 'p'>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step in a number format for which the device states no rate.
-// expect: rejected::step_cannot_be_priced<
+// expect: diag::step_cannot_be_priced<
 // expect: rate_is_not_positive
 #include <hyperparallel/program.hpp>
 

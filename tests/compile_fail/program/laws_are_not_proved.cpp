@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A proof is insisted on where the compiler asks for none.
-// expect: rejected::laws_are_not_proved<
+// expect: diag::laws_are_not_proved<
 // expect: proof_state::not_asked
 // expect: devices_of_the_mesh<64>
 // expect: devices_asked<32>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An optimizer whose rate of learning is below zero.
-// expect: rejected::model_cannot_be_built<
+// expect: diag::model_cannot_be_built<
 // expect: optimizer_number_is_out_of_range
 // expect: named_operator<'r', 'a', 't', 'e'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step on links whose groups of 12 devices are made of groups of 8.
-// expect: rejected::topology_cannot_be<
+// expect: diag::topology_cannot_be<
 // expect: group_does_not_nest
 // expect: link_named<'i', 'b'>
 // expect: number_given<12>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step on 8 devices of which the links join 4.
-// expect: rejected::topology_does_not_join_all_devices<
+// expect: diag::topology_does_not_join_all_devices<
 // expect: link_named<'n', 'v', 'l', 'i', 'n', 'k'>
 // expect: devices_to_join<8>
 // expect: devices_joined<4>

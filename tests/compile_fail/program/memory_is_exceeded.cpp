@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step that needs more memory than it may have.
-// expect: rejected::memory_is_exceeded<
+// expect: diag::memory_is_exceeded<
 // expect: bytes_needed<
 // expect: bytes_given<2048>
 #include <hyperparallel/program.hpp>

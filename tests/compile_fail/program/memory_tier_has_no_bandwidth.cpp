@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A budget of memory on hardware whose slower tier nothing reaches.
-// expect: rejected::device_cannot_be<
+// expect: diag::device_cannot_be<
 // expect: tier_has_no_bandwidth
 // expect: memory_tier_number<1>
 // expect: number_given<0>

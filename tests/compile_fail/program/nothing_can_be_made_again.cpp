@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of an optimizer that are to be computed again.
-// expect: rejected::offload_rule_does_not_hold<
+// expect: diag::offload_rule_does_not_hold<
 // expect: offload_rule_code::nothing_can_be_recomputed
 // expect: rule_for<'*', 'm', 'o', 'm', 'e', 'n', 't', '*'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rule of memory for tensors that the model does not have.
-// expect: rejected::offload_rule_does_not_hold<
+// expect: diag::offload_rule_does_not_hold<
 // expect: offload_rule_code::pattern_matches_nothing
 // expect: rule_for<'*', '.', 'b', 'i', 'a', 's'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors that are to leave for a tier which the hardware lacks.
-// expect: rejected::offload_rule_does_not_hold<
+// expect: diag::offload_rule_does_not_hold<
 // expect: offload_rule_code::tier_does_not_exist
 // expect: rule_for<'*', 'm', 'o', 'm', 'e', 'n', 't', '*'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors that are to stay and to leave.
-// expect: rejected::offload_rule_does_not_hold<
+// expect: diag::offload_rule_does_not_hold<
 // expect: offload_rule_code::rules_contradict
 // expect: rule_for<'*', 'm', 'o', 'm', 'e', 'n', 't', '*'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layout of one dim for a matrix.
-// expect: rejected::pin_does_not_fit<
+// expect: diag::pin_does_not_fit<
 // expect: pin_has_wrong_rank
 // expect: named_tensor<'d', 'o', 'w', 'n'>
 // expect: map_entries<1>

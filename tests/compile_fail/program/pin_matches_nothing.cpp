@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pin for tensors that the model does not have.
-// expect: rejected::pin_does_not_fit<
+// expect: diag::pin_does_not_fit<
 // expect: pattern_matches_nothing
 // expect: named_tensor<'*', '.', 'b', 'i', 'a', 's'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A named strategy whose degrees are those of other ranks.
-// expect: rejected::strategy_is_not_valid<
+// expect: diag::strategy_is_not_valid<
 // expect: ranks_do_not_factor
 // expect: extent<8>
 // expect: extent<6>

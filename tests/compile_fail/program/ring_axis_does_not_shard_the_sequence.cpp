@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings along an axis that has been given to the heads.
-// expect: rejected::ring_axis_does_not_shard_the_sequence<
+// expect: diag::ring_axis_does_not_shard_the_sequence<
 // expect: axes_named<'t', 'p'>
 // expect: named_operator<'a', 't', 't', 'e', 'n', 'd'>
 #include <hyperparallel/program.hpp>

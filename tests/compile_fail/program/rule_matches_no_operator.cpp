@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Context parallelism of a model that has no sequence.
-// expect: rejected::rule_matches_no_operator<
+// expect: diag::rule_matches_no_operator<
 // expect: axes_named<'t', 'p'>
 // expect: named_dim<'s', 'e', 'q'>
 #include <hyperparallel/program.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A strategy by a name that there is not: nothing trains on one device instead.
-// expect: rejected::no_strategy_has_this_name<
+// expect: diag::no_strategy_has_this_name<
 // expect: strategy_named<'z', 'e', 'r', 'o', '4'>
 // expect: nearest_name<'z', 'e', 'r', 'o', '1'>
 #include <hyperparallel/model/named_strategies.hpp>

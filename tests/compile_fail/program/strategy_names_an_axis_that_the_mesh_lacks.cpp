@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data parallel along "fsdp", which is no axis of the mesh.
-// expect: rejected::strategy_names_an_axis_that_the_mesh_lacks<
+// expect: diag::strategy_names_an_axis_that_the_mesh_lacks<
 // expect: axes_named<'f', 's', 'd', 'p'>
 #include <hyperparallel/program.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificate of a move is counted position by position: on a mesh of 2^30 it is asked for at run time, if at all.
-// expect: rejected::certificate_of_a_move_has_too_many_positions<
+// expect: diag::certificate_of_a_move_has_too_many_positions<
 // expect: positions<1073741824>
 #include <hyperparallel/shard.hpp>
 

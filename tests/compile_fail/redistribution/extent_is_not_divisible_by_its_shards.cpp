@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dim does not divide over the axes that shard it.
-// expect: rejected::extent_is_not_divisible_by_its_shards<
+// expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: dim<1>
 // expect: extent<1000>
 // expect: shards<16>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source and target lie on different device matrices.
-// expect: rejected::layouts_are_on_different_meshes<
+// expect: diag::layouts_are_on_different_meshes<
 // expect: here
 // expect: there
 #include <hyperparallel/shard.hpp>

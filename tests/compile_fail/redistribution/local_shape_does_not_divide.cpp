@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local shape of a tensor that does not divide.
-// expect: rejected::extent_is_not_divisible_by_its_shards<
+// expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: dim<0>
 // expect: extent<10>
 // expect: shards<4>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A map of two entries meets a tensor of three dims.
-// expect: rejected::map_length_differs_from_tensor_rank<
+// expect: diag::map_length_differs_from_tensor_rank<
 // expect: map_entries<2>
 // expect: tensor_dims<3>
 #include <hyperparallel/shard.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A source waits for a sum along one axis and for a maximum along another: their order would matter.
-// expect: rejected::reductions_of_a_move_do_not_commute<
+// expect: diag::reductions_of_a_move_do_not_commute<
 // expect: mesh
 // expect: alias<'t', 'p'>
 #include <hyperparallel/shard.hpp>

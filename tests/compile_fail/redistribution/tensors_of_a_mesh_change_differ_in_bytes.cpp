@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A change of mesh and shape to a tensor of fewer elements.
-// expect: rejected::tensors_of_a_mesh_change_differ_in_bytes<
+// expect: diag::tensors_of_a_mesh_change_differ_in_bytes<
 // expect: 64, 64
 // expect: 64, 32
 #include <hyperparallel/redistribution.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tile that reads what another queue writes, without waiting for it.
-// expect: rejected::conflict_is_not_ordered<
+// expect: diag::conflict_is_not_ordered<
 // expect: task<1,
 // expect: alias<'S', 'w', 'i', 'G', 'L', 'U'>
 // expect: after<0,

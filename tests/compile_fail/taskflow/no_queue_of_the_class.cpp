@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine without the vector core that a task needs.
-// expect: rejected::no_queue_of_the_class<
+// expect: diag::no_queue_of_the_class<
 // expect: resource::aiv
 // expect: task<1>
 #include <hyperparallel/taskflow.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait for one of two signals that come from different queues: nobody knows which is first.
-// expect: rejected::partial_threshold_over_several_queues<
+// expect: diag::partial_threshold_over_several_queues<
 // expect: task<2>
 // expect: event<0>
 // expect: signals<2>

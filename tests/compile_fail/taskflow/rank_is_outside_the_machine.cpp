@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A task on a rank that the machine does not have.
-// expect: rejected::rank_is_outside_the_machine<
+// expect: diag::rank_is_outside_the_machine<
 // expect: rank<1>
 // expect: task<1>
 #include <hyperparallel/taskflow.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A buffer that ends beyond the capacity of its memory tier.
-// expect: rejected::slot_is_outside_its_tier<
+// expect: diag::slot_is_outside_its_tier<
 // expect: slot<1>
 // expect: tier<0>
 // expect: end<192>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two buffers that share addresses.
-// expect: rejected::slots_overlap<
+// expect: diag::slots_overlap<
 // expect: slot<1>
 // expect: slot<0>
 #include <hyperparallel/taskflow.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A task that reads beyond the end of its buffer.
-// expect: rejected::taskflow_is_malformed<
+// expect: diag::taskflow_is_malformed<
 // expect: flow_code::access_outside_its_slot
 // expect: task<1>
 // expect: slot<0>

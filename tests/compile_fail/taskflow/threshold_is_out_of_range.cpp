@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait for more signals than the event ever gets.
-// expect: rejected::threshold_is_out_of_range<
+// expect: diag::threshold_is_out_of_range<
 // expect: task<1>
 // expect: event<0>
 // expect: threshold<2>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two tasks that wait for each other.
-// expect: rejected::wait_is_never_satisfied<
+// expect: diag::wait_is_never_satisfied<
 // expect: task<0>
 // expect: event<1>
 #include <hyperparallel/taskflow.hpp>

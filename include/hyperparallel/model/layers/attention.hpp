@@ -14,7 +14,7 @@
 #include <hyperparallel/model/layers/rms_norm.hpp>
 #include <hyperparallel/model/layers/rope.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// 1 / sqrt(width): scores of independent unit vectors keep unit variance. Newton's iteration from above.
 constexpr double attention_scale(extent_t width) {
@@ -65,4 +65,4 @@ struct attention_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/model/layers/attention.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct cross_attention_layer {
   const char* name = "cross_attention";
@@ -22,4 +22,4 @@ struct cross_attention_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

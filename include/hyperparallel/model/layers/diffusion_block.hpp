@@ -15,7 +15,7 @@
 #include <hyperparallel/model/layers/feed_forward.hpp>
 #include <hyperparallel/model/layers/transformer_block.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <class FeedForward = swiglu_layer>
 struct diffusion_block {
@@ -77,4 +77,4 @@ struct diffusion_block {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/model/layers/layer_input.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct token_embedding {
   const char* name = "embedding";
@@ -38,4 +38,4 @@ struct position_embedding {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/model/layers/linear.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct swiglu_layer {
   const char* name = "feed_forward";
@@ -27,4 +27,4 @@ struct swiglu_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/model/layers/linear.hpp>
 #include <hyperparallel/model/layers/rms_norm.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct language_head {
   const char* name = "head";
@@ -42,4 +42,4 @@ struct language_head {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/model/layers/layer_input.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct linear_layer {
   const char* name = "linear";
@@ -48,4 +48,4 @@ struct linear_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/model/layers/layer_input.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct rms_norm_layer {
   const char* name = "norm";
@@ -20,4 +20,4 @@ struct rms_norm_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/model/layers/layer_input.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct rotary_layer {
   const char* name = "rotated";
@@ -19,4 +19,4 @@ struct rotary_layer {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/model/layers/rms_norm.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// x + layer(m, norm(x)); the norm and the sum have names of their own.
 template <class Layer>
@@ -32,4 +32,4 @@ struct transformer_block {
   }
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -5,7 +5,7 @@
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 /// a · b over the last two dims; `ops::matmul` is that of two matrices.
 template <int RankA, int RankB, bool TransposeA = false, bool TransposeB = false>
@@ -52,4 +52,4 @@ struct convolution {
   static constexpr const factor_rule& rule = built.rule;
 };
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

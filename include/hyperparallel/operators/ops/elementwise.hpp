@@ -6,7 +6,7 @@
 
 #include <hyperparallel/operators/rules/elementwise.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 /// The named function of operands of `Rank` dims each, none of them repeated.
 template <fixed_string Name, int Rank>
@@ -101,4 +101,4 @@ using where = elementwise<"where", Rank>;
 template <int Rank>
 using masked_fill = elementwise<"masked_fill", Rank>;
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

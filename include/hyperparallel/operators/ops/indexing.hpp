@@ -7,7 +7,7 @@
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/scattering.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 /// Indices of `Rank` dims, and a table.
 template <int Rank>
@@ -108,4 +108,4 @@ struct combine {
   static constexpr const factor_rule& rule = built.rule;
 };
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

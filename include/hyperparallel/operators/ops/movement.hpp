@@ -7,7 +7,7 @@
 #include <hyperparallel/operators/rules/movement.hpp>
 #include <hyperparallel/operators/rules/slicing.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 /// Result dim i is dim Order[i].
 template <int... Order>
@@ -133,4 +133,4 @@ struct new_tensor {
   static constexpr const factor_rule& rule = built.rule;
 };
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

@@ -5,7 +5,7 @@
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 template <int Rank, int... Dims>
 struct softmax {
@@ -78,4 +78,4 @@ struct lightning_indexer {
   static constexpr const factor_rule& rule = built.rule;
 };
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

@@ -5,7 +5,7 @@
 #include <hyperparallel/operators/rules/ordering.hpp>
 #include <hyperparallel/operators/rules/reduction.hpp>
 
-namespace hyperparallel::ops {
+namespace hyperparallel::inline v0_2::ops {
 
 /// The named reduction over `Dims`; all, where none is listed.
 template <fixed_string Name, int Rank, bool Keep, int... Dims>
@@ -91,4 +91,4 @@ struct topk {
   static constexpr const factor_rule& rule = built.rule;
 };
 
-}  // namespace hyperparallel::ops
+}  // namespace hyperparallel::inline v0_2::ops

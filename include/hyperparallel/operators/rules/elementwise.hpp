@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/elementwise_functions.hpp>
 
-namespace hyperparallel::rules {
+namespace hyperparallel::inline v0_2::rules {
 
 namespace parts {
 
@@ -96,4 +96,4 @@ constexpr rule_result elementwise(const char* name, const shape* operand, int co
   return broadcasting(name, operand, count, words_of(f.algebra), f.flops);
 }
 
-}  // namespace hyperparallel::rules
+}  // namespace hyperparallel::inline v0_2::rules

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::rules {
+namespace hyperparallel::inline v0_2::rules {
 
 namespace parts {
 
@@ -149,4 +149,4 @@ constexpr rule_result chunk(const shape& from, int dim, extent_t count, extent_t
   return r;
 }
 
-}  // namespace hyperparallel::rules
+}  // namespace hyperparallel::inline v0_2::rules

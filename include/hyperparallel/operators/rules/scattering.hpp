@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::rules {
+namespace hyperparallel::inline v0_2::rules {
 
 namespace parts {
 
@@ -89,4 +89,4 @@ constexpr rule_result masked_scatter(int rank, int mask_rank, int source_rank) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::rules
+}  // namespace hyperparallel::inline v0_2::rules

@@ -20,14 +20,14 @@
 #include <hyperparallel/runtime/dtensor/apply_rule.hpp>
 #include <hyperparallel/runtime/dtensor/dtensor.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
-namespace rejected {
+namespace diag {
 template <class Operator, class Operand, class Dim, class Extent, class Expected>
 struct operand_extent_differs_from_rule;
 template <class Operator, class Result, class Dim>
 struct extent_of_result_is_not_known;
-}  // namespace rejected
+}  // namespace diag
 
 /// In an error line: what an extent had to be.
 template <extent_t>
@@ -51,8 +51,8 @@ struct typed_shapes {
 template <extents_code Code, class Operator, class Shapes>
 struct extents_verdict {
   static constexpr extents_status s = Shapes::status;
-  using type = rejected::operand_extent_differs_from_rule<Operator, operand<s.operand>, dim<s.dim>, extent<s.extent>,
-                                                          expected<s.expected>>;
+  using type = diag::operand_extent_differs_from_rule<Operator, operand<s.operand>, dim<s.dim>, extent<s.extent>,
+                                                      expected<s.expected>>;
 };
 template <class Operator, class Shapes>
 struct extents_verdict<extents_code::ok, Operator, Shapes> {
@@ -60,7 +60,7 @@ struct extents_verdict<extents_code::ok, Operator, Shapes> {
 };
 template <class Operator, class Shapes>
 struct extents_verdict<extents_code::factor_extent_is_not_known, Operator, Shapes> {
-  using type = rejected::extent_of_result_is_not_known<Operator, result<0>, dim<Shapes::status.dim>>;
+  using type = diag::extent_of_result_is_not_known<Operator, result<0>, dim<Shapes::status.dim>>;
 };
 
 /// Refused layouts speak first and alone.
@@ -194,4 +194,4 @@ auto apply_as_view(const X& x) {
   return std::tuple_element_t<0, results>(apply_view(Operator::rule, x.dynamic()));
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/operators/propagate.hpp>
 #include <hyperparallel/runtime/dtensor/move.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// What a kernel gets at one position: its blocks of the operands, and of the results, which read as zero.
 struct local_operation {
@@ -67,7 +67,7 @@ std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const
 /// same order.
 dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/dtensor/apply_rule.ipp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/dtensor/creation.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -23,4 +23,4 @@ HYPERPARALLEL_BODY double keyed_normal(const random_key& key, std::uint64_t inde
 
 }  // namespace detail
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -21,7 +21,7 @@
 #include <hyperparallel/runtime/dtensor/conversion.hpp>
 #include <hyperparallel/runtime/dtensor/extents.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -59,11 +59,11 @@ struct move_verdict {
 };
 template <class From, class To, class Move>
 struct move_verdict<move_code::layouts_are_on_different_meshes, From, To, Move> {
-  using type = rejected::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
+  using type = diag::layouts_are_on_different_meshes<in_words<From>, in_words<To>>;
 };
 template <class From, class To, class Move>
 struct move_verdict<move_code::reductions_do_not_commute, From, To, Move> {
-  using type = rejected::reductions_of_a_move_do_not_commute<
+  using type = diag::reductions_of_a_move_do_not_commute<
       in_words<From>, in_words<To>,
       spelled<alias, typename blamed_axis<typename From::mesh>::template of<Move::plan.axis>>>;
 };
@@ -151,4 +151,4 @@ inline constexpr bool is_dtensor<dtensor<T, Extents, Layout>> = true;
 template <class Tensor>
 concept dtensor_type = is_dtensor<Tensor>;
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

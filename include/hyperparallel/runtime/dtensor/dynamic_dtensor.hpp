@@ -24,7 +24,7 @@
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// What a tensor is, without its elements.
 struct tensor_description {
@@ -133,7 +133,7 @@ constexpr layout_value reduced_layout(layout_value l) {
   return l;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/dtensor/dynamic_dtensor.ipp>

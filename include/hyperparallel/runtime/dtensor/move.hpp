@@ -17,7 +17,7 @@
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/runtime/dtensor/dynamic_dtensor.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 struct move_error : dtensor_error {
   move_code code;
@@ -54,7 +54,7 @@ dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to);
 /// Every partial state resolved, on every device.
 inline dynamic_dtensor reduce_partial(const dynamic_dtensor& x) { return redistribute(x, reduced_layout(x.layout())); }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/dtensor/move.ipp>

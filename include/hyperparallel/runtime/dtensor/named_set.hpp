@@ -19,7 +19,7 @@
 #include <hyperparallel/model/sharding_plan.hpp>
 #include <hyperparallel/runtime/dtensor/slots.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A slot that changes nothing.
 struct as_it_is {};
@@ -72,10 +72,10 @@ named_function<Name, Function> function(Function f) {
   return {std::move(f)};
 }
 
-namespace rejected {
+namespace diag {
 template <class Name>
 struct name_is_unknown;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -186,7 +186,7 @@ class basic_named_set {
     constexpr int index = names::find(Name.text, Parameter);
     using why =
         std::conditional_t<index >= 0, std::type_identity<accepted>,
-                           std::type_identity<rejected::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
+                           std::type_identity<diag::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
     static_assert(insist<typename why::type>::met);
     return std::get<static_cast<std::size_t>(index < 0 ? 0 : index)>(members_).value;
   }
@@ -244,4 +244,4 @@ auto named_set(Members... members) {
   return basic_named_set<sharding_plan<>, Members...>(std::move(members)...);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

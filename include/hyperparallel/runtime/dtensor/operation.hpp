@@ -30,7 +30,7 @@
 #include <hyperparallel/runtime/dtensor/apply.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <class Description>
 concept operation_description = requires(const Description& d, const shape* operands) {
@@ -48,14 +48,14 @@ struct operation {
   static constexpr rule_status status = made.status;
 };
 
-namespace rejected {
+namespace diag {
 template <class Operation, rule_code, int Where>
 struct attributes_do_not_fit_operands;
 template <class Operation, class... Elements>
 struct element_types_are_not_computed;
 template <class Operation>
 struct operation_needs_every_extent;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -138,7 +138,7 @@ struct operation_verdict {
 
   template <bool Known, bool Fit, bool Computed, class = void>
   struct choose {
-    using type = rejected::element_types_are_not_computed<type_of, typename Operands::element...>;
+    using type = diag::element_types_are_not_computed<type_of, typename Operands::element...>;
   };
   template <class Unused>
   struct choose<true, true, true, Unused> {
@@ -146,11 +146,11 @@ struct operation_verdict {
   };
   template <bool Computed, class Unused>
   struct choose<true, false, Computed, Unused> {
-    using type = rejected::attributes_do_not_fit_operands<type_of, type_of::status.code, type_of::status.where>;
+    using type = diag::attributes_do_not_fit_operands<type_of, type_of::status.code, type_of::status.where>;
   };
   template <bool Computed, class Unused>
   struct choose<false, false, Computed, Unused> {
-    using type = rejected::operation_needs_every_extent<description>;
+    using type = diag::operation_needs_every_extent<description>;
   };
   using type = typename choose<known, attributes_fit, computed>::type;
 };
@@ -296,4 +296,4 @@ dynamic_dtensor apply(const Description& d, const Operands&... operands) {
   return apply_all(d, std::array<dynamic_dtensor, sizeof...(Operands)>{operands...})[0];
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

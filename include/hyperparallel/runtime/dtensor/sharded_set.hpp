@@ -19,12 +19,12 @@
 
 #include <hyperparallel/runtime/dtensor/named_set.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
-namespace rejected {
+namespace diag {
 template <sharding_plan_code, class Key>
 struct sharding_plan_does_not_fit;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -39,7 +39,7 @@ struct plan_check {
   static constexpr sharding_plan_status status = check_plan(Plan::entry, Plan::count, Names::all);
   template <sharding_plan_code Code, class = void>
   struct choose {
-    using type = rejected::sharding_plan_does_not_fit<Code, spelled<alias, key_spelling<Plan, status.entry>>>;
+    using type = diag::sharding_plan_does_not_fit<Code, spelled<alias, key_spelling<Plan, status.entry>>>;
   };
   template <class Unused>
   struct choose<sharding_plan_code::ok, Unused> {
@@ -101,7 +101,7 @@ using dynamic_sharding_plan = std::vector<std::pair<std::string, layout_value>>;
 std::map<std::string, dynamic_dtensor> shard(const std::map<std::string, dynamic_dtensor>& tensors,
                                              const dynamic_sharding_plan& plan);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/dtensor/sharded_set.ipp>

@@ -12,7 +12,7 @@
 #include <hyperparallel/runtime/dtensor/apply.hpp>
 #include <hyperparallel/runtime/dtensor/dtensor.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// The slot of an argument or result that is no distributed tensor: each rank gets the same, or gives its own.
 struct unplaced {};
@@ -57,7 +57,7 @@ struct results {};
 template <int>
 struct slots {};
 
-namespace rejected {
+namespace diag {
 template <class Arguments, class Slots>
 struct argument_count_differs_from_inputs;
 template <class Argument>
@@ -74,7 +74,7 @@ template <class Result>
 struct tensor_result_at_an_unplaced_slot;
 template <class Result, class Layout>
 struct result_at_a_placed_slot_is_no_tensor;
-}  // namespace rejected
+}  // namespace diag
 
 namespace detail {
 
@@ -103,7 +103,7 @@ inline constexpr bool is_placed = !std::is_same_v<Slot, unplaced>;
 
 template <int Index, class Given, class Declared>
 struct different_layout {
-  using type = rejected::layout_of_argument_differs_from_input<argument<Index>, in_words<Given>, in_words<Declared>>;
+  using type = diag::layout_of_argument_differs_from_input<argument<Index>, in_words<Given>, in_words<Declared>>;
 };
 
 /// The verdict on argument `Index`.
@@ -114,12 +114,12 @@ struct argument_verdict {
 };
 template <int Index, class Slot, class Argument, mismatch OnMismatch>
 struct argument_verdict<Index, Slot, Argument, OnMismatch, false, true> {
-  using type = rejected::dtensor_at_an_unplaced_slot<argument<Index>>;
+  using type = diag::dtensor_at_an_unplaced_slot<argument<Index>>;
 };
 template <int Index, class Slot, class Argument, mismatch OnMismatch>
 struct argument_verdict<Index, Slot, Argument, OnMismatch, true, false> {
   using type =
-      rejected::argument_at_a_placed_slot_is_no_dtensor<argument<Index>, in_words<typename slot_traits<Slot>::layout>>;
+      diag::argument_at_a_placed_slot_is_no_dtensor<argument<Index>, in_words<typename slot_traits<Slot>::layout>>;
 };
 template <int Index, class Slot, class Argument, mismatch OnMismatch>
 struct argument_verdict<Index, Slot, Argument, OnMismatch, true, true> {
@@ -138,12 +138,11 @@ struct result_verdict {
 };
 template <int Index, class Slot, class Result>
 struct result_verdict<Index, Slot, Result, false, true> {
-  using type = rejected::tensor_result_at_an_unplaced_slot<result<Index>>;
+  using type = diag::tensor_result_at_an_unplaced_slot<result<Index>>;
 };
 template <int Index, class Slot, class Result>
 struct result_verdict<Index, Slot, Result, true, false> {
-  using type =
-      rejected::result_at_a_placed_slot_is_no_tensor<result<Index>, in_words<typename slot_traits<Slot>::layout>>;
+  using type = diag::result_at_a_placed_slot_is_no_tensor<result<Index>, in_words<typename slot_traits<Slot>::layout>>;
 };
 
 /// The first that is not `accepted`.
@@ -165,7 +164,7 @@ struct arguments_verdict<inputs<Slot...>, std::tuple<Argument...>, OnMismatch, i
   using type = typename first_refusal<
       typename argument_verdict<I, Slot, Argument, OnMismatch>::type...,
       std::conditional_t<(is_dtensor<Argument> || ...), accepted,
-                         rejected::no_argument_is_a_dtensor<slots<static_cast<int>(sizeof...(Slot))>>>>::type;
+                         diag::no_argument_is_a_dtensor<slots<static_cast<int>(sizeof...(Slot))>>>>::type;
 };
 template <class Slots, class Results, class Indices>
 struct results_verdict;
@@ -179,8 +178,8 @@ template <class Slots, class Values, bool SameCount, mismatch OnMismatch = misma
 struct slots_verdict;
 template <class... Slot, class... Argument, mismatch OnMismatch>
 struct slots_verdict<inputs<Slot...>, std::tuple<Argument...>, false, OnMismatch> {
-  using type = rejected::argument_count_differs_from_inputs<arguments<static_cast<int>(sizeof...(Argument))>,
-                                                            slots<static_cast<int>(sizeof...(Slot))>>;
+  using type = diag::argument_count_differs_from_inputs<arguments<static_cast<int>(sizeof...(Argument))>,
+                                                        slots<static_cast<int>(sizeof...(Slot))>>;
 };
 template <class... Slot, class... Argument, mismatch OnMismatch>
 struct slots_verdict<inputs<Slot...>, std::tuple<Argument...>, true, OnMismatch>
@@ -188,8 +187,8 @@ struct slots_verdict<inputs<Slot...>, std::tuple<Argument...>, true, OnMismatch>
                         typename make_indices<static_cast<int>(sizeof...(Slot))>::type> {};
 template <class... Slot, class... Result, mismatch OnMismatch>
 struct slots_verdict<outputs<Slot...>, std::tuple<Result...>, false, OnMismatch> {
-  using type = rejected::result_count_differs_from_outputs<results<static_cast<int>(sizeof...(Result))>,
-                                                           slots<static_cast<int>(sizeof...(Slot))>>;
+  using type = diag::result_count_differs_from_outputs<results<static_cast<int>(sizeof...(Result))>,
+                                                       slots<static_cast<int>(sizeof...(Slot))>>;
 };
 template <class... Slot, class... Result, mismatch OnMismatch>
 struct slots_verdict<outputs<Slot...>, std::tuple<Result...>, true, OnMismatch>
@@ -208,4 +207,4 @@ concept fits_inputs = requires {
   {}(static_cast<Inputs*>(nullptr));
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

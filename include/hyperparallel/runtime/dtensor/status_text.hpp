@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Statuses as exceptions. What a type refuses in an error line, a value refuses by throwing the same words: the name
-// after `rejected::` and the same numbers, so that both are found under one heading of the troubleshooting page.
+// after `diag::` and the same numbers, so that both are found under one heading of the troubleshooting page.
 //
 //   layout_error     a layout does not take a shape              extent_is_not_divisible_by_its_shards: dim 0, …
 //   operator_error   an operator does not take its operands      matmul: operands_disagree: operand 1, dim 0, axis 1
@@ -14,7 +14,7 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 constexpr const char* name_of(extents_code code) {
   constexpr const char* names[] = {"ok",
@@ -83,7 +83,7 @@ struct operator_error : dtensor_error {
         shapes(s) {}
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/dtensor/status_text.ipp>

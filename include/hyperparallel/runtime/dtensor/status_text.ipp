@@ -8,11 +8,11 @@
 #include <hyperparallel/runtime/dtensor/status_text.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 HYPERPARALLEL_BODY layout_error::layout_error(const layout_status& s)
     : dtensor_error(std::string(name_of(s.code)) + ": dim " + std::to_string(s.dim) + ", extent " +
                     std::to_string(s.extent) + ", shards " + std::to_string(s.shards)),
       status(s) {}
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

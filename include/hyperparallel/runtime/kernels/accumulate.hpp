@@ -11,7 +11,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A routed row: which local token it belongs to and what it counts.
 struct routed_row {
@@ -32,6 +32,6 @@ HYPERPARALLEL_EXACT inline void accumulate_rows(std::int64_t rows, std::int64_t 
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -23,7 +23,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 struct attention_options {
   double scale = 0;           ///< 0 stands for 1 / √dim
@@ -171,6 +171,6 @@ HYPERPARALLEL_EXACT void merge_attention(tensor_view<A> a, const std::type_ident
   }
 }
 
-}  // namespace hyperparallel::kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

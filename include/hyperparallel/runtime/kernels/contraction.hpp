@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// Which operands are stored with their last two dims swapped.
 struct transposition {
@@ -154,6 +154,6 @@ void linear(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<const_
                   detail::strided_matrix<in_w>{weight.data, 1, k}, bias.data, out.data);
 }
 
-}  // namespace hyperparallel::kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

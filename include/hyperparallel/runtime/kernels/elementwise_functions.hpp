@@ -13,7 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels::functions {
+namespace hyperparallel::inline v0_2::kernels::functions {
 
 /// Copies; between element types this is the cast.
 struct identity {
@@ -173,6 +173,6 @@ struct masked_fill {
   static constexpr auto of(auto x, bool mask, auto value) { return mask ? value : x; }
 };
 
-}  // namespace hyperparallel::kernels::functions
+}  // namespace hyperparallel::inline v0_2::kernels::functions
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// slot[t, j] = expert[t, j] · capacity + place, or `no_row` where the expert is full. `used`, one count an expert, is
 /// how many rows chose it before, dropped ones included, and is brought up to date; zeros at the start of a batch.
@@ -73,6 +73,6 @@ HYPERPARALLEL_EXACT void combine_experts(tensor_view<X> rows, const_view<std::in
     }
 }
 
-}  // namespace hyperparallel::kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

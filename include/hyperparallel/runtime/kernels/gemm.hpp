@@ -17,7 +17,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class gemm_mode { overwrite, accumulate };
 
@@ -129,6 +129,6 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
                       });
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -13,7 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 namespace detail {
 
@@ -165,6 +165,6 @@ void tril(tensor_view<X> x, tensor_view<T> out, extent_t diagonal) {
   }
 }
 
-}  // namespace hyperparallel::kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 namespace detail {
 
@@ -141,6 +141,6 @@ HYPERPARALLEL_EXACT void rms_norm(tensor_view<X> x, tensor_view<W> weight, tenso
   }
 }
 
-}  // namespace hyperparallel::kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -20,7 +20,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 enum class router_scores { softmax, sigmoid };
 
@@ -91,6 +91,6 @@ inline void route(const router_settings& s, std::int64_t tokens, std::int64_t hi
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

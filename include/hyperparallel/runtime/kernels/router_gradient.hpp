@@ -19,7 +19,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// `scores`, `expert` and `weight` as `route` left them; `weight_gradient` tokens × chosen; `logits_gradient` gets
 /// tokens × experts. Domain: logits_gradient overlaps no operand. O(tokens · experts).
@@ -54,6 +54,6 @@ HYPERPARALLEL_EXACT inline void router_gradient(const router_settings& s, std::i
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -19,7 +19,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// to[i] = row[i].weight · from[row[i].token], columns [0, width). Pitches in elements; from and to do not overlap.
 inline void scale_rows(std::int64_t rows, std::int64_t width, const float* from, std::int64_t pitch_from,
@@ -73,6 +73,6 @@ inline void add_rows(std::int64_t rows, std::int64_t width, const float* from, s
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

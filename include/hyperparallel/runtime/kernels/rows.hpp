@@ -13,7 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// A row number below zero means that there is no row.
 inline constexpr std::int64_t no_row = -1;
@@ -57,6 +57,6 @@ HYPERPARALLEL_EXACT inline void combine_rows(std::int64_t rows, std::int64_t wid
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -11,7 +11,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Domain: 0 ≤ k ≤ n; `index` and `value` hold k entries each. O(n · k), no memory.
 inline void top_k(int n, int k, const float* score, int* index, float* value) {
@@ -29,6 +29,6 @@ inline void top_k(int n, int k, const float* score, int* index, float* value) {
   }
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -19,7 +19,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// Rows of two operands that belong together: rows of `a` are lead_a apart, rows of `b` lead_b. Domain: rows ≥ 0; of
 /// no rows the pointers are not read.
@@ -89,6 +89,6 @@ inline void gemm_tn(std::int64_t m, std::int64_t n, const row_segment* segment, 
   if (panel.rows > 0 || mode == gemm_mode::overwrite) panel.multiply(m, n, c, lead_c, mode);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 namespace detail {
 
@@ -246,6 +246,6 @@ void attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 1);
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 inline constexpr int most_score_parts = 2;
 
@@ -93,6 +93,6 @@ void tile_scores(const attention_geometry& g, extent_t rows, extent_t width, con
                        i == 0 ? product_mode::overwrite : product_mode::accumulate);
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

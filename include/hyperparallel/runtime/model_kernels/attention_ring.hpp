@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// q, k, v of one block -> o, lse of that block alone.
 template <class T>
@@ -49,6 +49,6 @@ void attention_merge_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Elements from one index of each loop to the next, in one tensor's block.
 struct loop_steps {
@@ -116,6 +116,6 @@ inline int last_loop(const operator_call& c, const operator_tensor& t) {
   return t.loop[t.rank - 1];
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -17,7 +17,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Index i lies `step` elements from index i - 1.
 struct even_steps {
@@ -216,6 +216,6 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

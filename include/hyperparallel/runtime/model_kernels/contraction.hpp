@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 namespace detail {
 
@@ -94,6 +94,6 @@ void contract_kernel(const operator_call& c) {
   });
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Whether both tensors' dims follow the same loops in the same order.
 inline bool same_loops(const operator_tensor& a, const operator_tensor& b) {
@@ -165,6 +165,6 @@ void swiglu_gradient_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

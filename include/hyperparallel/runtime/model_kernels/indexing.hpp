@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
 [[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
@@ -74,6 +74,6 @@ void pick_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -12,7 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// q, qr, k, kr, v -> o, lse.
 template <class T>
@@ -26,6 +26,6 @@ void latent_attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 2);
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

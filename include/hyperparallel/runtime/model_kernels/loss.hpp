@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// x, max -> Σ e^(x − max) over the last dim.
 template <class T>
@@ -96,6 +96,6 @@ void fill_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.op->real[0]);
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

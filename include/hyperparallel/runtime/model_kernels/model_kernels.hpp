@@ -9,21 +9,21 @@
 #include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// T is float or double.
 template <class T>
 operator_kernel kernel_of(model_op op);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 extern template operator_kernel kernel_of<float>(model_op);
 extern template operator_kernel kernel_of<double>(model_op);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
 #else
 #include <hyperparallel/runtime/model_kernels/model_kernels.ipp>
 #endif

@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/model_kernels/optimizer.hpp>
 #include <hyperparallel/runtime/model_kernels/routing.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 template <class T>
 operator_kernel kernel_of(model_op op) {
@@ -120,4 +120,4 @@ operator_kernel kernel_of(model_op op) {
   return nullptr;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// 1 / √(mean x² + ε).
 template <class T>
@@ -113,6 +113,6 @@ void rope_kernel(const operator_call& c) {
     }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

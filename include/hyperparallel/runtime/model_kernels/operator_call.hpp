@@ -9,7 +9,7 @@
 
 #include <hyperparallel/model/graph.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// The part of one loop that a call works on: [begin, begin + extent) of [0, whole).
 struct loop_span {
@@ -43,4 +43,4 @@ using operator_kernel = void (*)(const operator_call&);
 /// Which kernel computes an operator.
 using kernel_choice = operator_kernel (*)(model_op);
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

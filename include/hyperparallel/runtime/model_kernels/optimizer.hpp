@@ -20,7 +20,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 /// The clip factor: operand `i`, one number.
 template <class T>
@@ -197,6 +197,6 @@ void update_bias_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = bias[i] + (count[i] < mean ? rate : count[i] > mean ? -rate : T(0));
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

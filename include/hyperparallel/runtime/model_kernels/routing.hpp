@@ -18,7 +18,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::model_kernels {
+namespace hyperparallel::inline v0_2::model_kernels {
 
 template <class T>
 void softmax_kernel(const operator_call& c) {
@@ -129,6 +129,6 @@ void count_experts_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::model_kernels
+}  // namespace hyperparallel::inline v0_2::model_kernels
 
 HYPERPARALLEL_EXACT_END

@@ -17,7 +17,7 @@
 #include <hyperparallel/model/check_training.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 /// T is float or double, whatever types the graph's tensors have; i32 tensors hold std::int32_t.
 template <class T>
@@ -117,4 +117,4 @@ class single_device {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
-namespace hyperparallel::detail {
+namespace hyperparallel::inline v0_2::detail {
 
 class mpi_program_run {
  public:
@@ -173,4 +173,4 @@ class mpi_program_run {
   arena staging_;
 };
 
-}  // namespace hyperparallel::detail
+}  // namespace hyperparallel::inline v0_2::detail

@@ -12,7 +12,7 @@
 #include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/runtime/mpi/statement.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
@@ -82,4 +82,4 @@ inline std::string statement_of(const sharded_program& p) {
   return text;
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

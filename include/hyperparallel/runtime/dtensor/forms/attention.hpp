@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/dtensor/forms/form.hpp>
 #include <hyperparallel/runtime/dtensor/operations/attention.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 namespace detail {
 
@@ -263,4 +263,4 @@ auto attention(const Q& q, const K& k, const V& v) {
   }
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

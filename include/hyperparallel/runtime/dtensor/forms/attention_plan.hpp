@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/dtensor/forms/collectives.hpp>
 #include <hyperparallel/runtime/kernels/attention.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 enum class attention_way : unsigned char { ring, merge, all_to_all, cheapest };
 
@@ -184,4 +184,4 @@ constexpr attention_plan plan_attention(const factor_rule& rule, const layout_va
   return r;
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/dtensor/forms/piece_group.hpp>
 #include <hyperparallel/runtime/dtensor/move.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 /// What each position received from others. Each entry is written by the position's own work.
 struct traffic {
@@ -156,4 +156,4 @@ constexpr extent_t move_price(const layout_value& from, const layout_value& to, 
   return most_received(plan_move(from, to, s));
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

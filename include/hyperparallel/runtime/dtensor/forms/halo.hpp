@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/dtensor/operations/convolution.hpp>
 #include <hyperparallel/runtime/dtensor/operations/movement.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 /// A box of the operand that a device wants, and the box, in the operand's places, that the memory it comes to stands
 /// for.
@@ -235,4 +235,4 @@ auto convolution(const X& x, const Weights&... weights) {
   return apply_form<forms::convolution{{Options}}>(x, weights...);
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

@@ -15,7 +15,7 @@
 #include <hyperparallel/runtime/dtensor/forms/typed_form.hpp>
 #include <hyperparallel/runtime/dtensor/operations/normalization.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 namespace detail {
 
@@ -244,4 +244,4 @@ auto rms_norm(const X& x, const W& weight, double epsilon = 1e-6) {
   return std::get<0>(apply_form_as<forms::rms_norm{}>(forms::rms_norm{{epsilon}}, x, weight));
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/dtensor/forms/normalization.hpp>
 #include <hyperparallel/runtime/dtensor/operations/ordering.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 namespace detail {
 
@@ -92,4 +92,4 @@ auto cumprod(const X& x) {
   return apply_form<forms::cumprod{{Dim}}>(x);
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/dtensor/forms/sort_key.hpp>
 #include <hyperparallel/runtime/dtensor/operations/ordering.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 enum class sort_way : unsigned char { split, gather, cheapest };
 
@@ -247,4 +247,4 @@ auto argsort(const X& x) {
   return std::get<1>(distributed::sort<Dim>(x));
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

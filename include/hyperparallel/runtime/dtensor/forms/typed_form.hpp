@@ -14,7 +14,7 @@
 
 #include <hyperparallel/runtime/dtensor/forms/form.hpp>
 
-namespace hyperparallel::distributed {
+namespace hyperparallel::inline v0_2::distributed {
 
 namespace detail {
 
@@ -116,4 +116,4 @@ auto apply_form(const Operands&... operands) {
   return apply_form_as<Form>(Form, operands...);
 }
 
-}  // namespace hyperparallel::distributed
+}  // namespace hyperparallel::inline v0_2::distributed

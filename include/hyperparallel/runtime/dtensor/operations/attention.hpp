@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/kernels/attention.hpp>
 #include <hyperparallel/runtime/kernels/rope.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -72,4 +72,4 @@ auto rope(const X& x, double base = 10000) {
   return apply_as<operations::rope{PositionDim}>(operations::rope{PositionDim, base}, x);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

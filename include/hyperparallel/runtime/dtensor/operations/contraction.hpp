@@ -6,7 +6,7 @@
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/contraction.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -62,4 +62,4 @@ auto linear(const X& x, const W& weight, const B& bias) {
   return apply<operations::linear{}>(x, weight, bias);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/convolution.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -51,4 +51,4 @@ auto convolution(const X& x, const Weights&... weights) {
   return apply<operations::convolution{Options}>(x, weights...);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

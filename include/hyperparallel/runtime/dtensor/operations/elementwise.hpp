@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/kernels/elementwise.hpp>
 #include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -297,4 +297,4 @@ auto operator-(const X& x, Number by) {
   return shift(x, -by);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/kernels/indexing.hpp>
 #include <hyperparallel/runtime/kernels/scattering.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -209,4 +209,4 @@ auto masked_scatter(const X& x, const Mask& mask, const S& source) {
   return apply<operations::masked_scatter{}>(x, mask, source);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

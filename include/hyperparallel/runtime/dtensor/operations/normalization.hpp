@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/kernels/normalization.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -129,4 +129,4 @@ auto cross_entropy(const X& logits, const T& targets) {
   return apply<operations::cross_entropy{}>(logits, targets);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

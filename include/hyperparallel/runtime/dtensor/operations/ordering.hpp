@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/ordering.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -95,4 +95,4 @@ auto topk(const X& x) {
   return apply<operations::topk{Count, Dim}>(x);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/kernels/reduction.hpp>
 
-namespace hyperparallel {
+namespace hyperparallel::inline v0_2 {
 
 namespace operations {
 
@@ -149,4 +149,4 @@ auto max_with_index(const X& x) {
   return apply<operations::max_with_index{.dim = Dim}>(x);
 }
 
-}  // namespace hyperparallel
+}  // namespace hyperparallel::inline v0_2
