@@ -3,8 +3,8 @@
 # Bad input: cmake -DPROGRAM=… -DARGUMENTS=a;b -DEXPECT=text -DWORKPLACE=folder -P refusal_test.cmake
 #
 # Law: the program ends with a failure status of its own (no signal; STATUS, where given), says why in exactly one line on
-# the error stream that holds EXPECT, prints nothing else, and leaves no file behind. OUTPUT: a file to print to, which
-# may be /dev/full.
+# the error stream that holds EXPECT, prints nothing else, and leaves no file behind. OUTPUT: where it may print before
+# that; /dev/full takes nothing.
 file(REMOVE_RECURSE "${WORKPLACE}")
 file(MAKE_DIRECTORY "${WORKPLACE}")
 file(TOUCH "${WORKPLACE}/empty.txt")

@@ -2,9 +2,18 @@
 #
 # What programs do with bad input. See cmake/refusal_test.cmake.
 function(hyperparallel_add_refusal program name status expect)
+  hyperparallel_add_late_refusal(${program} "${name}" "" ${status} "${expect}" ${ARGN})
+endfunction()
+
+# One that comes after the program has printed to OUTPUT.
+function(hyperparallel_add_late_refusal program name output status expect)
+  if(output)
+    set(output "-DOUTPUT=${output}")
+  endif()
   add_test(NAME refusal.${program}.${name}
            COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DARGUMENTS=${ARGN}" "-DEXPECT=${expect}"
-                   "-DSTATUS=${status}" "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${program}.${name}"
+                   "-DSTATUS=${status}" ${output}
+                   "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${program}.${name}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/refusal_test.cmake")
   set_tests_properties(refusal.${program}.${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
@@ -21,12 +30,7 @@ endfunction()
 # What a full disk does not take is a failure.
 function(hyperparallel_add_full_output program)
   if(TARGET ${program})
-    add_test(NAME refusal.${program}.full_output
-             COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DARGUMENTS=${ARGN}" -DSTATUS=1
-                     "-DEXPECT=${program}: cannot write to standard output" -DOUTPUT=/dev/full
-                     "-DWORKPLACE=${CMAKE_CURRENT_BINARY_DIR}/refusals/${program}.full_output"
-                     -P "${PROJECT_SOURCE_DIR}/cmake/refusal_test.cmake")
-    set_tests_properties(refusal.${program}.full_output PROPERTIES LABELS example TIMEOUT 300)
+    hyperparallel_add_late_refusal(${program} full_output /dev/full 1 "${program}: cannot write to standard output" ${ARGN})
   endif()
 endfunction()
 
@@ -68,9 +72,9 @@ if(TARGET train_text)
   hyperparallel_add_number_refusals(train_text "whole number from" --degrees --ranks --steps --seed --threads --batch --seq
                                     --layers --hidden --validation-bytes --save-every)
   hyperparallel_add_number_refusals(train_text "number from" --rate --tier-bandwidth --at-most)
-  hyperparallel_add_refusal(train_text learns_too_little 1 "expected at most 0.5" "${PROJECT_SOURCE_DIR}/LICENSE"
-                            --validation-bytes 2048 --hidden 16 --layers 1 --steps 1 --ranks 1 --strategy single
-                            --at-most 0.5)
+  hyperparallel_add_late_refusal(train_text learns_too_little /dev/null 1 "expected at most 0.5"
+                                 "${PROJECT_SOURCE_DIR}/LICENSE" --validation-bytes 2048 --hidden 16 --layers 1 --steps 1
+                                 --ranks 1 --strategy single --at-most 0.5)
   foreach(value IN ITEMS nan nan% 1e999% -5% 0 1e300G 50x)
     hyperparallel_add_refusal(train_text "--hbm-budget.${value}" 2
                               "--hbm-budget: '${value}' is none of 50%, 48M, 48000000, auto" --hbm-budget ${value})

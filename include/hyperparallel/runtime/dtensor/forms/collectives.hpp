@@ -18,6 +18,7 @@
 
 #include <hyperparallel/runtime/dtensor/forms/piece_group.hpp>
 #include <hyperparallel/runtime/dtensor/move.hpp>
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 
 namespace hyperparallel::inline v0_2::distributed {
 
