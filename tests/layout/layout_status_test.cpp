@@ -13,7 +13,7 @@ namespace hp = hyperparallel;
 namespace {
 
 TEST(layout_status, each_code_has_a_name_and_words) {
-  constexpr int last = static_cast<int>(hp::layout_code::position_is_outside_the_mesh);
+  constexpr int last = static_cast<int>(hp::layout_code::rank_is_outside_the_mesh);
   std::set<std::string> names;
   for (int c = 0; c <= last; ++c) {
     const std::string name = name_of(static_cast<hp::layout_code>(c));

@@ -67,4 +67,18 @@ TEST(layout, slices_go_by_rank_and_not_by_position) {
   }
 }
 
+TEST(layout, a_rank_outside_the_mesh_has_no_slice) {
+  using rows = hp::layout<shuffled, "x">;
+  for (const int rank : {-1, 4, 1 << 30}) {
+    const hp::slice_result r = hp::slice<rows>(hp::shape{2}, rank);
+    EXPECT_EQ(r.status, (hp::layout_status{hp::layout_code::rank_is_outside_the_mesh, 0, 0, 0, rank, 4}));
+    EXPECT_FALSE(r == hp::box{});
+  }
+}
+
+TEST(layout, of_a_type_that_is_no_device_matrix_nothing_is_valid) {
+  EXPECT_FALSE((hp::valid_layout<int, "x">));
+  EXPECT_FALSE((hp::valid_layout<hp::shape>));
+}
+
 }  // namespace

@@ -115,9 +115,9 @@ TEST(format_layout, refusals_name_axis_dim_and_sizes) {
 
 TEST(format_layout, has_a_sentence_for_every_code) {
   std::set<std::string> texts;
-  for (int c = 0; c <= static_cast<int>(hp::layout_code::position_is_outside_the_mesh); ++c)
+  for (int c = 0; c <= static_cast<int>(hp::layout_code::rank_is_outside_the_mesh); ++c)
     texts.insert(to_text(hp::layout_status{static_cast<hp::layout_code>(c), 0, 0, 0, 0, 0}));
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(hp::layout_code::position_is_outside_the_mesh) + 1);
+  EXPECT_EQ(texts.size(), static_cast<std::size_t>(hp::layout_code::rank_is_outside_the_mesh) + 1);
   EXPECT_FALSE(texts.contains("unknown"));
 }
 

@@ -42,6 +42,10 @@ TEST(refusal_sentence, a_name_without_words_reads_as_itself) {
                "with a code: axes repeat, extent 7");
 }
 
+TEST(refusal_sentence, words_without_a_remedy_end_at_the_sentence) {
+  EXPECT_EQ(sentence("layout_is_partial<mesh>"), "the layout is partial.");
+}
+
 TEST(refusal_sentence, both_spellings_of_compilers_are_read_alike) {
   const std::string clang =
       "hyperparallel::diag::axis_is_used_twice<hyperparallel::alias<'d', 'p'>, "

@@ -70,7 +70,7 @@ consteval map_entry padded(const map_entry& entry) {
 template <class Mesh, extent_t Digits>
 struct placed_layout {
   using mesh = Mesh;
-  static constexpr layout_value value = layout_of_digits(Mesh::value.shape, Digits);
+  static constexpr layout_value value = layout_of_digits(detail::mesh_or_none<Mesh>.shape, Digits);
   static constexpr int rank = value.rank;
   static constexpr shard_counts shards = count_shards(value);
 };
@@ -82,8 +82,8 @@ template <class Alias, class Dim, class Mesh>
 struct axis_is_used_twice;
 template <class Alias, class Mesh>
 struct axis_shards_and_is_partial;
-template <class Entries, class Most>
-struct too_many_dims;
+template <class Type>
+struct type_is_no_device_matrix;
 template <class Entries, class TensorDims>
 struct map_length_differs_from_tensor_rank;
 template <class Dim, class Extent, class Shards, class Axes>
@@ -94,7 +94,7 @@ namespace detail {
 
 /// What `Entry` says on `Mesh`: read once, however many layouts have it.
 template <class Mesh, map_entry Entry>
-inline constexpr entry_reading reading_of = read_entry(Mesh::value, Entry.text, Entry.reduction);
+inline constexpr entry_reading reading_of = read_entry(mesh_or_none<Mesh>, Entry.text, Entry.reduction);
 
 /// The digits of a map, as `read_map` gives them.
 template <class... Readings>
@@ -164,13 +164,19 @@ struct refused_layout {
   static_assert(insist<typename map_verdict<map::status.code, Mesh, map>::type>::met);
   static constexpr bool met = true;
 };
+template <class Mesh, map_entry... Entries>
+  requires(!mesh_type<Mesh>)
+struct refused_layout<Mesh, Entries...> {
+  static_assert(insist<diag::type_is_no_device_matrix<Mesh>>::met);
+  static constexpr bool met = true;
+};
 
 }  // namespace detail
 
 /// The layout of a tensor on `Mesh`: one entry per dim. The constraint is there for its second half: a disjunction is
 /// the one place where a template looks at a name only if it has to, and each look at the entries has its price.
-template <mesh_type Mesh, map_entry... Entries>
-  requires(detail::join_entries(detail::reading_of<Mesh, Entries>...) > 0 ||
+template <class Mesh, map_entry... Entries>
+  requires((mesh_type<Mesh> && detail::join_entries(detail::reading_of<Mesh, Entries>...) > 0) ||
            detail::refused_layout<Mesh, Entries...>::met)
 using layout = placed_layout<Mesh, detail::join_entries(detail::reading_of<Mesh, Entries>...)>;
 
@@ -185,10 +191,13 @@ concept layout_type = requires {
   Layout::shards;
 };
 
-/// Box of the device at position `rank` under `Layout`; compares with a `box`. Bad shapes come back as a status.
+/// Box of the device of `rank` under `Layout`; compares with a `box`. Bad shapes and ranks come back as a status.
 template <layout_type Layout>
 constexpr slice_result slice(const shape& s, int rank) {
-  return slice_of(Layout::value, s, position_in(ranks_of<typename Layout::mesh>(), rank));
+  constexpr rank_list ranks = ranks_of<typename Layout::mesh>();
+  const slice_result r = slice_of(Layout::value, s, position_in(ranks, rank));
+  if (r.status.code != layout_code::position_is_outside_the_mesh) return r;
+  return {{layout_code::rank_is_outside_the_mesh, 0, 0, 0, rank, ranks.count}, {}};
 }
 
 }  // namespace hyperparallel::inline v0_2

@@ -26,6 +26,7 @@ enum class layout_code : unsigned char {
   sub_axes_do_not_nest,          ///< two parts of `axis`, of which neither ends where the other begins or divides it
   extent_is_negative,            ///< that of `dim`
   position_is_outside_the_mesh,  ///< `extent`, of `shards` positions
+  rank_is_outside_the_mesh,      ///< `extent`, of `shards` ranks
 };
 
 /// The name that error lines and exceptions use.
@@ -48,8 +49,9 @@ constexpr const char* name_of(layout_code code) {
                                    "cuts_are_not_in_order",
                                    "sub_axes_do_not_nest",
                                    "extent_is_negative",
-                                   "position_is_outside_the_mesh"};
-  static_assert(static_cast<int>(layout_code::position_is_outside_the_mesh) + 1 == sizeof names / sizeof *names);
+                                   "position_is_outside_the_mesh",
+                                   "rank_is_outside_the_mesh"};
+  static_assert(static_cast<int>(layout_code::rank_is_outside_the_mesh) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 

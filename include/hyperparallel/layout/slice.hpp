@@ -12,12 +12,24 @@
 
 namespace hyperparallel::inline v0_2 {
 
-/// A box, or why there is none. Compares with a box: equal iff accepted and the same.
+namespace diag {
+// No constant expression calls these: the compiler's error line names them, with the numbers.
+inline void rank_is_outside_the_mesh(int /*rank*/, int /*ranks*/) {}
+inline void layout_refuses_the_shape(layout_status) {}
+}  // namespace diag
+
+/// A box, or why there is none. Compares with a box: equal iff accepted and the same; a constant expression that compares
+/// a refused one is an error.
 struct slice_result {
   layout_status status{};
   hyperparallel::box box{};
   friend constexpr bool operator==(const slice_result& r, const hyperparallel::box& b) {
-    return r.status.code == layout_code::ok && r.box == b;
+    if (r.status.code == layout_code::ok) return r.box == b;
+    if (__builtin_is_constant_evaluated()) {
+      if (r.status.code != layout_code::rank_is_outside_the_mesh) diag::layout_refuses_the_shape(r.status);
+      diag::rank_is_outside_the_mesh(static_cast<int>(r.status.extent), static_cast<int>(r.status.shards));
+    }
+    return false;
   }
 };
 

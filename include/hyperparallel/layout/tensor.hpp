@@ -3,6 +3,7 @@
 // Element types and static tensor descriptions: `tensor<bf16, 8, 4096, 7168>`.
 
 #include <hyperparallel/layout/shape.hpp>
+#include <hyperparallel/support/diagnostic.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -43,6 +44,35 @@ constexpr const char* name_of(data_type type) {
   return names[static_cast<int>(type)];
 }
 
+namespace diag {
+template <class Dim, class Extent>
+struct extent_is_negative;
+template <class Entries, class Most>
+struct too_many_dims;
+}  // namespace diag
+
+namespace detail {
+
+template <extent_t... Extents>
+constexpr int first_negative() {
+  int d = 0;
+  static_cast<void>((... || (Extents < 0 || (++d, false))));
+  return d;
+}
+
+/// `accepted`, or why no tensor has these extents.
+template <bool Negative, extent_t... Extents>
+struct sign_verdict {
+  using type = accepted;
+};
+template <extent_t... Extents>
+struct sign_verdict<true, Extents...> {
+  static constexpr int dim = first_negative<Extents...>();
+  using type = diag::extent_is_negative<hyperparallel::dim<dim>, extent<shape(Extents...).extent[dim]>>;
+};
+
+}  // namespace detail
+
 /// A tensor's element type and global extents as a type. Law: its bytes fit 64 bits.
 template <data_type Type, extent_t... Extents>
 struct tensor {
@@ -51,7 +81,7 @@ struct tensor {
   static constexpr int element_bytes = bytes_of(Type);
   static constexpr extent_t elements = element_count(shape).value;
   static constexpr extent_t bytes = checked_multiply(elements, element_bytes).value;
-  static_assert(((Extents >= 0) && ...), "extents are not negative");
+  static_assert(insist<typename detail::sign_verdict<((Extents < 0) || ...), Extents...>::type>::met);
   static_assert(!element_count(shape).overflow, "the tensor's element count fits 64 bits");
   static_assert(!checked_multiply(elements, element_bytes).overflow, "the tensor's bytes fit 64 bits");
 };
@@ -64,6 +94,20 @@ struct tensor<Type> {
   static constexpr int element_bytes = bytes_of(Type);
   static constexpr extent_t elements = 1;
   static constexpr extent_t bytes = element_bytes;
+};
+
+/// More dims than `shape` has: one error line.
+template <data_type Type, extent_t... Extents>
+  requires(sizeof...(Extents) > max_dims)
+struct tensor<Type, Extents...> : tensor<Type> {
+  static_assert(insist<diag::too_many_dims<map_entries<sizeof...(Extents)>, tensor_dims<max_dims>>>::met);
+};
+
+/// Any type with the members of a `tensor`.
+template <class Tensor>
+concept tensor_type = requires {
+  Tensor::shape.rank;
+  Tensor::element_bytes;
 };
 
 }  // namespace hyperparallel::inline v0_2

@@ -211,4 +211,13 @@ concept mesh_type = requires {
   { Mesh::value.interleaved };
 };
 
+namespace detail {
+/// The mesh of a type; an empty one where the type has none, so that what is refused is refused once.
+template <class Mesh>
+inline constexpr const mesh_value& mesh_or_none = Mesh::value;
+template <class Mesh>
+  requires(!mesh_type<Mesh>)
+inline constexpr mesh_value mesh_or_none<Mesh>{};
+}  // namespace detail
+
 }  // namespace hyperparallel::inline v0_2

@@ -184,7 +184,7 @@ inline constexpr redistribution_plan short_plan<From, To, Tensor> = plan_with_pa
 }  // namespace detail
 
 /// The planned move of `Tensor` from layout `From` to layout `To`. Sizes are bytes at the tensor's own type.
-template <layout_type From, layout_type To, class Tensor>
+template <layout_type From, layout_type To, tensor_type Tensor>
 struct redistribution {
   using from = From;
   using to = To;
@@ -222,10 +222,10 @@ struct placed_tensor {
 }  // namespace detail
 
 /// Shape of one device's part of `Tensor` under `Layout`; one error line where it does not divide.
-template <class Layout, class Tensor>
+template <class Layout, tensor_type Tensor>
 inline constexpr shape local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
 /// The same from the digits alone, where they divide: no layout is built to place many tensors.
-template <class Mesh, extent_t Digits, class Tensor>
+template <class Mesh, extent_t Digits, tensor_type Tensor>
   requires(divide_by_digits(Mesh::value.shape, Digits, Tensor::shape).rank >= 0)
 inline constexpr shape local_shape_of<placed_layout<Mesh, Digits>, Tensor> =
     divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);

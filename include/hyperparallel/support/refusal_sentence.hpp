@@ -205,7 +205,9 @@ constexpr static_message sentence_of_spelling(text_span type) {
   if (words < 0) words = find_refusal(name.begin, name.end);
   if (words >= 0) {
     fill_pattern(m, refusal_table[words].sentence, slots);
-    m.add(". ");
+    m.add('.');
+    if (*refusal_table[words].remedy == '\0') return m;
+    m.add(' ');
     fill_pattern(m, refusal_table[words].remedy, slots);
     m.add('.');
     return m;

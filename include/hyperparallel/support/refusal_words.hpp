@@ -38,13 +38,8 @@ inline constexpr refusal_words refusal_table[] = {
      "Let the axis do one of them: after a reduce-scatter it shards and is no longer partial"},
     {"too_many_dims", "{map_entries} dims are more than the {tensor_dims} that a tensor may have",
      "Merge dims that are never sharded apart"},
-    {"map_entry_is_no_map_entry",
-     "entry {position} of the map is of type {given_type}, which is no entry of a tensor map",
-     "Write the name of an axis, none, axes(...), padded(...) or partial(...)"},
     {"type_is_no_device_matrix", "{value 1} is no device matrix",
      "Give layout a struct that derives from hp::device_matrix<...> first, then one entry for each dim"},
-    {"rank_is_outside_the_mesh", "rank {rank} is none of the {positions} ranks of [the mesh {type 3}]",
-     "Count ranks from 0, or name those of the mesh's rank list"},
     {"map_length_differs_from_tensor_rank", "the map has {map_entries} entries for a tensor of {tensor_dims} dims",
      "Write one entry for each dim, none for those that stay whole"},
     {"extent_is_not_divisible_by_its_shards",
@@ -61,7 +56,9 @@ inline constexpr refusal_words refusal_table[] = {
     {"cuts_are_not_in_order", "dim {dim} is cut after a later dim"},
     {"sub_axes_do_not_nest",
      "sub-axes of axis {alias} do not nest: neither ends where the other begins or at a divisor of it[ ({place})]"},
-    {"extent_is_negative", "dim {dim} has the negative extent {extent}"},
+    {"extent_is_negative", "dim {dim} has the negative extent {extent}", "Give the extent of the whole tensor"},
+    {"rank_is_outside_the_mesh", "rank {extent} is none of the {shards} of {mesh}",
+     "Count ranks from 0, or name those of the mesh's rank list"},
     {"position_is_outside_the_mesh", "position {extent} is none of the {shards} of {mesh}"},
     // Redistribution.
     {"layouts_are_on_different_meshes", "the layouts {value 1} and {value 2} are on different meshes",
@@ -266,8 +263,8 @@ inline constexpr refusal_words refusal_table[] = {
     {"moe_layer_does_not_fit_the_mesh", "the MoE layer does not fit the mesh: {code}, {extent} over {shards} devices",
      "Choose sizes that divide"},
     {"kernel_does_not_take_its_operator",
-     "the kernel of {type 1} takes {kernel_takes}, the operator is called with {operator_gives}",
-     "Write the kernel with the arguments of its operator"},
+     "the kernel of {type 1} does not take the views of {operands} operands and {tensors_made} results",
+     "It takes (const local_operation&, const_view<X>..., tensor_view<R>...); a function may leave out the first"},
 };
 
 }  // namespace detail

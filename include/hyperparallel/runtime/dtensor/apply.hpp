@@ -27,6 +27,8 @@ template <class Operator, class Operand, class Dim, class Extent, class Expected
 struct operand_extent_differs_from_rule;
 template <class Operator, class Result, class Dim>
 struct extent_of_result_is_not_known;
+template <class Operator, class Operands, class Results>
+struct kernel_does_not_take_its_operator;
 }  // namespace diag
 
 /// In an error line: what an extent had to be.
@@ -35,6 +37,9 @@ struct expected {};
 /// In an error line: which result, from 0.
 template <int>
 struct result {};
+/// In an error line: how many tensors an operator makes.
+template <int>
+struct tensors_made {};
 
 namespace detail {
 
@@ -134,18 +139,22 @@ struct result_list<Operator, std::tuple<Operands...>, std::tuple<T...>, std::ind
   using type = std::tuple<typename typed_results<Operator, Operands...>::template at<static_cast<int>(I), T>...>;
 };
 
-template <class Kernel, class... Views>
+template <class Operator, int Operands, class Kernel, class... Views>
 void run_kernel(const Kernel& function, const local_operation& at, Views... views) {
   if constexpr (std::is_invocable_v<const Kernel&, const local_operation&, Views...>)
     function(at, views...);
-  else
+  else if constexpr (std::is_invocable_v<const Kernel&, Views...>)
     function(views...);
+  else
+    static_assert(insist<diag::kernel_does_not_take_its_operator<
+                      Operator, operands<Operands>, tensors_made<static_cast<int>(sizeof...(Views)) - Operands>>>::met);
 }
 
-template <class... X, class... R, std::size_t... O, std::size_t... I, class Kernel>
+template <class Operator, class... X, class... R, std::size_t... O, std::size_t... I, class Kernel>
 void run_on_views(std::tuple<X...>*, std::tuple<R...>*, std::index_sequence<O...>, std::index_sequence<I...>,
                   const Kernel& function, const local_operation& at) {
-  run_kernel(function, at, at.operand[O].template view<X>()..., at.result[I].template view<R>()...);
+  run_kernel<Operator, static_cast<int>(sizeof...(X))>(function, at, at.operand[O].template view<X>()...,
+                                                       at.result[I].template view<R>()...);
 }
 
 }  // namespace detail
@@ -177,8 +186,8 @@ auto apply(const Kernel& function, const First& first, const Rest&... rest) {
     const data_type types[] = {data_type_of<std::tuple_element_t<I, elements>>...};
     const std::vector<dynamic_dtensor> made =
         apply_rule(Operator::rule, operands, types, [&](const local_operation& at) {
-          detail::run_on_views(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
-                               std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
+          detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
+                                         std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
         });
     if constexpr (count == 1)
       return std::tuple_element_t<0, results>(made[0]);

@@ -125,6 +125,30 @@ inline constexpr bool computes<Description, std::tuple<X...>, std::tuple<R...>> 
     is_view<Description>() || requires(const Description& d, const local_operation& at, const_view<X>... x,
                                        tensor_view<R>... r) { d.run(at, x..., r...); };
 
+/// Whether the kernel computes with elements of type `T`, where an operand is neither an index nor a truth value.
+template <class Description, class T, std::size_t... O>
+constexpr bool computes_with(std::index_sequence<O...>) {
+  constexpr unsigned index = index_mask<Description>(), truth = truth_mask<Description>();
+  return []<class... X>(std::tuple<X...>*) {
+    return computes<Description, std::tuple<X...>, typename result_elements<Description, X...>::type>;
+  }(static_cast<std::tuple<std::conditional_t<(index >> O & 1u) != 0, std::int64_t,
+                                              std::conditional_t<(truth >> O & 1u) != 0, bool, T>>...>*>(nullptr));
+}
+
+/// Why a kernel does not compute: elements of other types it would take, or it takes none.
+template <class Operator, class Description, class... T>
+struct kernel_refusal {
+  using count = std::index_sequence_for<T...>;
+  static constexpr bool computes_any =
+      computes_with<Description, float>(count{}) || computes_with<Description, double>(count{}) ||
+      computes_with<Description, std::int64_t>(count{}) || computes_with<Description, bool>(count{});
+  using made = typename result_elements<Description, T...>::type;
+  using type = std::conditional_t<
+      computes_any, diag::element_types_are_not_computed<Operator, T...>,
+      diag::kernel_does_not_take_its_operator<Operator, operands<static_cast<int>(sizeof...(T))>,
+                                              tensors_made<static_cast<int>(std::tuple_size_v<made>)>>>;
+};
+
 /// The verdict before any layout is looked at.
 template <auto Description, class... Operands>
 struct operation_verdict {
@@ -138,7 +162,7 @@ struct operation_verdict {
 
   template <bool Known, bool Fit, bool Computed, class = void>
   struct choose {
-    using type = diag::element_types_are_not_computed<type_of, typename Operands::element...>;
+    using type = typename kernel_refusal<type_of, description, typename Operands::element...>::type;
   };
   template <class Unused>
   struct choose<true, true, true, Unused> {
