@@ -98,4 +98,39 @@ TEST(Exact, AHeaderOfKernelsRoundsEveryOperationWhateverTheCommandLineAllows) {
 }
 #endif
 
+#if defined(__clang__)
+// clang defines no macro for the parts of -ffast-math, so headers of kernels take none of them.
+#pragma float_control(push)
+#pragma float_control(precise, off)
+
+template <class T>
+[[gnu::noinline]] T third_by_reciprocal(T a) {
+  return a / T(3);
+}
+
+HYPERPARALLEL_EXACT_BEGIN
+
+template <class T>
+[[gnu::noinline]] T third(T a) {
+  return a / T(3);
+}
+
+HYPERPARALLEL_EXACT_END
+
+#pragma float_control(pop)
+
+TEST(Exact, AHeaderOfKernelsTakesNoPartOfFastMath) {
+  [[maybe_unused]] int differ = 0;
+  for (int i = 1; i < 100; ++i) {
+    const volatile float now = static_cast<float>(i);
+    const float a = now;
+    EXPECT_EQ(third(a), static_cast<float>(static_cast<double>(a) / 3.0));
+    differ += third_by_reciprocal(a) != third(a);
+  }
+#if defined(__OPTIMIZE__)
+  EXPECT_GT(differ, 0) << "the twin beside the region shows that the flags are those of the command line";
+#endif
+}
+#endif
+
 }  // namespace
