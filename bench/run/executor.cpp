@@ -23,7 +23,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
@@ -35,6 +34,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 
+#include "../../examples/command_line.hpp"
 #include "alternating.hpp"
 #include "competitors.hpp"
 #include "task_body.hpp"
@@ -256,16 +256,15 @@ class contest {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 11;
-  const char* const part = argc > 2 ? argv[2] : "";
-  std::vector<double> microseconds;
-  for (int i = 3; i < argc; ++i) microseconds.push_back(std::atof(argv[i]));
-  if (microseconds.empty()) microseconds = {0, 1, 20};
-  if (rounds < 1 || hp::allowed_cores().size() < 2) {
-    std::fputs(rounds < 1 ? "at least one round\n" : "this bench needs two cores\n", stderr);
-    return 1;
-  }
-  try {
+  int rounds = 11;
+  std::string part;
+  std::vector<double> microseconds{0, 1, 20};
+  CLI::App app("Six task graphs on threads, beside other executors.", "bench_executor");
+  app.add_option("rounds", rounds, "samples of each executor")->check(command_line::whole(1, 1'000'000));
+  app.add_option("part", part, "only shapes with this in their name; \"\": all");
+  app.add_option("microseconds", microseconds, "lengths of a task")->check(command_line::number(0, 1e6));
+  return command_line::run(app, argc, argv, [&] {
+    if (hp::allowed_cores().size() < 2) throw std::runtime_error("this bench needs two cores");
     bench::quiet_gate gate(30);
     std::printf("oneTBB %s, OpenMP %s; 2 threads, placing with %lld ns between queues\n",
                 bench::has_tbb ? "found" : "missing", bench::has_openmp ? "found" : "missing",
@@ -276,11 +275,9 @@ int main(int argc, char** argv) {
       std::printf("\ntasks of %g us, %d rounds\n  %-22s %10s %10s", us, now, "nanoseconds a task", "median", "minimum");
       std::printf(us == 0 ? "\n" : " %10s %10s\n", "of bound", "overhead");
       for (const shape& s : shapes)
-        if (std::strstr(s.name, part) != nullptr) contest(s, us, steps).measure(now, gate);
+        if (std::strstr(s.name, part.c_str()) != nullptr) contest(s, us, steps).measure(now, gate);
     }
     std::printf("\n%d samples, %d of them while another task wanted a core\n", gate.samples(), gate.disturbed());
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -9,7 +9,6 @@
 // run, which get the same huge pages; the last row is what MPI_Alltoallw does on the pages that a program gets itself.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -18,6 +17,8 @@
 #include <hyperparallel/layout/tensor_map.hpp>
 #include <hyperparallel/runtime/mpi.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
+
+#include "../../examples/command_line.hpp"
 
 namespace {
 
@@ -258,10 +259,12 @@ int main(int argc, char** argv) {
   return hp::mpi_main(argc, argv, [&] {
     const hp::mpi_world world(MPI_COMM_WORLD);
     if (world.processes() != processes) throw std::runtime_error("this bench needs 8 processes");
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
-    std::vector<std::int64_t> sizes;
-    for (int i = 2; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
-    if (sizes.empty()) sizes = {64, 256};
+    int rounds = 15;
+    std::vector<std::int64_t> sizes{64, 256};
+    CLI::App app("Transports of moves between processes, beside MPI_Alltoallw.", "bench_mpi_redistribution");
+    app.add_option("rounds", rounds, "samples of each")->check(command_line::whole(1, 1'000'000));
+    app.add_option("sizes", sizes, "rows and columns")->check(command_line::whole<std::int64_t>(8, 1 << 20));
+    app.parse(argc, argv);
     const pair_of_layouts pairs[] = {{"row8 -> col8", grid(3), grid(0)}, {"2x4 -> 4x2", grid(1), grid(2)}};
     for (const pair_of_layouts& pair : pairs)
       for (const std::int64_t size : sizes) measure(world, pair, size, rounds);

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include <hyperparallel/model/gradient.hpp>
@@ -26,6 +25,7 @@
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
+#include "../../examples/command_line.hpp"
 #include "../../examples/models/small_moe.hpp"
 
 namespace {
@@ -76,11 +76,7 @@ struct planned_step {
   }
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const int steps = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 9;
-  const int micro_batches = argc > 2 ? std::max(std::atoi(argv[2]), 1) : 16;
+void measure(int steps, int micro_batches) {
   const hp::graph g = model(micro_batches);
   const hp::strategy_value alone = hp::strategy_called("single", 1).strategy;
   hp::model_run_options options;
@@ -126,4 +122,17 @@ int main(int argc, char** argv) {
                 with * 1e3, (plain + copies) * 1e3, 1 - (with - plain) / copies, 1 - plan.exposed / copies,
                 plan.seconds * 1e3, with / plan.seconds);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int steps = 9, micro_batches = 16;
+  CLI::App app("Steps of training with and without a memory budget, in turn.", "bench_offload");
+  app.add_option("steps", steps, "samples of each")->check(command_line::whole(1, 1'000'000));
+  app.add_option("micro_batches", micro_batches, "of a step")->check(command_line::whole(1, 1024));
+  return command_line::run(app, argc, argv, [&] {
+    measure(steps, micro_batches);
+    return 0;
+  });
 }

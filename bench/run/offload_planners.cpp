@@ -28,6 +28,7 @@
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 
+#include "../../examples/command_line.hpp"
 #include "../../examples/models/small_moe.hpp"
 #include "alternating.hpp"
 #include "offload_baselines.hpp"
@@ -206,6 +207,12 @@ void compare_on_a_training_step() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  compare_on_random_periods(argc > 1 ? std::max(std::atoi(argv[1]), 1) : 200);
-  compare_on_a_training_step();
+  int programs = 200;
+  CLI::App app("The planner of memory tiers beside what others do.", "bench_offload_planners");
+  app.add_option("programs", programs, "random periods")->check(command_line::whole(1, 1'000'000));
+  return command_line::run(app, argc, argv, [&] {
+    compare_on_random_periods(programs);
+    compare_on_a_training_step();
+    return 0;
+  });
 }

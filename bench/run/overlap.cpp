@@ -33,6 +33,7 @@
 #include <hyperparallel/taskflow/owned.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 
+#include "../../examples/command_line.hpp"
 #include "alternating.hpp"
 #include "ffn_tiles.hpp"
 
@@ -220,18 +221,16 @@ void measure(int rounds, double bound) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
-  const double bound = argc > 2 ? std::atof(argv[2]) : 1.7;
-  if (rounds < 1 || bound <= 1 || bound > 2 || hp::allowed_cores().size() < 2) {
-    std::fputs("at least one round, a bound above 1 and at most 2, and two cores\n", stderr);
-    return 1;
-  }
-  bench::one_thread_for_each_product();
-  std::printf("matrix tiles by %s, kernels %s\n", bench::matrix_library_name, bench::matrix_library());
-  try {
+  int rounds = 9;
+  double bound = 1.7;
+  CLI::App app("An expert's feed-forward network on one AIC and one AIV worker.", "bench_overlap");
+  app.add_option("rounds", rounds, "samples of each order")->check(command_line::whole(1, 1'000'000));
+  app.add_option("bound", bound, "(AIC + AIV) / max")->check(command_line::number(1.01, 2));
+  return command_line::run(app, argc, argv, [&] {
+    if (hp::allowed_cores().size() < 2) throw std::runtime_error("this bench needs two cores");
+    bench::one_thread_for_each_product();
+    std::printf("matrix tiles by %s, kernels %s\n", bench::matrix_library_name, bench::matrix_library());
     measure(rounds, bound);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 1;
-  }
+    return 0;
+  });
 }
