@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// HyperShard: device matrices, layouts, redistribution, operators. The light core: no standard containers, threads, fmt
-// or Hana. Moves between meshes, the choice among candidates and lowering are in redistribution.hpp, which costs a file
-// that does not use them too much.
+// HyperShard: device matrices, layouts, redistribution, layouts through operators. The light core: no standard
+// containers, threads, fmt or Hana. What a file pays for and often does not use has fronts of its own: lookups, scatters
+// and expert dispatch, propagation backwards and the resolution of operands that disagree are in operators.hpp; moves
+// between meshes, the choice among candidates and lowering in redistribution.hpp.
 
 #include <hyperparallel/layout.hpp>
 #include <hyperparallel/mesh.hpp>
-#include <hyperparallel/operators.hpp>
+#include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/ops/contraction.hpp>
+#include <hyperparallel/operators/ops/elementwise.hpp>
+#include <hyperparallel/operators/ops/movement.hpp>
+#include <hyperparallel/operators/ops/normalization.hpp>
+#include <hyperparallel/operators/ops/reduction.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/support/version.hpp>

@@ -5,6 +5,8 @@
 //
 // Law: the key is the name of a template of `diag`, or what `name_of` says of a status's code.
 
+#include <cstddef>
+
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
@@ -287,7 +289,7 @@ struct slot_text {
 };
 
 /// The sentence of `key` without its remedy; the key itself where it has no words.
-template <int Slots>
+template <std::size_t Slots>
 constexpr static_message sentence_of(const char* key, const slot_text (&slots)[Slots]) {
   static_message m;
   const int words = find_refusal(key);

@@ -215,7 +215,7 @@ class mpi_channel {
   static std::string encode(const verdict& v) {
     std::string text = std::to_string(v.code) + " " + std::to_string(v.process) + " " + std::to_string(v.is_final) +
                        " " + std::to_string(v.lost.size());
-    for (const int p : v.lost) text += " " + std::to_string(p);
+    for (const int p : v.lost) text.append(1, ' ').append(std::to_string(p));
     return text + "\n" + v.text;
   }
   static verdict decode(const std::string& text) {
