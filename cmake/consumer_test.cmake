@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Configures, builds and runs an outside project. For find_package* the library is first installed below BUILD; where it
-# has a COMPILED part, that is built before.
+# has a COMPILED part, that is built before, and so is TOOL, which must answer from where it was installed.
 function(step what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -14,7 +14,13 @@ if(WAY MATCHES "^find_package")
   if(COMPILED)
     step("build of the library" "${CMAKE_COMMAND}" --build "${LIBRARY_BUILD}" --target hyperparallel_compiled)
   endif()
+  if(TOOL)
+    step("build of ${TOOL}" "${CMAKE_COMMAND}" --build "${LIBRARY_BUILD}" --target ${TOOL})
+  endif()
   step("install" "${CMAKE_COMMAND}" --install "${LIBRARY_BUILD}" --prefix "${BUILD}/installed")
+  if(TOOL)
+    step("${TOOL}" "${BUILD}/installed/bin/${TOOL}" --help)
+  endif()
   set(where "-DCMAKE_PREFIX_PATH=${BUILD}/installed")
 else()
   set(where "-DHYPERPARALLEL_SOURCE=${LIBRARY_SOURCE}")

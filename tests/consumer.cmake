@@ -11,11 +11,16 @@ if(TARGET hyperparallel_compiled)
   set(hyperparallel_has_compiled ON)
   list(APPEND hyperparallel_consumers find_package_compiled)
 endif()
+set(hyperparallel_installed_tool "")
+if(TARGET hp_explain)
+  set(hyperparallel_installed_tool hp_explain)
+endif()
 foreach(way IN LISTS hyperparallel_consumers)
   add_test(NAME consumer.${way}
            COMMAND "${CMAKE_COMMAND}" -DWAY=${way} "-DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/consumer/${way}"
                    "-DBUILD=${CMAKE_CURRENT_BINARY_DIR}/consumer/${way}" "-DLIBRARY_SOURCE=${PROJECT_SOURCE_DIR}"
-                   "-DLIBRARY_BUILD=${PROJECT_BINARY_DIR}" -DCOMPILED=${hyperparallel_has_compiled} "-DGENERATOR=${CMAKE_GENERATOR}"
+                   "-DLIBRARY_BUILD=${PROJECT_BINARY_DIR}" -DCOMPILED=${hyperparallel_has_compiled}
+                   -DTOOL=${hyperparallel_installed_tool} "-DGENERATOR=${CMAKE_GENERATOR}"
                    "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DFLAGS=${CMAKE_CXX_FLAGS}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/consumer_test.cmake")
   set_tests_properties(consumer.${way} PROPERTIES LABELS consumer TIMEOUT 600 RESOURCE_LOCK hyperparallel_build_tree)

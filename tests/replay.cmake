@@ -14,6 +14,7 @@ add_executable(hp_replay ${sources})
 target_compile_options(hp_replay PRIVATE -O1)  # all of the core in one unit
 target_link_libraries(hp_replay PRIVATE ${hyperparallel_own_library} hyperparallel_warnings
                                         nlohmann_json::nlohmann_json CLI11::CLI11)
+install(TARGETS hp_replay RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 
 foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard
                       shardy_op_rules)

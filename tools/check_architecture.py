@@ -12,6 +12,7 @@
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
   version     headers, bodies and units of src/ open the inline namespace of the release that version.hpp names
+  options     every option of the build is in docs/reference/cmake.md
   finished    no marks of unfinished work, no paths of one machine
 """
 import re
@@ -202,6 +203,14 @@ def check_version(text, say):
             say(f"'{line}', expected '{expected}' first")
 
 
+def check_options(text, say):
+    page = (ROOT / "docs" / "reference" / "cmake.md").read_text()
+    for option in re.findall(r"option\((HYPERPARALLEL_\w+)|set\((HYPERPARALLEL_\w+)[^)]*\bCACHE\b", text):
+        name = option[0] or option[1]
+        if f"`{name}`" not in page:
+            say(f"{name} is not in docs/reference/cmake.md")
+
+
 def check_test(path, say):
     relative = path.relative_to(ROOT / "tests")
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
@@ -236,6 +245,8 @@ def main():
             notes.append(f"{name}: {what}")
 
         check_text(path, say)
+        if path.suffix == ".cmake" or path.name == "CMakeLists.txt":
+            check_options(path.read_text(), say)
         if path.is_relative_to(HEADERS) or path.is_relative_to(ROOT / "src"):
             check_version(path.read_text(), say)
         if path.suffix == ".hpp" and path.is_relative_to(HEADERS):
