@@ -11,7 +11,7 @@ endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/replay/*.cpp")
 add_executable(hp_replay ${sources})
-target_compile_options(hp_replay PRIVATE -O1)  # all of the core in one unit
+target_compile_options(hp_replay PRIVATE -O1)  # all of the core in two units
 target_link_libraries(hp_replay PRIVATE ${hyperparallel_own_library} hyperparallel_warnings
                                         nlohmann_json::nlohmann_json CLI11::CLI11)
 install(TARGETS hp_replay RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)

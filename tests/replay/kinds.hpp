@@ -8,14 +8,16 @@
 #include "checkpoint_kinds.hpp"
 #include "dtensor_kinds.hpp"
 #include "layout_kinds.hpp"
-#include "operator_kinds.hpp"
 #include "planner_kinds.hpp"
 #include "redistribution_kinds.hpp"
 #include "refinement_kinds.hpp"
-#include "rule_kinds.hpp"
 #include "shardy_kinds.hpp"
 
 namespace replay {
+
+// operator_replay.cpp
+verdict replay_any_operator(const json& v);
+verdict replay_any_rule(const json& v);
 
 struct kind_entry {
   const char* kind;
@@ -61,8 +63,8 @@ inline verdict replay_vector(const json& v) {
   if (!v.is_object()) return fail("the line is no JSON object");
   const std::string kind = text_of(v, "kind");
   try {
-    if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_operator(v);
-    if (v.contains("factor_sizes") && v.contains("operands")) return replay_rule(v);
+    if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_any_operator(v);
+    if (v.contains("factor_sizes") && v.contains("operands")) return replay_any_rule(v);
     for (const kind_entry& k : kinds)
       if (kind == k.kind) return k.replay(v);
     // Moves stated axis by axis are moves whatever their kind says of the planner that was observed.
