@@ -88,7 +88,7 @@ TEST(training_step, a_refused_part_stops_what_follows) {
 /// Of which nothing is known.
 struct nothing {
   static constexpr hp::extent_t peak = 0;
-  static constexpr hp::step_account account{};
+  [[maybe_unused]] static constexpr hp::step_account account{};
 };
 
 TEST(training_step, fits_alive_up_to_its_peak) {
