@@ -210,7 +210,7 @@ endif()
 # clang's -ffp-contract=fast defines no macro and heeds no pragma.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_executable(fused_kernels "${CMAKE_CURRENT_SOURCE_DIR}/refusals/fused_kernels.cpp")
-  target_link_libraries(fused_kernels PRIVATE hyperparallel::hyperparallel)
+  target_link_libraries(fused_kernels PRIVATE hyperparallel::core)
   target_compile_options(fused_kernels PRIVATE -O1 -mfma -ffp-contract=fast)
   hyperparallel_add_refusal(fused_kernels before_main 1 "-ffp-contract=fast or a part of -ffast-math changes the bits of kernels")
 endif()
