@@ -84,7 +84,7 @@ class mpi_world {
     std::string complaint, statement = "ranks on processes";
     for (int r = 0; r < ranks(); ++r) {
       const int home = process_of(r);
-      statement += " " + std::to_string(home);
+      statement.append(1, ' ').append(std::to_string(home));
       if (home < 0 || home >= channel.processes())
         complaint = "rank " + std::to_string(r) + " is put on process " + std::to_string(home) + " of " +
                     std::to_string(channel.processes());
