@@ -13,7 +13,7 @@ foreach(machine IN ITEMS any native)
   add_dependencies(bits_tests training_bits_${machine})
 endforeach()
 target_compile_options(training_bits_any PRIVATE -O1 -march=x86-64)
-target_compile_options(training_bits_native PRIVATE -O3 -march=native -ffp-contract=fast)
+target_compile_options(training_bits_native PRIVATE -O2 -march=native -ffp-contract=fast)
 add_test(NAME bits.training
          COMMAND sh -c "a=$(\"$0\") && b=$(\"$1\") && printf '%s\\n' \"$a\" \"$b\" && [ \"$a\" = \"$b\" ]"
                  "$<TARGET_FILE:training_bits_any>" "$<TARGET_FILE:training_bits_native>")
