@@ -29,12 +29,6 @@ inline std::int64_t budget_bytes(std::string_view text, std::int64_t peak) {
   return is_share ? std::max(static_cast<std::int64_t>(static_cast<double>(peak) / 100 * percent), std::int64_t{0}) : 0;
 }
 
-/// Why a text is no budget; empty where it is one.
-inline std::string budget_trouble(const std::string& text) {
-  constexpr std::int64_t any_peak = std::int64_t{1} << 40;
-  return budget_bytes(text, any_peak) > 0 ? "" : "'" + text + "' is none of 50%, 48M, 48000000, auto";
-}
-
 /// What steps take without a budget, measured in two steps of training on made-up inputs, as a rank finds it whose
 /// worker serves other ranks in between.
 template <class T>

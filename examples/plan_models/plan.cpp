@@ -1,44 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Plans the training of Llama-3-8B, Qwen3-30B-A3B and DeepSeek-V3 on a machine of 8 dies, one of 16, or a supernode.
-//
-//   plan_models                        all of them on 8 and on 16 dies, in the reduced space
-//   plan_models --model llama --devices 16 --full --sequences 128
-//
-// For each: the plans that a search found beside the best strategy with a name, then the winner's account: memory of a
-// die by class, operations, bytes by link level, times with what is exposed. Where there is no plan: one line on the
-// error stream that says why. Exit status: 0 where every model has a plan on every machine that was asked for, else 1.
+// The plans of one model on one machine, printed.
 
 #include <hyperparallel/report/format_search.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "command_line.hpp"
-#include "models/deepseek_v3.hpp"
-#include "models/llama3_8b.hpp"
-#include "models/qwen3_30b_a3b.hpp"
-#include "models/training_graph.hpp"
+#include "../models/deepseek_v3.hpp"
+#include "../models/llama3_8b.hpp"
+#include "../models/qwen3_30b_a3b.hpp"
+#include "../models/training_graph.hpp"
+#include "choice.hpp"
 
+namespace plan_models {
 namespace {
 
 namespace hp = hyperparallel;
 
 using machine = hp::matrix384;
-constexpr int most_devices = 4096;
-
-struct choice {
-  std::string model = "all";
-  int devices = 0;    ///< 0: all machines
-  int sequences = 0;  ///< in a step of training; 0: eight a die, on the supernode four
-  bool full = false, accounts = true;
-  int tensor = 0, context = 0, pipeline = 0;
-};
-
 /// With so many sequences in a micro-batch.
 template <template <hp::extent_t, hp::extent_t> class Model>
 std::vector<models::sized_graph> graphs_of() {
@@ -90,32 +71,18 @@ bool plan(const std::string& model, const std::vector<models::sized_graph>& size
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App app{"Plans the training of large models.", "plan_models"};
-  choice c;
-  app.add_option("--model", c.model, "(default: all)")->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
-  app.add_option("--devices", c.devices, "dies; 0: 8 and 16; more than 16 of a supernode take minutes")
-      ->check(command_line::whole(0, most_devices));
-  app.add_option("--sequences", c.sequences, "of 4096 tokens in a step of training; 0: eight a die, on many dies four")
-      ->check(command_line::whole(0, 1 << 20));
-  const std::pair<const char*, int*> degrees[] = {
-      {"tensor", &c.tensor}, {"context", &c.context}, {"pipeline", &c.pipeline}};
-  for (const auto& [name, degree] : degrees)
-    app.add_option(std::string("--") + name, *degree, std::string("largest ") + name + " degree; 0: by the machine")
-        ->check(command_line::whole(0, most_devices));
-  app.add_flag("--full", c.full, "the full space");
-  app.add_flag("!--no-accounts", c.accounts, "tables of plans only");
-  return command_line::run(app, argc, argv, [&] {
-    const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16};
-    bool planned = true;
-    for (const int devices : machines) {
-      const auto each = [&](const char* key, const char* model, const std::vector<models::sized_graph>& sizes) {
-        if (c.model == key || c.model == "all") planned = plan(model, sizes, devices, c) && planned;
-      };
-      each("llama", "Llama-3-8B", graphs_of<models::llama3_8b>());
-      each("qwen", "Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>());
-      each("deepseek", "DeepSeek-V3", graphs_of<models::deepseek_v3>());
-    }
-    return planned ? 0 : 1;
-  });
+bool plan_all(const choice& c) {
+  const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16};
+  bool planned = true;
+  for (const int devices : machines) {
+    const auto each = [&](const char* key, const char* model, const std::vector<models::sized_graph>& sizes) {
+      if (c.model == key || c.model == "all") planned = plan(model, sizes, devices, c) && planned;
+    };
+    each("llama", "Llama-3-8B", graphs_of<models::llama3_8b>());
+    each("qwen", "Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>());
+    each("deepseek", "DeepSeek-V3", graphs_of<models::deepseek_v3>());
+  }
+  return planned;
 }
+
+}  // namespace plan_models
