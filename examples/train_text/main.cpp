@@ -11,7 +11,7 @@
 #include <string>
 
 #include "../command_line.hpp"
-#include "options.hpp"
+#include "run.hpp"
 
 namespace {
 

@@ -36,13 +36,4 @@ struct train_options {
 /// Largest relative difference of a loss from one device's that `--compare` accepts.
 inline double tolerance(const train_options& o) { return o.doubles ? 1e-9 : 1e-4; }
 
-/// Trains as told and prints how it goes. The exit status. Throws where text, strategy or files do not fit.
-int run(const train_options& o);
-
-/// Prints the strategies with a name.
-void list_strategies();
-
-/// Why a budget's text is none; empty where it is one.
-std::string budget_trouble(const std::string& text);
-
 }  // namespace train_text

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What train_text does with its text.
+#include "run.hpp"
 
 #include <cmath>
 #include <cstdio>
 
 #include "interruption.hpp"
-#include "options.hpp"
 #include "trainer.hpp"
 
 namespace train_text {

@@ -360,8 +360,7 @@ TEST(StrategySearch, NeverLosesToAName) {
 
 // The published pattern for dense models is tensor degree 8 on a machine of 8, 16 on larger ones with a short pipeline.
 // The counter-proof: by the clock of accounts a plan of a smaller degree is faster than all plans of the pattern, by 29 %
-// on 8 dies and 79 % on 16; on 8192 the two are within 1 %. Gathers of weights hide behind the work before them, what
-// tensor parallelism moves is needed by the very next step.
+// on 8 dies and 79 % on 16; on 8192 the two are within 1 %.
 TEST(StrategySearch, PublishedPatternIsNotTheFastest) {
   const auto compare = [](const std::vector<hp::graph>& graphs, int devices, int tensor, int pipeline) {
     hp::search_limits limits;
