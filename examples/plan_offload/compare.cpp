@@ -124,13 +124,13 @@ class comparison {
     const hp::sharded_program p = hp::partition(graphs_[e.graph], e.plan.strategy);
     const hp::program_moves moves = hp::kinds_of_moves(p);
     hp::growing_array<hp::extent_t> block_duration;
-    hp::account_of(p, moves, device_, hp::on_topology(machine::topology), block_duration);
+    hp::account_of(p, moves, hp::storage_uses(p), device_, hp::on_topology(machine::topology), block_duration);
     hp::step_offload_settings how;
     how.budget = budget_;
     how.recomputation = !e.plan.recomputed;
     how.most_operators = 160;
     how.planning.effort = 1'000'000;
-    e.plan.offload = hp::offload_step(p, moves, block_duration, device_, how);
+    e.plan.offload = hp::offload_step(p, moves, hp::storage_uses(p), block_duration, device_, how);
   }
 
   int devices_, sequences_ = 0;

@@ -28,11 +28,12 @@ struct planned_step {
       : p(hp::partition(model.build(), hp::strategy_called(strategy, ranks).strategy)), moves(hp::kinds_of_moves(p)) {
     device.tier[1].bandwidth /= slow;
     device.tier[1].latency = 0;
-    account = hp::account_of(p, moves, device, hp::on_topology(hp::generic_host::topology), block_duration);
+    account = hp::account_of(p, moves, hp::storage_uses(p), device, hp::on_topology(hp::generic_host::topology),
+                             block_duration);
   }
   constexpr hp::step_offload within(hp::extent_t budget, hp::step_offload_settings how = {}) const {
     how.budget = budget;
-    return hp::offload_step(p, moves, block_duration, device, how);
+    return hp::offload_step(p, moves, hp::storage_uses(p), block_duration, device, how);
   }
   hp::step_offload within(hp::extent_t budget, const std::vector<hp::offload_pattern>& rules) const {
     hp::step_offload_settings how;
@@ -188,8 +189,8 @@ TEST(StepOffload, AStandingLinkIsRefused) {
 
 TEST(StepOffload, NothingIsPlannedWithoutDurations) {
   planned_step s(deep);
-  const hp::step_account a =
-      hp::account_of(s.p, s.moves, hp::device_value{}, hp::on_topology(hp::generic_host::topology), s.block_duration);
+  const hp::step_account a = hp::account_of(s.p, s.moves, hp::storage_uses(s.p), hp::device_value{},
+                                            hp::on_topology(hp::generic_host::topology), s.block_duration);
   ASSERT_FALSE(a.hardware.ok());
   EXPECT_EQ(s.block_duration.size, 0);
   EXPECT_EQ(s.within(s.account.memory.peak / 2).code, hp::offloading_code::hardware_is_refused);

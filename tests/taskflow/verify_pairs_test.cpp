@@ -12,11 +12,11 @@ using namespace taskflow_test;
 /// A plan with all that a search for witnesses reads, filled as `verify` fills it. False if its order is none.
 struct prepared {
   explicit prepared(const loose_plan& p) : at(p), x(at.flow.size, static_cast<int>(p.queue.size())) {
-    ordered = hp::detail::verify_order(at.flow, at.schedule, x, x.run_end, x.queue_next, x.count).code ==
-                  hp::verify_code::ok &&
-              hp::detail::verify_partial_waits(at.flow, at.schedule, x, x.count).code == hp::verify_code::ok;
+    ordered =
+        hp::detail::verify_order(at.flow, at.schedule, x.run_end, x.queue_next, x.count).code == hp::verify_code::ok &&
+        hp::detail::verify_partial_waits(at.flow, at.schedule, x, x.count).code == hp::verify_code::ok;
     if (!ordered) return;
-    hp::detail::find_first_signallers(at.flow, at.schedule, x);
+    hp::detail::find_first_signallers(at.flow, at.schedule, x, x.run_end);
     excess = hp::detail::link_accesses(at.flow, at.schedule, x);
   }
   realised at;

@@ -140,6 +140,10 @@ constexpr time_cost work_time(std::int64_t amount, std::int64_t factor, std::int
   if (share.parts_per_million < 1 || share.parts_per_million > full_efficiency.parts_per_million)
     return {cost_code::efficiency_is_not_in_0_to_1, 0};
   if (amount == 0 || factor == 0) return {};
+  // Cancelled only where it would not fit otherwise: the quotient is the same.
+  const detail::wide_product above = detail::product(amount, factor, second, full_efficiency.parts_per_million);
+  const detail::wide_product below = detail::product(rate, divisor, share.parts_per_million);
+  if (!above.overflow && !below.overflow) return detail::nearest(above, below);
   const std::int64_t rate_divisor = greatest_common_divisor(second, rate);
   const std::int64_t share_divisor =
       greatest_common_divisor(full_efficiency.parts_per_million, share.parts_per_million);

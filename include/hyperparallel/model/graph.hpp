@@ -194,7 +194,11 @@ constexpr int add_text(graph& g, const char* a, const char* b = "", const char* 
   char* const text = grows ? larger_one.item : g.text.item;
   int to = at;
   for (const char* p : part)
-    for (; *p != '\0'; ++p) text[to++] = *p;
+    for (char letter = *p; letter != '\0'; letter = *p) {
+      text[to] = letter;
+      to = to + 1;
+      p = p + 1;
+    }
   text[to] = '\0';
   if (grows) g.text = static_cast<growing_array<char>&&>(larger_one);
   g.text.size = end;

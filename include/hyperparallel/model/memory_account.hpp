@@ -33,14 +33,13 @@ namespace detail {
 
 class memory_walk {
  public:
-  constexpr memory_walk(const sharded_program& given, const program_moves& sorted, extent_t rounding)
-      : p(given), moves(sorted), alignment(rounding), of(given) {}
+  constexpr memory_walk(const sharded_program& given, const program_moves& sorted, const storage_uses& used,
+                        extent_t rounding)
+      : p(given), moves(sorted), of(used), alignment(rounding) {}
 
   constexpr memory_account run() {
-    change.resize((of.times + 1) * memory_class_count, 0);
-    change_within.resize((p.step.size + 1) * memory_class_count, 0);
-    changes.resize(of.times + 1, false);
-    changes_within.resize(p.step.size + 1, false);
+    first_at.resize(of.times + 1, -1);
+    first_within.resize(p.step.size + 1, -1);
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
     for (int i = 0; i < p.step.size; ++i) {
       if (!p.step.item[i].is_move) continue;
@@ -60,17 +59,16 @@ class memory_walk {
     return p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type;
   }
   constexpr void add(memory_class c, int first, int last, extent_t bytes) {
-    change.item[first * memory_class_count + static_cast<int>(c)] += bytes;
-    change.item[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
-    changes.item[first] = changes.item[last + 1] = true;
+    note(first_at.item[first], c, bytes);
+    note(first_at.item[last + 1], c, -bytes);
   }
   /// In every repetition from step `first` to step `last` of one block.
   constexpr void add_within(memory_class c, int first, int last, extent_t bytes) {
-    change_within.item[first * memory_class_count + static_cast<int>(c)] += bytes;
-    changes_within.item[first] = true;
-    if (last + 1 >= of.blocks.item[of.block_of.item[first]].end) return;
-    change_within.item[(last + 1) * memory_class_count + static_cast<int>(c)] -= bytes;
-    changes_within.item[last + 1] = true;
+    note(first_within.item[first], c, bytes);
+    if (last + 1 < of.blocks.item[of.block_of.item[first]].end) note(first_within.item[last + 1], c, -bytes);
+  }
+  constexpr void note(int& list, memory_class c, extent_t bytes) {
+    list = changes.push({static_cast<int>(c), list, bytes});
   }
 
   constexpr void add_storage(int s) {
@@ -122,35 +120,53 @@ class memory_walk {
     for (const step_block& b : of.blocks) {
       const bool weighted = repeats_of(p.graph, b.segment) > written_out;
       for (int r = 0; r < b.repetitions; ++r) {
-        extent_t within[memory_class_count] = {};
+        extent_t within[memory_class_count] = {}, total = 0;
+        for (int c = 0; c < memory_class_count; ++c) total += alive[c];
         for (int i = b.begin; i < b.end; ++i, ++time) {
-          if (i > b.begin && !changes.item[time] && !changes_within.item[i]) continue;
-          extent_t held[memory_class_count] = {}, total = 0;
-          for (int c = 0; c < memory_class_count; ++c) {
-            alive[c] += change.item[time * memory_class_count + c];
-            within[c] += change_within.item[i * memory_class_count + c];
-            total += held[c] = alive[c] + within[c];
+          const int at = first_at.item[time], inside = first_within.item[i];
+          if (i > b.begin && at < 0 && inside < 0) continue;
+          for (int k = at; k >= 0; k = changes.item[k].next) {
+            alive[changes.item[k].kind] += changes.item[k].bytes;
+            total += changes.item[k].bytes;
+          }
+          for (int k = inside; k >= 0; k = changes.item[k].next) {
+            within[changes.item[k].kind] += changes.item[k].bytes;
+            total += changes.item[k].bytes;
           }
           if (weighted && r == middle) continue;
-          for (int c = 0; c < memory_class_count; ++c)
-            if (held[c] > a.most[c]) a.most[c] = held[c];
+          // A class that does not change here had its say before, in a block's first step at the latest.
+          if (i == b.begin)
+            for (int c = 0; c < memory_class_count; ++c) a.most[c] = larger(a.most[c], alive[c] + within[c]);
+          for (int k = at; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
+          for (int k = inside; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
           if (total <= a.peak && a.peak_step >= 0) continue;
           a.peak = total;
           a.peak_step = i;
-          for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = held[c];
+          for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = alive[c] + within[c];
         }
       }
     }
     return a;
   }
+  static constexpr void raise(memory_account& a, int c, const extent_t* alive, const extent_t* within) {
+    const extent_t held = alive[c] + within[c];
+    if (held > a.most[c]) a.most[c] = held;
+  }
+
+  /// Bytes of a class that begin or end, in a list of one time or step.
+  struct class_change {
+    int kind;
+    int next;
+    extent_t bytes;
+  };
 
   const sharded_program& p;
   const program_moves& moves;
+  const storage_uses& of;
   extent_t alignment;
-  storage_uses of;
-  growing_array<extent_t> change;               ///< of each class at each time
-  growing_array<extent_t> change_within;        ///< of each class at each step, in every repetition of its block alone
-  growing_array<bool> changes, changes_within;  ///< whether any class changes then
+  growing_array<class_change> changes;
+  growing_array<int> first_at;      ///< of each time: its list in `changes`, -1
+  growing_array<int> first_within;  ///< of each step: likewise, in every repetition of its block alone
   memory_account always{};
 };
 
@@ -158,8 +174,12 @@ class memory_walk {
 
 /// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`.
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
+                                           const storage_uses& uses, extent_t alignment = 1) {
+  return detail::memory_walk(p, moves, uses, alignment).run();
+}
+constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
                                            extent_t alignment = 1) {
-  return detail::memory_walk(p, moves, alignment).run();
+  return memory_account_of(p, moves, storage_uses(p), alignment);
 }
 constexpr memory_account memory_account_of(const sharded_program& p, extent_t alignment = 1) {
   return memory_account_of(p, kinds_of_moves(p), alignment);

@@ -61,29 +61,47 @@ struct gap_bytes {
   extent_t all = 0, never_written = 0, recomputable = 0;
   extent_t fetched_later = 0;   ///< in the next period
   extent_t stored_earlier = 0;  ///< in the period before, or never
+  constexpr gap_bytes& operator+=(const gap_bytes& more) {
+    all += more.all;
+    never_written += more.never_written;
+    recomputable += more.recomputable;
+    fetched_later += more.fetched_later;
+    stored_earlier += more.stored_earlier;
+    return *this;
+  }
+  constexpr gap_bytes& operator-=(const gap_bytes& less) {
+    return *this += {-less.all, -less.never_written, -less.recomputable, -less.fetched_later, -less.stored_earlier};
+  }
 };
 
+/// Of each operator; by what begins and ends before it. O(operators + gaps + accesses).
 constexpr growing_array<gap_bytes> bytes_in_gaps(const offload_program& p, const use_chains& c,
                                                  const growing_array<gap_rights>& rights) {
+  const int operators = p.op.size;
   growing_array<gap_bytes> sums;
-  sums.resize(p.op.size);
+  sums.resize(operators + 1);
   for (int g = 0; g < c.gap.size; ++g) {
-    if (!rights.item[g].offload && !rights.item[g].recompute) continue;
-    const offload_storage& s = p.storage.item[c.gap.item[g].storage];
-    bool written = !s.persistent;
-    for (int a = 0; a < s.access_count; ++a) written = written || p.access.item[s.first_access + a].writes;
-    const storage_gap& gap = c.gap.item[g];
     const bool again = rights.item[g].recompute;
-    for (int q = gap.wraps ? 0 : gap.from + 1; q < (gap.wraps ? p.op.size : gap.to); ++q) {
-      if (gap.wraps && q >= gap.to && q <= gap.from) continue;
-      gap_bytes& sum = sums.item[q];
-      sum.all += s.bytes;
-      if (gap.wraps && q > gap.from) sum.fetched_later += s.bytes;
-      if (gap.last_write < 0 || (gap.wraps && q < gap.to)) sum.stored_earlier += s.bytes;
-      if (!written) sum.never_written += s.bytes;
-      if (again) sum.recomputable += s.bytes;
+    if (!rights.item[g].offload && !again) continue;
+    const storage_gap gap = c.gap.item[g];
+    const offload_storage& s = p.storage.item[gap.storage];
+    bool written = !s.persistent;
+    for (int a = 0; a < s.access_count && !written; ++a) written = p.access.item[s.first_access + a].writes;
+    const auto over = [&](int begin, int end, bool fetched_later, bool stored_earlier) {
+      if (begin >= end) return;
+      const gap_bytes one{s.bytes, written ? 0 : s.bytes, again ? s.bytes : 0, fetched_later ? s.bytes : 0,
+                          stored_earlier ? s.bytes : 0};
+      sums.item[begin] += one;
+      sums.item[end] -= one;
+    };
+    if (gap.wraps) {
+      over(0, gap.to, false, true);
+      over(gap.from + 1, operators, true, gap.last_write < 0);
+    } else {
+      over(gap.from + 1, gap.to, false, gap.last_write < 0);
     }
   }
+  for (int q = 1; q < operators; ++q) sums.item[q] += sums.item[q - 1];
   return sums;
 }
 

@@ -129,11 +129,26 @@ class offload_clock {
   /// The state at the begin of a period; false where what is there does not fit.
   constexpr bool prepare() {
     for (int t = 0; t < program.tier.size; ++t) used_[t] = peak[t] = 0;
-    for (int r = 0; r <= program.link.size; ++r) running_[r] = head_[r] = tail_[r] = -1;
+    for (int r = 0; r <= program.link.size; ++r) {
+      until_[r] = endless;
+      head_[r] = tail_[r] = -1;
+    }
     next_ = 0;
     stuck = 0;
     for (int q = 0; q < program.op.size; ++q) ended_.item[q] = 0;
-    for (int s = 0; s < program.storage.size; ++s) prepare_storage(s);
+    // What has no gaps, or keeps in all of them, is where it always is.
+    const int* const first_gap = chains.first_gap.item;
+    for (int s = 0, g = 0, storages = program.storage.size; s < storages; ++s) {
+      const int end = first_gap[s + 1];
+      while (g < end && plan_[g].choice == gap_choice::keep) ++g;
+      if (g < end) {
+        prepare_storage(s);
+        g = end;
+        continue;
+      }
+      storage_.item[s] = {.resident = resident_.item[s]};
+      if (resident_.item[s]) used_[0] += bytes_.item[s];
+    }
     for (int t = 0; t < program.tier.size; ++t) {
       peak[t] = used_[t];
       if (used_[t] > program.tier.item[t].capacity) return false;
@@ -161,23 +176,17 @@ class offload_clock {
     return true;
   }
 
+  /// One that leaves tier 0 in some gap.
   constexpr void prepare_storage(int s) {
     storage_state& state = storage_.item[s];
     state = {};
     const int first = chains.first_gap.item[s], end = chains.first_gap.item[s + 1];
-    int g = first;
-    while (g < end && plan_[g].choice == gap_choice::keep) ++g;
-    if (g == end) {
-      state.resident = resident_.item[s];
-      used_[0] += resident_.item[s] ? bytes_.item[s] : 0;
-      return;
-    }
     state.resident = resident_.item[s] && !starts_away(chains, plan_, s);
     const unsigned home = home_tiers(chains, plan_, s), held = state.resident ? home | 1u : home;
     for (int t = 0; held >> t != 0; ++t)
       if ((held >> t & 1u) != 0) used_[t] += bytes_.item[s];
     detail::derive_copies(chains, plan_, s, home, copies_.item);
-    for (g = end - 1; g >= first; --g) {
+    for (int g = end - 1; g >= first; --g) {
       if (plan_[g].choice == gap_choice::keep) continue;
       gap_.item[g] = {.next = state.acting};
       state.acting = g;
@@ -200,32 +209,37 @@ class offload_clock {
   template <class Observer>
   constexpr bool try_operator(extent_t now, Observer& observer) {
     const int q = next_, queue = queue_of(q);
-    if (running_[queue] >= 0 || (queue > 0 && head_[queue - 1] != copy_items() + q)) return false;
+    if (until_[queue] < endless || (queue > 0 && head_[queue - 1] != copy_items() + q)) return false;
     extent_t room = 0, longer = 0;
     bool recomputes = false;
+    storage_state* const storage = storage_.item;
     const operator_use* const end = chains.use.item + chains.first_use.item[q + 1];
-    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
-      const storage_state& s = storage_.item[u->storage];
-      if (u->writes ? s.ended != u->access || s.readers > 0 : s.written < u->previous_write) return false;
+    const operator_use* absent = end;  // the first one whose storage is not there
+    // Copies: a constant evaluation pays for each member that it reads behind a pointer.
+    for (const operator_use* at = chains.use.item + chains.first_use.item[q]; at != end; ++at) {
+      const operator_use u = *at;
+      const storage_state s = storage[u.storage];
+      if (u.writes ? s.ended != u.access || s.readers > 0 : s.written < u.previous_write) return false;
       if (s.resident) {
-        if (s.acting >= 0 && s.acting == u->gap_before && !chains.gap.item[s.acting].wraps) return false;
+        if (s.acting >= 0 && s.acting == u.gap_before && !chains.gap.item[s.acting].wraps) return false;
         continue;
       }
-      room += bytes_.item[u->storage];
-      if (u->defines) continue;
-      if (!can_recompute(*u)) return false;
+      if (absent == end) absent = at;
+      room += bytes_.item[u.storage];
+      if (u.defines) continue;
+      if (!can_recompute(u)) return false;
       recomputes = true;
-      longer += program.storage.item[u->storage].recompute;
+      longer += program.storage.item[u.storage].recompute;
     }
-    if (recomputes && queue > 0 && running_[0] >= 0) return false;
+    if (recomputes && queue > 0 && until_[0] < endless) return false;
     if (used_[0] + room > program.tier.item[0].capacity) return false;
     used_[0] += room;
     peak[0] = larger(peak[0], used_[0]);
-    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
-      storage_state& s = storage_.item[u->storage];
-      if (s.resident) continue;
-      s.resident = true;
-      if (!u->defines) start_recomputation(*u);
+    for (; absent != end; ++absent) {
+      const int s = absent->storage;
+      if (storage[s].resident) continue;
+      storage[s].resident = true;
+      if (!absent->defines) start_recomputation(*absent);
     }
     const extent_t until = now + longer + program.op.item[q].duration;
     running_[queue] = queue == 0 ? q : copy_items() + q;
@@ -277,7 +291,7 @@ class offload_clock {
   template <class Observer>
   constexpr void end(int resource, extent_t now, Observer& observer) {
     const int item = running_[resource];
-    running_[resource] = -1;
+    until_[resource] = endless;
     if (resource > 0) head_[resource - 1] = item_.item[item].next;
     if (item == recomputation_only) return;
     if (resource == 0 || item >= copy_items()) {
@@ -299,18 +313,19 @@ class offload_clock {
   constexpr void end_operator(int q, extent_t now, Observer& observer) {
     ended_.item[q] = 1;
     const operator_use* const end = chains.use.item + chains.first_use.item[q + 1];
-    for (const operator_use* u = chains.use.item + chains.first_use.item[q]; u != end; ++u) {
-      storage_state& s = storage_.item[u->storage];
-      ++s.ended;
-      if (u->writes) s.written = u->access;
-      if (u->gap_before >= 0 && plan_[u->gap_before].choice == gap_choice::recompute) {
-        const offload_storage& storage = program.storage.item[u->storage];
+    for (const operator_use* at = chains.use.item + chains.first_use.item[q]; at != end; ++at) {
+      const operator_use u = *at;
+      storage_state& s = storage_.item[u.storage];
+      s.ended = s.ended + 1;
+      if (u.writes) s.written = u.access;
+      if (u.gap_before >= 0 && plan_[u.gap_before].choice == gap_choice::recompute) {
+        const offload_storage& storage = program.storage.item[u.storage];
         for (int i = 0; i < storage.operand_count; ++i) {
           const int operand = program.operand.item[storage.first_operand + i];
           if (--storage_.item[operand].readers == 0) let_go(operand, now, observer);
         }
       }
-      if (s.acting >= 0 || s.ended == released_after_.item[u->storage]) let_go(u->storage, now, observer);
+      if (s.acting >= 0 || s.ended == released_after_.item[u.storage]) let_go(u.storage, now, observer);
     }
   }
 
@@ -346,8 +361,8 @@ class offload_clock {
   growing_array<int> store_head_, fetch_head_, by_need_;
   const gap_decision* plan_ = nullptr;
   extent_t used_[most_tiers] = {};
-  extent_t until_[most_links + 1] = {};
-  int running_[most_links + 1] = {};                           // of compute, then of each link
+  extent_t until_[most_links + 1] = {};                        // of compute, then of each link: `endless` where idle
+  int running_[most_links + 1] = {};                           // likewise, what runs there
   int head_[most_links + 1] = {}, tail_[most_links + 1] = {};  // of each link
   int next_ = 0;
 
@@ -358,24 +373,27 @@ class offload_clock {
   constexpr extent_t run(const gap_decision* plan, extent_t limit, Observer& observer) {
     plan_ = plan;
     if (!prepare()) return endless;
-    const int resources = program.link.size + 1, copies = copy_items();
-    extent_t now = 0;
+    const int resources = program.link.size + 1, copies = copy_items(), operators = program.op.size;
+    int queue = operators > 0 ? queue_of(0) : 0;  // of the next operator
+    extent_t now = 0, soonest = endless;
     for (;;) {
-      while (next_ < program.op.size && try_operator(now, observer)) {
-      }
+      while (next_ < operators && until_[queue] == endless && try_operator(now, observer))
+        if (next_ < operators) queue = queue_of(next_);
       for (int l = 0; l + 1 < resources; ++l) {
-        if (running_[l + 1] >= 0 || head_[l] < 0 || head_[l] >= copies) continue;
-        const int after = item_.item[head_[l]].after;
+        if (until_[l + 1] < endless) continue;
+        const int head = head_[l];
+        if (head < 0 || head >= copies) continue;
+        const int after = item_.item[head].after;
         if (after < 0 || ended_.item[after] != 0) try_copy(l, now, observer);
       }
-      extent_t soonest = endless;
+      soonest = endless;
       for (int r = 0; r < resources; ++r)
-        if (running_[r] >= 0 && until_[r] < soonest) soonest = until_[r];
+        if (until_[r] < soonest) soonest = until_[r];
       if (soonest == endless) break;
       now = soonest;
       if (now >= limit) return endless;
       for (int r = 0; r < resources; ++r)
-        if (running_[r] >= 0 && until_[r] == now) end(r, now, observer);
+        if (until_[r] == now) end(r, now, observer);
     }
     stuck = next_;
     if (next_ < program.op.size) return endless;

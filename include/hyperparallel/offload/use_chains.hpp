@@ -213,7 +213,11 @@ constexpr extent_t gap_time(const operator_times& t, const storage_gap& g) {
 constexpr growing_array<gap_rights> rights_of(const offload_program& p, const use_chains& c) {
   growing_array<gap_rights> rights;
   rights.resize(c.gap.size);
-  const operator_times times = times_without_copies(p, c);
+  bool forces = false;
+  for (const offload_storage& one : p.storage)
+    if (one.control == offload_control::offload || one.control == offload_control::recompute) forces = true;
+  operator_times times;
+  if (forces) times = times_without_copies(p, c);
   for (int s = 0; s < p.storage.size; ++s) {
     const offload_storage& storage = p.storage.item[s];
     int forced = -1;

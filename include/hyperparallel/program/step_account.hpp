@@ -58,13 +58,14 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 /// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
 /// becomes what time_step says of blocks; none where the hardware is refused. Domain: a program that is accepted, and
 /// its moves.
-constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const device_value& d,
-                                  const interconnect& net, growing_array<extent_t>& block_duration) {
+constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
+                                  const device_value& d, const interconnect& net,
+                                  growing_array<extent_t>& block_duration) {
   step_account a = detail::account_head(p, d, net);
   block_duration.clear();
   if (!a.hardware.ok()) return a;
   const growing_array<move_load> load = loads_of_moves(p, moves, net);
-  a.memory = memory_account_of(p, moves);
+  a.memory = memory_account_of(p, moves, uses);
   a.work = total_work(p);
   a.traffic = traffic_of(p, moves, load);
   a.times = time_step(p, moves, load, d, net, block_duration);
@@ -73,7 +74,7 @@ constexpr step_account account_of(const sharded_program& p, const program_moves&
 constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
   if (p.status.code != strategy_code::ok) return detail::account_head(p, d, net);
   growing_array<extent_t> block_duration;
-  return account_of(p, kinds_of_moves(p), d, net, block_duration);
+  return account_of(p, kinds_of_moves(p), storage_uses(p), d, net, block_duration);
 }
 
 /// The account on a preset, position r of the mesh on rank r: the last axis is innermost.

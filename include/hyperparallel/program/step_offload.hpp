@@ -76,14 +76,14 @@ namespace detail {
 
 class step_offloading {
  public:
-  constexpr step_offloading(const sharded_program& given, const program_moves& sorted,
+  constexpr step_offloading(const sharded_program& given, const program_moves& sorted, const storage_uses& used,
                             const growing_array<extent_t>& block_duration, const device_value& device,
                             const step_offload_settings& how)
       : p(given),
         moves(sorted),
         duration(block_duration),
         settings(how),
-        uses(given),
+        uses(used),
         tiers(tiers_of(device, how.budget)),
         options{
             .most_operators = how.most_operators, .recomputation = how.recomputation, .negligible = how.budget / 4096} {
@@ -239,7 +239,7 @@ class step_offloading {
   const program_moves& moves;
   const growing_array<extent_t>& duration;
   const step_offload_settings& settings;
-  storage_uses uses;
+  const storage_uses& uses;
   tier_hardware tiers;
   folded_period_options options;
   folded_period period;
@@ -251,7 +251,7 @@ class step_offloading {
 
 /// `p` on `device` within settings.budget > 0. `block_duration` is of each block of steps in one micro-batch, see
 /// time_step; empty where the account refused the hardware, and then nothing is planned.
-constexpr step_offload offload_step(const sharded_program& p, const program_moves& moves,
+constexpr step_offload offload_step(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
                                     const growing_array<extent_t>& block_duration, const device_value& device,
                                     const step_offload_settings& settings) {
   if (block_duration.size == 0 && p.step.size > 0) {
@@ -260,7 +260,7 @@ constexpr step_offload offload_step(const sharded_program& p, const program_move
     refused.budget = settings.budget;
     return refused;
   }
-  return detail::step_offloading(p, moves, block_duration, device, settings).run();
+  return detail::step_offloading(p, moves, uses, block_duration, device, settings).run();
 }
 
 }  // namespace hyperparallel::inline v0_2

@@ -155,10 +155,11 @@ struct evaluated_step {
     if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
     e.laws = laws_of(p);
     const program_moves moves = kinds_of_moves(p);
+    const storage_uses uses(p);
     growing_array<extent_t> block_duration;
-    e.account = account_of(p, moves, Hardware::device, on_topology(Hardware::topology), block_duration);
+    e.account = account_of(p, moves, uses, Hardware::device, on_topology(Hardware::topology), block_duration);
     if (settings.offload.budget > 0)
-      e.offload = offload_step(p, moves, block_duration, Hardware::device, settings.offload);
+      e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
     return e;
   }

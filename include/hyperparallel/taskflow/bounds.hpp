@@ -60,15 +60,16 @@ constexpr void bound_pools(const machine_shape& machine, std::int64_t copies, co
 
 }  // namespace detail
 
-/// Domain: a flow that `check_flow` accepts, on a machine that has a queue for each of its tasks. `x` is left with the
-/// ranks. Complexity: O(tasks + waits + signals + queues). Source: critical path and work bounds of list scheduling
-/// (Graham 1969), per pool with release and delivery times.
+/// Domain: a flow that `check_flow` accepts, on a machine that has a queue for each of its tasks. Tiles of a run have
+/// one head and one tail. Complexity: O(tasks + waits + signals + queues). Source: critical path and work bounds of list
+/// scheduling (Graham 1969), per pool with release and delivery times.
 template <class Flow, class Scratch>
 constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& machine, std::int64_t synchronisation,
                                         Scratch& x) {
   makespan_bound b;
-  b.critical_path = upward_ranks(f, synchronisation, x);
   const bool partial = detail::waits_in_part(f);
+  detail::clear_events(f, partial, x.event_time, x);
+  b.critical_path = detail::sweep_ranks(f, synchronisation, partial, x.event_time, x.run_rank, x);
   detail::clear_events(f, partial, x.event_time, x);
   const int per_rank = queues_per_rank(machine), queues = queue_count(machine);
   int class_begin[resource_count] = {};
@@ -77,8 +78,10 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     x.queue_free[q] = 0;
     x.pool_head[q] = x.pool_tail[q] = b.critical_path;
   }
-  for (int t = 0; t < f.size.tasks; ++t) {
-    const task k = f.task[t];
+  const int runs = partial ? f.size.tasks : f.size.runs;
+  for (int r = 0, first = 0, past = 0; r < runs; ++r, first = past) {
+    past = partial ? r + 1 : f.run[r + 1];
+    const task k = f.task[first];
     std::int64_t head = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const int e = f.wait[w].event + k.first_event;
@@ -95,8 +98,8 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
     }
     if (k.duration == 0) continue;
     const int pool = k.rank * per_rank + class_begin[static_cast<int>(k.kind)];
-    const std::int64_t tail = x.rank[t] - k.duration;
-    x.queue_free[pool] += k.duration;
+    const std::int64_t tail = x.run_rank[runs - 1 - r] - k.duration;
+    x.queue_free[pool] += (past - first) * k.duration;
     if (x.pool_head[pool] > head) x.pool_head[pool] = head;
     if (x.pool_tail[pool] > tail) x.pool_tail[pool] = tail;
   }

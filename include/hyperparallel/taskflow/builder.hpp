@@ -95,49 +95,65 @@ struct task_draft {
   hyperparallel::access access[max_draft_accesses] = {};
 };
 
+/// Ends a run of `tiles` tasks like `t`, of which `item` and `part` go up by one from tile to tile. The waits, signals
+/// and accesses that it shares are in the flow already, from the beginnings that `t` has to where `n` ends, the size
+/// that the flow gets; their signals are counted. O(tiles).
+template <class Flow>
+constexpr void add_run(Flow& f, taskflow_size& n, task& t, int tiles) {
+  const int first = n.tasks, past = first + tiles;
+  t.wait_end = n.waits;
+  t.signal_end = n.signals;
+  t.access_end = n.accesses;
+  f.task[first] = t;
+  for (int i = first + 1; i < past; ++i) {
+    t.item += 1;
+    t.part += 1;
+    f.task[i] = t;
+  }
+  if (n.runs == 0) f.run[0] = 0;
+  n.runs += 1;
+  f.run[n.runs] = past;
+  n.tasks = past;
+  n.signal_uses += tiles * (t.signal_end - t.signal_begin);
+  n.access_uses += tiles * (t.access_end - t.access_begin);
+  f.size = n;
+}
+
 /// Adds a run: `tiles` tasks that wait, signal and access as `d` says; returns the first one's number. From tile to
 /// tile `item` and `part` go up by one, so an access moves by its `step`. Waits, signals and accesses are stored once
 /// for the whole run. O(tiles) copies.
 template <class Flow>
 constexpr int append(Flow& f, const task_draft& d, int tiles = 1) {
   taskflow_size n = f.size;
-  const int first = n.tasks, past = first + tiles, waits = d.waits, signals = d.signals, accesses = d.accesses;
-  n.tasks = past;
+  const int first = n.tasks, waits = d.waits, signals = d.signals, accesses = d.accesses;
+  const taskflow_size before = n;
+  n.waits += waits;
+  n.signals += signals;
+  n.accesses += accesses;
   if constexpr (Flow::stores) {
-    task t = d.task;
-    t.wait_begin = n.waits;
-    t.wait_end = n.waits + waits;
-    t.signal_begin = n.signals;
-    t.signal_end = n.signals + signals;
-    t.access_begin = n.accesses;
-    t.access_end = n.accesses + accesses;
-    f.task[first] = t;
-    for (int i = first + 1; i < past; ++i) {
-      t.item += 1;
-      t.part += 1;
-      f.task[i] = t;
-    }
     for (int w = 0; w < waits; ++w) {
       const hyperparallel::wait u = d.wait[w];
-      f.wait[t.wait_begin + w] = u;
+      f.wait[before.waits + w] = u;
       if (u.threshold != all_signals) f.thresholds += 1;
     }
     for (int s = 0; s < signals; ++s) {
       const int e = d.signal[s];
-      f.signal[t.signal_begin + s] = e;
+      f.signal[before.signals + s] = e;
       f.event[e].signals += tiles;
     }
-    for (int a = 0; a < accesses; ++a) f.access[t.access_begin + a] = d.access[a];
-    if (n.runs == 0) f.run[0] = 0;
-    f.run[n.runs + 1] = past;
+    for (int a = 0; a < accesses; ++a) f.access[before.accesses + a] = d.access[a];
+    task t = d.task;
+    t.wait_begin = before.waits;
+    t.signal_begin = before.signals;
+    t.access_begin = before.accesses;
+    add_run(f, n, t, tiles);
+  } else {
+    n.tasks += tiles;
+    n.runs += 1;
+    n.signal_uses += tiles * signals;
+    n.access_uses += tiles * accesses;
+    f.size = n;
   }
-  n.waits += waits;
-  n.signals += signals;
-  n.accesses += accesses;
-  n.signal_uses += tiles * signals;
-  n.access_uses += tiles * accesses;
-  n.runs += 1;
-  f.size = n;
   return first;
 }
 

@@ -89,8 +89,6 @@ using dynamic_flow_scratch = flow_scratch<run_time_count, run_time_count>;
 
 namespace detail {
 
-constexpr bool in_range(int begin, int end, int size) { return 0 <= begin && begin <= end && end <= size; }
-
 constexpr bool before(const slot& a, const slot& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
   if (a.tier != b.tier) return a.tier < b.tier;
@@ -117,29 +115,44 @@ constexpr void sort_slots(const Flow& f, Scratch& x) {
 template <class Flow, class Scratch>
 constexpr flow_status check_slots(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
   const int slots = f.size.slots;
+  slot last{-1, 0, 0, 0}, s{};  // of those that are not empty
+  std::int64_t end = 0;         // of the last one
+  int previous = -1, overlapping = -1, overlapped = -1;
   bool sorted = true;
-  slot last{}, s{};
   for (int i = 0; i < slots; ++i) {
     s = f.slot[i];
     if (s.rank < 0 || s.rank >= ranks || s.tier < 0 || s.tier >= tiers || s.offset < 0 || s.bytes < 0 ||
-        s.bytes > tier_capacity[s.tier] || s.offset > tier_capacity[s.tier] - s.bytes)
+        s.offset > tier_capacity[s.tier] - s.bytes)
       return {flow_code::slot_outside_its_tier, -1, -1, i};
-    if (s.rank < last.rank ||
-        (s.rank == last.rank && (s.tier < last.tier || (s.tier == last.tier && s.offset < last.offset))))
-      sorted = false;
-    last = s;
-  }
-  if (!sorted) sort_slots(f, x);
-  int previous = -1, own = 0;  // the last slot that is not empty
-  for (int i = 0; i < slots; ++i) {
-    own = sorted ? i : x.sorted[i];
-    s = f.slot[own];
     if (s.bytes == 0) continue;
-    if (previous >= 0 && last.rank == s.rank && last.tier == s.tier && last.offset + last.bytes > s.offset)
-      return {flow_code::slots_overlap, -1, -1, own, previous};
-    previous = own;
+    if (s.rank != last.rank || s.tier != last.tier) {
+      if (before(s, last)) sorted = false;
+    } else if (s.offset < end) {
+      if (s.offset < last.offset) sorted = false;
+      if (overlapping < 0) {
+        overlapping = i;
+        overlapped = previous;
+      }
+    }
     last = s;
+    end = s.offset + s.bytes;
+    previous = i;
   }
+  if (!sorted) {
+    sort_slots(f, x);
+    previous = overlapping = -1;
+    for (int i = 0; i < slots && overlapping < 0; ++i) {
+      s = f.slot[x.sorted[i]];
+      if (s.bytes == 0) continue;
+      if (previous >= 0 && last.rank == s.rank && last.tier == s.tier && s.offset < last.offset + last.bytes) {
+        overlapping = x.sorted[i];
+        overlapped = previous;
+      }
+      previous = x.sorted[i];
+      last = s;
+    }
+  }
+  if (overlapping >= 0) return {flow_code::slots_overlap, -1, -1, overlapping, overlapped};
   return {};
 }
 
@@ -149,12 +162,13 @@ template <class Flow, class Counts>
 constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& count, bool& partial) {
   const task k = f.task[first];
   // So that no sum overflows: an event or slot is a first one that the flow has plus a number below the flow's.
-  const int events = f.size.events, slots = f.size.slots, further = past - first - 1;
+  const int events = k.first_event < 0 ? 0 : f.size.events - k.first_event;
+  const int slots = k.first_slot < 0 ? 0 : f.size.slots - k.first_slot;
+  const int further = past - first - 1;
   int e = 0, total = 0;
   for (int w = k.wait_begin; w < k.wait_end; ++w) {
     const wait u = f.wait[w];
-    if (u.event < 0 || u.event >= events || k.first_event < 0 || u.event >= events - k.first_event)
-      return {flow_code::event_outside_the_flow, first, u.event};
+    if (u.event < 0 || u.event >= events) return {flow_code::event_outside_the_flow, first, u.event};
     e = u.event + k.first_event;
     total = f.event[e].signals;
     if (u.threshold < 1 || u.threshold > total) return {flow_code::threshold_is_out_of_range, first, e};
@@ -163,24 +177,22 @@ constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& cou
   }
   for (int g = k.signal_begin; g < k.signal_end; ++g) {
     e = f.signal[g];
-    if (e < 0 || e >= events || k.first_event < 0 || e >= events - k.first_event)
-      return {flow_code::event_outside_the_flow, first, e};
+    if (e < 0 || e >= events) return {flow_code::event_outside_the_flow, first, e};
     count[e + k.first_event] += further + 1;
   }
   for (int a = k.access_begin; a < k.access_end; ++a) {
     const access u = f.access[a];
-    if (u.slot < 0 || u.slot >= slots || k.first_slot < 0 || u.slot >= slots - k.first_slot)
-      return {flow_code::slot_outside_the_flow, first, -1, u.slot};
-    std::int64_t begin = u.begin, end = u.end;
-    const std::int64_t room = f.slot[u.slot + k.first_slot].bytes;
-    if (u.step != 0) {  // the hull of the tiles' intervals
-      begin += (std::int64_t{k.part} + (u.step < 0 ? further : 0)) * u.step;
-      end += (std::int64_t{k.part} + (u.step > 0 ? further : 0)) * u.step;
-    } else if (end == whole_slot) {
-      continue;
+    if (u.slot < 0 || u.slot >= slots) return {flow_code::slot_outside_the_flow, first, -1, u.slot};
+    if (u.step == 0) {
+      if (u.end == whole_slot) continue;
+      if (u.begin >= 0 && u.begin < u.end && u.end <= f.slot[u.slot + k.first_slot].bytes && u.end < whole_slot)
+        continue;
+    } else if (u.begin < u.end) {  // the hull of the tiles' intervals
+      const std::int64_t begin = u.begin + (std::int64_t{k.part} + (u.step < 0 ? further : 0)) * u.step;
+      const std::int64_t end = u.end + (std::int64_t{k.part} + (u.step > 0 ? further : 0)) * u.step;
+      if (begin >= 0 && end <= f.slot[u.slot + k.first_slot].bytes && end <= whole_slot) continue;
     }
-    if (u.begin >= u.end || begin < 0 || end > room || end > whole_slot)
-      return {flow_code::access_outside_its_slot, first, -1, u.slot + k.first_slot};
+    return {flow_code::access_outside_its_slot, first, -1, u.slot + k.first_slot};
   }
   return {};
 }
@@ -192,19 +204,19 @@ constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& cou
 /// share is checked once. Complexity: O(tasks + waits + signals + accesses + slots log slots).
 template <class Flow, class Scratch>
 constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
+  const taskflow_size n = f.size;
   std::int64_t signal_uses = 0, access_uses = 0;
   bool partial = false;
-  for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
+  for (int e = 0; e < n.events; ++e) x.count[e] = 0;
   int first = 0, past = 0;
-  for (int r = 0, runs = f.size.runs; r < runs; ++r, first = past) {
+  for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
     past = f.run[r + 1];
-    if (f.run[r] != first || past <= first || past > f.size.tasks ||
-        (past > first + 1 && past > end_of_run(f, first, past)))
+    if (f.run[r] != first || past <= first || past > n.tasks || (past > first + 1 && past > end_of_run(f, first, past)))
       return {flow_code::runs_are_wrong, first};
     const task k = f.task[first];
-    if (!detail::in_range(k.wait_begin, k.wait_end, f.size.waits) ||
-        !detail::in_range(k.signal_begin, k.signal_end, f.size.signals) ||
-        !detail::in_range(k.access_begin, k.access_end, f.size.accesses) || static_cast<int>(k.kind) >= resource_count)
+    if (k.wait_begin < 0 || k.wait_begin > k.wait_end || k.wait_end > n.waits || k.signal_begin < 0 ||
+        k.signal_begin > k.signal_end || k.signal_end > n.signals || k.access_begin < 0 ||
+        k.access_begin > k.access_end || k.access_end > n.accesses || static_cast<int>(k.kind) >= resource_count)
       return {flow_code::range_outside_the_flow, first};
     if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
     if (k.duration < 0) return {flow_code::negative_duration, first};
@@ -213,10 +225,10 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
     const flow_status uses = detail::check_uses(f, first, past, x.count, partial);
     if (uses.code != flow_code::ok) return uses;
   }
-  if (first != f.size.tasks) return {flow_code::runs_are_wrong, first};
-  for (int e = 0; e < f.size.events; ++e)
+  if (first != n.tasks) return {flow_code::runs_are_wrong, first};
+  for (int e = 0; e < n.events; ++e)
     if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
-  if (signal_uses != f.size.signal_uses || access_uses != f.size.access_uses || (partial && f.thresholds == 0))
+  if (signal_uses != n.signal_uses || access_uses != n.access_uses || (partial && f.thresholds == 0))
     return {flow_code::use_total_differs};
   return detail::check_slots(f, ranks, tier_capacity, tiers, x);
 }

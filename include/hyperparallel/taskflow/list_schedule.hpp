@@ -126,15 +126,15 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
   for (int q = 0; q < queues; ++q) {
     queue_free[q] = 0;
     ring[q] = q;
-    ring_front[q] = 0;
+    ring_front[q] = q;
     queue_last[q] = s.queue_begin[q] = -1;
   }
   if constexpr (fills_before_scattering)
     for (int t = 0; t < tasks; ++t) s.queue[t] = 0;
   std::int64_t makespan = 0;
   // Declared once: clang pays for a declaration as much as for three statements.
-  std::int64_t start = 0, end = 0;
-  int q = 0, front = 0, hole = 0, before = 0, other = 0;
+  std::int64_t start = 0, end = 0, latest = 0;
+  int q = 0, front = 0, back = 0, hole = 0, before = 0, other = 0;
   for (int i = 0, p = 0; i < runs; ++i) {
     const int r = ranked ? sorted[i] : i, first = partial ? r : f.run[r], past = partial ? r + 1 : f.run[r + 1];
     const task k = f.task[first];
@@ -143,7 +143,7 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
     if (pool <= 0) return {schedule_code::no_queue_of_the_class, first};
 
     // What a run waits for has happened before its first tile starts, so one look serves all tiles.
-    std::int64_t ready = 0, last_end = 0;
+    std::int64_t ready = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const int e = f.wait[w].event + k.first_event;
       const std::int64_t due =
@@ -151,12 +151,17 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
           (!partial || x.prefix_begin[e] < 0 ? event_time[e] : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
       if (ready < due) ready = due;
     }
+    // The queue at the back of the ring is free last, and no tile ends before the one in front of it.
+    const std::int64_t duration = k.duration;
+    const int beyond = root + pool;
     front = ring_front[root];
-    for (int t = first; t < past; ++t) {
-      q = ring[root + front];
+    back = ring[front > root ? front - 1 : beyond - 1];
+    latest = queue_free[back];
+    for (int t = first; t < past; t = t + 1) {
+      q = ring[front];
       start = queue_free[q];
       if (start < ready) start = ready;
-      end = start + k.duration;
+      end = start + duration;
       s.order[p] = t;
       s.queue[t] = q;
       next[p] = -1;
@@ -169,24 +174,29 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
       queue_last[q] = p;
       p = p + 1;
       queue_free[q] = end;
-      if (last_end < end) last_end = end;
 
       // From the front of the ring to its end, that is one place back, and on past the queues that are free later.
-      for (hole = front;; hole = before) {
-        before = hole > 0 ? hole - 1 : pool - 1;
-        if (before == front) break;
-        other = ring[root + before];
-        if (queue_free[other] < end || (queue_free[other] == end && other < q)) break;
-        ring[root + hole] = other;
+      if (latest < end || (latest == end && back < q)) {
+        back = q;
+        latest = end;
+      } else if (back != q) {
+        for (hole = front;; hole = before) {
+          before = hole > root ? hole - 1 : beyond - 1;
+          if (before == front) break;
+          other = ring[before];
+          if (queue_free[other] < end || (queue_free[other] == end && other < q)) break;
+          ring[hole] = other;
+        }
+        ring[hole] = q;
       }
-      if (hole != front) ring[root + hole] = q;
-      front = front + 1 < pool ? front + 1 : 0;
+      front = front + 1;
+      if (front == beyond) front = root;
     }
     ring_front[root] = front;
-    if (makespan < last_end) makespan = last_end;
+    if (makespan < end) makespan = end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g] + k.first_event;
-      if (event_time[e] < last_end) event_time[e] = last_end;
+      if (event_time[e] < end) event_time[e] = end;
       if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = event_time[e];
     }
   }

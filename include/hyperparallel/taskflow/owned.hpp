@@ -72,7 +72,6 @@ struct owned_verify_scratch : dynamic_verify_scratch {
     detail::own(memory, signal_use, n.tasks);
     detail::own(memory, access_use, n.tasks);
     detail::own(memory, queue_next, queues);
-    detail::own(memory, queue_pool, queues);
     detail::own(memory, count, n.events);
     detail::own(memory, signal_queue, n.events);
     detail::own(memory, first_signaller, n.events);
@@ -139,6 +138,7 @@ struct owned_simulation_scratch : dynamic_simulation_scratch {
   owned_simulation_scratch(const taskflow_size& n, int queues) {
     detail::own(memory, queue_free, queues);
     detail::own(memory, queue_next, queues);
+    detail::own(memory, run_end, n.tasks);
     detail::own(memory, event_time, n.events);
     detail::own(memory, count, n.events);
     detail::own(memory, prefix_begin, n.events);

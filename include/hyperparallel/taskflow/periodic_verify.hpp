@@ -148,7 +148,7 @@ constexpr periodic_status verify_wrap(const Period& p, const Flow& f, const Expl
   const int banks = p.event_banks, later = banks * p.size.tasks;
   // The second half of the local rule fills these only where it needs them.
   link_accesses(f, s, x);
-  find_first_signallers(f, s, x);
+  find_first_signallers(f, s, x, x.run_end);
   verify_partial_waits(f, s, x, x.count);
   link_signallers(p, x, z);
   for (int r = 0; r < p.size.runs; ++r) {

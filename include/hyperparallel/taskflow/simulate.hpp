@@ -66,6 +66,7 @@ template <int Tasks, int Events, int SignalUses, int Queues>
 struct simulation_scratch {
   scratch_array<std::int64_t, Queues> queue_free = {};
   scratch_array<int, Queues> queue_next = {};
+  scratch_array<int, Tasks> run_end = {};  ///< task -> one past the last task that starts by the same waits
   scratch_array<std::int64_t, Events> event_time = {};
   scratch_array<int, Events> count = {};
   scratch_array<int, Events> prefix_begin = {};  ///< as in schedule_scratch
@@ -81,11 +82,15 @@ template <taskflow_size Size, int Queues>
 using fixed_simulation_scratch = simulation_scratch<Size.tasks, Size.events, signal_room(Size), Queues>;
 using dynamic_simulation_scratch = simulation_scratch<run_time_count, run_time_count, run_time_count, run_time_count>;
 
-/// Fills `line`. Domain: a flow that `check_flow` accepts and a schedule of it; a threshold below an event's total
-/// needs all its signallers in one queue, as `verify` demands. Complexity: O(tasks + waits + signals).
-template <class Flow, class Schedule, class Timeline, class Scratch>
-constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulation_options options, Timeline& line,
-                                     Scratch& x) {
+namespace detail {
+
+/// `simulate` with the arrays that it writes most as arguments of their own, as in list scheduling. Tiles of a run that
+/// follow each other in the order wait for the same events and add to the same ones, so both are done once for all of
+/// them; where waits for part of an event are about, each task stands for itself.
+template <class Flow, class Schedule, class Scratch, class Times, class Free, class Next, class Runs>
+constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, simulation_options options, Times& started,
+                                           Times& ended, Scratch& x, Free& queue_free, Next& queue_next,
+                                           Runs& run_end) {
   simulation_result result;
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
   const auto fail = [&result](simulation_code code, int task, int event) {
@@ -95,46 +100,72 @@ constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulatio
     return result;
   };
   if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
-  const bool partial = detail::waits_in_part(f);
-  detail::clear_events(f, partial, x.event_time, x);
-  for (int e = 0; e < f.size.events; ++e) x.count[e] = 0;
+  const bool partial = waits_in_part(f);
+  clear_events(f, partial, x.event_time, x);
+  for (int e = 0, events = f.size.events; e < events; ++e) x.count[e] = 0;
   for (int q = 0; q < queues; ++q) {
-    x.queue_free[q] = 0;
-    x.queue_next[q] = s.queue_begin[q];
+    queue_free[q] = 0;
+    queue_next[q] = s.queue_begin[q];
   }
-  for (int p = 0; p < tasks; ++p) {
-    const int t = s.order[p];
+  int t = 0, q = 0, place = 0, past = 0;
+  for (int r = 0, runs = f.size.runs; r < runs; ++r)
+    for (past = f.run[r + 1]; t < past; t = t + 1) run_end[t] = partial ? t + 1 : past;
+
+  std::int64_t start = 0, end = 0, makespan = 0;
+  for (int p = 0; p < tasks;) {
+    t = s.order[p];
     if (t < 0 || t >= tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
-    const int q = s.queue[t];
-    if (q < 0 || q >= queues || x.queue_next[q] >= s.queue_begin[q + 1] || s.queue_task[x.queue_next[q]] != t)
-      return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
-    ++x.queue_next[q];
-    std::int64_t start = x.queue_free[q];
     const task k = f.task[t];
+    std::int64_t ready = 0, last_end = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const int e = f.wait[w].event + k.first_event;
       if (x.count[e] < f.wait[w].threshold) return fail(simulation_code::deadlock, t, e);
-      const std::int64_t ready =
-          options.synchronisation + (!partial || x.prefix_begin[e] < 0
-                                         ? x.event_time[e]
-                                         : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
-      if (start < ready) start = ready;
+      const std::int64_t due = options.synchronisation + (!partial || x.prefix_begin[e] < 0
+                                                              ? x.event_time[e]
+                                                              : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      if (ready < due) ready = due;
     }
     const std::int64_t duration = options.free_communication && k.kind == resource::link ? 0 : k.duration;
-    const std::int64_t end = start + duration;
-    line.start[t] = start;
-    line.end[t] = end;
-    x.queue_free[q] = end;
-    result.busy[static_cast<int>(k.kind)] += duration;
-    if (result.makespan < end) result.makespan = end;
+    const int first = t;
+    past = run_end[t];
+    do {
+      q = s.queue[t];
+      if (q < 0 || q >= queues) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+      place = queue_next[q];
+      if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t)
+        return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
+      queue_next[q] = place + 1;
+      start = queue_free[q];
+      if (start < ready) start = ready;
+      end = start + duration;
+      started[t] = start;
+      ended[t] = end;
+      queue_free[q] = end;
+      if (last_end < end) last_end = end;
+      p = p + 1;
+      t = t + 1;
+    } while (t < past && p < tasks && s.order[p] == t);
+    result.busy[static_cast<int>(k.kind)] += (t - first) * duration;
+    if (makespan < last_end) makespan = last_end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g] + k.first_event;
-      ++x.count[e];
-      if (x.event_time[e] < end) x.event_time[e] = end;
+      x.count[e] += t - first;
+      if (x.event_time[e] < last_end) x.event_time[e] = last_end;
       if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
     }
   }
+  result.makespan = makespan;
   return result;
+}
+
+}  // namespace detail
+
+/// Fills `line`. Domain: a flow that `check_flow` accepts and a schedule of it; a threshold below an event's total
+/// needs all its signallers in one queue, as `verify` demands. Complexity: O(tasks + waits + signals).
+template <class Flow, class Schedule, class Timeline, class Scratch>
+constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulation_options options, Timeline& line,
+                                     Scratch& x) {
+  return detail::simulate_tasks(f, s, options, line.start, line.end, x, x.queue_free, x.queue_next, x.run_end);
 }
 
 namespace detail {
@@ -242,7 +273,9 @@ constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
                                                simulation_options options = {}) {
   simulated<Size.tasks> out;
   fixed_simulation_scratch<Size, Queues> x;
-  out.result = simulate(f, s, options, out.line, x);
+  std::int64_t queue_free[array_bound(Queues + 1)] = {};
+  int queue_next[array_bound(Queues + 1)] = {}, run_end[array_bound(Size.tasks + 1)] = {};
+  out.result = detail::simulate_tasks(f, s, options, out.line.start, out.line.end, x, queue_free, queue_next, run_end);
   if (out.result.code == simulation_code::ok)
     out.communication = measure_exposure(s, out.line, 0, resource::link, resource::aic, x);
   return out;

@@ -174,7 +174,7 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
         }
       }
       u.slot = slot;
-      if (!witnessed) find_first_signallers(f, s, x);
+      if (!witnessed) find_first_signallers(f, s, x, run_end);
       witnessed = true;
       if ((state & pairs) == 0 && apart &&
           place_access(f, x, count, states, high, writers, readers, first, u,
@@ -204,7 +204,7 @@ template <class Flow, class Schedule, class Scratch, class Runs, class Queues, c
           class Writers, class Readers>
 constexpr verify_status verify_all(const Flow& f, const Schedule& s, Scratch& x, Runs& run_end, Queues& queue_next,
                                    Counts& count, States& states, Ends& high, Writers& writers, Readers& readers) {
-  const verify_status order = verify_order(f, s, x, run_end, queue_next, count);
+  const verify_status order = verify_order(f, s, run_end, queue_next, count);
   if (order.code != verify_code::ok) return order;
   return verify_conflicts(f, s, x, run_end, count, states, high, writers, readers);
 }

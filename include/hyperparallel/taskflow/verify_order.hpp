@@ -79,7 +79,6 @@ struct verify_scratch {
   scratch_array<int, Tasks> signal_use = {};  ///< task -> where its signals stand in `ordinal`
   scratch_array<int, Tasks> access_use = {};  ///< task -> where its accesses stand in `previous` and `owner`
   scratch_array<int, Queues> queue_next = {};
-  scratch_array<int, Queues> queue_pool = {};    ///< rank * resource_count + class
   scratch_array<int, Events> count = {};         ///< signals; after the first half the event's true total
   scratch_array<int, Events> signal_queue = {};  ///< the one queue of all signallers, -1 for several
   scratch_array<int, Events> first_signaller =
@@ -130,32 +129,27 @@ constexpr verify_status verify_partial_waits(const Flow& f, const Schedule& s, S
   return {};
 }
 
-/// Fills everything of the scratch up to `ordinal`. What tasks share is judged once for tiles of a run that follow each
+/// Fills `run_end`, `queue_next` and `count` of the scratch. What tasks share is judged once for tiles of a run that follow each
 /// other in `order`: counters only rise. A task is copied: reading a copy's fields costs a constant evaluation a tenth
 /// of reading the flow's.
-template <class Flow, class Schedule, class Scratch, class Runs, class Queues, class Counts>
-constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& x, Runs& run_end, Queues& queue_next,
+template <class Flow, class Schedule, class Runs, class Queues, class Counts>
+constexpr verify_status verify_order(const Flow& f, const Schedule& s, Runs& run_end, Queues& queue_next,
                                      Counts& count) {
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
   if (s.task_count != tasks) return {verify_code::task_count_differs};
   if (s.queue_begin[0] != 0 || s.queue_begin[queues] != tasks) return {verify_code::queue_bounds_are_wrong};
-  for (int rank = 0, base = 0; rank < s.machine.ranks; ++rank)
-    for (int kind = 0; kind < resource_count; ++kind)
-      for (int unit = 0; unit < s.machine.queues[kind]; ++unit, ++base) {
-        if (s.queue_begin[base] > s.queue_begin[base + 1]) return {verify_code::queue_bounds_are_wrong};
-        queue_next[base] = s.queue_begin[base];
-        x.queue_pool[base] = rank * resource_count + kind;
-      }
-  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
   int t = 0, q = 0, place = 0, past = 0;
+  for (; q < queues; q = q + 1) {
+    if (s.queue_begin[q] > s.queue_begin[q + 1]) return {verify_code::queue_bounds_are_wrong};
+    queue_next[q] = s.queue_begin[q];
+  }
+  const int per_rank = queues_per_rank(s.machine);
+  int pool_begin[resource_count + 1] = {};  // of rank 0
+  for (int kind = 0; kind < resource_count; ++kind) pool_begin[kind + 1] = pool_begin[kind] + s.machine.queues[kind];
+  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
   for (int r = 0, runs = f.size.runs; r < runs; ++r) {
     past = f.run[r + 1];
     if (past <= t || past > tasks) return {verify_code::runs_are_wrong, t};
-    if (past == t + 1) {
-      run_end[t] = past;
-      t = past;
-      continue;
-    }
     const bool alike = end_of_run(f, t, past) == past;  // what is judged once for all has to be so
     for (; t < past; t = t + 1) run_end[t] = alike ? past : t + 1;
   }
@@ -165,13 +159,16 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Scratch& 
     t = s.order[p];
     if (t < 0 || t >= tasks) return {verify_code::task_outside_the_flow, t};
     const task k = f.task[t];
-    const int first = t, end = run_end[t], pool = k.rank * resource_count + static_cast<int>(k.kind);
+    const int first = t, end = run_end[t], kind = static_cast<int>(k.kind);
+    const bool exists = k.rank >= 0 && k.rank < s.machine.ranks && kind < resource_count;
+    const int pool = exists ? k.rank * per_rank + pool_begin[kind] : queues,
+              pool_end = exists ? k.rank * per_rank + pool_begin[kind + 1] : queues;
     do {
       if (run_end[t] < 0) return {verify_code::task_appears_twice, t};
       run_end[t] = -end;
       p = p + 1;
       q = s.queue[t];
-      if (q < 0 || q >= queues || x.queue_pool[q] != pool) return {verify_code::queue_of_another_class_or_rank, t};
+      if (q < pool || q >= pool_end) return {verify_code::queue_of_another_class_or_rank, t};
       place = queue_next[q];
       if (place >= tasks || s.queue_task[place] != t) return {verify_code::queue_disagrees_with_order, t};
       queue_next[q] = place + 1;

@@ -49,13 +49,20 @@ constexpr bool waits_in_part(const Flow& f, const Runs& run_end, const Counts& c
   return false;
 }
 
-/// What fast cases do without: the first signaller of each event in the plan's order.
-template <class Flow, class Schedule, class Scratch>
-constexpr void find_first_signallers(const Flow& f, const Schedule& s, Scratch& x) {
+/// What fast cases do without: the first signaller of each event in the plan's order. Of neighbours in the order that
+/// are tiles of one run the first is enough.
+template <class Flow, class Schedule, class Scratch, class Runs>
+constexpr void find_first_signallers(const Flow& f, const Schedule& s, Scratch& x, const Runs& run_end) {
   for (int e = 0, events = f.size.events; e < events; ++e) x.first_signaller[e] = -1;
-  for (int p = f.size.tasks - 1; p >= 0; --p) {
-    const int t = s.order[p], signal_end = f.task[t].signal_end, first_event = f.task[t].first_event;
-    for (int g = f.task[t].signal_begin; g < signal_end; ++g) x.first_signaller[f.signal[g] + first_event] = t;
+  for (int p = 0, t = 0, last = 0, tasks = f.size.tasks; p < tasks; ++p) {
+    t = s.order[p];
+    if (run_end[t] == last) continue;
+    last = run_end[t];
+    const task k = f.task[t];
+    for (int g = k.signal_begin; g < k.signal_end; ++g) {
+      int& first = x.first_signaller[f.signal[g] + k.first_event];
+      if (first < 0) first = t;
+    }
   }
 }
 
