@@ -64,8 +64,7 @@ class offload_clock {
     item_.resize(2 * gaps + p.op.size);
     store_head_.resize(p.op.size + 1, -1);
     fetch_head_.resize(p.op.size + 1, -1);
-    by_need_.resize(gaps);
-    sort_by_need();
+    by_need_ = gaps_by_need(chains, p.op.size);
   }
 
   /// Picoseconds a copy of the gap's storage takes from or to a tier.
@@ -102,20 +101,6 @@ class offload_clock {
   // Items: the store of gap g is 2g, its fetch 2g + 1, collective q is copy_items() + q.
   constexpr int copy_items() const { return 2 * chains.gap.size; }
   constexpr int queue_of(int q) const { return program.op.item[q].link + 1; }
-
-  /// Gaps by falling `to`, equal ones by falling number.
-  constexpr void sort_by_need() {
-    growing_array<int> head, next;
-    head.resize(program.op.size + 1, -1);
-    next.resize(chains.gap.size, -1);
-    for (int g = 0; g < chains.gap.size; ++g) {
-      next[g] = head[chains.gap[g].to];
-      head[chains.gap[g].to] = g;
-    }
-    int count = 0;
-    for (int q = program.op.size; q >= 0; --q)
-      for (int g = head[q]; g >= 0; g = next[g]) by_need_[count++] = g;
-  }
 
   constexpr void append(int link, int item, int after) {
     item_.item[item] = {-1, after};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which copies a plan makes, and where they hold room in slower tiers.
+// Which copies a plan makes, in which order they are listed, and where they hold room in slower tiers.
 //
 // A copy in a tier is valid until the storage is written. An offloaded gap needs a store where no valid copy is in its
 // tier. A storage is at home in a tier, has a valid copy there from the period before and keeps its place all the time,
@@ -68,6 +68,21 @@ constexpr growing_array<gap_copies> copies_of(const use_chains& c, const gap_dec
   copies.resize(c.gap.size);
   for (int s = 0; s + 1 < c.first_gap.size; ++s) detail::derive_copies(c, plan, s, home_tiers(c, plan, s), copies.item);
   return copies;
+}
+
+/// Gaps by falling operator that needs them back, equal ones by falling number: the order in which copies in are listed.
+constexpr growing_array<int> gaps_by_need(const use_chains& c, int operators) {
+  growing_array<int> head, next, order;
+  head.resize(operators + 1, -1);
+  next.resize(c.gap.size, -1);
+  order.reserve(c.gap.size);
+  for (int g = 0; g < c.gap.size; ++g) {
+    next[g] = head[c.gap[g].to];
+    head[c.gap[g].to] = g;
+  }
+  for (int q = operators; q >= 0; --q)
+    for (int g = head[q]; g >= 0; g = next[g]) order.push(g);
+  return order;
 }
 
 }  // namespace hyperparallel::inline v0_2
