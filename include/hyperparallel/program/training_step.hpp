@@ -72,7 +72,7 @@ struct allowing_recomputation {
   static constexpr void apply(step_settings& s) { s.offload.recomputation = true; }
 };
 /// Under a budget: a period of so many operators where the model has more, and how many operators and gaps are run in
-/// all to plan it. Both cost compile time: about a tenth of a second for a thousand run.
+/// all to plan it. Both cost compile time: about a fifth of a second for a thousand run.
 template <int Operators, extent_t Effort>
 struct planning_effort {
   static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
