@@ -101,9 +101,9 @@ hp::tile_chain joined(int items, int joins) {
   return c;
 }
 
-TEST(chain_places, a_group_joins_the_events_of_its_items_as_long_as_a_draft_holds_them) {
+TEST(chain_places, a_group_joins_the_events_of_its_items_as_long_as_a_task_may_wait_for_them) {
   for (int joins = 1; joins <= 4; ++joins) {
-    const int most = (hp::max_draft_waits - hp::max_stage_reads - 2) / joins;
+    const int most = (hp::max_stage_waits - hp::max_stage_reads - 2) / joins;
     for (const int items : {1, 2, most, most + 1}) {
       lowered l(joined(items, joins));
       const bool fits = items <= most;

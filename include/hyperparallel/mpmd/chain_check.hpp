@@ -201,7 +201,7 @@ struct chain_judge {
   constexpr chain_status judge() const {
     for (int s = 0; s < c.stages; ++s) {
       const tile_stage& k = c.stage[s];
-      if (signals_of(k) > max_draft_signals) return {chain_code::stage_is_not_valid, s};
+      if (signals_of(k) > max_stage_signals) return {chain_code::stage_is_not_valid, s};
       if ((k.folds && k.writes == 0) || (k.route != stage_route::local && k.writes == 0))
         return {k.folds ? chain_code::fold_is_not_valid : chain_code::route_is_not_valid, s};
       for (int w = 0; w < k.writes; ++w)

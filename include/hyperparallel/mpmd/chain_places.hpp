@@ -75,15 +75,13 @@ struct chain_writers {
   }
 };
 
-inline constexpr int max_draft_signals = sizeof(task_draft::signal) / sizeof(int);
-
 /// Numbers of events and slots of a chain on rank 0.
 struct chain_numbering {
   const tile_chain& c;
   chain_writers writers;
   chain_places at{};
 
-  int most_joined_items = 0;             ///< of one tensor: those of all that a stage joins fit into a draft
+  int most_joined_items = 0;  ///< of one tensor: a stage that joins several waits for `max_stage_waits` at most
   bool by_item[max_chain_tensors] = {};  ///< some stage waits for its items
 
   constexpr explicit chain_numbering(const tile_chain& chain) : c(chain), writers(chain) {
@@ -117,7 +115,7 @@ struct chain_numbering {
       }
       if (most < joined) most = joined;
     }
-    most_joined_items = (max_draft_waits - max_stage_reads - 2) / most;  // besides other reads, a window and a fold
+    most_joined_items = (max_stage_waits - max_stage_reads - 2) / most;  // besides other reads, a window and a fold
   }
 
   /// Whether a group's readers wait for the events of its items, which some other stage waits for anyway.

@@ -12,8 +12,8 @@ namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
-/// Numbers that a unit of a stage has: by grain its place in its group, itself, its group and 0; last the buffer of its
-/// group.
+/// The numbers of a unit, from which events and slots are counted. By grain: its place in its group, the unit, its group,
+/// 0. Then the buffer that its group has in the window.
 inline constexpr int unit_numbers = grain_count + 1, number_of_buffer = grain_count;
 
 /// What the units of a stage have in common; events and slots are those of rank 0 and unit 0.
@@ -37,8 +37,8 @@ struct stage_lists {
       {};  ///< results first, of which a tile's own is the last
   prepared_access access[max_stage_reads + max_stage_writes] = {};  ///< reads first
 };
-/// A stage's single numbers, its own and those of its lists: one copy of them costs a constant evaluation as much as
-/// two reads of a member of the chain.
+/// The numbers of a stage and the lengths of its lists. `emit` copies them once for each unit: in a constant evaluation
+/// a copy costs as much as two reads of a member of the chain.
 struct stage_facts {
   int operation = 0;
   tile_work work{}, stay{};
@@ -47,9 +47,9 @@ struct stage_facts {
   bool scales = false;                     ///< takes its share of the rows
   bool windowed = false;                   ///< uses a windowed tensor
   int fills = -1;                          ///< the windowed tensor that it fetches
-  int units = 1, per_group = 1;            ///< of units
+  int units = 1, per_group = 1;            ///< of the stage, and how many of them a group has
   int stride = 1;                          ///< numbers of a task's `item` from unit to unit
-  int units_in_a_sum = 1;                  ///< of a fold: the first of them follows nobody
+  int units_in_a_sum = 1;                  ///< of a fold: consecutive units that add to one result
   int result_tile = -1, before_tile = -1;  ///< first events of single tiles that it signals and waits for
   int waits = 0, results = 0, signals = 0, reads = 0, accesses = 0;
   int wait_total = 0, access_total = 0;  ///< events and slots, each counted

@@ -74,6 +74,8 @@ inline constexpr int at_once = -1;
 
 inline constexpr int max_stage_reads = 6;
 inline constexpr int max_stage_writes = 2;
+inline constexpr int max_stage_waits = 72;   ///< events that one task waits for
+inline constexpr int max_stage_signals = 8;  ///< events that one task signals
 
 struct tile_stage {
   int operation = 0;
