@@ -10,7 +10,7 @@
 
 namespace hyperparallel::inline v0_2::detail {
 
-graph_status bind_loops_in_library(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                    const created_dim* created, int created_count) {
   return bind_loops_here(g, o, text, operands, count, created, created_count);
 }

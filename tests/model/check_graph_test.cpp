@@ -51,19 +51,21 @@ TEST(check_graph, finds_each_breach) {
                 if (g.tensor[t].producer == 0 || g.tensor[t].producer == 1) g.tensor[t].producer ^= 1;
             }),
             graph_code::operand_does_not_exist);
-  EXPECT_EQ(code_after([](graph& g) { g.tensor[g.op[1].result[0].tensor].producer = 0; }),
-            graph_code::tensor_is_made_twice);
-  EXPECT_EQ(code_after([](graph& g) { g.op[1].result[0].tensor = g.op[0].result[0].tensor; }),
-            graph_code::tensor_is_made_twice);
+  EXPECT_EQ(code_after([](graph& g) { g.tensor[g.op[1].result[0]].producer = 0; }), graph_code::tensor_is_made_twice);
+  EXPECT_EQ(code_after([](graph& g) { g.op[1].result[0] = g.op[0].result[0]; }), graph_code::tensor_is_made_twice);
   EXPECT_EQ(code_after([](graph& g) { g.op[0].phase = graph_phase::update; }), graph_code::phases_are_out_of_order);
   EXPECT_EQ(code_after([](graph& g) { g.op[0].loop[0].extent = 7; }), graph_code::dim_differs_between_operands);
-  EXPECT_EQ(code_after([](graph& g) { g.op[0].loop[1].reduced = false; }), graph_code::loops_differ_from_forward);
-  EXPECT_EQ(code_after([](graph& g) { g.op[0].operand[0].rank = 1; }), graph_code::rank_differs_from_text);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].rule = -1; }), graph_code::operator_differs_from_its_rule);
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].rule = g.rule.size; }), graph_code::operator_differs_from_its_rule);
+  EXPECT_EQ(code_after([](graph& g) { --g.op[0].operand_count; }), graph_code::operator_differs_from_its_rule);
+  EXPECT_EQ(code_after([](graph& g) { ++g.op[0].loop_count; }), graph_code::operator_differs_from_its_rule);
+  // A rule of as many operands, results and loops whose first operand has another rank.
+  EXPECT_EQ(code_after([](graph& g) { g.op[0].rule = find_rule(g, g.op[0], "a,bc->ab", {2, {1, 2}}).rule; }),
+            graph_code::rank_differs_from_text);
   EXPECT_EQ(code_after([](graph& g) { g.op[place_of(g, model_op::silu_gradient)].loop[0].dim = 1; }),
             graph_code::loops_differ_from_forward);
-  EXPECT_EQ(
-      code_after([](graph& g) { g.tensor[g.op[place_of(g, model_op::adamw)].result[1].tensor].type = data_type::f16; }),
-      graph_code::replaced_tensor_differs);
+  EXPECT_EQ(code_after([](graph& g) { g.tensor[g.op[place_of(g, model_op::adamw)].result[1]].type = data_type::f16; }),
+            graph_code::replaced_tensor_differs);
   EXPECT_EQ(code_after([](graph& g) {
               g.op[1].segment = -1;
               g.op[2].segment = 0;

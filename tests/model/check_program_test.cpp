@@ -51,14 +51,14 @@ TEST(check_program, good_programs_are_good) {
 TEST(check_program, cut_as_placed_means_the_same_boxes_everywhere) {
   std::mt19937 random(5);
   int same = 0, other = 0;
-  const auto compare = [&](const hp::sharded_program& p, const hp::program_compute& c, const hp::operator_tensor& t,
+  const auto compare = [&](const hp::sharded_program& p, const hp::program_compute& c, const hp::tensor_factors& t,
                            int v) {
     bool equal = true;
     for (int position = 0; position < hp::position_count(p.mesh.shape); ++position)
-      for (int d = 0; d < p.graph.tensor[t.tensor].shape.rank; ++d)
+      for (int d = 0; d < t.rank; ++d)
         equal = equal && hp::box_of(p, v, position).dim[d] ==
                              hp::loop_interval(p.graph.op[c.op], c.placement, p.mesh.shape,
-                                               hp::coordinates_of(p.mesh.shape, position), t.loop[d]);
+                                               hp::coordinates_of(p.mesh.shape, position), t.term[d]);
     const bool told = hp::detail::is_cut_as_placed(p, c, t, v);
     EXPECT_TRUE(equal || !told);
     EXPECT_EQ(hp::detail::lies_as_placed(p, c, t, v), equal);
@@ -70,7 +70,7 @@ TEST(check_program, cut_as_placed_means_the_same_boxes_everywhere) {
       const hp::program_compute& c = p.compute[i];
       const hp::graph_operator& o = p.graph.op[c.op];
       for (int k = 0; k < o.operand_count; ++k) {
-        compare(p, c, o.operand[k], c.operand[k]);
+        compare(p, c, p.graph.rule_of(o).operand[k], c.operand[k]);
         // Another value of the tensor, or one whose cuts stand elsewhere.
         hp::layout_value& l = p.value[c.operand[k]].layout;
         const hp::layout_value kept = l;
@@ -79,13 +79,13 @@ TEST(check_program, cut_as_placed_means_the_same_boxes_everywhere) {
           const int axes = p.mesh.shape.axis_count;
           if (random() % 2 == 0) one.axis = static_cast<int>(random() % static_cast<unsigned>(axes));
           one.size = p.mesh.shape.size[one.axis];
-          compare(p, c, o.operand[k], c.operand[k]);
+          compare(p, c, p.graph.rule_of(o).operand[k], c.operand[k]);
         }
         l = kept;
         if (l.cut_count > 1) {
           std::swap(l.cut[0].axis, l.cut[1].axis);
           std::swap(l.cut[0].size, l.cut[1].size);
-          compare(p, c, o.operand[k], c.operand[k]);
+          compare(p, c, p.graph.rule_of(o).operand[k], c.operand[k]);
         }
         l = kept;
       }
@@ -191,7 +191,7 @@ TEST(check_program, an_operand_of_another_tensor_or_another_place) {
       const hp::graph_operator& o = p.graph.op[p.compute[index].op];
       for (int k = 0; k < o.operand_count; ++k) {
         for (int t = 0; t < p.home.size; t += 7) {
-          if (p.home[t] < 0 || t == o.operand[k].tensor) continue;
+          if (p.home[t] < 0 || t == o.operand[k]) continue;
           hp::sharded_program broken = p;
           broken.compute[index].operand[k] = p.home[t];
           const hp::program_code code = code_of(broken);

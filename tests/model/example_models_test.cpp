@@ -153,8 +153,8 @@ TEST(Captioner, EncodersShareNoTensorButTheDecoders) {
   from[static_cast<std::size_t>(find_tensor(g, "prompt_tokens"))] = 2;
   for (int o = 0; o < g.op.size; ++o) {
     int all = 0;
-    for (int i = 0; i < g.op[o].operand_count; ++i) all |= from[static_cast<std::size_t>(g.op[o].operand[i].tensor)];
-    for (int r = 0; r < g.op[o].result_count; ++r) from[static_cast<std::size_t>(g.op[o].result[r].tensor)] = all;
+    for (int i = 0; i < g.op[o].operand_count; ++i) all |= from[static_cast<std::size_t>(g.op[o].operand[i])];
+    for (int r = 0; r < g.op[o].result_count; ++r) from[static_cast<std::size_t>(g.op[o].result[r])] = all;
     const std::string name = g.name_of_op(o);
     if (name.rfind("image_", 0) == 0) {
       EXPECT_EQ(all, 1) << name;

@@ -17,10 +17,9 @@ namespace hyperparallel::test {
 using tensor_values = std::vector<std::vector<double>>;
 
 /// Row-major offset of the tensor's element at a point of the loops.
-inline std::size_t offset_of(const graph& g, const operator_tensor& t, const std::vector<extent_t>& at) {
+inline std::size_t offset_of(const shape& s, const tensor_factors& t, const std::vector<extent_t>& at) {
   extent_t offset = 0;
-  for (int d = 0; d < t.rank; ++d)
-    offset = offset * g.tensor[t.tensor].shape.extent[d] + at[static_cast<std::size_t>(t.loop[d])];
+  for (int d = 0; d < t.rank; ++d) offset = offset * s.extent[d] + at[static_cast<std::size_t>(t.term[d])];
   return static_cast<std::size_t>(offset);
 }
 
@@ -62,19 +61,20 @@ class graph_evaluator {
  private:
   void run_operator(const graph_operator& o) {
     for (int r = 0; r < o.result_count; ++r)
-      of(o.result[r].tensor)
-          .assign(static_cast<std::size_t>(elements_of(g.tensor[o.result[r].tensor])),
+      of(o.result[r])
+          .assign(static_cast<std::size_t>(elements_of(g.tensor[o.result[r]])),
                   o.reduction == reduce_op::max ? -1e300 : 0.0);
+    const factor_rule& rule = g.rule_of(o);
     const auto all = [](int) { return true; };
     const auto x = [&](int i, const std::vector<extent_t>& at) -> double& {
-      return of(o.operand[i].tensor)[offset_of(g, o.operand[i], at)];
+      return of(o.operand[i])[offset_of(g.tensor[o.operand[i]].shape, rule.operand[i], at)];
     };
     const auto y = [&](int r, const std::vector<extent_t>& at) -> double& {
-      return of(o.result[r].tensor)[offset_of(g, o.result[r], at)];
+      return of(o.result[r])[offset_of(g.tensor[o.result[r]].shape, rule.result[r], at)];
     };
     const auto sigmoid = [](double v) { return 1.0 / (1.0 + std::exp(-v)); };
     const auto silu_slope = [&](double v) { return sigmoid(v) * (1.0 + v * (1.0 - sigmoid(v))); };
-    const int last = o.operand_count > 0 ? o.operand[0].loop[o.operand[0].rank - 1] : 0;  // of rows
+    const int last = o.operand_count > 0 ? rule.operand[0].term[rule.operand[0].rank - 1] : 0;  // of rows
     const auto rows = [last](int l) { return l != last; };
     const auto in_row = [&](std::vector<extent_t> at, const auto& body) {
       for (extent_t i = 0; i < o.loop[last].extent; ++i) {
@@ -172,7 +172,7 @@ class graph_evaluator {
       case model_op::cross_entropy_gradient:
         return for_each_point(o, all, [&](const auto& at) {
           if (x(4, at) < 0.0) return;
-          const int classes = o.operand[1].loop[o.operand[1].rank - 1];
+          const int classes = rule.operand[1].term[rule.operand[1].rank - 1];
           const bool picked = static_cast<extent_t>(x(4, at)) == at[static_cast<std::size_t>(classes)];
           y(0, at) = x(0, at) * (std::exp(x(1, at) - x(2, at)) / x(3, at) - (picked ? 1.0 : 0.0));
         });
@@ -195,8 +195,9 @@ class graph_evaluator {
 
   /// Whether `id` is the row of the table (the loop that one tensor alone has beside the columns) at this point.
   bool is_row(const graph_operator& o, double id, const std::vector<extent_t>& at) const {
-    const operator_tensor& table = o.kind == model_op::embed ? o.operand[1] : o.result[0];
-    return static_cast<extent_t>(id) == at[static_cast<std::size_t>(table.loop[0])];
+    const factor_rule& rule = g.rule_of(o);
+    const tensor_factors& table = o.kind == model_op::embed ? rule.operand[1] : rule.result[0];
+    return static_cast<extent_t>(id) == at[static_cast<std::size_t>(table.term[0])];
   }
 
   const graph& g;

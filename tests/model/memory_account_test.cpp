@@ -132,11 +132,11 @@ class random_layers {
     hp::graph_operator o;
     o.phase = phase;
     o.segment = segment;
-    for (const int r : read) o.operand[o.operand_count++].tensor = r;
+    for (const int r : read) o.operand[o.operand_count++] = r;
     o.result_count = 1;
-    o.result[0].tensor = g_.tensor.push(t);
+    o.result[0] = g_.tensor.push(t);
     g_.op.push(o);
-    return o.result[0].tensor;
+    return o.result[0];
   }
 
   bool folded_;

@@ -67,7 +67,7 @@ TEST(model_builder, results_follow_their_loops_and_know_their_producer) {
   const int y = m.contract("product", "*k,kn->*n", x, w);
   EXPECT_TRUE(m.graph.tensor[y].shape == (hp::shape{2, 3, 5}));
   EXPECT_EQ(m.graph.tensor[y].dim[2], n);
-  EXPECT_EQ(m.graph.op[m.graph.tensor[y].producer].result[0].tensor, y);
+  EXPECT_EQ(m.graph.op[m.graph.tensor[y].producer].result[0], y);
   EXPECT_EQ(m.graph.tensor[y].type, hp::data_type::bf16);
   const int total = m.apply(hp::model_op::reduce, "total", {y}, {.text = "*->"});
   EXPECT_EQ(m.graph.tensor[total].type, hp::data_type::f32) << "sums keep 32 bits";
@@ -158,7 +158,7 @@ TEST(model_builder, the_loss_is_one_number_and_all_auxiliary_ones) {
       const hp::graph_operator& o = m.graph.op[m.graph.tensor[t].producer];
       if (o.kind != hp::model_op::sum) ++leaves;
       if (o.kind == hp::model_op::sum)
-        for (int i = 0; i < o.operand_count; ++i) open.push_back(o.operand[i].tensor);
+        for (int i = 0; i < o.operand_count; ++i) open.push_back(o.operand[i]);
     }
     EXPECT_EQ(leaves, auxiliary + 1);
   }

@@ -88,6 +88,4 @@ TEST(model_operator, only_linear_operators_take_terms) {
                                            "combine_weight_gradient"}));
 }
 
-static_assert(hp::follows({0, 3, {2, 0, 1}}, 1) && !hp::follows({0, 2, {2, 0, 1}}, 1), "only dims in use count");
-
 }  // namespace

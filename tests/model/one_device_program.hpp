@@ -26,8 +26,8 @@ constexpr hp::sharded_program one_device_program(const hp::graph& g) {
   for (int o = 0; o < g.op.size; ++o) {
     hp::program_compute c;
     c.op = o;
-    for (int i = 0; i < g.op[o].operand_count; ++i) c.operand[i] = g.op[o].operand[i].tensor;
-    for (int r = 0; r < g.op[o].result_count; ++r) c.result[r] = g.op[o].result[r].tensor;
+    for (int i = 0; i < g.op[o].operand_count; ++i) c.operand[i] = g.op[o].operand[i];
+    for (int r = 0; r < g.op[o].result_count; ++r) c.result[r] = g.op[o].result[r];
     p.step.push({false, p.compute.push(c), g.op[o].phase, g.op[o].segment});
   }
   return p;

@@ -33,7 +33,7 @@ TEST(operator_order, moves_numbers_and_nothing_else) {
       EXPECT_EQ(is.name, was.name);
       EXPECT_EQ(is.forward < 0, was.forward < 0);
       EXPECT_TRUE(is.forward < 0 || moved.op[is.forward].name == g.op[was.forward].name);
-      for (int n = 0; n < is.result_count; ++n) EXPECT_EQ(moved.tensor[is.result[n].tensor].producer, i);
+      for (int n = 0; n < is.result_count; ++n) EXPECT_EQ(moved.tensor[is.result[n]].producer, i);
     }
     arrange_operators(moved, back);
     EXPECT_EQ(check_graph(moved), graph_status{});

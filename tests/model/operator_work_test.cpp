@@ -77,18 +77,18 @@ TEST(operator_work, of_a_causal_ring_adds_up_to_half_of_all_pairs) {
     const int d = m.dim("head_dim", 4), e = m.dim("value_dim", 5);
     const int q = m.input("q", {b, s, h, g, d}), k = m.input("k", {b, s, h, d}), v = m.input("v", {b, s, h, e});
     m.apply(hp::model_op::attention, "whole", {q, k, v}, {.integer = {causal ? 1 : 0}});
-    const hp::extent_t whole = hp::flops_of(m.graph.op[0], {}, {});
+    const hp::extent_t whole = hp::flops_of(m.graph, m.graph.op[0], {}, {});
     EXPECT_EQ(whole, hp::extent_t{2} * 2 * 24 * 24 * 2 * 3 * (4 + 5) / (causal ? 2 : 1));
     for (const int devices : {2, 3, 4, 6}) {
       hp::graph_operator block = m.graph.op[0];
       block.kind = hp::model_op::attention_block;
       const hp::mesh_shape mesh{1, {devices}};
       hp::operator_placement p;
-      p.add(0, block.operand[0].loop[1]);
-      p.turned[0] = block.operand[1].loop[1];
+      p.add(0, m.graph.rule_of(block).operand[0].term[1]);
+      p.turned[0] = static_cast<signed char>(m.graph.rule_of(block).operand[1].term[1]);
       hp::extent_t sum = 0;
       for (block.rotation = 0; block.rotation < devices; ++block.rotation)
-        sum += devices * hp::flops_of(block, p, mesh);
+        sum += devices * hp::flops_of(m.graph, block, p, mesh);
       EXPECT_EQ(sum, whole) << devices << (causal ? " causal" : "");
     }
   }
@@ -103,14 +103,15 @@ TEST(operator_work, of_expert_slots_counts_chosen_rows_and_each_device_its_exper
       m.apply(hp::model_op::dispatch, "dispatch", {x, index}, {.created = {{'e', e}, {'C', c}}, .created_count = 2});
   m.apply(hp::model_op::combine, "combine", {slots, index, w});
   const hp::graph_operator& combine = m.graph.op[1];
+  const hp::factor_rule& rule = m.graph.rule_of(combine);
   const hp::mesh_shape mesh{1, {4}};
   const hp::extent_t rows = 4 * 8 * 2 * 16;
-  EXPECT_EQ(hp::flops_of(m.graph.op[0], {}, mesh), 0);
-  EXPECT_EQ(hp::flops_of(combine, {}, mesh), 2 * rows);
-  for (const int loop : {combine.operand[0].loop[0], combine.operand[0].loop[1], combine.operand[0].loop[3]}) {
+  EXPECT_EQ(hp::flops_of(m.graph, m.graph.op[0], {}, mesh), 0);
+  EXPECT_EQ(hp::flops_of(m.graph, combine, {}, mesh), 2 * rows);
+  for (const int loop : {rule.operand[0].term[0], rule.operand[0].term[1], rule.operand[0].term[3]}) {
     hp::operator_placement p;
     p.add(0, loop);
-    EXPECT_EQ(hp::flops_of(combine, p, mesh), 2 * rows / 4);
+    EXPECT_EQ(hp::flops_of(m.graph, combine, p, mesh), 2 * rows / 4);
   }
 }
 
@@ -126,21 +127,19 @@ TEST(operator_work, of_a_table_reads_the_rows_that_are_taken) {
 }
 
 TEST(operator_work, of_muon_is_five_iterations_on_whole_matrices) {
+  hp::model_builder m;
+  m.parameter("matrices", {m.dim("experts", 6), m.dim("rows", 10), m.dim("columns", 4)});
+  const int operands[] = {0};
   hp::graph_operator o;
   o.kind = hp::model_op::muon;
-  o.loop_count = 3;
-  o.loop[0].extent = 6;
-  o.loop[1].extent = 10;
-  o.loop[2].extent = 4;
-  o.operand_count = 1;
-  o.operand[0] = {0, 3, {0, 1, 2}};
+  ASSERT_EQ(hp::bind_loops(m.graph, o, "aYZ->aYZ", operands, 1, nullptr, 0).code, hp::graph_code::ok);
   o.integer[0] = 1;
   o.integer[1] = 2;
   const hp::extent_t one = 5 * (4 * 4 * 4 * 10 + 2 * 4 * 4 * 4) + 6 * 40;
-  EXPECT_EQ(hp::flops_of(o, {}, {}), 6 * one);
+  EXPECT_EQ(hp::flops_of(m.graph, o, {}, {}), 6 * one);
   hp::operator_placement p;
   p.add(0, 0);
-  EXPECT_EQ(hp::flops_of(o, p, {1, {3}}), 2 * one);
+  EXPECT_EQ(hp::flops_of(m.graph, o, p, {1, {3}}), 2 * one);
 }
 
 }  // namespace

@@ -112,11 +112,12 @@ TEST(optimizer, gives_matrices_to_muon_and_the_rest_to_adamw) {
   const graph g = trained({.kind = optimizer_kind::muon, .without_muon = "head.*"});
   for (const graph_operator& o : g.op) {
     if (o.kind != model_op::muon) continue;
-    const matrix_sides sides = sides_of(g, o.operand[0].tensor);
+    const matrix_sides sides = sides_of(g, o.operand[0]);
     EXPECT_TRUE(sides.is_matrix);
     EXPECT_EQ(o.integer[0], sides.rows);
     EXPECT_EQ(o.integer[1], sides.columns);
-    for (int d = 0; d < o.operand[0].rank; ++d) EXPECT_EQ(o.loop[o.operand[0].loop[d]].whole, d >= sides.rows);
+    const factor_rule& rule = g.rule_of(o);
+    for (int d = 0; d < rule.operand[0].rank; ++d) EXPECT_EQ(is_whole(rule, rule.operand[0].term[d]), d >= sides.rows);
   }
   auto counts = count(g);
   // Query, key, value, output, router, gate, up, down.
@@ -128,9 +129,9 @@ TEST(optimizer, accumulates_a_gradient_right_after_it_is_complete) {
   const graph g = trained({}, {}, 4);
   for (int o = 0; o < g.op.size; ++o) {
     if (g.op[o].kind != model_op::accumulate || g.op[o].phase != graph_phase::backward) continue;
-    int made = g.tensor[g.op[o].operand[1].tensor].producer;
+    int made = g.tensor[g.op[o].operand[1]].producer;
     while (++made < o) EXPECT_EQ(g.op[made].kind, model_op::accumulate);
-    EXPECT_EQ(g.op[o].segment, g.tensor[g.op[o].operand[0].tensor].segment);
+    EXPECT_EQ(g.op[o].segment, g.tensor[g.op[o].operand[0]].segment);
   }
 }
 

@@ -74,7 +74,7 @@ void expect_lawful(const hp::graph& g, const hp::sharded_program& p, const std::
     for (int l = 0; l < o.loop_count; ++l) {
       const hp::extent_t pieces = hp::pieces_of_loop(c.placement, p.mesh.shape, l);
       EXPECT_EQ(o.loop[l].extent % pieces, 0) << what;
-      if (o.loop[l].whole) {
+      if (hp::is_whole(p.graph.rule_of(o), l)) {
         EXPECT_EQ(pieces, 1) << what << p.graph.name_of_op(c.op);
       }
     }

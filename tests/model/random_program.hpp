@@ -70,8 +70,8 @@ inline hp::sharded_program random_program(std::mt19937& random, const random_pro
       c.result[r] = add_value(tensor, below(3), false, next ? p.value[home].storage : -1);
       if (next) p.value[c.result[r]].layout = p.value[home].layout;
     }
-    for (int i = 0; i < o.operand_count; ++i) o.operand[i].tensor = p.value[c.operand[i]].tensor;
-    for (int r = 0; r < o.result_count; ++r) o.result[r].tensor = p.value[c.result[r]].tensor;
+    for (int i = 0; i < o.operand_count; ++i) o.operand[i] = p.value[c.operand[i]].tensor;
+    for (int r = 0; r < o.result_count; ++r) o.result[r] = p.value[c.result[r]].tensor;
     c.op = p.graph.op.push(o);
     p.step.push({false, p.compute.push(c), hp::graph_phase::forward, -1});
   }

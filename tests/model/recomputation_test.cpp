@@ -88,8 +88,8 @@ TEST(recomputation, of_layers_keeps_what_passes_from_layer_to_layer) {
     for (const graph_operator& o : g.op) {
       if (o.phase != graph_phase::backward) continue;
       for (int i = 0; i < o.operand_count; ++i) {
-        const graph_tensor& t = g.tensor[o.operand[i].tensor];
-        read[static_cast<std::size_t>(o.operand[i].tensor)] = true;
+        const graph_tensor& t = g.tensor[o.operand[i]];
+        read[static_cast<std::size_t>(o.operand[i])] = true;
         if (t.kind == graph_tensor_kind::activation && t.producer >= 0 &&
             g.op[t.producer].phase == graph_phase::forward && name_matches("layers.*", g.text_at(t.name)))
           read_again[g.text_at(t.name)] = true;
@@ -105,7 +105,7 @@ TEST(recomputation, of_layers_keeps_what_passes_from_layer_to_layer) {
                                : (std::vector<std::string>{"layers.0-2"}));
     for (const graph_operator& o : g.op)
       for (int r = 0; o.recomputed && r < o.result_count; ++r)
-        EXPECT_TRUE(read[static_cast<std::size_t>(o.result[r].tensor)]) << g.text_at(o.name);
+        EXPECT_TRUE(read[static_cast<std::size_t>(o.result[r])]) << g.text_at(o.name);
   }
 }
 
@@ -115,8 +115,7 @@ TEST(recomputation, of_one_operator_copies_it_alone) {
   EXPECT_EQ(recomputed_operators(g),
             (std::vector<std::string>{"layers.2.second.activation", "layers.1.second.activation",
                                       "layers.0.second.activation"}));
-  for (int o = 0; o < g.op.size; ++o)
-    EXPECT_TRUE(!g.op[o].recomputed || g.op[o + 1].operand[1].tensor == g.op[o].result[0].tensor);
+  for (int o = 0; o < g.op.size; ++o) EXPECT_TRUE(!g.op[o].recomputed || g.op[o + 1].operand[1] == g.op[o].result[0]);
 }
 
 /// Two patterns one after the other are one pattern that matches what either does.

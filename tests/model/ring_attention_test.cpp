@@ -39,14 +39,14 @@ TEST(ring_attention, the_graph_stays_a_graph) {
           if (r.tensor[t].producer < 0) made.insert(t);
         for (int o = 0; o < r.op.size; ++o) {
           for (int i = 0; i < r.op[o].operand_count; ++i) {
-            ASSERT_TRUE(made.count(r.op[o].operand[i].tensor) == 1)
-                << blocks << " " << r.name_of_op(o) << " reads " << r.name_of_tensor(r.op[o].operand[i].tensor);
-            const hp::operator_tensor& t = r.op[o].operand[i];
+            ASSERT_TRUE(made.count(r.op[o].operand[i]) == 1)
+                << blocks << " " << r.name_of_op(o) << " reads " << r.name_of_tensor(r.op[o].operand[i]);
+            const hp::tensor_factors& t = r.rule_of(r.op[o]).operand[i];
             for (int d = 0; d < t.rank; ++d)
-              ASSERT_EQ(r.op[o].loop[t.loop[d]].extent, r.tensor[t.tensor].shape.extent[d]);
+              ASSERT_EQ(r.op[o].loop[t.term[d]].extent, r.tensor[r.op[o].operand[i]].shape.extent[d]);
           }
           for (int k = 0; k < r.op[o].result_count; ++k) {
-            const int t = r.op[o].result[k].tensor;
+            const int t = r.op[o].result[k];
             EXPECT_TRUE(made.insert(t).second) << r.name_of_tensor(t);
             EXPECT_EQ(r.tensor[t].producer, o);
           }
@@ -101,9 +101,10 @@ TEST(ring_attention, keys_may_be_sharded_where_blocks_travel) {
   const hp::graph r = hp::rotate_attention(programs::moe_graph({}), 4);
   for (const hp::graph_operator& o : r.op) {
     if (o.kind != model_op::attention_block && o.kind != model_op::attention_block_gradient) continue;
-    const hp::operator_tensor& keys = o.operand[o.kind == model_op::attention_block ? 1 : 2];
-    EXPECT_FALSE(o.loop[keys.loop[1]].whole);
-    EXPECT_TRUE(o.loop[keys.loop[3]].whole) << "the width of a head is not";
+    const hp::factor_rule& rule = r.rule_of(o);
+    const hp::tensor_factors& keys = rule.operand[o.kind == model_op::attention_block ? 1 : 2];
+    EXPECT_FALSE(hp::is_whole(rule, keys.term[1]));
+    EXPECT_TRUE(hp::is_whole(rule, keys.term[3])) << "the width of a head is not";
   }
 }
 

@@ -27,7 +27,7 @@ hp::operator_placement placement_by_words(const hp::graph& g, const hp::strategy
     if (r.stage != rule_stage::compute || p.loop[a] >= 0 || s.mesh.shape.size[a] == 1) continue;
     if (!hp::name_matches(r.where.text, g.name_of_op(op))) continue;
     for (int l = 0; l < o.loop_count && p.loop[a] < 0; ++l)
-      if (o.loop[l].dim == d && !o.loop[l].whole &&
+      if (o.loop[l].dim == d && !hp::is_whole(g.rule_of(o), l) &&
           o.loop[l].extent % (hp::pieces_of_loop(p, s.mesh.shape, l) * s.mesh.shape.size[a]) == 0)
         p.add(a, l);
   }

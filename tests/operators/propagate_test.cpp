@@ -216,6 +216,40 @@ TEST(Propagate, ABiasIsAddedOnceToASumOverDevices) {
   hold_on_all(rule, linear, numeric::mesh_of({2, 3}), {hp::shape{6, 6}, hp::shape{6, 6}, hp::shape{6}}, false);
 }
 
+// Row sums, column sums and the block itself: a factor that one result lacks and another has leaves the first partial.
+TEST(Propagate, AResultIsPartialAlongTheShardedFactorsThatItAloneLacks) {
+  const hp::factor_rule rule = hp::rule_from("totals", "ab->a,b,ab", {sum, hp::linear_in_each(1u)}).rule;
+  const auto totals = [](int index) {
+    return [index](std::vector<numeric::tensor>& x, numeric::tensor& y) {
+      const hp::shape e = x[0].shape;
+      y = index == 2 ? x[0] : numeric::tensor(hp::shape(e.extent[index]));
+      for (int i = 0; i < e.extent[0]; ++i)
+        for (int j = 0; j < e.extent[1]; ++j)
+          if (index < 2) y.at(index == 0 ? i : j) += x[0].at(i, j);
+      return true;
+    };
+  };
+  for (const auto& m : {numeric::mesh_of({2, 2}), numeric::mesh_of({2, 2, 2})})
+    for (int index = 0; index < 3; ++index)
+      EXPECT_GT(hold_on_all(rule, totals(index), m, {hp::shape{8, 8}}, false, sum, index).accepted, 10);
+  // Without a reduction the results do not depend on what they lack.
+  const hp::factor_rule apart = hp::rule_from("apart", "ab->ab,a", {hp::reduce_op::none, hp::refuse_partials()}).rule;
+  const hp::layout_value cut = numeric::all_layouts(numeric::mesh_of({2}), 2, sum)[1];
+  const hp::layout_value* const operand[] = {&cut};
+  EXPECT_FALSE(hp::is_partial(hp::propagate_fully(apart, operand, 1).result[1]));
+  // What waits for a sum can not wait for a maximum as well, in whichever result.
+  const hp::factor_rule largest =
+      hp::rule_from("largest", "ab->ab,a", {hp::reduce_op::max, hp::linear_in_each(1u)}).rule;
+  hp::layout_value waits = hp::layout_value{};
+  waits.mesh = numeric::mesh_of({2, 2});
+  waits.rank = 2;
+  waits.cut_count = 1;
+  waits.cut[0] = {1, 0, 1, 2};
+  waits.partial[1] = sum;
+  const hp::layout_value* const summed[] = {&waits};
+  EXPECT_EQ(hp::propagate_fully(largest, summed, 1).status.code, hp::propagation_code::reductions_do_not_commute);
+}
+
 TEST(Propagate, EveryResultHasItsLayout) {
   const hp::factor_rule rule =
       hp::rule_from("ranked", "abC->Cba,a,ab", {hp::reduce_op::none, hp::linear_in_each(1u)}).rule;

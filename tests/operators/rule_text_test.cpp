@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -34,6 +36,12 @@ static_assert(packed.factor[1] == hp::factor{'2', factor_kind::need_replication,
 constexpr hp::factor_rule yielding = hp::rule_from("yielding", "abK,abK->a", {.yields = true}).rule;
 static_assert(yielding.factor[0].yields && !yielding.factor[1].yields && !yielding.factor[2].yields);
 
+// What one result lacks and another has passes through, and is reduced where it is missing.
+constexpr hp::factor_rule totals = hp::rule_from("totals", "ab->a,ab", {reduce_op::max}).rule;
+static_assert(totals.factor[1] == hp::factor{'b', factor_kind::pass_through, reduce_op::max, false, false, 0});
+static_assert(totals.factor[0].op == reduce_op::none && totals.reduced == 0 && !totals.plain);
+static_assert(hp::rule_from("made", "a->ab,a", {}).rule.factor[1].op == reduce_op::none);  // no operand has it
+
 // Dims of several factors, of none, and several results.
 constexpr hp::factor_rule split = hp::rule_from("split", "(ab)c.->abc,a", {reduce_op::none}).rule;
 static_assert(split.operand[0].rank == 3 && split.result_count == 2 && split.result[1].rank == 1);
@@ -53,7 +61,7 @@ static_assert(status("(a(b))->ab") == hp::rule_status{code::text_is_malformed, 2
 static_assert(status("a)->a") == hp::rule_status{code::text_is_malformed, 1});
 static_assert(status("a->(a") == hp::rule_status{code::text_is_malformed, 5});
 static_assert(status("a,a,a,a,a,a,a,a,a->a") == hp::rule_status{code::too_many_operands, 15});
-static_assert(status("a->a,a,a,a,a") == hp::rule_status{code::too_many_results, 10});
+static_assert(status("a->a,a,a,a,a,a") == hp::rule_status{code::too_many_results, 12});
 static_assert(status("abcdefghi->a") == hp::rule_status{code::too_many_dims, 8});
 static_assert(status("a........->a") == hp::rule_status{code::too_many_dims, 8});
 static_assert(status("(abcdefghijklm)->a") == hp::rule_status{code::too_many_terms, 13});
@@ -75,6 +83,34 @@ static_assert(status("ii->i") == hp::rule_status{code::factor_is_used_twice_in_o
 static_assert(status("i(ji)->ij") == hp::rule_status{code::factor_is_used_twice_in_one_tensor, 0});
 static_assert(status("ij->jj") == hp::rule_status{code::factor_is_used_twice_in_one_tensor, 1});
 static_assert(status("ij->i", {reduce_op::none}) == hp::rule_status{code::kind_does_not_fit_the_results, 1});
+
+// `*` and repeated parts, by the ranks of the operands.
+constexpr hp::rule_status status_of(const char* text, const hp::operand_ranks& ranks) {
+  return hp::rule_from("rule", text, {}, ranks).status;
+}
+constexpr hp::factor_rule norm = hp::rule_from("norm", "*H,H->*H", {}, {2, {3, 1}}).rule;
+static_assert(norm.factor_count == 3 && norm.operand[0].rank == 3 && norm.operand[1].mask == 0b100);
+static_assert(norm.result[0] == norm.operand[0] && norm.factor[2].letter == 'H' && norm.factor[0].letter == 0);
+constexpr hp::factor_rule total = hp::rule_from("total", "*->", {}, {1, {2}}).rule;
+static_assert(total.result[0].rank == 0 && total.reduced == 0b11);
+constexpr hp::factor_rule step = hp::rule_from("step", "*,*,->*,*", {}, {3, {2, 2, 0}}).rule;
+static_assert(step.operand[2].rank == 0 && step.result_count == 2 && step.result[1] == step.operand[0]);
+static_assert(hp::rule_from("sum", "*->*", {}, {5, {1, 1, 1, 1, 1}}).rule.operand_count == 5);
+static_assert(hp::rule_from("sum", "a*,*->*", {}, {4, {2, 1, 1, 1}}).rule.operand[3].mask == 0b10);
+static_assert(hp::rule_from("fill", "->ab", {}, {0, {}}).rule.operand_count == 0);
+static_assert(status_of("*k,kn->*n", {2, {1, 2}}).code == code::ok);  // `*` may stand for no dim at all
+
+static_assert(status("*->*") == hp::rule_status{code::text_is_malformed, 0});
+static_assert(status_of("a->*", {1, {1}}) == hp::rule_status{code::text_is_malformed, 3});
+static_assert(status_of("**->*", {1, {2}}) == hp::rule_status{code::text_is_malformed, 1});
+static_assert(status_of("(a*)->a", {1, {2}}) == hp::rule_status{code::text_is_malformed, 2});
+static_assert(status_of("ab,c->a", {2, {2, 2}}) == hp::rule_status{code::operand_rank_differs_from_text, 1});
+static_assert(status_of("*ab->*", {1, {1}}) == hp::rule_status{code::operand_rank_differs_from_text, 0});
+static_assert(status_of("*,*->*", {2, {2, 3}}) == hp::rule_status{code::operand_rank_differs_from_text, 1});
+static_assert(status_of("a,b->a", {1, {1}}) == hp::rule_status{code::operand_count_differs_from_text, 1});
+static_assert(status_of("a->a", {0, {}}) == hp::rule_status{code::operand_count_differs_from_text, 0});
+static_assert(status_of("*->*", {9, {}}) == hp::rule_status{code::too_many_operands, 9});
+static_assert(status_of("*->*a", {1, {8}}) == hp::rule_status{code::too_many_dims, 4});
 
 /// The text of a rule, from the rule: a second writer for the reader.
 std::string text_of(const hp::factor_rule& r) {
@@ -106,6 +142,28 @@ TEST(RuleText, IsKeptByTheRule) {
     ASSERT_EQ(r.status, hp::rule_status{}) << text;
     EXPECT_EQ(text_of(r.rule), text);
   }
+}
+
+// Law: a rule with `*` and repeated parts is the rule of the text that writes them out.
+TEST(RuleText, StarsAndRepeatedPartsAreTheDimsThatTheyStandFor) {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"*k,kn->*n", "%k,kn->%n"}, {"*->", "%->"},       {"bs*D->bs*D", "bs%D->bs%D"},  {"*,*,*,->*,*", "%,%,%,->%,%"},
+      {"*,vh->*h", "%,vh->%h"},   {"a*->*a", "a%->%a"}, {"*(ab).->ab*", "%(ab).->ab%"}};
+  for (int run = 0; run <= 3; ++run)
+    for (const auto& [text, long_text] : texts) {
+      std::string written;
+      for (const char c : long_text)
+        written += c == '%' ? std::string("xyz").substr(0, static_cast<std::size_t>(run)) : std::string(1, c);
+      hp::rule_result expected = hp::rule_from("rule", written.c_str(), hp::contraction);
+      ASSERT_EQ(expected.status, hp::rule_status{}) << written;
+      hp::operand_ranks ranks{expected.rule.operand_count};
+      for (int o = 0; o < ranks.count; ++o) ranks.rank[o] = expected.rule.operand[o].rank;
+      for (int f = 0; f < expected.rule.factor_count; ++f)
+        if (expected.rule.factor[f].letter >= 'x') expected.rule.factor[f].letter = 0;
+      EXPECT_EQ(hp::rule_from("rule", text.c_str(), hp::contraction, ranks).rule, expected.rule) << text << " " << run;
+    }
+  EXPECT_EQ(hp::rule_from("sum", "*->*", {}, {3, {1, 1, 1}}).rule,
+            hp::rule_from("sum", "*,*,*->*", {}, {3, {1, 1, 1}}).rule);
 }
 
 TEST(RuleText, RefusedTextGivesNoRuleButItsName) {

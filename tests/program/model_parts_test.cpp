@@ -71,7 +71,7 @@ TEST(ModelParts, EveryOperatorAndTensorBelongsToOne) {
       if (op.phase != hp::graph_phase::forward) continue;
       // Forward, a part reads what it makes and the joint before it.
       for (int k = 0; k < op.operand_count; ++k) {
-        const int t = op.operand[k].tensor;
+        const int t = op.operand[k];
         if (g.tensor[t].producer < 0 || g.op[g.tensor[t].producer].phase != hp::graph_phase::forward) continue;
         const int from = parts.of_op[g.tensor[t].producer];
         EXPECT_TRUE(from == parts.of_op[o] || (from + 1 == parts.of_op[o] && parts.joint[t] == from))

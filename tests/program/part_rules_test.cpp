@@ -69,7 +69,8 @@ TEST(PartRules, SpeakOfOnePartOnly) {
         const hp::graph_operator& op = g.op[o];
         if (op.forward >= 0 || op.phase > hp::graph_phase::backward || op.kind == hp::model_op::accumulate) continue;
         for (int l = 0; l < op.loop_count; ++l)
-          if (op.loop[l].dim == dim && !op.loop[l].whole && hp::name_matches(r.where.text, g.name_of_op(o))) {
+          if (op.loop[l].dim == dim && !hp::is_whole(g.rule_of(op), l) &&
+              hp::name_matches(r.where.text, g.name_of_op(o))) {
             EXPECT_EQ(parts.ruled_by[o], p) << g.name_of_op(o) << " " << r.where.text;
           }
       }

@@ -78,7 +78,7 @@ played play(const hp::sharded_program& p) {
       const hp::program_compute& c = p.compute[s.index];
       const hp::graph_operator& o = p.graph.op[c.op];
       for (int i = 0; i < o.operand_count; ++i) start = std::max(start, ready[static_cast<std::size_t>(c.operand[i])]);
-      const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
+      const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
       took = hp::compute_time(hardware::device, hp::work_of(p, c), p.graph.tensor[typed].type).picoseconds;
       for (int r = 0; r < o.result_count; ++r) written.push_back(c.result[r]);
     }

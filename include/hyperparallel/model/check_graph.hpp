@@ -5,8 +5,10 @@
 //   - every operand is an input, a parameter, a state, or the result of an earlier operator
 //   - every tensor is the result of at most one operator, the one that it names as its producer
 //   - phases stand in order; the operators of a segment stand together, phase by phase
-//   - a tensor's extents are those of the loops that its dims follow; a loop is `reduced` iff no result follows it
-//   - a backward or recomputed operator has the loops of its forward operator: same numbers, dims and extents
+//   - an operator has a rule of its operands and results, whose factors are its loops
+//   - a tensor's extents are those of the loops that its dims follow
+//   - a backward or recomputed operator has the loops of its forward operator: same numbers, dims and extents, and the
+//     same ones whole
 //   - a tensor has the type and the shape of the one that it replaces; a gradient has the shape of its source
 //
 // O(operators · operands · dims).
@@ -17,36 +19,37 @@ namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
-constexpr graph_status check_operator_tensor(const graph& g, const graph_operator& o, const operator_tensor& t, int i) {
-  const graph_tensor& whole = g.tensor[t.tensor];
+constexpr graph_status check_operator_tensor(const graph& g, const graph_operator& o, const tensor_factors& t,
+                                             int tensor, int i) {
+  const graph_tensor& whole = g.tensor[tensor];
   if (whole.shape.rank != t.rank)
     return {graph_code::rank_differs_from_text, o.name, whole.name, i, 0, whole.shape.rank, t.rank};
   for (int d = 0; d < t.rank; ++d) {
-    if (t.loop[d] < 0 || t.loop[d] >= o.loop_count) return {graph_code::too_many_loops, o.name, whole.name, i, d};
-    if (o.loop[t.loop[d]].extent != whole.shape.extent[d])
-      return {graph_code::dim_differs_between_operands,
-              o.name,
-              whole.name,
-              i,
-              d,
-              whole.shape.extent[d],
-              o.loop[t.loop[d]].extent};
+    const extent_t extent = o.loop[t.term[d]].extent;
+    if (extent != whole.shape.extent[d])
+      return {graph_code::dim_differs_between_operands, o.name, whole.name, i, d, whole.shape.extent[d], extent};
   }
   return {};
 }
 
+/// Whether the operator has a rule, of as many operands, results and loops, whose dims follow one loop each.
+constexpr bool has_its_rule(const graph& g, const graph_operator& o) {
+  if (o.rule < 0 || o.rule >= g.rule.size) return false;
+  const factor_rule& rule = g.rule_of(o);
+  bool plain = true;
+  for (int i = 0; i < rule.operand_count; ++i) plain = plain && rule.operand[i].plain;
+  for (int r = 0; r < rule.result_count; ++r) plain = plain && rule.result[r].plain;
+  return plain && rule.operand_count == o.operand_count && rule.result_count == o.result_count &&
+         rule.factor_count == o.loop_count;
+}
+
 constexpr graph_status check_loops(const graph& g, const graph_operator& o) {
-  for (int l = 0; l < o.loop_count; ++l) {
-    bool kept = false;
-    for (int r = 0; r < o.result_count; ++r) kept = kept || follows(o.result[r], l);
-    bool differs = o.loop[l].reduced == kept;
-    if (o.forward >= 0) {
-      const operator_loop& of_forward = g.op[o.forward].loop[l];
-      differs = differs || l >= g.op[o.forward].loop_count || of_forward.dim != o.loop[l].dim ||
-                of_forward.extent != o.loop[l].extent || of_forward.whole != o.loop[l].whole;
-    }
-    if (differs) return {graph_code::loops_differ_from_forward, o.name, -1, 0, l, o.loop[l].extent};
-  }
+  if (!has_its_rule(g, o)) return {graph_code::operator_differs_from_its_rule, o.name};
+  if (o.forward < 0) return {};
+  const graph_operator& f = g.op[o.forward];
+  for (int l = 0; l < o.loop_count; ++l)
+    if (l >= f.loop_count || !(f.loop[l] == o.loop[l]) || is_whole(g.rule_of(f), l) != is_whole(g.rule_of(o), l))
+      return {graph_code::loops_differ_from_forward, o.name, -1, 0, l, o.loop[l].extent};
   return {};
 }
 
@@ -82,21 +85,20 @@ constexpr graph_status check_graph(const graph& g) {
       }
       if (o.segment >= 0 && closed[o.segment]) return {graph_code::segment_is_torn, o.name};
     }
+    if (const graph_status s = detail::check_loops(g, o); s.code != graph_code::ok) return s;
+    const factor_rule& rule = g.rule_of(o);
     for (int n = 0; n < o.operand_count; ++n) {
-      if (!ready[o.operand[n].tensor])
-        return {graph_code::operand_does_not_exist, o.name, g.tensor[o.operand[n].tensor].name, n};
-      const graph_status s = detail::check_operator_tensor(g, o, o.operand[n], n);
+      if (!ready[o.operand[n]]) return {graph_code::operand_does_not_exist, o.name, g.tensor[o.operand[n]].name, n};
+      const graph_status s = detail::check_operator_tensor(g, o, rule.operand[n], o.operand[n], n);
       if (s.code != graph_code::ok) return s;
     }
     for (int r = 0; r < o.result_count; ++r) {
-      const int t = o.result[r].tensor;
+      const int t = o.result[r];
       if (ready[t] || g.tensor[t].producer != i) return {graph_code::tensor_is_made_twice, o.name, g.tensor[t].name};
       ready[t] = true;
-      const graph_status s = detail::check_operator_tensor(g, o, o.result[r], r);
+      const graph_status s = detail::check_operator_tensor(g, o, rule.result[r], t, r);
       if (s.code != graph_code::ok) return s;
     }
-    const graph_status s = detail::check_loops(g, o);
-    if (s.code != graph_code::ok) return s;
   }
   return {};
 }

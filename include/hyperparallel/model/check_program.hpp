@@ -57,15 +57,15 @@ namespace detail {
 
 /// Whether the same whole axes in the same order cut each dim and shard its loop, evenly: both boxes are the same
 /// function of the position then. What differs in that may still lie as placed.
-constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t,
+constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute& c, const tensor_factors& t,
                                 int value) {
   const program_value& v = p.value.item[value];
   const graph_operator& o = p.graph.op.item[c.op];
-  const shape& s = p.graph.tensor.item[t.tensor].shape;
+  const shape& s = p.graph.tensor.item[v.tensor].shape;
   if (v.rotation.axis >= 0) return false;
   int k = 0;  // of the cuts, which stand by dims
   for (int d = 0; d < s.rank; ++d) {
-    const int l = t.loop[d];
+    const int l = t.term[d];
     extent_t pieces = 1;
     for (int i = 0; i < c.placement.count; ++i) {
       const int a = c.placement.axis[i];
@@ -82,15 +82,15 @@ constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute&
 }
 
 /// Whether the value holds, on every device, the box of its dims' loops.
-constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const operator_tensor& t, int value) {
+constexpr bool lies_as_placed(const sharded_program& p, const program_compute& c, const tensor_factors& t, int value) {
   if (is_cut_as_placed(p, c, t, value)) return true;
   const graph_operator& o = p.graph.op.item[c.op];
-  const shape& s = p.graph.tensor.item[t.tensor].shape;
+  const shape& s = p.graph.tensor.item[p.value.item[value].tensor].shape;
   for (int position = 0; position < position_count(p.mesh.shape); ++position) {
     const box held = box_of(p, value, position);
     const coordinate at = coordinates_of(p.mesh.shape, position);
     for (int d = 0; d < s.rank; ++d)
-      if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.loop[d]))) return false;
+      if (!(held.dim[d] == loop_interval(o, c.placement, p.mesh.shape, at, t.term[d]))) return false;
   }
   return true;
 }
@@ -115,15 +115,15 @@ constexpr bool may_wait(const graph_operator& o, const operator_placement& p, in
   return terms == 0 || (terms != ~0u && (row.linear_in >> k & 1u) != 0);
 }
 
-/// Whether the result waits as it has to: by the operator's reduction along axes that shard a loop which it lacks,
-/// rings excepted, for a sum where operands wait, nowhere else.
-constexpr bool waits_as_placed(const graph_operator& o, const operator_placement& p, const operator_tensor& t,
+/// Whether the result waits as it has to: by the rule's reduction along axes that shard a loop which it lacks, rings
+/// excepted, for a sum where operands wait, nowhere else.
+constexpr bool waits_as_placed(const factor_rule& rule, const operator_placement& p, const tensor_factors& t,
                                unsigned waiting, const layout_value& l) {
   reduce_op expected[max_axes] = {};
   for (int a = 0; a < l.mesh.axis_count; ++a)
     if ((waiting >> a & 1u) != 0) expected[a] = reduce_op::sum;
   for (int i = 0; i < p.count; ++i)
-    if (const int a = p.axis[i]; p.turned[a] < 0 && !follows(t, p.loop[a])) expected[a] = o.reduction;
+    if (const int a = p.axis[i]; p.turned[a] < 0 && !has_factor(t, p.loop[a])) expected[a] = rule.factor[p.loop[a]].op;
   for (int a = 0; a < l.mesh.axis_count; ++a)
     if (l.partial[a] != expected[a]) return false;
   return true;
@@ -202,12 +202,13 @@ constexpr program_status check_program_here(const sharded_program& p) {
     }
     const program_compute& c = p.compute.item[s.index];
     const graph_operator& o = p.graph.op.item[c.op];
+    const factor_rule& rule = p.graph.rule_of(o);
     unsigned waiting = 0;
     for (int k = 0; k < o.operand_count; ++k) {
       const int v = c.operand[k];
       if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value.item[v].tensor != o.operand[k].tensor || !lies_as_placed(p, c, o.operand[k], v))
+      if (p.value.item[v].tensor != o.operand[k] || !lies_as_placed(p, c, rule.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
       const unsigned terms = waiting_axes(p.value.item[v].layout);
       if (!may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
@@ -217,8 +218,8 @@ constexpr program_status check_program_here(const sharded_program& p) {
       const int v = c.result[r];
       if (written[v]) return {program_code::value_is_written_twice, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value.item[v].tensor != o.result[r].tensor || !lies_as_placed(p, c, o.result[r], v) ||
-          !waits_as_placed(o, c.placement, o.result[r], waiting, p.value.item[v].layout))
+      if (p.value.item[v].tensor != o.result[r] || !lies_as_placed(p, c, rule.result[r], v) ||
+          !waits_as_placed(rule, c.placement, rule.result[r], waiting, p.value.item[v].layout))
         return {program_code::result_lies_otherwise, i, v};
       write(v);
     }

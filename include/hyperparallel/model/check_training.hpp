@@ -25,7 +25,7 @@ constexpr graph_status check_gradients(const graph& g) {
   if (!has_gradient) return {graph_code::graph_has_no_gradients, -1, g.tensor[g.loss].name};
   for (const graph_operator& o : g.op) {
     const bool is_seed = o.kind == model_op::fill && o.phase == graph_phase::backward && o.result_count == 1 &&
-                         g.tensor[o.result[0].tensor].source == g.loss;
+                         g.tensor[o.result[0]].source == g.loss;
     if (is_seed && o.real[0] != 1.0 / static_cast<double>(g.micro_batches))
       return {graph_code::micro_batches_changed,           -1, g.tensor[g.loss].name, 0, 0, g.micro_batches,
               static_cast<extent_t>(1.0 / o.real[0] + 0.5)};
@@ -41,10 +41,10 @@ constexpr graph_status check_training(const graph& g) {
   for (const graph_operator& o : g.op) {
     if (o.phase != graph_phase::norm && o.phase != graph_phase::update) continue;
     for (int r = 0; r < o.result_count && o.phase == graph_phase::update; ++r)
-      learns = learns || (g.tensor[o.result[r].tensor].kind == graph_tensor_kind::parameter &&
-                          g.tensor[o.result[r].tensor].replaces >= 0);
+      learns =
+          learns || (g.tensor[o.result[r]].kind == graph_tensor_kind::parameter && g.tensor[o.result[r]].replaces >= 0);
     for (int i = 0; i < o.operand_count && g.micro_batches > 1; ++i) {
-      const graph_tensor& read = g.tensor[o.operand[i].tensor];
+      const graph_tensor& read = g.tensor[o.operand[i]];
       if (read.kind == graph_tensor_kind::gradient && read.producer >= 0 &&
           g.op[read.producer].kind != model_op::accumulate)
         return {graph_code::micro_batches_changed, o.name, read.name, i, 0, g.micro_batches, 1};

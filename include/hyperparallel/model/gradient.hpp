@@ -17,6 +17,7 @@
 // O(operators + contributions). Source: Griewank & Walther, "Evaluating derivatives", 2008, chapter 3.
 
 #include <hyperparallel/model/gradient_rules.hpp>
+#include <hyperparallel/model/operator_loops.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -48,14 +49,14 @@ class gradient_pass {
       }
       bool reached = false;
       for (int r = 0; r < g.op[f].result_count; ++r) {
-        const int t = g.op[f].result[r].tensor, joined = join(t, t, segment);
+        const int t = g.op[f].result[r], joined = join(t, t, segment);
         if (joined < 0) continue;
         g.tensor[t].gradient = joined;
         reached = true;
       }
       if (reached) differentiate_operator(f);
       for (int i = 0; i < g.op[f].operand_count; ++i) {
-        const int t = g.op[f].operand[i].tensor;
+        const int t = g.op[f].operand[i];
         if (g.tensor[t].kind == graph_tensor_kind::parameter && first_reader[t] == f && g.tensor[t].gradient < 0)
           g.tensor[t].gradient = join(t, t, segment);
       }
@@ -86,16 +87,16 @@ class gradient_pass {
       const graph_operator& o = g.op[f];
       bool reached = false;
       for (int i = 0; i < o.operand_count; ++i) {
-        const int t = o.operand[i].tensor;
+        const int t = o.operand[i];
         reached = reached || depends[t] || is_carried(t, o.segment);
         if (first_reader[t] < 0) first_reader[t] = f;
       }
-      for (int r = 0; r < o.result_count; ++r) depends[o.result[r].tensor] = reached && is_differentiable(o.kind, r);
+      for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && is_differentiable(o.kind, r);
     }
   }
 
   constexpr bool wants_gradient(int f, int operand) const {
-    const int t = g.op[f].operand[operand].tensor;
+    const int t = g.op[f].operand[operand];
     return depends[t] || is_carried(t, g.op[f].segment);
   }
 
@@ -107,7 +108,7 @@ class gradient_pass {
   }
   /// `tensor` is part of the gradient of an operand of operator `f`.
   constexpr void contribute_to_operand(int f, int operand, int tensor) {
-    const int t = g.op[f].operand[operand].tensor, segment = g.op[f].segment;
+    const int t = g.op[f].operand[operand], segment = g.op[f].segment;
     if (is_carried(t, segment))
       contribute(carried_slot, tensor);
     else if (segment >= 0 && g.tensor[t].segment != segment)
@@ -122,7 +123,7 @@ class gradient_pass {
 
   constexpr void differentiate_operator(int f) {
     const model_op kind = g.op[f].kind;
-    const int operands = g.op[f].operand_count, first_result = g.op[f].result[0].tensor;
+    const int operands = g.op[f].operand_count, first_result = g.op[f].result[0];
     if (kind == model_op::sum) {
       for (int i = 0; i < operands; ++i)
         if (wants_gradient(f, i)) contribute_to_operand(f, i, g.tensor[first_result].gradient);
@@ -132,7 +133,7 @@ class gradient_pass {
       const backward_operator b = build_cross_entropy(g, f);
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
     }
-    if (is_beyond_rules(g.op[f])) return refuse(f, first_result);
+    if (is_beyond_rules(g, g.op[f])) return refuse(f, first_result);
     bool read[max_operator_results] = {};
     for (int n = 0; n < gradient_rule_count; ++n) {
       const gradient_rule& rule = gradient_rules[n];
@@ -142,21 +143,21 @@ class gradient_pass {
       for (int r = 0; r < g.op[f].result_count; ++r) {
         if (!reads_gradient(rule, r)) continue;
         read[r] = true;
-        possible = possible && g.tensor[g.op[f].result[r].tensor].gradient >= 0;
+        possible = possible && g.tensor[g.op[f].result[r]].gradient >= 0;
       }
       if (wanted && possible) append(build_backward(g, f, rule));
     }
     for (int r = 0; r < g.op[f].result_count; ++r)
-      if (g.tensor[g.op[f].result[r].tensor].gradient >= 0 && !read[r]) return refuse(f, g.op[f].result[r].tensor);
+      if (g.tensor[g.op[f].result[r]].gradient >= 0 && !read[r]) return refuse(f, g.op[f].result[r]);
   }
 
   /// Adds the operator, its results' tensors, and these to the gradients that they are part of.
   constexpr void append(const backward_operator& b) {
     const int number = g.op.push(b.op), forward = b.op.forward;
     for (int r = 0; r < b.op.result_count; ++r) {
-      const int source = g.op[forward].operand[b.operand[r]].tensor;
+      const int source = g.op[forward].operand[b.operand[r]];
       const int made = append_tensor(source, b.op.segment, number);
-      g.op[number].result[r].tensor = made;
+      g.op[number].result[r] = made;
       if (wants_gradient(forward, b.operand[r]))
         contribute_to_operand(forward, b.operand[r], made);
       else
@@ -192,7 +193,7 @@ class gradient_pass {
     const int name = add_text(g, "gradient(", g.name_of_tensor(source), suffix);
     g.tensor[tensor].name = name;
     graph_operator& producer = g.op[g.tensor[tensor].producer];
-    if (producer.result[0].tensor == tensor) producer.name = name;
+    if (producer.result[0] == tensor) producer.name = name;
   }
 
   /// The sum of a slot's contributions to the gradient of `t`, which it leaves empty; -1 where there are none.
@@ -207,27 +208,18 @@ class gradient_pass {
     };
     name_part(joined);
     while (!last) {
-      graph_operator o;
-      o.kind = model_op::sum;
-      o.phase = graph_phase::backward;
-      o.segment = segment;
-      const int rank = o.loop_count = g.tensor[t].shape.rank;
-      operator_tensor all{-1, rank};
-      for (int d = 0; d < max_dims && d < rank; ++d) {
-        o.loop[d] = {g.tensor[t].dim[d], g.tensor[t].shape.extent[d]};
-        all.loop[d] = static_cast<signed char>(d);
-      }
-      read(o, all, joined);
-      while (!last && o.operand_count < max_operator_operands) {
+      int operands[max_operator_operands] = {joined}, count = 1;
+      while (!last && count < max_operator_operands) {
         place = contributions[place].next;
         name_part(contributions[place].tensor);
-        read(o, all, contributions[place].tensor);
+        operands[count++] = contributions[place].tensor;
         last = contributions[place].next < 0;
       }
-      o.result[o.result_count++] = all;
+      graph_operator o = start(model_op::sum, segment);
+      bind_loops(g, o, row_of(o.kind).text, operands, count, nullptr, 0);
       const int number = g.op.push(o);
       joined = append_tensor(t, segment, number);
-      g.op[number].result[0].tensor = joined;
+      g.op[number].result[0] = joined;
       // Of a tensor that a segment carries, the part inside has the plain name where both need a sum.
       if (last)
         name_gradient(joined, t, g.tensor[t].gradient < 0 ? 0 : ++part);
@@ -237,15 +229,20 @@ class gradient_pass {
     return joined;
   }
 
-  constexpr int append_seed() {
+  static constexpr graph_operator start(model_op kind, int segment) {
     graph_operator o;
-    o.kind = model_op::fill;
+    o.kind = kind;
     o.phase = graph_phase::backward;
+    o.segment = segment;
+    return o;
+  }
+
+  constexpr int append_seed() {
+    graph_operator o = start(model_op::fill, g.tensor[g.loss].segment);
     o.real[0] = 1.0 / static_cast<double>(g.micro_batches);
-    o.result_count = 1;
-    o.segment = g.tensor[g.loss].segment;
+    bind_loops(g, o, "->", nullptr, 0, nullptr, 0);
     const int number = g.op.push(o), seed = append_tensor(g.loss, o.segment, number);
-    g.op[number].result[0].tensor = seed;
+    g.op[number].result[0] = seed;
     return seed;
   }
 

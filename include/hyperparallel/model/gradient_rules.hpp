@@ -5,15 +5,15 @@
 //   {contract, contract, "g0,x1>0"}    reads the gradient of result 0 and operand 1, makes the gradient of operand 0
 //
 // `g`, `x`, `y` and a number stand for the gradient of a result, an operand, a result; after '>' are the operands whose
-// gradients the backward operator makes. Every tensor follows the loops that it, or what it is the gradient of, follows
-// in the forward operator: loops and their numbers are copied, so that one placement serves both. Only which loops are
-// reduced is found anew. Attributes are copied too; a rotation turns the other way.
+// gradients the backward operator makes. Every tensor has the factors that it, or what it is the gradient of, has in the
+// forward operator's rule: the backward rule numbers them alike, so that one placement serves both. Only which of them
+// are reduced is found anew. Attributes are copied too; a rotation turns the other way.
 //
 // `sum` has no row: each operand's gradient is the result's. The cross entropy has one rule for its four operators: the
 // gradient of a token's loss goes straight to the logits, over the loops of `exp_sum`.
 // Source: Griewank & Walther, "Evaluating derivatives", 2008, chapter 3.
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/model/rule_table.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -63,58 +63,51 @@ constexpr bool is_differentiable(model_op kind, int r) {
 
 namespace detail {
 
-/// Loops that no result follows.
-constexpr void find_reduced_loops(graph_operator& o) {
-  for (int l = 0; l < o.loop_count; ++l) {
-    o.loop[l].reduced = true;
-    for (int r = 0; r < o.result_count; ++r)
-      if (follows(o.result[r], l)) o.loop[l].reduced = false;
-  }
-}
-
 /// A copy of the forward operator's loops and attributes without operands and results.
 constexpr graph_operator start_backward(const graph& g, int forward, model_op kind) {
-  const graph_operator& f = g.op[forward];
-  graph_operator b;
+  graph_operator b = g.op[forward];
   b.kind = kind;
   b.phase = graph_phase::backward;
+  b.name = 0;
+  b.reduction = reduce_op::sum;
   b.forward = forward;
-  b.segment = f.segment;
-  b.loop_count = f.loop_count;
-  for (int l = 0; l < f.loop_count; ++l) b.loop[l] = f.loop[l];
-  for (int i = 0; i < 2; ++i) b.integer[i] = f.integer[i];
-  for (int i = 0; i < 5; ++i) b.real[i] = f.real[i];
+  b.operand_count = b.result_count = 0;
   return b;
 }
 
-constexpr void read(graph_operator& b, const operator_tensor& like, int tensor) {
-  b.operand[b.operand_count] = like;
-  b.operand[b.operand_count++].tensor = tensor;
+/// The factors that `letter`, with its number, stands for in a gradient text.
+constexpr const tensor_factors& factors_of(const factor_rule& forward, char letter, char number) {
+  return letter == 'x' ? forward.operand[number - '0'] : forward.result[number - '0'];
 }
 
-constexpr void make_gradient(backward_operator& b, const graph_operator& f, int operand) {
-  b.operand[b.op.result_count] = operand;
-  b.op.result[b.op.result_count] = f.operand[operand];
-  b.op.result[b.op.result_count++].tensor = -1;
-}
-
-/// Whether some tensor has a loop that the row's backward operator could not know: a diagonal, or a loop that one
-/// operand of a contraction has alone.
-constexpr bool is_beyond_rules(const graph_operator& f) {
-  if (f.kind != model_op::contract && f.kind != model_op::reduce && f.kind != model_op::broadcast) return false;
-  if (f.kind == model_op::reduce && f.reduction != reduce_op::sum) return true;
-  int seen[max_operator_loops] = {};
-  for (int i = 0; i <= f.operand_count; ++i) {
-    const operator_tensor& t = i < f.operand_count ? f.operand[i] : f.result[0];
-    for (int d = 0; d < t.rank; ++d) {
-      for (int e = 0; e < d; ++e)
-        if (t.loop[e] == t.loop[d]) return true;
-      ++seen[t.loop[d]];
-    }
+/// The rule that a gradient text writes over the factors of rule `forward`; factors that it does not use keep their
+/// numbers. O(rules of the kind · length).
+constexpr int find_backward_rule(graph& g, model_op kind, int forward, const char* text) {
+  for (int i = 0; i < g.rule.size; ++i) {
+    const graph_rule& r = g.rule[i];
+    if (r.kind == kind && r.forward == forward && same_text(g.text_at(r.text), text)) return i;
   }
-  for (int l = 0; l < f.loop_count; ++l)
-    if (f.kind == model_op::contract && f.loop[l].reduced && seen[l] < 2) return true;
-  return false;
+  const factor_rule& f = g.rule[forward].rule;
+  factor_rule b;
+  b.name = short_text(row_of(kind).name);
+  b.flops_per_point = row_of(kind).flops_per_point;
+  for (b.factor_count = 0; b.factor_count < f.factor_count; ++b.factor_count)
+    b.factor[b.factor_count] = f.factor[b.factor_count];
+  const char* at = text;
+  for (; *at != '>'; at += at[2] == ',' ? 3 : 2) add_operand(b) = factors_of(f, at[0], at[1]);
+  for (++at; *at != '\0'; ++at) add_result(b) = f.operand[*at - '0'];
+  reduce_missing_factors(b, reduce_op::sum);
+  b.partials = partials_of(row_of(kind), b.operand_count);
+  index_places(b);
+  return g.rule.push({kind, reduce_op::sum, add_text(g, text), forward, {}, b});
+}
+
+/// Whether the row's backward operator could not know a loop: one that an operand of a contraction has alone.
+constexpr bool is_beyond_rules(const graph& g, const graph_operator& f) {
+  if (f.kind == model_op::reduce) return f.reduction != reduce_op::sum;
+  if (f.kind != model_op::contract) return false;
+  const factor_rule& r = g.rule_of(f);
+  return ((r.operand[0].mask ^ r.operand[1].mask) & ~r.result[0].mask) != 0;
 }
 
 }  // namespace detail
@@ -134,48 +127,43 @@ constexpr bool reads_gradient(const gradient_rule& rule, int r) {
 }
 
 /// The backward operator of a row. Gradients of the forward operator's results are in `graph_tensor::gradient`.
-constexpr backward_operator build_backward(const graph& g, int forward, const gradient_rule& rule) {
+constexpr backward_operator build_backward(graph& g, int forward, const gradient_rule& rule) {
   const graph_operator& f = g.op[forward];
   backward_operator b{detail::start_backward(g, forward, rule.backward)};
+  b.op.rule = detail::find_backward_rule(g, rule.backward, f.rule, rule.text);
   const char* at = rule.text;
   for (; *at != '>'; at += at[2] == ',' ? 3 : 2) {
-    const int n = at[1] - '0';
-    const operator_tensor& like = at[0] == 'x' ? f.operand[n] : f.result[n];
-    detail::read(b.op, like, at[0] == 'g' ? g.tensor[like.tensor].gradient : like.tensor);
+    const int n = at[1] - '0', tensor = at[0] == 'x' ? f.operand[n] : f.result[n];
+    b.op.operand[b.op.operand_count++] = at[0] == 'g' ? g.tensor[tensor].gradient : tensor;
   }
-  for (++at; *at != '\0'; ++at) detail::make_gradient(b, f, *at - '0');
-  detail::find_reduced_loops(b.op);
+  for (++at; *at != '\0'; ++at) b.operand[b.op.result_count++] = *at - '0';
   if (rule.backward == model_op::rope) b.op.integer[0] = f.integer[0] < 0 ? 1 : -1;
   return b;
 }
 
 /// The gradient of the logits for a `token_loss` whose operands are the maximum, the sum of exponentials and the picked
 /// logit of the same logits; without operands where they are not.
-constexpr backward_operator build_cross_entropy(const graph& g, int token_loss) {
+constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {
   const graph_operator& f = g.op[token_loss];
   int producer[3] = {};
   for (int i = 0; i < 3; ++i) {
-    producer[i] = g.tensor[f.operand[i].tensor].producer;
+    producer[i] = g.tensor[f.operand[i]].producer;
     if (producer[i] < 0) return {};
   }
   const graph_operator& largest = g.op[producer[0]];
   const graph_operator& exponentials = g.op[producer[1]];
   const graph_operator& picked = g.op[producer[2]];
-  const int label = f.operand[3].tensor, logits = exponentials.operand[0].tensor;
+  const int label = f.operand[3], logits = exponentials.operand[0];
   if (largest.kind != model_op::reduce || largest.reduction != reduce_op::max ||
-      exponentials.kind != model_op::exp_sum || picked.kind != model_op::pick || largest.operand[0].tensor != logits ||
-      exponentials.operand[1].tensor != f.operand[0].tensor || picked.operand[0].tensor != logits ||
-      picked.operand[1].tensor != label)
+      exponentials.kind != model_op::exp_sum || picked.kind != model_op::pick || largest.operand[0] != logits ||
+      exponentials.operand[1] != f.operand[0] || picked.operand[0] != logits || picked.operand[1] != label)
     return {};
   backward_operator b{detail::start_backward(g, producer[1], model_op::cross_entropy_gradient)};
+  b.op.rule = detail::find_backward_rule(g, model_op::cross_entropy_gradient, exponentials.rule, "g0,x0,x1,y0,x1>0");
   b.op.segment = f.segment;
-  detail::read(b.op, exponentials.result[0], g.tensor[f.result[0].tensor].gradient);
-  detail::read(b.op, exponentials.operand[0], logits);
-  detail::read(b.op, exponentials.operand[1], f.operand[0].tensor);
-  detail::read(b.op, exponentials.result[0], f.operand[1].tensor);
-  detail::read(b.op, exponentials.operand[1], label);
-  detail::make_gradient(b, exponentials, 0);
-  detail::find_reduced_loops(b.op);
+  const int operands[] = {g.tensor[f.result[0]].gradient, logits, f.operand[0], f.operand[1], label};
+  for (const int t : operands) b.op.operand[b.op.operand_count++] = t;
+  b.op.result_count = 1;
   return b;
 }
 

@@ -11,6 +11,7 @@
 
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/model/model_operator.hpp>
+#include <hyperparallel/operators/rule_text.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -56,12 +57,13 @@ struct graph_operator {
   model_op kind = model_op::sum;
   graph_phase phase = graph_phase::forward;
   int name = 0;
+  int rule = -1;  ///< of `graph::rule`; its factors are the loops
   int loop_count = 0;
   operator_loop loop[max_operator_loops] = {};
   int operand_count = 0;
-  operator_tensor operand[max_operator_operands] = {};
+  int operand[max_operator_operands] = {};  ///< tensors
   int result_count = 0;
-  operator_tensor result[max_operator_results] = {};
+  int result[max_operator_results] = {};
   reduce_op reduction = reduce_op::sum;
   extent_t integer[2] = {};
   double real[5] = {};
@@ -69,6 +71,16 @@ struct graph_operator {
   int rotation = -1;  ///< of an operator of a ring: how far its block has travelled along the ring's axis
   int segment = -1;
   bool recomputed = false;
+};
+
+/// A rule that operators of the graph have, and what it was made for.
+struct graph_rule {
+  model_op kind = model_op::sum;
+  reduce_op reduction = reduce_op::sum;
+  int text = 0;      ///< place in `graph::text`
+  int forward = -1;  ///< of backward operators: the rule whose factors it has
+  operand_ranks ranks{};
+  factor_rule rule{};
 };
 
 struct graph_segment {
@@ -84,6 +96,7 @@ enum class graph_code : unsigned char {
   rank_differs_from_text,        ///< operand `operand` of operator `op`
   dim_differs_between_operands,  ///< `extent` and `other` of one loop
   dim_of_result_is_unknown,
+  loop_is_used_twice_in_one_tensor,  ///< a diagonal
   too_many_loops,
   too_many_operands,
   name_is_used_twice,
@@ -100,6 +113,7 @@ enum class graph_code : unsigned char {
   replaced_tensor_differs,  ///< in type or shape
   phases_are_out_of_order,
   segment_is_torn,                   ///< its operators of one phase do not stand together
+  operator_differs_from_its_rule,    ///< in the number of operands, results or loops
   loops_differ_from_forward,         ///< of a backward operator
   dim_is_not_positive,               ///< `extent` of the dim `tensor`
   micro_batches_are_not_positive,    ///< `extent`
@@ -117,6 +131,7 @@ constexpr const char* name_of(graph_code c) {
                                    "rank_differs_from_text",
                                    "dim_differs_between_operands",
                                    "dim_of_result_is_unknown",
+                                   "loop_is_used_twice_in_one_tensor",
                                    "too_many_loops",
                                    "too_many_operands",
                                    "name_is_used_twice",
@@ -133,6 +148,7 @@ constexpr const char* name_of(graph_code c) {
                                    "replaced_tensor_differs",
                                    "phases_are_out_of_order",
                                    "segment_is_torn",
+                                   "operator_differs_from_its_rule",
                                    "loops_differ_from_forward",
                                    "dim_is_not_positive",
                                    "micro_batches_are_not_positive",
@@ -163,6 +179,7 @@ struct graph {
   growing_array<graph_dim> dim;
   growing_array<graph_tensor> tensor;
   growing_array<graph_operator> op;
+  growing_array<graph_rule> rule;  ///< each once
   growing_array<graph_segment> segment;
   int loss = -1;               ///< tensor
   growing_array<int> monitor;  ///< tensors that a run shows: single numbers
@@ -173,6 +190,7 @@ struct graph {
   constexpr const char* name_of_tensor(int t) const { return text_at(tensor[t].name); }
   constexpr const char* name_of_op(int o) const { return text_at(op[o].name); }
   constexpr const char* name_of_dim(int d) const { return text_at(dim[d].name); }
+  constexpr const factor_rule& rule_of(const graph_operator& o) const { return rule[o.rule].rule; }
 
   constexpr void fail(const graph_status& s) {
     if (status.code == graph_code::ok) status = s;
@@ -203,6 +221,16 @@ constexpr int add_text(graph& g, const char* a, const char* b = "", const char* 
   if (grows) g.text = static_cast<growing_array<char>&&>(larger_one);
   g.text.size = end;
   return at;
+}
+
+/// Gives `t`, which `o` makes as `result`, its shape and its named dims.
+constexpr void give_shape(const graph& g, const graph_operator& o, int result, graph_tensor& t) {
+  const tensor_factors& factors = g.rule_of(o).result[result];
+  t.shape.rank = factors.rank;
+  for (int d = 0; d < factors.rank; ++d) {
+    t.shape.extent[d] = o.loop[factors.term[d]].extent;
+    t.dim[d] = o.loop[factors.term[d]].dim;
+  }
 }
 
 /// The dim called `name`, or -1. O(dims).

@@ -17,13 +17,13 @@ struct index_range {
 };
 
 /// The range of operand `i`, where the operator takes it for numbers of rows, experts or labels.
-constexpr index_range index_range_of(const graph_operator& o, int i) {
-  const auto extent = [&](const operator_tensor& t, int d) { return o.loop[t.loop[d]].extent; };
+constexpr index_range index_range_of(const graph& g, const graph_operator& o, int i) {
+  const auto extent = [&](int tensor, int d) { return g.tensor[tensor].shape.extent[d]; };
   switch (o.kind) {
     case model_op::embed:
       return i == 0 ? index_range{extent(o.operand[1], 0), false} : index_range{};
     case model_op::pick:
-      return i == 1 ? index_range{extent(o.operand[0], o.operand[0].rank - 1), true} : index_range{};
+      return i == 1 ? index_range{extent(o.operand[0], g.tensor[o.operand[0]].shape.rank - 1), true} : index_range{};
     case model_op::count_experts:
       return i == 0 ? index_range{extent(o.result[0], 0), false} : index_range{};
     case model_op::dispatch:
@@ -41,8 +41,8 @@ constexpr index_range index_range_of(const graph& g, int tensor) {
   index_range all;
   for (int o = 0; o < g.op.size; ++o)
     for (int i = 0; i < g.op[o].operand_count && g.op[o].phase == graph_phase::forward; ++i) {
-      if (g.op[o].operand[i].tensor != tensor) continue;
-      const index_range one = index_range_of(g.op[o], i);
+      if (g.op[o].operand[i] != tensor) continue;
+      const index_range one = index_range_of(g, g.op[o], i);
       all.or_negative = all.or_negative && one.or_negative;
       if (one.limit < all.limit || (all.op < 0 && !one.or_negative)) all.op = o;
       if (one.limit < all.limit) all.limit = one.limit;

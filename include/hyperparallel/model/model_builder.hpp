@@ -179,14 +179,10 @@ class model_builder {
       t.name = r == 0 ? o.name : add_text(g, g.text_at(o.name), r == 1 ? ":1" : r == 2 ? ":2" : r == 3 ? ":3" : ":4");
       t.type = type_of_result(o.kind, r, type);
       t.kind = o.phase == graph_phase::forward ? graph_tensor_kind::activation : graph_tensor_kind::gradient;
-      t.shape.rank = o.result[r].rank;
-      for (int d = 0; d < t.shape.rank; ++d) {
-        t.shape.extent[d] = o.loop[o.result[r].loop[d]].extent;
-        t.dim[d] = o.loop[o.result[r].loop[d]].dim;
-      }
+      give_shape(g, o, r, t);
       t.producer = number;
       t.segment = o.segment;
-      o.result[r].tensor = g.tensor.push(t);
+      o.result[r] = g.tensor.push(t);
     }
     g.op.push(o);
     return first;

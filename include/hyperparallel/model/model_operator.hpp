@@ -11,7 +11,7 @@
 // result is partial by the operator's reduction; nothing else about distribution is ever asked of a kernel.
 // A backward operator runs over the loops of its forward operator, so one placement serves both.
 
-#include <hyperparallel/layout/layout_value.hpp>
+#include <hyperparallel/operators/factor_rule.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -100,9 +100,9 @@ inline constexpr model_op_row model_op_table[] = {
     {"latent_attention", "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", compute_unit::matrix, 4},
     {"latent_attention_gradient", "bsnE,bsnD,bsnR,bTnD,bTR,bTnE,bsnE,bsn->bsnD,bsnR,bTnD,bTR,bTnE",
      compute_unit::matrix, 10},
-    {"attention_block", "bsmgD,bTmD,bTmE->bsmgE,bsmg", compute_unit::matrix, 4},
+    {"attention_block", "bsmgD,btmD,btmE->bsmgE,bsmg", compute_unit::matrix, 4},
     {"attention_merge", "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", compute_unit::vector, 6},
-    {"attention_block_gradient", "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", compute_unit::matrix, 10},
+    {"attention_block_gradient", "bsmgE,bsmgD,btmD,btmE,bsmgE,bsmg->bsmgD,btmD,btmE", compute_unit::matrix, 10},
     {"swiglu", "*,*->*", compute_unit::vector, 6},
     {"swiglu_gradient", "*,*,*->*,*", compute_unit::vector, 10},
     {"silu", "*->*", compute_unit::vector, 5},
@@ -141,32 +141,15 @@ static_assert(sizeof(model_op_table) / sizeof(model_op_table[0]) == model_op_cou
 constexpr const model_op_row& row_of(model_op op) { return detail::model_op_table[static_cast<int>(op)]; }
 constexpr const char* name_of(model_op op) { return row_of(op).name; }
 
-inline constexpr int max_operator_loops = 10;
-inline constexpr int max_operator_operands = 8;
-inline constexpr int max_operator_results = 5;
+inline constexpr int max_operator_loops = max_factors;
+inline constexpr int max_operator_operands = max_operands;
+inline constexpr int max_operator_results = max_results;
 
 /// One loop of an operator's iteration space.
 struct operator_loop {
   int dim = 0;  ///< the graph's named dim
   extent_t extent = 1;
-  bool whole = false;    ///< may not be sharded
-  bool reduced = false;  ///< in no result
   friend constexpr bool operator==(const operator_loop&, const operator_loop&) = default;
 };
-
-/// A tensor's part in an operator: which loop each of its dims follows.
-struct operator_tensor {
-  int tensor = -1;
-  int rank = 0;
-  signed char loop[max_dims] = {};
-  friend constexpr bool operator==(const operator_tensor&, const operator_tensor&) = default;
-};
-
-/// Whether the tensor's dims follow loop `l`.
-constexpr bool follows(const operator_tensor& t, int l) {
-  for (int d = 0; d < t.rank; ++d)
-    if (t.loop[d] == l) return true;
-  return false;
-}
 
 }  // namespace hyperparallel::inline v0_2

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads an operator's einsum against the tensors it is given: its loops, and which loop each dim follows.
+// Binds an operator of a graph to the tensors it is given: its rule and its loops.
 //
-// Law: a letter is one loop with one extent wherever it stands; a loop takes its named dim from the first operand that
-// has it, a letter of a result alone from the dims that the caller creates. `*` binds the same run of dims everywhere.
-// Failures name the operand, the dim and both extents. O(letters · loops).
+// A loop is a factor of the operator's rule, under the same number. Laws: a loop has one extent wherever it stands; it
+// takes its named dim from the first operand that has it, a loop that results alone have from the dims that the caller
+// creates; every dim follows one loop. Failures name the operand, the dim and both extents.
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/model/rule_table.hpp>
+#include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -19,128 +20,97 @@ struct created_dim {
 
 namespace detail {
 
-struct letter_loops {
-  int letter[max_operator_loops] = {};  ///< of each loop; dims under `*` are 256, 257, …
-  int count = 0;
-
-  constexpr int find(int l) const {
-    for (int i = 0; i < count; ++i)
-      if (letter[i] == l) return i;
-    return -1;
-  }
-};
-
-inline constexpr int first_star_letter = 256;
-
-/// Letters of one tensor's part of a text, with `*` written out.
-struct tensor_letters {
-  int rank = 0;
-  int letter[max_dims] = {};
-  bool fits = true;
-};
-
-/// Reads up to ',' or '-' or the end and moves `at` there. `star` is the run's length, or -1 while unknown: then it
-/// follows from `rank`.
-constexpr tensor_letters read_letters(const char* text, int& at, int rank, int& star) {
-  tensor_letters r;
-  int end = at, plain = 0;
-  bool starred = false;
-  for (; text[end] != '\0' && text[end] != ',' && text[end] != '-'; ++end) {
-    if (text[end] == '*')
-      starred = true;
-    else
-      ++plain;
-  }
-  if (starred && star < 0) star = rank - plain;
-  if (starred && star < 0) r.fits = false;
-  const int total = plain + (starred && star > 0 ? star : 0);
-  if (total > max_dims || (rank >= 0 && total != rank)) r.fits = false;
-  if (r.fits) {
-    for (int i = at; i < end; ++i) {
-      if (text[i] == '*') {
-        for (int s = 0; s < star; ++s) r.letter[r.rank++] = first_star_letter + s;
-      } else {
-        r.letter[r.rank++] = text[i];
-      }
-    }
-  }
-  at = end;
-  return r;
-}
-
-constexpr bool is_whole_letter(int letter) { return letter >= 'A' && letter <= 'Z'; }
-
-constexpr int dim_of_created(int letter, const created_dim* created, int count) {
+constexpr int dim_of_created(char letter, const created_dim* created, int count) {
   for (int i = 0; i < count; ++i)
     if (created[i].letter == letter) return created[i].dim;
   return -1;
 }
 
-constexpr graph_status bind_loops_here(const graph& g, graph_operator& o, const char* text, const int* operands,
-                                       int count, const created_dim* created, int created_count) {
-  if (count > max_operator_operands) return {graph_code::too_many_operands, -1, -1, count};
-  letter_loops known;
-  int at = 0, star = -1;
-  for (int i = 0; i < count; ++i) {
-    const graph_tensor& t = g.tensor[operands[i]];
-    const tensor_letters letters = read_letters(text, at, t.shape.rank, star);
-    if (!letters.fits) return {graph_code::rank_differs_from_text, -1, t.name, i, 0, t.shape.rank, 0};
-    o.operand[i].tensor = operands[i];
-    o.operand[i].rank = letters.rank;
-    for (int d = 0; d < letters.rank; ++d) {
-      int l = known.find(letters.letter[d]);
-      if (l < 0) {
-        if (known.count == max_operator_loops) return {graph_code::too_many_loops, -1, t.name, i, d};
-        l = known.count++;
-        known.letter[l] = letters.letter[d];
-        o.loop[l] = {t.dim[d], t.shape.extent[d], is_whole_letter(letters.letter[d]), true};
-      } else if (o.loop[l].extent != t.shape.extent[d]) {
-        return {graph_code::dim_differs_between_operands, -1, t.name, i, d, t.shape.extent[d], o.loop[l].extent};
-      }
-      o.operand[i].loop[d] = static_cast<signed char>(l);
-    }
-    // Operators of any number of operands repeat the last part of their text.
-    if (text[at] == ',')
-      ++at;
-    else if (i + 1 < count) {
-      while (at > 0 && text[at - 1] != ',') --at;
-    }
-  }
-  o.operand_count = count;
-  if (text[at] != '-' || text[at + 1] != '>') return {graph_code::text_is_malformed};
-  at += 2;
-  for (o.result_count = 0; o.result_count < max_operator_results;) {
-    const tensor_letters letters = read_letters(text, at, -1, star);
-    if (!letters.fits) return {graph_code::text_is_malformed};
-    operator_tensor& r = o.result[o.result_count++];
-    r.rank = letters.rank;
-    for (int d = 0; d < letters.rank; ++d) {
-      int l = known.find(letters.letter[d]);
-      if (l < 0) {
-        const int dim = dim_of_created(letters.letter[d], created, created_count);
-        if (dim < 0) return {graph_code::dim_of_result_is_unknown, -1, -1, o.result_count - 1, d};
-        if (known.count == max_operator_loops) return {graph_code::too_many_loops, -1, -1, o.result_count - 1, d};
-        l = known.count++;
-        known.letter[l] = letters.letter[d];
-        o.loop[l] = {dim, g.dim[dim].extent, is_whole_letter(letters.letter[d]), false};
-      }
-      o.loop[l].reduced = false;
-      r.loop[d] = static_cast<signed char>(l);
-    }
-    if (text[at] != ',') break;
-    ++at;
-  }
-  o.loop_count = known.count;
-  return text[at] == '\0' ? graph_status{} : graph_status{graph_code::text_is_malformed};
+/// The first dim of the results that runs over factor `f`.
+constexpr factor_place first_in_results(const factor_rule& rule, int f) {
+  for (int r = 0; r < rule.result_count; ++r)
+    for (int d = 0; d < rule.result[r].rank; ++d)
+      if (rule.result[r].term[d] == f) return {r, d};
+  return {};
 }
-graph_status bind_loops_in_library(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+
+/// Dims of an operator of a graph follow exactly one loop.
+constexpr graph_status check_plain(const graph& g, const factor_rule& rule, const int* operands) {
+  for (int i = 0; i < rule.operand_count; ++i)
+    if (!rule.operand[i].plain) return {graph_code::text_is_malformed, -1, g.tensor[operands[i]].name, i};
+  for (int r = 0; r < rule.result_count; ++r)
+    if (!rule.result[r].plain) return {graph_code::text_is_malformed, -1, -1, r};
+  return {};
+}
+
+constexpr graph_status status_of_text(const graph& g, const rule_status& s, const int* operands) {
+  switch (s.code) {
+    case rule_code::operand_rank_differs_from_text: {
+      const graph_tensor& t = g.tensor[operands[s.where]];
+      return {graph_code::rank_differs_from_text, -1, t.name, s.where, 0, t.shape.rank, 0};
+    }
+    case rule_code::factor_is_used_twice_in_one_tensor:
+      return {graph_code::loop_is_used_twice_in_one_tensor};
+    case rule_code::too_many_factors:
+      return {graph_code::too_many_loops};
+    default:
+      return {graph_code::text_is_malformed};
+  }
+}
+
+constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* text, const int* operands, int count,
+                                       const created_dim* created, int created_count) {
+  if (count > max_operator_operands) return {graph_code::too_many_operands, -1, -1, count};
+  operand_ranks ranks{count};
+  shape shapes[max_operator_operands];
+  for (int i = 0; i < count; ++i) {
+    shapes[i] = g.tensor[operands[i]].shape;
+    ranks.rank[i] = shapes[i].rank;
+  }
+  const rule_place found = find_rule(g, o, text, ranks);
+  if (found.status.code != rule_code::ok) return status_of_text(g, found.status, operands);
+  const factor_rule& rule = g.rule[found.rule].rule;
+  if (const graph_status s = check_plain(g, rule, operands); s.code != graph_code::ok) return s;
+  const factor_extents known = extents_of(rule, shapes, count);
+  if (const extents_status& s = known.status; s.code != extents_code::ok)
+    return {graph_code::dim_differs_between_operands,
+            -1,
+            g.tensor[operands[s.operand]].name,
+            s.operand,
+            s.dim,
+            s.extent,
+            s.expected};
+  o.rule = found.rule;
+  o.operand_count = count;
+  o.result_count = rule.result_count;
+  o.loop_count = rule.factor_count;
+  unsigned in_operands = 0;
+  for (int i = count; i-- > 0;) {
+    in_operands |= rule.operand[i].mask;
+    o.operand[i] = operands[i];
+    for (int d = 0; d < rule.operand[i].rank; ++d) o.loop[rule.operand[i].term[d]].dim = g.tensor[operands[i]].dim[d];
+  }
+  for (int l = 0; l < rule.factor_count; ++l) {
+    operator_loop& loop = o.loop[l];
+    loop.extent = known.extent[l];
+    if ((in_operands >> l & 1u) != 0) continue;
+    loop.dim = dim_of_created(rule.factor[l].letter, created, created_count);
+    if (loop.dim < 0) {
+      const factor_place at = first_in_results(rule, l);
+      return {graph_code::dim_of_result_is_unknown, -1, -1, at.operand, at.dim};
+    }
+    loop.extent = g.dim[loop.dim].extent;
+  }
+  return {};
+}
+graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                    const created_dim* created, int created_count);
 
 }  // namespace detail
 
-/// Fills loops, operands' and results' maps of `o` from `text`. Operands are tensors of `g`; results get ranks and
-/// loops, no tensors yet. The status names the operand by its number; `op` is the caller's to add.
-constexpr graph_status bind_loops(const graph& g, graph_operator& o, const char* text, const int* operands, int count,
+/// Gives `o` the rule that `text` writes, its loops and its operands, tensors of `g`; results are no tensors yet. The
+/// status names the operand by its number; `op` is the caller's to add.
+constexpr graph_status bind_loops(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                   const created_dim* created, int created_count) {
   HYPERPARALLEL_TWIN(detail::bind_loops_in_library(g, o, text, operands, count, created, created_count));
   return detail::bind_loops_here(g, o, text, operands, count, created, created_count);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A placement of an operator: which of its loops each mesh axis shards; the layouts of its tensors follow.
+// Loops are the factors of its rule.
 //
 // Laws: axes on one loop cut it in the placement's order of axes, the first outermost; a tensor dim is cut as its loop
-// is; a tensor that lacks a sharded loop is replicated along the axis as an operand and partial by the operator's
-// reduction as a result. Ring operators work on a block of keys that has travelled along their axis: that axis shards
+// is; a tensor that lacks a sharded loop is replicated along the axis as an operand and partial by the rule's reduction
+// of that loop as a result. Ring operators work on a block of keys that has travelled along their axis: that axis shards
 // `loop` for the queries and `turned` for the keys, whose block is the one of the device `rotation` places before.
 
 #include <hyperparallel/mesh/coordinates.hpp>
@@ -35,18 +36,24 @@ constexpr extent_t pieces_of_loop(const operator_placement& p, const mesh_shape&
   return n;
 }
 
-/// The layout of an operand, or of a result of `o`, under the placement. O(dims · axes).
-constexpr layout_value layout_of(const graph_operator& o, const operator_tensor& t, const operator_placement& p,
-                                 const mesh_shape& m, bool is_result) {
+/// The layout of an operand under the placement. O(dims · axes).
+constexpr layout_value layout_of(const tensor_factors& t, const operator_placement& p, const mesh_shape& m) {
   layout_value l;
   l.mesh = m;
   l.rank = t.rank;
   for (int d = 0; d < t.rank; ++d)
     for (int i = 0; i < p.count; ++i)
-      if (p.shards(p.axis[i], t.loop[d])) append_cut(l, {d, p.axis[i], 1, m.size[p.axis[i]]});
-  if (is_result)
-    for (int i = 0; i < p.count; ++i)
-      if (const int a = p.axis[i]; p.turned[a] < 0 && !follows(t, p.loop[a])) l.partial[a] = o.reduction;
+      if (p.shards(p.axis[i], t.term[d])) append_cut(l, {d, p.axis[i], 1, m.size[p.axis[i]]});
+  return l;
+}
+
+/// The layout of a result: partial along the axes of the loops that it lacks and the operands have.
+constexpr layout_value layout_of_result(const factor_rule& rule, int result, const operator_placement& p,
+                                        const mesh_shape& m) {
+  const tensor_factors& t = rule.result[result];
+  layout_value l = layout_of(t, p, m);
+  for (int i = 0; i < p.count; ++i)
+    if (const int a = p.axis[i]; p.turned[a] < 0 && !has_factor(t, p.loop[a])) l.partial[a] = rule.factor[p.loop[a]].op;
   return l;
 }
 

@@ -51,8 +51,9 @@ struct local_loops {
 };
 
 /// Extent of the last dim of operand `i`, which is whole.
-constexpr extent_t width_of(const graph_operator& o, int i) {
-  return o.loop[o.operand[i].loop[o.operand[i].rank - 1]].extent;
+constexpr extent_t width_of(const graph& g, const graph_operator& o, int i) {
+  const shape& s = g.tensor[o.operand[i]].shape;
+  return s.extent[s.rank - 1];
 }
 
 /// Product of the local loops but those of operands' widths: pairs of queries and keys, and the causal share of them.
@@ -68,17 +69,17 @@ constexpr extent_t attention_pairs(const graph_operator& o, const operator_place
 }
 
 /// Rows that a device takes to or from expert slots. `slots` is the operand, or result, (…, experts, capacity, hidden).
-constexpr extent_t rows_in_slots(const graph_operator& o, const operator_tensor& slots, const local_loops& loops) {
-  const int experts = slots.loop[slots.rank - 3], capacity = slots.loop[slots.rank - 2];
+constexpr extent_t rows_in_slots(const graph_operator& o, const tensor_factors& slots, const local_loops& loops) {
+  const int experts = slots.term[slots.rank - 3], capacity = slots.term[slots.rank - 2];
   const extent_t pieces = o.loop[experts].extent / loops.extent[experts];
   return loops.points / (loops.extent[experts] * loops.extent[capacity]) / pieces;
 }
 
-constexpr extent_t muon_flops(const graph_operator& o, const local_loops& loops) {
+constexpr extent_t muon_flops(const graph_operator& o, const tensor_factors& matrix, const local_loops& loops) {
   extent_t batch = 1, rows = 1, columns = 1;
-  for (int d = 0; d < o.operand[0].rank; ++d) {
+  for (int d = 0; d < matrix.rank; ++d) {
     extent_t& side = d < o.integer[0] ? batch : d < o.integer[1] ? rows : columns;
-    side *= loops.extent[o.operand[0].loop[d]];
+    side *= loops.extent[matrix.term[d]];
   }
   const extent_t small = smaller(rows, columns), large = larger(rows, columns);
   return batch * (newton_schulz_iterations * (4 * small * small * large + 2 * small * small * small) +
@@ -88,38 +89,38 @@ constexpr extent_t muon_flops(const graph_operator& o, const local_loops& loops)
 }  // namespace detail
 
 /// Operations of one operator on one device under a placement. O(loops · axes).
-constexpr extent_t flops_of(const graph_operator& o, const operator_placement& p, const mesh_shape& m) {
+constexpr extent_t flops_of(const graph& g, const graph_operator& o, const operator_placement& p, const mesh_shape& m) {
   using detail::width_of;
   const detail::local_loops loops(o, p, m);
   const extent_t per_point = row_of(o.kind).flops_per_point;
   switch (o.kind) {
     case model_op::attention:
     case model_op::attention_block: {
-      const extent_t d = width_of(o, 0), e = width_of(o, 2);
+      const extent_t d = width_of(g, o, 0), e = width_of(g, o, 2);
       return 2 * detail::attention_pairs(o, p, m, loops, d * e) * (d + e);
     }
     case model_op::attention_gradient:
     case model_op::attention_block_gradient: {
-      const extent_t d = width_of(o, 1), e = width_of(o, 3);
+      const extent_t d = width_of(g, o, 1), e = width_of(g, o, 3);
       return 2 * detail::attention_pairs(o, p, m, loops, d * e) * (3 * d + 2 * e);
     }
     case model_op::latent_attention: {
-      const extent_t d = width_of(o, 0), r = width_of(o, 1), e = width_of(o, 4);
+      const extent_t d = width_of(g, o, 0), r = width_of(g, o, 1), e = width_of(g, o, 4);
       return 2 * detail::attention_pairs(o, p, m, loops, d * r * e) * (d + r + e);
     }
     case model_op::latent_attention_gradient: {
-      const extent_t d = width_of(o, 1), r = width_of(o, 2), e = width_of(o, 5);
+      const extent_t d = width_of(g, o, 1), r = width_of(g, o, 2), e = width_of(g, o, 5);
       return 2 * detail::attention_pairs(o, p, m, loops, d * r * e) * (3 * (d + r) + 2 * e);
     }
     case model_op::undispatch:
     case model_op::combine:
-      return per_point * detail::rows_in_slots(o, o.operand[0], loops);
+      return per_point * detail::rows_in_slots(o, g.rule_of(o).operand[0], loops);
     case model_op::dispatch_weighted:
-      return per_point * detail::rows_in_slots(o, o.result[0], loops);
+      return per_point * detail::rows_in_slots(o, g.rule_of(o).result[0], loops);
     case model_op::combine_weight_gradient:
-      return per_point * detail::rows_in_slots(o, o.operand[1], loops);
+      return per_point * detail::rows_in_slots(o, g.rule_of(o).operand[1], loops);
     case model_op::muon:
-      return detail::muon_flops(o, loops);
+      return detail::muon_flops(o, g.rule_of(o).operand[0], loops);
     default:
       return per_point * loops.points;
   }
@@ -130,7 +131,7 @@ constexpr operator_work work_of(const sharded_program& p, const program_compute&
   const graph_operator& o = p.graph.op.item[c.op];
   operator_work w;
   w.unit = row_of(o.kind).unit;
-  w.flops = flops_of(o, c.placement, p.mesh.shape);
+  w.flops = flops_of(p.graph, o, c.placement, p.mesh.shape);
   for (int i = 0; i < o.operand_count; ++i) w.bytes_read += local_bytes(p, c.operand[i]);
   for (int r = 0; r < o.result_count; ++r) w.bytes_written += local_bytes(p, c.result[r]);
   if (o.kind == model_op::embed) {

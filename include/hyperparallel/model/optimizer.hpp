@@ -57,8 +57,9 @@ class optimizer_pass {
     o.phase = phase;
     o.segment = segment;
     graph_status s = bind_loops(g, o, text, operands, count, nullptr, 0);
+    if (s.code == graph_code::ok) return o;
     s.op = g.tensor[operands[0]].name;
-    if (s.code != graph_code::ok) g.fail(s);
+    g.fail(s);
     return o;
   }
 
@@ -71,7 +72,7 @@ class optimizer_pass {
       t.replaces = replaced[r];
       t.gradient = -1;
       if (r == 0) o.name = t.name;
-      o.result[r].tensor = g.tensor.push(t);
+      o.result[r] = g.tensor.push(t);
     }
     g.op.push(o);
     return first;
@@ -85,9 +86,9 @@ class optimizer_pass {
     t.kind = graph_tensor_kind::activation;
     t.producer = g.op.size;
     t.segment = o.segment;
-    o.result[0].tensor = g.tensor.push(t);
+    o.result[0] = g.tensor.push(t);
     g.op.push(o);
-    return o.result[0].tensor;
+    return o.result[0];
   }
 
   constexpr int append_state(const char* prefix, int parameter) {
@@ -157,9 +158,7 @@ class optimizer_pass {
       o = start(model_op::clip_factor, graph_phase::norm, -1, row_of(model_op::clip_factor).text, &total, 1);
       o.real[0] = value.clip;
     } else {
-      o.kind = model_op::fill;
-      o.phase = graph_phase::norm;
-      o.result_count = 1;
+      o = start(model_op::fill, graph_phase::norm, -1, "->", nullptr, 0);
       o.real[0] = 1.0;
     }
     return append_number(o, "clip", "", type);
@@ -224,10 +223,9 @@ class optimizer_pass {
     const int last = g.op.size;
     for (int f = 0; f < last; ++f) {
       if (g.op[f].kind != model_op::biased_top_k || g.op[f].phase != graph_phase::forward) continue;
-      const int bias = g.op[f].operand[1].tensor, index = g.op[f].result[1].tensor;
+      const int bias = g.op[f].operand[1], index = g.op[f].result[1];
       for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state; ++c)
-        if (g.op[c].kind == model_op::count_experts && g.op[c].operand[0].tensor == index)
-          counts[bias] = g.op[c].result[0].tensor;
+        if (g.op[c].kind == model_op::count_experts && g.op[c].operand[0] == index) counts[bias] = g.op[c].result[0];
     }
     for (int t = 0; t < first_count && g.micro_batches > 1; ++t) {
       if (counts[t] < 0) continue;

@@ -46,7 +46,7 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   int reader = -1, place = 0;
   for (int o = 0; o < g.op.size && g.op[o].phase == graph_phase::forward; ++o) {
     for (int i = 0; i < g.op[o].operand_count; ++i) {
-      if (g.op[o].operand[i].tensor != p) continue;
+      if (g.op[o].operand[i] != p) continue;
       if (g.op[o].kind != model_op::contract) return {};
       if (reader < 0) place = i;
       if (reader < 0) reader = o;
@@ -54,13 +54,14 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   }
   if (reader < 0) return {};
   const graph_operator& o = g.op[reader];
-  const operator_tensor& matrix = o.operand[place];
-  const operator_tensor& other = o.operand[1 - place];
+  const factor_rule& rule = g.rule_of(o);
+  const tensor_factors& matrix = rule.operand[place];
   matrix_sides sides;
   int side = 0;  // 0: batch dims, 1, 2
   bool summed = false;
   for (int d = 0; d < matrix.rank; ++d) {
-    const bool in_other = follows(other, matrix.loop[d]), in_result = follows(o.result[0], matrix.loop[d]);
+    const bool in_other = has_factor(rule.operand[1 - place], matrix.term[d]);
+    const bool in_result = has_factor(rule.result[0], matrix.term[d]);
     if (in_other == in_result) {
       if (!in_other || side > 0) return {};
       continue;

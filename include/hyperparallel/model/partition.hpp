@@ -105,24 +105,25 @@ class partitioner : program_writer {
   /// Emits the operator under a placement.
   constexpr void compute(int o, const operator_placement& p) {
     const graph_operator op = program_.graph.op[o];
+    const factor_rule& rule = program_.graph.rule_of(op);
     program_compute c;
     c.op = o;
     c.placement = p;
     unsigned waiting = 0;  // axes along which the operator works on terms
     for (int i = 0; i < op.operand_count; ++i) {
-      const layout_value wanted = layout_of(op, op.operand[i], p, mesh(), false);
+      const layout_value wanted = layout_of(rule.operand[i], p, mesh());
       const bool linear = waiting == 0 && (row_of(op.kind).linear_in >> i & 1u) != 0;
-      c.operand[i] = linear ? waiting_value(op.operand[i].tensor, wanted, p, waiting) : -1;
-      if (c.operand[i] < 0) c.operand[i] = ensure(op.operand[i].tensor, wanted);
+      c.operand[i] = linear ? waiting_value(op.operand[i], wanted, p, waiting) : -1;
+      if (c.operand[i] < 0) c.operand[i] = ensure(op.operand[i], wanted);
     }
     for (int r = 0; r < op.result_count; ++r) {
-      layout_value left = layout_of(op, op.result[r], p, mesh(), true);
+      layout_value left = layout_of_result(rule, r, p, mesh());
       for (int a = 0; a < mesh().axis_count; ++a)
-        if ((waiting >> a & 1u) != 0) left.partial[a] = op.reduction;
-      c.result[r] = book_.add(op.result[r].tensor, left);
+        if ((waiting >> a & 1u) != 0) left.partial[a] = reduce_op::sum;
+      c.result[r] = book_.add(op.result[r], left);
     }
     step(false, program_.compute.push(c));
-    for (int r = 0; r < op.result_count; ++r) settle(op.result[r].tensor, c.result[r]);
+    for (int r = 0; r < op.result_count; ++r) settle(op.result[r], c.result[r]);
   }
 
   /// An operator of a ring: a block of keys that has travelled, or the sum of gradients that travels with it.
@@ -130,12 +131,13 @@ class partitioner : program_writer {
     const graph_operator op = program_.graph.op[o];
     const value_rotation turned = turned_by(op.rotation);
     if (op.kind == model_op::sum) {
-      const int term = book_.find_turned(op.operand[1].tensor, turned);
-      const int at[] = {ensure(op.operand[0].tensor, program_.value[term].layout, turned), term};
+      const int term = book_.find_turned(op.operand[1], turned);
+      const int at[] = {ensure(op.operand[0], program_.value[term].layout, turned), term};
       return compute_in(o, at, program_.value[term].layout, turned);
     }
     const bool forward = op.kind == model_op::attention_block;
-    const int keys = op.operand[forward ? 1 : 2].loop[1], queries = op.operand[forward ? 0 : 1].loop[1];
+    const factor_rule& rule = program_.graph.rule_of(op);
+    const int keys = rule.operand[forward ? 1 : 2].term[1], queries = rule.operand[forward ? 0 : 1].term[1];
     operator_placement p = placement(o);
     if (p.loop[ring_] != queries) {
       layouts_.fail({strategy_code::ring_axis_does_not_shard_the_sequence, -1, ring_, o, -1, op.loop[queries].dim});
@@ -146,11 +148,11 @@ class partitioner : program_writer {
     c.op = o;
     c.placement = p;
     for (int i = 0; i < op.operand_count; ++i)
-      c.operand[i] = ensure(op.operand[i].tensor, layout_of(op, op.operand[i], p, mesh(), false),
-                            follows(op.operand[i], keys) ? turned : value_rotation{});
+      c.operand[i] = ensure(op.operand[i], layout_of(rule.operand[i], p, mesh()),
+                            has_factor(rule.operand[i], keys) ? turned : value_rotation{});
     for (int r = 0; r < op.result_count; ++r)
-      c.result[r] = book_.add(op.result[r].tensor, layout_of(op, op.result[r], p, mesh(), true),
-                              follows(op.result[r], keys) ? turned : value_rotation{});
+      c.result[r] = book_.add(op.result[r], layout_of_result(rule, r, p, mesh()),
+                              has_factor(rule.result[r], keys) ? turned : value_rotation{});
     step(false, program_.compute.push(c));
   }
 
@@ -195,7 +197,7 @@ class partitioner : program_writer {
     int at[max_operator_operands] = {};
     bool alike = true;
     for (int i = 0; i < op.operand_count; ++i) {
-      at[i] = book_.best(op.operand[i].tensor);
+      at[i] = book_.best(op.operand[i]);
       if (at[i] < 0) return false;
       alike = alike && program_.value[at[i]].layout == program_.value[at[0]].layout;
     }
@@ -207,65 +209,68 @@ class partitioner : program_writer {
     for (int i = 0; i < op.operand_count; ++i) {
       const layout_value waiting = program_.value[at[i]].layout;
       if (!is_partial(waiting)) continue;
-      graph_operator terms = op, rest = op;
-      terms.operand_count = rest.operand_count = 0;
-      int taken[max_operator_operands] = {};
+      int terms[max_operator_operands] = {}, rest[max_operator_operands] = {}, taken[max_operator_operands] = {};
+      int joined = 0, left = 0;
       for (int k = 0; k < op.operand_count; ++k) {
         const bool joins = program_.value[at[k]].layout == waiting;
-        if (joins) taken[terms.operand_count] = at[k];
-        (joins ? terms.operand[terms.operand_count++] : rest.operand[rest.operand_count++]) = op.operand[k];
+        if (joins) taken[joined] = at[k];
+        (joins ? terms[joined++] : rest[left++]) = op.operand[k];
       }
-      if (terms.operand_count < 2) continue;
-      const int sum = add_terms(terms);
+      if (joined < 2) continue;
+      rest[left++] = add_terms(op, terms, joined);
       compute_in(program_.graph.op.size - 1, taken, waiting);
-      rest.operand[rest.operand_count] = terms.result[0];
-      rest.operand[rest.operand_count++].tensor = sum;
       placement_.resize(program_.graph.op.size + 1, placement(o));
-      program_.graph.op.push(rest);
+      program_.graph.op.push(sum_of(op, rest, left));
       walk(program_.graph.op.size - 1);
       return true;
     }
     return false;
   }
 
+  /// `sum` of other operands. They are alike, so that it has the same loops.
+  constexpr graph_operator sum_of(graph_operator sum, const int* operands, int count) {
+    bind_loops(program_.graph, sum, row_of(sum.kind).text, operands, count, nullptr, 0);
+    return sum;
+  }
   /// A sum of some of a sum's operands, as an operator and a tensor of the program's own graph.
-  constexpr int add_terms(graph_operator& terms) {
+  constexpr int add_terms(const graph_operator& sum, const int* operands, int count) {
     graph& g = program_.graph;
-    graph_tensor t = g.tensor[terms.result[0].tensor];
+    graph_operator terms = sum_of(sum, operands, count);
+    graph_tensor t = g.tensor[sum.result[0]];
     t.name = add_text(g, "terms of ", g.text_at(t.name));
     t.source = -1;
     t.producer = g.op.size;
-    terms.result[0].tensor = g.tensor.push(t);
+    terms.result[0] = g.tensor.push(t);
     program_.home.resize(g.tensor.size, -1);
     base_.resize(g.tensor.size, layout_value{});
     placement_.resize(g.op.size + 1, operator_placement{});
     g.op.push(terms);
-    return terms.result[0].tensor;
+    return terms.result[0];
   }
 
   /// Emits an operator whose tensors of the first operand's rank all lie as `l`; numbers lie everywhere.
   constexpr void compute_in(int o, const int* at, const layout_value& l, const value_rotation& turned = {}) {
     const graph_operator op = program_.graph.op[o];
+    const factor_rule& rule = program_.graph.rule_of(op);
     program_compute c;
     c.op = o;
-    c.placement = placement_in(op, l);
+    c.placement = placement_in(rule, l);
     if (op.rotation >= 0 && ring_ >= 0) c.placement.turned[ring_] = c.placement.loop[ring_];
     for (int i = 0; i < op.operand_count; ++i) c.operand[i] = at[i];
     for (int r = 0; r < op.result_count; ++r) {
-      const layout_value lies =
-          op.result[r].rank == l.rank ? l : layout_of(op, op.result[r], c.placement, mesh(), true);
-      c.result[r] = next_value(op.result[r].tensor, lies, turned);
+      const layout_value lies = rule.result[r].rank == l.rank ? l : layout_of_result(rule, r, c.placement, mesh());
+      c.result[r] = next_value(op.result[r], lies, turned);
     }
     step(false, program_.compute.push(c));
-    for (int r = 0; r < op.result_count; ++r) bring_home(op.result[r].tensor, c.result[r]);
+    for (int r = 0; r < op.result_count; ++r) bring_home(op.result[r], c.result[r]);
     if (op.phase <= graph_phase::backward)
-      for (int r = 0; r < op.result_count; ++r) settle(op.result[r].tensor, c.result[r]);
+      for (int r = 0; r < op.result_count; ++r) settle(op.result[r], c.result[r]);
   }
 
   /// The placement under which the first operand's dims lie as `l`.
-  constexpr operator_placement placement_in(const graph_operator& op, const layout_value& l) const {
+  static constexpr operator_placement placement_in(const factor_rule& rule, const layout_value& l) {
     operator_placement p;
-    for (int i = 0; i < l.cut_count; ++i) p.add(l.cut[i].axis, op.operand[0].loop[l.cut[i].dim]);
+    for (int i = 0; i < l.cut_count; ++i) p.add(l.cut[i].axis, rule.operand[0].term[l.cut[i].dim]);
     return p;
   }
 
@@ -274,29 +279,31 @@ class partitioner : program_writer {
   /// Where an update happens: where its states are. Loops that must be whole are.
   constexpr layout_value update_layout(const graph_operator& op) {
     const graph& g = program_.graph;
-    int parameter = op.operand[0].tensor;
+    int parameter = op.operand[0];
     if (g.tensor[parameter].source >= 0) parameter = g.tensor[parameter].source;
     while (g.tensor[parameter].replaces >= 0) parameter = g.tensor[parameter].replaces;
     if (g.tensor[parameter].kind == graph_tensor_kind::state && g.tensor[parameter].source >= 0)
       parameter = g.tensor[parameter].source;
-    const layout_value base = program_.home[parameter] >= 0 ? base_[parameter] : replicated_of(op.operand[0].rank);
+    const factor_rule& rule = g.rule_of(op);
+    const layout_value base = program_.home[parameter] >= 0 ? base_[parameter] : replicated_of(rule.operand[0].rank);
     const layout_value refined = layouts_.refine(g, parameter, base, rule_stage::state);
     layout_value l = replicated_of(refined.rank);
     for (int i = 0; i < refined.cut_count; ++i)
-      if (!op.loop[op.operand[0].loop[refined.cut[i].dim]].whole) l.cut[l.cut_count++] = refined.cut[i];
+      if (!is_whole(rule, rule.operand[0].term[refined.cut[i].dim])) l.cut[l.cut_count++] = refined.cut[i];
     return l;
   }
 
   constexpr void update(int o) {
     const graph_operator op = program_.graph.op[o];
     int at[max_operator_operands] = {};
-    if (op.operand_count == 0 || op.operand[0].rank == 0 || op.loop_count == 0) {
+    const factor_rule& rule = program_.graph.rule_of(op);
+    if (op.operand_count == 0 || rule.operand[0].rank == 0 || op.loop_count == 0) {
       if (row_of(op.kind).passes_partial && pass_on(o)) return;
       return compute(o, placement(o));
     }
     layout_value l;
     if (op.kind == model_op::accumulate) {
-      const int fresh = book_.best(op.operand[1].tensor);
+      const int fresh = book_.best(op.operand[1]);
       l = program_.value[fresh].layout;
     } else if (op.kind == model_op::count_experts || op.kind == model_op::reduce) {
       return compute(o, placement(o));
@@ -304,7 +311,7 @@ class partitioner : program_writer {
       l = update_layout(op);
     }
     for (int i = 0; i < op.operand_count; ++i)
-      at[i] = ensure(op.operand[i].tensor, op.operand[i].rank == l.rank ? l : replicated_of(op.operand[i].rank));
+      at[i] = ensure(op.operand[i], rule.operand[i].rank == l.rank ? l : replicated_of(rule.operand[i].rank));
     compute_in(o, at, l);
   }
 
@@ -329,8 +336,8 @@ class partitioner : program_writer {
       entry() = program_.value[outside].layout;
     const graph_operator op = program_.graph.op[producer];
     for (int r = 0; r < op.result_count; ++r)
-      if (op.result[r].tensor == next && entry().rank < 0)
-        entry() = layout_of(op, op.result[r], placement(producer), mesh(), false);
+      if (op.result[r] == next && entry().rank < 0)
+        entry() = layout_of(program_.graph.rule_of(op).result[r], placement(producer), mesh());
     book_.keep_only(tensor, ensure(tensor, entry()));
   }
   /// What a repetition leaves waits for nothing. Where it lies otherwise than was assumed, the walk ends here.

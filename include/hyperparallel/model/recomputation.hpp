@@ -52,7 +52,7 @@ class recomputation_pass {
       const int f = g.op[c].forward;
       matched[f] = true;
       copy[f] = c;
-      for (int r = 0; r < g.op[c].result_count; ++r) copied[g.op[f].result[r].tensor] = g.op[c].result[r].tensor;
+      for (int r = 0; r < g.op[c].result_count; ++r) copied[g.op[f].result[r]] = g.op[c].result[r];
     }
   }
 
@@ -81,10 +81,10 @@ class recomputation_pass {
   constexpr void find_dropped() {
     dropped.resize(g.tensor.size, false);
     for (int f = 0; f < first_count; ++f)
-      for (int r = 0; matched[f] && r < g.op[f].result_count; ++r) dropped[g.op[f].result[r].tensor] = true;
+      for (int r = 0; matched[f] && r < g.op[f].result_count; ++r) dropped[g.op[f].result[r]] = true;
     for (int o = 0; o < first_count && g.op[o].phase == graph_phase::forward; ++o) {
       for (int i = 0; i < g.op[o].operand_count; ++i) {
-        const int t = g.op[o].operand[i].tensor;
+        const int t = g.op[o].operand[i];
         if (dropped[t] && !same_repetition(g.name_of_op(o), g.name_of_op(g.tensor[t].producer))) dropped[t] = false;
       }
     }
@@ -95,14 +95,14 @@ class recomputation_pass {
   /// Lets operator `o` read copies of dropped tensors, which it places before.
   constexpr void read_copies(int o) {
     for (int i = 0; i < g.op[o].operand_count; ++i) {
-      int t = g.op[o].operand[i].tensor;
+      int t = g.op[o].operand[i];
       const int producer = g.tensor[t].producer;
       if (producer >= 0 && g.op[producer].recomputed) t = g.tensor[t].source;
       if (t < dropped.size && dropped[t]) {
         place_copy(g.tensor[t].producer);
         t = copied[t];
       }
-      g.op[o].operand[i].tensor = t;
+      g.op[o].operand[i] = t;
     }
   }
 
@@ -121,14 +121,14 @@ class recomputation_pass {
     o.forward = f;
     copy[f] = g.op.size;
     for (int r = 0; r < o.result_count; ++r) {
-      const int source = o.result[r].tensor;
+      const int source = o.result[r];
       graph_tensor t = g.tensor[source];
       t.name = add_text(g, "recomputed(", g.text_at(t.name), ")");
       t.producer = copy[f];
       t.source = source;
       t.gradient = -1;
       if (r == 0) o.name = t.name;
-      copied[source] = o.result[r].tensor = g.tensor.push(t);
+      copied[source] = o.result[r] = g.tensor.push(t);
     }
     g.op.push(o);
   }

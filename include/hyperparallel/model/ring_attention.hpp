@@ -11,7 +11,8 @@
 // as it is, and so is attention to another sequence.
 // Source: Liu et al., "Ring Attention", 2310.01889; Brandon et al., "Striped Attention", for the order.
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/model/gradient_rules.hpp>
+#include <hyperparallel/model/operator_loops.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -25,9 +26,9 @@ class attention_rotation {
     to_.op.clear();
     place_.resize(from_.op.size, -1);
     for (int o = 0; o < from_.op.size; ++o) {
-      if (from_.op[o].kind == model_op::attention && meets_itself(from_.op[o], 0)) {
+      if (from_.op[o].kind == model_op::attention && meets_itself(o, 0)) {
         forward(o);
-      } else if (from_.op[o].kind == model_op::attention_gradient && meets_itself(from_.op[o], 1)) {
+      } else if (from_.op[o].kind == model_op::attention_gradient && meets_itself(o, 1)) {
         backward(o);
       } else {
         graph_operator op = from_.op[o];
@@ -39,12 +40,11 @@ class attention_rotation {
   }
 
  private:
-  static constexpr int keys_operand = 1;
-
   /// Whether keys are of the sequence that queries are of; operand `queries` are these, the next one the keys.
-  static constexpr bool meets_itself(const graph_operator& op, int queries) {
-    const operator_loop &from = op.loop[op.operand[queries].loop[1]], &to = op.loop[op.operand[queries + 1].loop[1]];
-    return from.dim == to.dim && from.extent == to.extent;
+  constexpr bool meets_itself(int o, int queries) const {
+    const factor_rule& rule = from_.rule_of(from_.op[o]);
+    const operator_loop* const loop = from_.op[o].loop;
+    return loop[rule.operand[queries].term[1]] == loop[rule.operand[queries + 1].term[1]];
   }
 
   constexpr graph_operator moved(graph_operator op) const {
@@ -52,7 +52,7 @@ class attention_rotation {
     return op;
   }
   constexpr void push(const graph_operator& op) {
-    for (int r = 0; r < op.result_count; ++r) to_.tensor[op.result[r].tensor].producer = to_.op.size;
+    for (int r = 0; r < op.result_count; ++r) to_.tensor[op.result[r]].producer = to_.op.size;
     to_.op.push(op);
   }
   /// A tensor like `model`, named after it and the block.
@@ -64,61 +64,55 @@ class attention_rotation {
     return to_.tensor.push(t);
   }
 
+  /// An operator like `whole` in place of it, of another kind and on these operands. Their shapes are those of `whole`,
+  /// so that it binds.
+  constexpr graph_operator bound(const graph_operator& whole, model_op kind, const int* operands, int count) {
+    graph_operator op = whole;
+    op.kind = kind;
+    op.forward = -1;
+    bind_loops(to_, op, row_of(kind).text, operands, count, nullptr, 0);
+    return op;
+  }
+
   constexpr void forward(int o) {
     const graph_operator whole = moved(from_.op[o]);
     int output = -1, statistic = -1;
     place_[o] = to_.op.size;
     for (int j = 0; j < blocks_; ++j) {
-      graph_operator block = whole;
-      block.kind = model_op::attention_block;
+      graph_operator block = bound(whole, model_op::attention_block, whole.operand, whole.operand_count);
       block.rotation = j;
       if (j > 0) block.forward = place_[o];
-      const int keys = block.operand[keys_operand].loop[1];
-      block.loop[keys].whole = false;
-      block.result[0].tensor = like(whole.result[0].tensor, j);
-      block.result[1].tensor = like(whole.result[1].tensor, j);
+      for (int r = 0; r < 2; ++r) block.result[r] = like(whole.result[r], j);
       push(block);
       if (j == 0) {
-        output = block.result[0].tensor;
-        statistic = block.result[1].tensor;
+        output = block.result[0];
+        statistic = block.result[1];
         continue;
       }
-      const bool last = j + 1 == blocks_;
-      graph_operator merge = whole;
-      merge.kind = model_op::attention_merge;
-      merge.forward = -1;
-      merge.operand_count = 4;
-      const int joined[] = {output, statistic, block.result[0].tensor, block.result[1].tensor};
-      for (int i = 0; i < 4; ++i) {
-        merge.operand[i] = whole.result[i % 2];
-        merge.operand[i].tensor = joined[i];
-      }
-      if (!last) {
-        merge.result[0].tensor = like(block.result[0].tensor, j);
-        merge.result[1].tensor = like(block.result[1].tensor, j);
-      }
-      output = merge.result[0].tensor;
-      statistic = merge.result[1].tensor;
-      drop_unused_loops(merge);
+      const int joined[] = {output, statistic, block.result[0], block.result[1]};
+      graph_operator merge = bound(whole, model_op::attention_merge, joined, 4);
+      for (int r = 0; r < 2 && j + 1 < blocks_; ++r) merge.result[r] = like(block.result[r], j);
+      output = merge.result[0];
+      statistic = merge.result[1];
       push(merge);
     }
   }
 
   constexpr void backward(int o) {
     const graph_operator whole = moved(from_.op[o]);
+    const int forward_rule = to_.op[whole.forward].rule;
     int sum[3] = {-1, -1, -1};
     place_[o] = to_.op.size;
     for (int i = 0; i < blocks_; ++i) {
       const int j = (i + 1) % blocks_;
       graph_operator block = whole;
       block.kind = model_op::attention_block_gradient;
+      block.rule = find_backward_rule(to_, block.kind, forward_rule, to_.text_at(to_.rule[whole.rule].text));
       block.rotation = j;
-      const int keys = block.operand[keys_operand + 1].loop[1];
-      block.loop[keys].whole = false;
-      for (int r = 0; r < 3; ++r) block.result[r].tensor = like(whole.result[r].tensor, j);
+      for (int r = 0; r < 3; ++r) block.result[r] = like(whole.result[r], j);
       push(block);
       for (int r = 0; r < 3; ++r) {
-        const int term = block.result[r].tensor;
+        const int term = block.result[r];
         sum[r] = i == 0 ? term : add(whole, r, sum[r], term, i + 1 == blocks_, r == 0 ? -1 : j);
       }
     }
@@ -126,37 +120,12 @@ class attention_rotation {
 
   /// sum + term, the last one into the tensor that the whole operator made. Sums of keys travel: `rotation` ≥ 0.
   constexpr int add(const graph_operator& whole, int result, int sum, int term, bool last, int rotation) {
-    graph_operator op = whole;
-    op.kind = model_op::sum;
-    op.forward = -1;
+    const int operands[] = {sum, term};
+    graph_operator op = bound(whole, model_op::sum, operands, 2);
     op.rotation = rotation;
-    op.operand_count = 2;
-    op.operand[0] = op.operand[1] = op.result[0] = whole.result[result];
-    op.operand[0].tensor = sum;
-    op.operand[1].tensor = term;
-    op.result_count = 1;
-    if (!last) op.result[0].tensor = like(term, whole.operand_count);
-    drop_unused_loops(op);
+    op.result[0] = last ? whole.result[result] : like(term, whole.operand_count);
     push(op);
-    return op.result[0].tensor;
-  }
-
-  /// Keeps the loops that the operator's tensors follow.
-  static constexpr void drop_unused_loops(graph_operator& op) {
-    signed char place[max_operator_loops] = {};
-    int kept = 0;
-    for (int l = 0; l < op.loop_count; ++l) {
-      place[l] = -1;
-      if (!follows(op.result[0], l)) continue;
-      op.loop[kept] = op.loop[l];
-      op.loop[kept].whole = op.loop[kept].reduced = false;
-      place[l] = static_cast<signed char>(kept++);
-    }
-    op.loop_count = kept;
-    for (int i = 0; i < op.operand_count; ++i)
-      for (int d = 0; d < op.operand[i].rank; ++d) op.operand[i].loop[d] = place[op.operand[i].loop[d]];
-    for (int r = 0; r < op.result_count; ++r)
-      for (int d = 0; d < op.result[r].rank; ++d) op.result[r].loop[d] = place[op.result[r].loop[d]];
+    return op.result[0];
   }
 
   const graph& from_;

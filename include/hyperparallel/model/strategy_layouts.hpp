@@ -37,22 +37,21 @@ class strategy_layouts {
     const graph_operator& o = g.op[op];
     const mesh_shape& m = strategy_.mesh.shape;
     operator_placement p;
-    extent_t pieces[max_operator_loops] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const factor_rule& rule = g.rule_of(o);
     for (int r = 0; r < strategy_.rule.size; ++r) {
       const int a = axis_[r];
       if (a < 0 || dim_[r] == no_dim || m.size[a] == 1 || p.loop[a] >= 0) continue;
       if (strategy_.rule.item[r].stage != rule_stage::compute) continue;
       if (!everywhere_[r] && !name_matches(strategy_.rule.item[r].where.text, g.name_of_op(op))) continue;
       for (int l = 0; l < o.loop_count; ++l) {
-        if (o.loop[l].whole || !speaks_of(o, l, dim_[r])) continue;
-        if (o.loop[l].extent % (pieces[l] * m.size[a]) != 0) {
+        if (is_whole(rule, l) || !speaks_of(o, rule, l, dim_[r])) continue;
+        const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
+        if (o.loop[l].extent % pieces != 0) {
           if (!strategy_.rule.item[r].optional)
-            fail({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent,
-                  pieces[l] * m.size[a]});
+            fail({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces});
           continue;
         }
         p.add(a, l);
-        pieces[l] *= m.size[a];
         used_[r] = true;
         break;
       }
@@ -140,10 +139,10 @@ class strategy_layouts {
     return same_text(name, "*") ? no_dim : find_dim(g, name);
   }
   /// Whether the rule's dim is loop `l`.
-  static constexpr bool speaks_of(const graph_operator& o, int l, int dim) {
+  static constexpr bool speaks_of(const graph_operator& o, const factor_rule& rule, int l, int dim) {
     if (dim >= 0) return o.loop[l].dim == dim;
-    if (o.kind != model_op::contract || !follows(o.operand[1], l)) return false;
-    return dim == input_dim ? o.loop[l].reduced : follows(o.result[0], l);
+    if (o.kind != model_op::contract || !has_factor(rule.operand[1], l)) return false;
+    return has_factor(rule.result[0], l) == (dim == output_dim);
   }
   static constexpr bool uses_axis(const layout_value& l, int a) {
     for (int i = 0; i < l.cut_count; ++i)

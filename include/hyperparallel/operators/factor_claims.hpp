@@ -12,11 +12,12 @@ namespace detail {
 
 /// What is known of factors and axes while operands are read in turn. Masks have one bit per factor or axis.
 struct factor_claims {
-  unsigned sharded = 0;          ///< those of them that are sharded
-  unsigned axes = 0;             ///< axes that shard them
-  unsigned reduced = 0;          ///< axes that shard reductions
-  unsigned cut[max_operands]{};  ///< the sharded factors of each operand, as it came
-  int place[max_factors] = {};   ///< of a sharded factor: where it was first met, as `place_of`
+  unsigned sharded = 0;                ///< those of them that are sharded
+  unsigned axes = 0;                   ///< axes that shard them
+  unsigned reduced = 0;                ///< axes that shard reductions
+  reduce_op lacked = reduce_op::none;  ///< what leaves only some results partial: those that lack a sharded factor
+  unsigned cut[max_operands]{};        ///< the sharded factors of each operand, as it came
+  int place[max_factors] = {};         ///< of a sharded factor: where it was first met, as `place_of`
 };
 
 /// Cuts [first, first + count) of an operand in one number: constant evaluation pays for every array it clears.
@@ -67,14 +68,18 @@ constexpr bool claim(const factor_rule& rule, const layout_value* const* operand
   t.axes |= 1u << x.axis;
   t.sharded |= 1u << f;
   t.place[f] = place_of(o, start, i + 1 - start);
-  if (kind != factor_kind::reduction) return true;
+  if (rule.factor[f].op == reduce_op::none) return true;
   if (x.size != result.mesh.size[x.axis])
     return refuse(s, propagation_code::sub_axis_can_not_be_partial, o, x.dim, x.axis);
   // Padded slices are of unequal size, so the average of their averages is not the average.
   if (rule.factor[f].op == reduce_op::avg && (operand[o]->padded >> x.dim & 1u) != 0)
     return refuse(s, propagation_code::dim_must_be_whole, o, x.dim, x.axis);
-  t.reduced |= 1u << x.axis;
-  result.partial[x.axis] = rule.factor[f].op;
+  if (kind == factor_kind::reduction) {
+    t.reduced |= 1u << x.axis;
+    result.partial[x.axis] = rule.factor[f].op;
+  } else {
+    t.lacked = rule.factor[f].op;
+  }
   return true;
 }
 
@@ -165,7 +170,7 @@ constexpr bool pass_partial(const factor_rule& rule, const layout_value* const* 
 constexpr bool read_partials(const factor_rule& rule, const layout_value* const* operand, const factor_claims& t,
                              layout_value& result, propagation_notes& notes, propagation_status& s) {
   const int axes = result.mesh.axis_count, operands = rule.operand_count;
-  reduce_op waiting = reduce_op::none;
+  reduce_op waiting = t.lacked;
   for (int a = 0; a < axes; ++a) {
     for (int o = 0; o < operands; ++o)
       if (operand[o]->partial[a] != reduce_op::none) {
@@ -228,6 +233,19 @@ constexpr bool write_cuts(const tensor_factors& tensor, int index, const layout_
     }
   }
   return true;
+}
+
+/// A result's partial states along the axes of sharded factors that it lacks and other results have.
+constexpr void leave_partial(const factor_rule& rule, const tensor_factors& tensor, const layout_value* const* operand,
+                             const factor_claims& t, layout_value& l) {
+  if (t.lacked == reduce_op::none) return;
+  const unsigned lacking = t.sharded & ~tensor.mask & ~rule.reduced;
+  for (int f = 0; lacking >> f != 0; ++f) {
+    if ((lacking >> f & 1u) == 0 || rule.factor[f].op == reduce_op::none) continue;
+    const layout_value& from = *operand[operand_at(t.place[f])];
+    for (int i = 0; i < count_at(t.place[f]); ++i)
+      l.partial[from.cut[first_at(t.place[f]) + i].axis] = rule.factor[f].op;
+  }
 }
 
 constexpr bool refuse_terms(const terms_result& r, int index, propagation_status& s) {

@@ -4,17 +4,17 @@
 //
 // A factor is one loop of the operator; every dim of the operands and results runs over factors, mostly over one: a
 // dim that a reshape splits runs over several, major to minor, and a dim of size 1 that broadcasts over none. An
-// operator obeys its rule when, for each point of the results' factors,
-//   result[point] = op over the reduction factors of g(operands at that point),
+// operator obeys its rule when, for each result and each point of its factors,
+//   result[point] = op over the factors that it lacks of g(operands at that point),
 // where g may read along the factors that must be whole, near the point along the permutation factors, and along no
-// other. Source of the kinds: Shardy's sharding rules.
+// other; a factor that passes through and has no op is one that the results without it do not depend on. Source of the kinds: Shardy's sharding rules.
 
 #include <hyperparallel/operators/partial_words.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
-inline constexpr int max_results = 4;
+inline constexpr int max_results = 5;
 inline constexpr int max_factors = 16;
 inline constexpr int max_terms = 12;
 inline constexpr int max_repeats = 24;
@@ -29,7 +29,7 @@ enum class factor_kind : unsigned char {
 struct factor {
   char letter = 0;  ///< of the text that the rule was read from
   factor_kind kind = factor_kind::pass_through;
-  reduce_op op = reduce_op::none;  ///< of a reduction
+  reduce_op op = reduce_op::none;  ///< of a reduction, or in the results that lack it: none, they do not depend on it
   bool yields = false;   ///< a tensor that holds it whole is sliced, without communication, where another is sharded
   bool blocked = false;  ///< sharding does not spread over it from one tensor to the next
   extent_t extent = 0;   ///< not 0: the only extent that it may have
@@ -71,7 +71,8 @@ struct factor_rule {
   unsigned outside = 0;     ///< bit o: operand o is added to the reduction, not reduced with it (a bias)
   int flops_per_point = 0;  ///< floating-point operations per point of all factors
   // Derived by `checked_rule`, so that graph building need not ask the same of a rule again and again.
-  /// Every dim of operands and first result is one factor, and some operand tells its extent.
+  /// Every dim of operands and first result is one factor, whose extent some operand tells; the first result depends on
+  /// no other factor than its own and the reductions.
   bool plain = false;
   bool keeps_first = false;            ///< the first result runs over the factors of operand 0, dim by dim
   unsigned reduced = 0, fixed = 0;     ///< factors of reductions; factors that no axis may shard
@@ -100,9 +101,11 @@ enum class rule_code : unsigned char {
   axes_differ_from_rank,
   sizes_do_not_fit,
   attribute_is_invalid,
+  operand_rank_differs_from_text,
+  operand_count_differs_from_text,
 };
 
-/// `where` is the character of the text, the factor, or the attribute to blame.
+/// `where` is the character of the text, the factor, the operand or the attribute to blame.
 struct rule_status {
   rule_code code = rule_code::ok;
   int where = 0;
@@ -140,6 +143,8 @@ constexpr void extend_dim(tensor_factors& t, int f) {
   t.mask |= 1u << f;
   t.plain = t.plain && n + 1 - t.first[t.rank - 1] == 1;
 }
+
+constexpr bool has_factor(const tensor_factors& t, int f) { return (t.mask >> f & 1u) != 0; }
 
 /// A dim of no factor: size 1, or broadcast.
 constexpr void add_dim(tensor_factors& t) {
@@ -183,12 +188,13 @@ constexpr rule_status check_tensor(const tensor_factors& t, int factors) {
 
 /// Whether a rule is one: room was kept, each tensor runs over a factor at most once, every factor occurs, reductions
 /// are absent from the results and commute with each other, and no other factor that may be sharded is in operands
-/// alone, for then nobody would have the rest of it. O(factors · terms).
+/// alone, for then nobody would have the rest of it. What passes through has an op only where some result lacks it.
+/// O(factors · terms).
 constexpr rule_status check_rule(const factor_rule& r) {
   if (r.operand_count < 0 || r.operand_count > max_operands) return {rule_code::too_many_operands, r.operand_count};
   if (r.result_count < 1 || r.result_count > max_results) return {rule_code::too_many_results, r.result_count};
   if (r.factor_count > max_factors) return {rule_code::too_many_factors, r.factor_count};
-  unsigned in_operands = 0, in_results = 0;
+  unsigned in_operands = 0, in_results = 0, in_all_results = ~0u;
   for (int o = 0; o < r.operand_count; ++o) {
     const rule_status s = detail::check_tensor(r.operand[o], r.factor_count);
     if (s.code != rule_code::ok) return s;
@@ -198,22 +204,27 @@ constexpr rule_status check_rule(const factor_rule& r) {
     const rule_status s = detail::check_tensor(r.result[o], r.factor_count);
     if (s.code != rule_code::ok) return s;
     in_results |= r.result[o].mask;
+    in_all_results &= r.result[o].mask;
   }
   reduce_op reduction = reduce_op::none;
   for (int f = 0; f < r.factor_count; ++f) {
     const factor& x = r.factor[f];
     if (((in_operands | in_results) >> f & 1u) == 0) return {rule_code::factor_is_in_no_tensor, f};
-    const bool reduces = x.kind == factor_kind::reduction;
-    if (reduces != (x.op != reduce_op::none) || (reduces && (in_results >> f & 1u) != 0))
+    const bool reduces = x.kind == factor_kind::reduction, has_op = x.op != reduce_op::none;
+    const bool may_have_op = x.kind == factor_kind::pass_through && (in_all_results >> f & 1u) == 0;
+    if (reduces ? !has_op || (in_results >> f & 1u) != 0 : has_op && !may_have_op)
       return {rule_code::kind_does_not_fit_the_results, f};
     if (!reduces && x.kind != factor_kind::need_replication && (in_results >> f & 1u) == 0)
       return {rule_code::kind_does_not_fit_the_results, f};
-    if (!reduces) continue;
+    if (!has_op) continue;
     if (reduction != reduce_op::none && !commute(reduction, x.op)) return {rule_code::reductions_do_not_commute, f};
     reduction = x.op;
   }
   return {};
 }
+
+/// Whether no axis may shard the factor. Domain: a checked rule.
+constexpr bool is_whole(const factor_rule& r, int f) { return (r.fixed >> f & 1u) != 0; }
 
 constexpr rule_result no_rule(const char* name, rule_code code, int where = 0) {
   rule_result r;
@@ -237,6 +248,8 @@ constexpr void index_places(factor_rule& r) {
     const factor_kind kind = r.factor[f].kind;
     if (kind == factor_kind::reduction) r.reduced |= 1u << f;
     if (kind != factor_kind::reduction && kind != factor_kind::pass_through) r.fixed |= 1u << f;
+    if (kind == factor_kind::pass_through && r.factor[f].op != reduce_op::none && (result.mask >> f & 1u) == 0)
+      r.plain = false;
   }
   for (int o = 0; o < r.operand_count; ++o) {
     const tensor_factors& t = r.operand[o];

@@ -6,7 +6,7 @@
 // Laws. (1) Wherever a factor occurs, it is sharded alike: the same axes in the same order; where it `yields`, an
 // operand that holds it whole is sliced to that, which moves nothing. (2) Different factors use different axes. (3) A
 // factor that must be whole is not sharded, nor is one that needs a halo. (4) An axis of a reduction factor is partial
-// in the results. (5) Partial operands pass as the rule's words say, with fills where they ask for them; reductions
+// in the results, one of another factor in those results that lack it and are reduced over it. (5) Partial operands pass as the rule's words say, with fills where they ask for them; reductions
 // that wait on one tensor commute.
 // Then each device applies the operator to its slices and holds its slice of the results, or its terms of them.
 
@@ -71,6 +71,13 @@ constexpr bool write_tensor(const tensor_factors& tensor, int index, const layou
   return true;
 }
 
+/// Result `index`, with the partial states that all results have in `l`.
+constexpr bool write_result(const factor_rule& rule, int index, const layout_value* const* operand,
+                            const factor_claims& t, const extent_t* extent, layout_value& l, propagation_status& s) {
+  leave_partial(rule, rule.result[index], operand, t, l);
+  return write_tensor(rule.result[index], rule.operand_count + index, operand, t, extent, l, s);
+}
+
 constexpr bool is_plain(const factor_rule& rule) {
   bool plain = rule.result[0].plain;
   for (int o = 0; o < rule.operand_count; ++o) plain = plain && rule.operand[o].plain;
@@ -82,7 +89,7 @@ constexpr void propagate_terms(const factor_rule& rule, const layout_value* cons
   split_operands x;
   factor_claims t;
   if (split(rule, operand, x, s) && read_split(rule, x, t, result, notes, s))
-    write_tensor(rule.result[0], rule.operand_count, x.at, t, x.extent, result, s);
+    write_result(rule, 0, x.at, t, x.extent, result, s);
 }
 
 }  // namespace detail
@@ -104,8 +111,9 @@ constexpr propagation_status propagate_into(const factor_rule& rule, const layou
     return s;
   }
   detail::factor_claims t;
-  if (detail::read_operands(rule, operand, t, result, notes, s))
-    detail::write_cuts(rule.result[0], rule.operand_count, operand, t, result, s);
+  if (!detail::read_operands(rule, operand, t, result, notes, s)) return s;
+  detail::leave_partial(rule, rule.result[0], operand, t, result);
+  detail::write_cuts(rule.result[0], count, operand, t, result, s);
   return s;
 }
 
@@ -133,7 +141,7 @@ constexpr full_propagation propagate_fully(const factor_rule& rule, const layout
     return r;
   for (int o = 0; o < rule.result_count; ++o) {
     r.result[o] = common;
-    if (!detail::write_tensor(rule.result[o], count + o, x.at, t, x.extent, r.result[o], r.status)) return r;
+    if (!detail::write_result(rule, o, x.at, t, x.extent, r.result[o], r.status)) return r;
   }
   for (int o = 0; o < count; ++o) {
     const bool filled = (r.notes.filled >> o & 1u) != 0;

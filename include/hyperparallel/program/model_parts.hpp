@@ -55,29 +55,30 @@ class part_finder {
 
  private:
   constexpr bool joins(const graph_operator& o) const {
-    return (o.kind == model_op::sum || o.kind == model_op::embed) && o.result_count == 1 && o.result[0].rank > 1;
+    return (o.kind == model_op::sum || o.kind == model_op::embed) && o.result_count == 1 &&
+           g.tensor[o.result[0]].shape.rank > 1;
   }
 
   constexpr void cut() {
     growing_array<int> last_use;
     last_use.resize(g.tensor.size, -1);
     for (int o = 0; o < forward; ++o)
-      for (int i = 0; i < g.op[o].operand_count; ++i) last_use[g.op[o].operand[i].tensor] = o;
+      for (int i = 0; i < g.op[o].operand_count; ++i) last_use[g.op[o].operand[i]] = o;
     parts.of_op.resize(g.op.size, -1);
     int alive = 0, first = 0;
     for (int o = 0; o < forward; ++o) {
       const graph_operator& op = g.op[o];
-      for (int r = 0; r < op.result_count; ++r) alive += last_use[op.result[r].tensor] > o ? 1 : 0;
+      for (int r = 0; r < op.result_count; ++r) alive += last_use[op.result[r]] > o ? 1 : 0;
       for (int i = 0; i < op.operand_count; ++i) {
-        int& last = last_use[op.operand[i].tensor];
-        if (last != o || g.tensor[op.operand[i].tensor].producer < 0) continue;
+        int& last = last_use[op.operand[i]];
+        if (last != o || g.tensor[op.operand[i]].producer < 0) continue;
         last = -2;  // an operand that is read twice is counted once
         --alive;
       }
       parts.of_op[o] = parts.part.size;
       const bool ends = o + 1 == forward;
-      if (!ends && !(alive == 1 && joins(op) && last_use[op.result[0].tensor] > o)) continue;
-      parts.part.push({first, o, ends ? -1 : op.result[0].tensor, op.segment});
+      if (!ends && !(alive == 1 && joins(op) && last_use[op.result[0]] > o)) continue;
+      parts.part.push({first, o, ends ? -1 : op.result[0], op.segment});
       first = o + 1;
     }
   }
@@ -90,7 +91,7 @@ class part_finder {
       const graph_operator& op = g.op[o];
       if (op.segment != parts.part[parts.of_op[o]].segment) return false;
       for (int i = 0; i < op.operand_count; ++i) {
-        const int t = op.operand[i].tensor;
+        const int t = op.operand[i];
         if (g.tensor[t].producer >= 0 && g.op[g.tensor[t].producer].phase == graph_phase::forward) continue;
         if (reader[t] >= 0 && reader[t] != parts.of_op[o]) return false;
         reader[t] = parts.of_op[o];
@@ -106,7 +107,7 @@ class part_finder {
     parts.joint_gradient.resize(tensors, -1);
     for (int o = forward - 1; o >= 0; --o)
       for (int i = 0; i < g.op[o].operand_count; ++i)
-        if (is_given(g.op[o].operand[i].tensor)) parts.of_tensor[g.op[o].operand[i].tensor] = parts.of_op[o];
+        if (is_given(g.op[o].operand[i])) parts.of_tensor[g.op[o].operand[i]] = parts.of_op[o];
     for (int p = 0; p + 1 < parts.part.size; ++p) parts.joint[parts.part[p].leaves] = p;
     for (int t = 0; t < tensors; ++t) {
       const int source = g.tensor[t].source;
@@ -120,7 +121,7 @@ class part_finder {
     for (int o = 0; o < g.op.size; ++o) {
       parts.of_op[o] = part_of_op(o);
       parts.ruled_by[o] = parts.of_op[o];
-      const int t = g.op[o].result_count > 0 ? g.op[o].result[0].tensor : -1;
+      const int t = g.op[o].result_count > 0 ? g.op[o].result[0] : -1;
       if (g.op[o].forward >= 0 || g.op[o].kind != model_op::sum || t < 0 || parts.joint_gradient[t] < 0) continue;
       parts.ruled_by[o] = parts.joint_gradient[t];
       parts.of_op[o] = parts.joint_gradient[t] + 1;
@@ -137,11 +138,11 @@ class part_finder {
     if (op.phase == graph_phase::forward) return parts.of_op[o];
     if (op.forward >= 0) return part_of_op(op.forward);
     if (op.result_count > 0) {
-      const graph_tensor& t = g.tensor[op.result[0].tensor];
+      const graph_tensor& t = g.tensor[op.result[0]];
       if (t.source >= 0) return part_of_tensor(t.source);
       if (t.replaces >= 0) return part_of_tensor(t.replaces);
     }
-    return op.operand_count > 0 ? part_of_tensor(op.operand[0].tensor) : parts.part.size - 1;
+    return op.operand_count > 0 ? part_of_tensor(op.operand[0]) : parts.part.size - 1;
   }
 
   constexpr int part_of_tensor(int t) const {

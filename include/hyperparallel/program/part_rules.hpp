@@ -57,7 +57,7 @@ class part_narrowing {
       const graph_operator& op = g.op[o];
       if (op.phase > graph_phase::backward || op.forward >= 0 || op.kind == model_op::accumulate) continue;
       bool speaks = product && op.kind == model_op::contract;
-      for (int l = 0; l < op.loop_count && !speaks; ++l) speaks = op.loop[l].dim == dim && !op.loop[l].whole;
+      for (int l = 0; l < op.loop_count && !speaks; ++l) speaks = op.loop[l].dim == dim && !is_whole(g.rule_of(op), l);
       if (speaks) put(r, op.name, parts.ruled_by[o]);
     }
   }

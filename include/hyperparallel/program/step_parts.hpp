@@ -36,8 +36,8 @@ class step_parts {
     joint_state s;
     s.made = first_layout(program, parts.part[p].leaves);
     if (const int o = sum_of[p]; o >= 0) {
-      const graph_operator& op = program.graph.op[o];
-      s.wanted = layout_of(op, op.result[0], layouts.place(program.graph, o), program.mesh.shape, true);
+      const factor_rule& rule = program.graph.rule_of(program.graph.op[o]);
+      s.wanted = layout_of_result(rule, 0, layouts.place(program.graph, o), program.mesh.shape);
     }
     const int segment = parts.part[p].segment;
     if (segment >= 0)

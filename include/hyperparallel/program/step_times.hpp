@@ -51,7 +51,7 @@ struct priced_step {
 constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
   const operator_work w = work_of(p, p.compute.item[c]);
   const graph_operator& o = p.graph.op.item[p.compute.item[c].op];
-  const int typed = o.operand_count > 0 ? o.operand[0].tensor : o.result[0].tensor;
+  const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
   return {compute_time(d, w, p.graph.tensor.item[typed].type), w.unit};
 }
 
@@ -60,7 +60,7 @@ constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
   if (s.phase != graph_phase::norm) return false;
   if (s.is_move) return p.graph.tensor.item[p.value.item[p.move.item[s.index].source].tensor].shape.rank == 0;
   const graph_operator& o = p.graph.op.item[p.compute.item[s.index].op];
-  return o.kind != model_op::sum_of_squares && o.result_count > 0 && o.result[0].rank == 0;
+  return o.kind != model_op::sum_of_squares && o.result_count > 0 && p.graph.tensor.item[o.result[0]].shape.rank == 0;
 }
 
 }  // namespace hyperparallel::inline v0_2

@@ -41,6 +41,7 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   const coordinate at = coordinates_of(m, rank);
   operator_call call;
   call.op = &op;
+  call.rule = &p.graph.rule_of(op);
   for (int l = 0; l < op.loop_count; ++l) {
     const interval part = loop_interval(op, c.placement, m, at, l);
     call.loop[l] = {part.begin, part.end - part.begin, op.loop[l].extent};

@@ -57,7 +57,7 @@ TEST(Attention, EveryOptionInClosedForm) {
       EXPECT_DOUBLE_EQ(attend.real[0], 0.5);
       // Queries may be spread over batch, positions, heads and groups; keys' positions and the heads' widths are whole.
       int sharded = 0;
-      for (int l = 0; l < attend.loop_count; ++l) sharded += attend.loop[l].whole ? 0 : 1;
+      for (int l = 0; l < attend.loop_count; ++l) sharded += hp::is_whole(g.m.graph.rule_of(attend), l) ? 0 : 1;
       EXPECT_EQ(sharded, 4);
     }
   }

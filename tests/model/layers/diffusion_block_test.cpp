@@ -36,15 +36,15 @@ TEST(DiffusionBlock, TheConditionScalesShiftsAndGates) {
   const hp::graph_operator& shifted = operator_called(g.m.graph, "attention_shifted");
   ASSERT_EQ(shifted.operand_count, 3);
   const char* expected[] = {"attention_norm", "attention_scaled", "attention_shift.repeated"};
-  for (int i = 0; i < 3; ++i) EXPECT_STREQ(g.m.graph.name_of_tensor(shifted.operand[i].tensor), expected[i]);
+  for (int i = 0; i < 3; ++i) EXPECT_STREQ(g.m.graph.name_of_tensor(shifted.operand[i]), expected[i]);
   const hp::graph_operator& query = operator_called(g.m.graph, "attention.query");
-  EXPECT_STREQ(g.m.graph.name_of_tensor(query.operand[0].tensor), "attention_shifted");
+  EXPECT_STREQ(g.m.graph.name_of_tensor(query.operand[0]), "attention_shifted");
   const hp::graph_operator& gated = operator_called(g.m.graph, "feed_forward_gated");
-  EXPECT_STREQ(g.m.graph.name_of_tensor(gated.operand[0].tensor), "feed_forward.down");
-  EXPECT_STREQ(g.m.graph.name_of_tensor(gated.operand[1].tensor), "feed_forward_gate.repeated");
+  EXPECT_STREQ(g.m.graph.name_of_tensor(gated.operand[0]), "feed_forward.down");
+  EXPECT_STREQ(g.m.graph.name_of_tensor(gated.operand[1]), "feed_forward_gate.repeated");
   const hp::graph_operator& sum = operator_called(g.m.graph, "attention_residual");
-  EXPECT_EQ(sum.operand[0].tensor, g.x) << "with gates of zero the block is the identity";
-  EXPECT_STREQ(g.m.graph.name_of_tensor(sum.operand[1].tensor), "attention_gated");
+  EXPECT_EQ(sum.operand[0], g.x) << "with gates of zero the block is the identity";
+  EXPECT_STREQ(g.m.graph.name_of_tensor(sum.operand[1]), "attention_gated");
 }
 
 TEST(DiffusionBlock, MisuseIsReported) {

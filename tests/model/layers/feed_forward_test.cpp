@@ -20,7 +20,7 @@ TEST(FeedForward, MakesNamedTensors) {
   EXPECT_EQ(operators(g.m.graph), (strings{"contract feed_forward.gate", "contract feed_forward.up",
                                            "swiglu feed_forward.activation", "contract feed_forward.down"}));
   // The gate's product is the first operand of the activation, so silu is of the gate.
-  EXPECT_STREQ(g.m.graph.name_of_tensor(g.m.graph.op[2].operand[0].tensor), "feed_forward.gate");
+  EXPECT_STREQ(g.m.graph.name_of_tensor(g.m.graph.op[2].operand[0]), "feed_forward.gate");
   EXPECT_EQ(mistake(g.m.graph), "ok 0 0");
 }
 

@@ -37,7 +37,7 @@ TEST(LanguageHead, NothingNeedsAWholeVocabulary) {
     for (int l = 0; l < o.loop_count; ++l)
       if (std::string("vocab") == g.m.graph.name_of_dim(o.loop[l].dim)) {
         ++loops;
-        EXPECT_FALSE(o.loop[l].whole);
+        EXPECT_FALSE(hp::is_whole(g.m.graph.rule_of(o), l));
       }
   EXPECT_EQ(loops, 4) << "logits, max, sum of exponentials, picked logit";
 }
@@ -49,9 +49,9 @@ TEST(LanguageHead, WeightsMultiplyTheTokensLosses) {
   hp::language_head{.vocabulary = 11}(g.m, g.x, labels, weights);
   ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
   const hp::graph_operator& weighted = operator_called(g.m.graph, "head.weighted_loss");
-  EXPECT_STREQ(g.m.graph.name_of_tensor(weighted.operand[0].tensor), "head.token_loss");
-  EXPECT_EQ(weighted.operand[1].tensor, weights);
-  EXPECT_EQ(operator_called(g.m.graph, "head.loss_sum").operand[0].tensor, weighted.result[0].tensor);
+  EXPECT_STREQ(g.m.graph.name_of_tensor(weighted.operand[0]), "head.token_loss");
+  EXPECT_EQ(weighted.operand[1], weights);
+  EXPECT_EQ(operator_called(g.m.graph, "head.loss_sum").operand[0], weighted.result[0]);
 }
 
 TEST(LanguageHead, EveryAuxiliaryLossIsAddedOnce) {
@@ -67,8 +67,8 @@ TEST(LanguageHead, EveryAuxiliaryLossIsAddedOnce) {
     while (at != cross_entropy) {
       const hp::graph_operator& sum = g.m.graph.op[g.m.graph.tensor[at].producer];
       ASSERT_EQ(sum.kind, hp::model_op::sum);
-      for (int i = 1; i < sum.operand_count; ++i) ++added[static_cast<std::size_t>(sum.operand[i].tensor)];
-      at = sum.operand[0].tensor;
+      for (int i = 1; i < sum.operand_count; ++i) ++added[static_cast<std::size_t>(sum.operand[i])];
+      at = sum.operand[0];
     }
     for (int i = 0; i < count; ++i)
       EXPECT_EQ(added[static_cast<std::size_t>(find_tensor(g.m.graph, ("number" + std::to_string(i)).c_str()))], 1);

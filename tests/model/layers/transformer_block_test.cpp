@@ -22,13 +22,13 @@ TEST(TransformerBlock, AddsEachLayerToItsInput) {
   ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
   EXPECT_EQ(described(g.m.graph, y), "feed_forward_residual (batch 2, seq 3, hidden 8)");
   const hp::graph_operator& first = operator_called(g.m.graph, "attention_residual");
-  EXPECT_EQ(first.operand[0].tensor, g.x);
-  EXPECT_STREQ(g.m.graph.name_of_tensor(first.operand[1].tensor), "attention.output");
+  EXPECT_EQ(first.operand[0], g.x);
+  EXPECT_STREQ(g.m.graph.name_of_tensor(first.operand[1]), "attention.output");
   const hp::graph_operator& second = operator_called(g.m.graph, "feed_forward_residual");
-  EXPECT_EQ(second.operand[0].tensor, first.result[0].tensor);
-  EXPECT_STREQ(g.m.graph.name_of_tensor(second.operand[1].tensor), "feed_forward.down");
-  EXPECT_EQ(operator_called(g.m.graph, "attention_norm").operand[0].tensor, g.x);
-  EXPECT_EQ(operator_called(g.m.graph, "feed_forward_norm").operand[0].tensor, first.result[0].tensor);
+  EXPECT_EQ(second.operand[0], first.result[0]);
+  EXPECT_STREQ(g.m.graph.name_of_tensor(second.operand[1]), "feed_forward.down");
+  EXPECT_EQ(operator_called(g.m.graph, "attention_norm").operand[0], g.x);
+  EXPECT_EQ(operator_called(g.m.graph, "feed_forward_norm").operand[0], first.result[0]);
   EXPECT_EQ(operator_called(g.m.graph, "feed_forward_norm").real[0], 1e-5);
 }
 

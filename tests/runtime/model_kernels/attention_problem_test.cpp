@@ -15,7 +15,7 @@ TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
   std::mt19937 random(1);
   const run_case<float> c(hp::model_op::attention, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {1}}, random);
   const hp::graph_operator& o = c.op;
-  const hp::operator_tensor *query[] = {&o.operand[0]}, *key[] = {&o.operand[1]};
+  const hp::tensor_factors *query[] = {&c.rule().operand[0]}, *key[] = {&c.rule().operand[1]};
   for (const extent_t first_position : {0, 3, 20})
     for (const extent_t first_key : {0, 3, 10}) {
       hp::operator_call call = c.whole();
@@ -24,7 +24,7 @@ TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
         if (c.letter_of(l) == 'T') call.loop[l].begin = first_key;
       }
       mk::attention_geometry g;
-      mk::read_geometry(call, 1, query, key, o.operand[2], o.result[0], o.result[1], g);
+      mk::read_geometry(call, 1, query, key, c.rule().operand[2], c.rule().result[0], c.rule().result[1], g);
       for (extent_t r = 0; r < g.rows; ++r) {
         extent_t seen = 0;
         for (extent_t t = 0; t < g.keys; ++t) seen += first_key + t <= first_position + r / g.per_position ? 1 : 0;
@@ -41,9 +41,10 @@ TEST(AttentionProblem, ReadsHeadsRowsAndSteps) {
                           random);
   const hp::graph_operator& o = c.op;
   const hp::operator_call call = c.whole();
-  const hp::operator_tensor *query[] = {&o.operand[0], &o.operand[1]}, *key[] = {&o.operand[2], &o.operand[3]};
+  const hp::tensor_factors *query[] = {&c.rule().operand[0], &c.rule().operand[1]},
+                           *key[] = {&c.rule().operand[2], &c.rule().operand[3]};
   mk::attention_geometry g;
-  mk::read_geometry(call, 2, query, key, o.operand[4], o.result[0], o.result[1], g);
+  mk::read_geometry(call, 2, query, key, c.rule().operand[4], c.rule().result[0], c.rule().result[1], g);
   extent_t extent[128] = {};
   for (int l = 0; l < o.loop_count; ++l) extent[static_cast<int>(c.letter_of(l))] = o.loop[l].extent;
   EXPECT_EQ(mk::points_of(call, g.heads), extent['b'] * extent['n']);

@@ -18,7 +18,7 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
     const hp::operator_call call = c.whole();
     mk::loop_list list;
     for (int l = c.op.loop_count - 1; l >= 0; --l) list.push(l);
-    const mk::loop_steps steps[2] = {mk::steps_of(call, c.op.operand[0]), mk::steps_of(call, c.op.result[0])};
+    const mk::loop_steps steps[2] = {mk::steps_of(call, c.rule().operand[0]), mk::steps_of(call, c.rule().result[0])};
     std::vector<extent_t> table[2];
     for (int t = 0; t < 2; ++t) mk::offsets_of(call, list, steps[t], table[t]);
     std::vector<extent_t> seen[2];
@@ -28,7 +28,7 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
     EXPECT_EQ(static_cast<extent_t>(table[0].size()), mk::points_of(call, list));
     for (int t = 0; t < 2; ++t) {
       EXPECT_EQ(seen[t], table[t]) << text;
-      const hp::operator_tensor& tensor = t == 0 ? c.op.operand[0] : c.op.result[0];
+      const hp::tensor_factors& tensor = t == 0 ? c.rule().operand[0] : c.rule().result[0];
       for (std::size_t p = 0; p < table[t].size(); ++p) {
         extent_t index[hp::max_operator_loops] = {}, rest = static_cast<extent_t>(p), expected = 0;
         for (int i = list.count - 1; i >= 0; --i) {
@@ -36,7 +36,7 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
           rest /= call.loop[list.loop[i]].extent;
         }
         for (int d = 0; d < tensor.rank; ++d)
-          expected = expected * call.loop[tensor.loop[d]].extent + index[tensor.loop[d]];
+          expected = expected * call.loop[tensor.term[d]].extent + index[tensor.term[d]];
         ASSERT_EQ(table[t][p], expected) << text;
       }
     }
@@ -46,7 +46,7 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
 TEST(BlockSteps, ListsChooseByOtherTensors) {
   std::mt19937 random(2);
   const run_case<double> c(hp::model_op::contract, "abk,kcb->cab", "nn", {}, random);
-  const hp::operator_tensor &a = c.op.operand[0], &b = c.op.operand[1], &r = c.op.result[0];
+  const hp::tensor_factors &a = c.rule().operand[0], &b = c.rule().operand[1], &r = c.rule().result[0];
   const auto letters = [&](const mk::loop_list& list) {
     std::string s;
     for (int i = 0; i < list.count; ++i) s += c.letter_of(list.loop[i]);
@@ -64,7 +64,7 @@ TEST(BlockSteps, RefusalsNameTheOperator) {
   const hp::operator_call call = c.whole();
   mk::expect(true, call, "never");
   try {
-    mk::last_loop(call, c.op.operand[0]);
+    mk::last_loop(call, c.rule().operand[0]);
     FAIL();
   } catch (const std::invalid_argument& e) {
     EXPECT_STREQ(e.what(), "scale: an operand has no dims");

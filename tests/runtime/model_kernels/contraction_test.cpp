@@ -16,7 +16,7 @@ template <class T>
 std::vector<T> by_definition(const run_case<T>& c) {
   const hp::operator_call whole = c.whole();
   std::vector<long double> sum(at(whole.result_elements(0)), 0);
-  const hp::operator_tensor* tensors[3] = {&c.op.operand[0], &c.op.operand[1], &c.op.result[0]};
+  const hp::tensor_factors* tensors[3] = {&c.rule().operand[0], &c.rule().operand[1], &c.rule().result[0]};
   extent_t points = 1;
   for (int l = 0; l < c.op.loop_count; ++l) points *= c.op.loop[l].extent;
   for (extent_t p = 0; p < points; ++p) {
@@ -27,7 +27,7 @@ std::vector<T> by_definition(const run_case<T>& c) {
     }
     for (int t = 0; t < 3; ++t)
       for (int d = 0; d < tensors[t]->rank; ++d)
-        place[t] = place[t] * c.op.loop[tensors[t]->loop[d]].extent + index[tensors[t]->loop[d]];
+        place[t] = place[t] * c.op.loop[tensors[t]->term[d]].extent + index[tensors[t]->term[d]];
     sum[at(place[2])] += static_cast<long double>(c.operand[0].values[at(place[0])]) *
                          static_cast<long double>(c.operand[1].values[at(place[1])]);
   }

@@ -150,28 +150,28 @@ double check_case(const operator_case& row, std::mt19937& random) {
   for (int i = 0; i < 2; ++i) how.integer[i] = row.options.integer[i];
   for (int i = 0; i < 5; ++i) how.real[i] = row.options.real[i];
   hp::number_list operands;
-  const auto dims_of = [&](const hp::operator_tensor& t) {
+  const auto dims_of = [&](const hp::tensor_factors& t) {
     hp::number_list dims;
     for (int d = 0; d < t.rank; ++d) {
-      const char name[2] = {data.letter_of(t.loop[d]), '\0'};
-      dims.item[dims.count++] = m.dim(name, data.op.loop[t.loop[d]].extent);
+      const char name[2] = {data.letter_of(t.term[d]), '\0'};
+      dims.item[dims.count++] = m.dim(name, data.op.loop[t.term[d]].extent);
     }
     return dims;
   };
   for (int i = 0; i < data.op.operand_count; ++i) {
     const std::string name = "x" + std::to_string(i);
-    const hp::number_list dims = dims_of(data.op.operand[i]);
+    const hp::number_list dims = dims_of(data.rule().operand[i]);
     const char domain = row.domains[i];
     operands.item[operands.count++] = domain == 'n' || domain == 'p' ? m.parameter(name.c_str(), dims)
                                       : domain == 'N'                ? m.input(name.c_str(), dims)
                                                                      : m.index_input(name.c_str(), dims);
   }
-  const hp::number_list result_dims = dims_of(data.op.result[0]);
-  for (int d = 0; d < data.op.result[0].rank; ++d) {
+  const hp::number_list result_dims = dims_of(data.rule().result[0]);
+  for (int d = 0; d < data.rule().result[0].rank; ++d) {
     bool known = false;
     for (int i = 0; i < data.op.operand_count; ++i)
-      known = known || hp::follows(data.op.operand[i], data.op.result[0].loop[d]);
-    if (!known) how.created[how.created_count++] = {data.letter_of(data.op.result[0].loop[d]), result_dims.item[d]};
+      known = known || hp::has_factor(data.rule().operand[i], data.rule().result[0].term[d]);
+    if (!known) how.created[how.created_count++] = {data.letter_of(data.rule().result[0].term[d]), result_dims.item[d]};
   }
   const int y = m.apply(row.op, "y", operands, how);
   std::string letters;

@@ -106,11 +106,13 @@ class run_case {
     if (s.code != hp::graph_code::ok) throw std::invalid_argument(text + ": " + hp::name_of(s.code));
   }
 
+  const hp::factor_rule& rule() const { return g.rule_of(op); }
   char letter_of(int loop) const { return g.name_of_dim(op.loop[loop].dim)[0]; }
 
   hp::operator_call whole() const {
     hp::operator_call c;
     c.op = &op;
+    c.rule = &rule();
     c.step = 3;
     for (int l = 0; l < op.loop_count; ++l) c.loop[l] = {0, op.loop[l].extent, op.loop[l].extent};
     return c;
@@ -123,7 +125,7 @@ class run_case {
     std::vector<case_block<T>> in(operand.size()), out(at(op.result_count));
     for (int i = 0; i < op.operand_count; ++i) {
       const case_block<T>& all = operand[at(i)];
-      for_each_element(c, op.operand[i], [&](extent_t inside, extent_t) {
+      for_each_element(c, rule().operand[i], [&](extent_t inside, extent_t) {
         if (all.indices.empty())
           in[at(i)].values.push_back(all.values[at(inside)]);
         else
@@ -161,7 +163,7 @@ class run_case {
       }
       const std::vector<case_block<T>> part = run_box(c);
       for (int r = 0; r < op.result_count; ++r)
-        for_each_element(c, op.result[r], [&](extent_t inside, extent_t local) {
+        for_each_element(c, rule().result[r], [&](extent_t inside, extent_t local) {
           if (is_index(r)) {
             joined[at(r)].indices[at(inside)] = part[at(r)].indices[at(local)];
             return;
@@ -186,13 +188,13 @@ class run_case {
  private:
   /// body(place in the whole tensor, place in the box's block), in the block's order.
   template <class Body>
-  void for_each_element(const hp::operator_call& c, const hp::operator_tensor& t, const Body& body) const {
+  void for_each_element(const hp::operator_call& c, const hp::tensor_factors& t, const Body& body) const {
     extent_t n = 1;
-    for (int d = 0; d < t.rank; ++d) n *= c.loop[t.loop[d]].extent;
+    for (int d = 0; d < t.rank; ++d) n *= c.loop[t.term[d]].extent;
     for (extent_t local = 0; local < n; ++local) {
       extent_t rest = local, inside = 0, step = 1;
       for (int d = t.rank - 1; d >= 0; --d) {
-        const hp::loop_span& l = c.loop[t.loop[d]];
+        const hp::loop_span& l = c.loop[t.term[d]];
         inside += (rest % l.extent + l.begin) * step;
         rest /= l.extent;
         step *= l.whole;

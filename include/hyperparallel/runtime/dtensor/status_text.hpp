@@ -48,8 +48,10 @@ constexpr const char* name_of(rule_code code) {
                                    "axes_repeat",
                                    "axes_differ_from_rank",
                                    "sizes_do_not_fit",
-                                   "attribute_is_invalid"};
-  static_assert(static_cast<int>(rule_code::attribute_is_invalid) + 1 == sizeof names / sizeof *names);
+                                   "attribute_is_invalid",
+                                   "operand_rank_differs_from_text",
+                                   "operand_count_differs_from_text"};
+  static_assert(static_cast<int>(rule_code::operand_count_differs_from_text) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 

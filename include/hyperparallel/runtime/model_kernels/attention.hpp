@@ -180,14 +180,14 @@ void attend_head_gradient(const attention_geometry& g, const attention_gradient_
 /// Attention with `parts` pairs of queries and keys, then the values, as operands from 0 on -> o, lse.
 template <class T>
 void attend(const operator_call& c, int parts) {
-  const graph_operator& o = *c.op;
-  const operator_tensor *query[most_score_parts], *key[most_score_parts];
+  const factor_rule& rule = *c.rule;
+  const tensor_factors *query[most_score_parts], *key[most_score_parts];
   for (int i = 0; i < parts; ++i) {
-    query[i] = &o.operand[i];
-    key[i] = &o.operand[parts + i];
+    query[i] = &rule.operand[i];
+    key[i] = &rule.operand[parts + i];
   }
   static thread_local attention_geometry g;
-  read_geometry(c, parts, query, key, o.operand[2 * parts], o.result[0], o.result[1], g);
+  read_geometry(c, parts, query, key, rule.operand[2 * parts], rule.result[0], rule.result[1], g);
   const loop_steps steps[7] = {g.query[0], g.query[1], g.key[0], g.key[1], g.value, g.out, g.statistic};
   for_each_point(c, g.heads, steps, [&](const extent_t(&at)[7]) {
     const T *queries[most_score_parts], *keys[most_score_parts];
@@ -203,15 +203,15 @@ void attend(const operator_call& c, int parts) {
 /// do, queries, keys, v, o, lse -> gradients of queries, keys and v.
 template <class T>
 void attend_gradient(const operator_call& c, int parts) {
-  const graph_operator& o = *c.op;
-  const operator_tensor *query[most_score_parts], *key[most_score_parts];
+  const factor_rule& rule = *c.rule;
+  const tensor_factors *query[most_score_parts], *key[most_score_parts];
   for (int i = 0; i < parts; ++i) {
-    query[i] = &o.operand[1 + i];
-    key[i] = &o.operand[1 + parts + i];
+    query[i] = &rule.operand[1 + i];
+    key[i] = &rule.operand[1 + parts + i];
   }
   const int value = 1 + 2 * parts;
   static thread_local attention_geometry g;
-  read_geometry(c, parts, query, key, o.operand[value], o.operand[0], o.operand[value + 2], g);
+  read_geometry(c, parts, query, key, rule.operand[value], rule.operand[0], rule.operand[value + 2], g);
   for (int r = parts; r <= 2 * parts; ++r) {
     const extent_t n = c.result_elements(r);
     for (extent_t i = 0; i < n; ++i) result<T>(c, r)[i] = T(0);

@@ -41,9 +41,9 @@ struct attention_geometry {
 };
 
 /// Reads the geometry of `c` into `g`, whose tables keep their memory from call to call.
-inline void read_geometry(const operator_call& c, int parts, const operator_tensor* const* query,
-                          const operator_tensor* const* key, const operator_tensor& value, const operator_tensor& out,
-                          const operator_tensor& statistic, attention_geometry& g) {
+inline void read_geometry(const operator_call& c, int parts, const tensor_factors* const* query,
+                          const tensor_factors* const* key, const tensor_factors& value, const tensor_factors& out,
+                          const tensor_factors& statistic, attention_geometry& g) {
   g.parts = parts;
   g.heads = loops_of(*query[0], {&value, &out}, {});
   const loop_list rows = loops_of(*query[0], {&out}, {&value}), keys = loops_of(value, {}, {&out});

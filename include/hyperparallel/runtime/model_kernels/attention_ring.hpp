@@ -34,7 +34,7 @@ void attention_merge_kernel(const operator_call& c) {
   const T *first = operand<T>(c, 0), *second = operand<T>(c, 2);
   const T *first_sum = operand<T>(c, 1), *second_sum = operand<T>(c, 3);
   T *out = result<T>(c, 0), *sum = result<T>(c, 1);
-  const extent_t rows = c.result_elements(1), width = c.loop[last_loop(c, c.op->result[0])].extent;
+  const extent_t rows = c.result_elements(1), width = c.loop[last_loop(c, c.rule->result[0])].extent;
   for (extent_t r = 0; r < rows; ++r, first += width, second += width, out += width) {
     const T one = first_sum[r], other = second_sum[r], most = one > other ? one : other;
     if (most == -std::numeric_limits<T>::infinity()) {

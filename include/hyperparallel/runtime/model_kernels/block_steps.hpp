@@ -23,12 +23,12 @@ struct loop_steps {
   extent_t of[max_operator_loops] = {};
 };
 
-inline loop_steps steps_of(const operator_call& c, const operator_tensor& t) {
+inline loop_steps steps_of(const operator_call& c, const tensor_factors& t) {
   loop_steps s;
   extent_t step = 1;
   for (int d = t.rank - 1; d >= 0; --d) {
-    s.of[t.loop[d]] += step;
-    step *= c.loop[t.loop[d]].extent;
+    s.of[t.term[d]] += step;
+    step *= c.loop[t.term[d]].extent;
   }
   return s;
 }
@@ -40,21 +40,21 @@ struct loop_list {
   void push(int l) { loop[count++] = l; }
 };
 
-inline loop_list loops_of(const operator_tensor& t) {
+inline loop_list loops_of(const tensor_factors& t) {
   loop_list list;
-  for (int d = 0; d < t.rank; ++d) list.push(t.loop[d]);
+  for (int d = 0; d < t.rank; ++d) list.push(t.term[d]);
   return list;
 }
 
 /// Those loops of `t` that all of `inside` follow and none of `outside` does.
-inline loop_list loops_of(const operator_tensor& t, std::initializer_list<const operator_tensor*> inside,
-                          std::initializer_list<const operator_tensor*> outside) {
+inline loop_list loops_of(const tensor_factors& t, std::initializer_list<const tensor_factors*> inside,
+                          std::initializer_list<const tensor_factors*> outside) {
   loop_list list;
   for (int d = 0; d < t.rank; ++d) {
     bool listed = true;
-    for (const operator_tensor* other : inside) listed = listed && follows(*other, t.loop[d]);
-    for (const operator_tensor* other : outside) listed = listed && !follows(*other, t.loop[d]);
-    if (listed) list.push(t.loop[d]);
+    for (const tensor_factors* other : inside) listed = listed && has_factor(*other, t.term[d]);
+    for (const tensor_factors* other : outside) listed = listed && !has_factor(*other, t.term[d]);
+    if (listed) list.push(t.term[d]);
   }
   return list;
 }
@@ -111,9 +111,9 @@ inline void expect(bool holds, const operator_call& c, const char* what) {
 }
 
 /// Expects tensors of at least one dim whose last dims follow one loop; returns it.
-inline int last_loop(const operator_call& c, const operator_tensor& t) {
+inline int last_loop(const operator_call& c, const tensor_factors& t) {
   expect(t.rank > 0, c, "an operand has no dims");
-  return t.loop[t.rank - 1];
+  return t.term[t.rank - 1];
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels

@@ -28,13 +28,13 @@ struct contraction_loops {
   loop_list left, right, reduced, batch;
 };
 
-inline contraction_loops classify(const graph_operator& o) {
-  const operator_tensor &a = o.operand[0], &b = o.operand[1], &r = o.result[0];
+inline contraction_loops classify(const factor_rule& rule) {
+  const tensor_factors &a = rule.operand[0], &b = rule.operand[1], &r = rule.result[0];
   contraction_loops loops;
   loops.left = loops_of(r, {&a}, {&b});
   loops.right = loops_of(r, {&b}, {&a});
   for (int d = 0; d < r.rank; ++d)
-    if (follows(a, r.loop[d]) == follows(b, r.loop[d])) loops.batch.push(r.loop[d]);
+    if (has_factor(a, r.term[d]) == has_factor(b, r.term[d])) loops.batch.push(r.term[d]);
   loops.reduced = loops_of(a, {}, {&r});
   const loop_list second = loops_of(b, {}, {&a, &r});
   for (int i = 0; i < second.count; ++i) loops.reduced.push(second.loop[i]);
@@ -59,8 +59,8 @@ HYPERPARALLEL_EXACT T single_product(const T* a, const T* b, const extent_t* in_
 
 template <class T>
 void contract_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
-  const detail::contraction_loops loops = detail::classify(o);
+  const factor_rule& rule = *c.rule;
+  const detail::contraction_loops loops = detail::classify(rule);
   int first = 0, second = 1;
   loop_list left = loops.left, right = loops.right;
   // Lanes are columns: the side with room for them goes right.
@@ -68,7 +68,8 @@ void contract_kernel(const operator_call& c) {
     std::swap(left, right);
     std::swap(first, second);
   }
-  const loop_steps a = steps_of(c, o.operand[first]), b = steps_of(c, o.operand[second]), r = steps_of(c, o.result[0]);
+  const loop_steps a = steps_of(c, rule.operand[first]), b = steps_of(c, rule.operand[second]),
+                   r = steps_of(c, rule.result[0]);
   static thread_local detail::contraction_tables t;
   offsets_of(c, left, a, t.left[0]);
   offsets_of(c, left, r, t.left[1]);

@@ -19,31 +19,31 @@ HYPERPARALLEL_EXACT_BEGIN
 namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Whether both tensors' dims follow the same loops in the same order.
-inline bool same_loops(const operator_tensor& a, const operator_tensor& b) {
+inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
   if (a.rank != b.rank) return false;
   for (int d = 0; d < a.rank; ++d)
-    if (a.loop[d] != b.loop[d]) return false;
+    if (a.term[d] != b.term[d]) return false;
   return true;
 }
 
 /// Refuses a call whose operands [0, count) have not the loops of the first result.
 inline void expect_same_loops(const operator_call& c, int count) {
   for (int i = 0; i < count; ++i)
-    expect(same_loops(c.op->operand[i], c.op->result[0]), c, "operands and results have different loops");
+    expect(same_loops(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
 }
 
 /// result 0 = f(operand 0, …, operand Count - 1) at each point.
 template <class T, int Count, class Function>
 void pointwise(const operator_call& c, const Function& f) {
-  const operator_tensor& r = c.op->result[0];
+  const tensor_factors& r = c.rule->result[0];
   const T* in[array_bound(Count)];
   loop_steps steps[array_bound(Count + 1)];
   bool flat = true;
   for (int i = 0; i < Count; ++i) {
     in[i] = operand<T>(c, i);
-    steps[i] = steps_of(c, c.op->operand[i]);
-    flat = flat && same_loops(c.op->operand[i], r);
-    const loop_list missing = loops_of(c.op->operand[i], {}, {&r});
+    steps[i] = steps_of(c, c.rule->operand[i]);
+    flat = flat && same_loops(c.rule->operand[i], r);
+    const loop_list missing = loops_of(c.rule->operand[i], {}, {&r});
     expect(missing.count == 0, c, "the result lacks a loop of an operand");
   }
   steps[Count] = steps_of(c, r);
@@ -104,7 +104,7 @@ void scale_kernel(const operator_call& c) {
 template <class T>
 void multiply_kernel(const operator_call& c) {
   for (int l = 0; l < c.op->loop_count; ++l)
-    if (!follows(c.op->result[0], l)) return contract_kernel<T>(c);
+    if (!has_factor(c.rule->result[0], l)) return contract_kernel<T>(c);
   pointwise<T, 2>(c, [](T x, T y) { return x * y; });
 }
 

@@ -28,8 +28,8 @@ struct expert_choice {
 /// Calls body(choice) for every token and choice, group by group. `rows` are of tokens, `slots` of experts.
 /// Returns the width of a row.
 template <class Body>
-extent_t for_each_choice(const operator_call& c, const operator_tensor& rows, const operator_tensor& index,
-                         const operator_tensor& slots, const std::int32_t* chosen, const Body& body) {
+extent_t for_each_choice(const operator_call& c, const tensor_factors& rows, const tensor_factors& index,
+                         const tensor_factors& slots, const std::int32_t* chosen, const Body& body) {
   const loop_list groups = loops_of(index, {&slots}, {});
   loop_list tokens = loops_of(index, {}, {&slots});
   const loop_list places = loops_of(slots, {}, {&index, &rows});
@@ -67,12 +67,12 @@ void clear(T* to, extent_t n) {
 /// x, index -> slots.
 template <class T>
 void dispatch_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
+  const factor_rule& rule = *c.rule;
   const T* const x = operand<T>(c, 0);
   T* const slots = result<T>(c, 0);
-  const extent_t width = c.loop[last_loop(c, o.operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, rule.operand[0])].extent;
   detail::clear(slots, c.result_elements(0));
-  detail::for_each_choice(c, o.operand[0], o.operand[1], o.result[0], operand<std::int32_t>(c, 1),
+  detail::for_each_choice(c, rule.operand[0], rule.operand[1], rule.result[0], operand<std::int32_t>(c, 1),
                           [&](const detail::expert_choice& at) {
                             if (at.slot >= 0)
                               std::memcpy(slots + at.slot, x + at.row, static_cast<std::size_t>(width) * sizeof(T));
@@ -82,12 +82,12 @@ void dispatch_kernel(const operator_call& c) {
 /// d slots, index -> dx.
 template <class T>
 void undispatch_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
+  const factor_rule& rule = *c.rule;
   const T* const slots = operand<T>(c, 0);
   T* const dx = result<T>(c, 0);
-  const extent_t width = c.loop[last_loop(c, o.operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, rule.operand[0])].extent;
   detail::clear(dx, c.result_elements(0));
-  detail::for_each_choice(c, o.result[0], o.operand[1], o.operand[0], operand<std::int32_t>(c, 1),
+  detail::for_each_choice(c, rule.result[0], rule.operand[1], rule.operand[0], operand<std::int32_t>(c, 1),
                           [&](const detail::expert_choice& at) {
                             if (at.slot >= 0) add_row(width, slots + at.slot, dx + at.row);
                           });
@@ -96,12 +96,12 @@ void undispatch_kernel(const operator_call& c) {
 /// slots, index, weight -> y.
 template <class T>
 void combine_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
+  const factor_rule& rule = *c.rule;
   const T *slots = operand<T>(c, 0), *weight = operand<T>(c, 2);
   T* const y = result<T>(c, 0);
-  const extent_t width = c.loop[last_loop(c, o.operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, rule.operand[0])].extent;
   detail::clear(y, c.result_elements(0));
-  detail::for_each_choice(c, o.result[0], o.operand[1], o.operand[0], operand<std::int32_t>(c, 1),
+  detail::for_each_choice(c, rule.result[0], rule.operand[1], rule.operand[0], operand<std::int32_t>(c, 1),
                           [&](const detail::expert_choice& at) {
                             if (at.slot >= 0) add_scaled_row(width, weight[at.index], slots + at.slot, y + at.row);
                           });
@@ -110,12 +110,12 @@ void combine_kernel(const operator_call& c) {
 /// dy, index, weight -> d slots.
 template <class T>
 void dispatch_weighted_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
+  const factor_rule& rule = *c.rule;
   const T *dy = operand<T>(c, 0), *weight = operand<T>(c, 2);
   T* const slots = result<T>(c, 0);
-  const extent_t width = c.loop[last_loop(c, o.operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, rule.operand[0])].extent;
   detail::clear(slots, c.result_elements(0));
-  detail::for_each_choice(c, o.operand[0], o.operand[1], o.result[0], operand<std::int32_t>(c, 1),
+  detail::for_each_choice(c, rule.operand[0], rule.operand[1], rule.result[0], operand<std::int32_t>(c, 1),
                           [&](const detail::expert_choice& at) {
                             if (at.slot >= 0) add_scaled_row(width, weight[at.index], dy + at.row, slots + at.slot);
                           });
@@ -124,11 +124,11 @@ void dispatch_weighted_kernel(const operator_call& c) {
 /// dy, slots, index -> d weight.
 template <class T>
 void combine_weight_gradient_kernel(const operator_call& c) {
-  const graph_operator& o = *c.op;
+  const factor_rule& rule = *c.rule;
   const T *dy = operand<T>(c, 0), *slots = operand<T>(c, 1);
   T* const d_weight = result<T>(c, 0);
-  const extent_t width = c.loop[last_loop(c, o.operand[0])].extent;
-  detail::for_each_choice(c, o.operand[0], o.operand[2], o.operand[1], operand<std::int32_t>(c, 2),
+  const extent_t width = c.loop[last_loop(c, rule.operand[0])].extent;
+  detail::for_each_choice(c, rule.operand[0], rule.operand[2], rule.operand[1], operand<std::int32_t>(c, 2),
                           [&](const detail::expert_choice& at) {
                             d_weight[at.index] = at.slot < 0 ? T(0) : dot(width, dy + at.row, slots + at.slot);
                           });

@@ -26,8 +26,8 @@ namespace hyperparallel::inline v0_2::model_kernels {
 /// ids, table -> rows.
 template <class T>
 void embed_kernel(const operator_call& c) {
-  const operator_tensor& table = c.op->operand[1];
-  const loop_span rows = c.loop[table.loop[0]];
+  const tensor_factors& table = c.rule->operand[1];
+  const loop_span rows = c.loop[table.term[0]];
   const extent_t width = c.loop[last_loop(c, table)].extent, n = c.operand_elements(0);
   const std::int32_t* const id = operand<std::int32_t>(c, 0);
   const T* const from = operand<T>(c, 1);
@@ -45,8 +45,8 @@ void embed_kernel(const operator_call& c) {
 /// ids, dy -> d table.
 template <class T>
 void embed_gradient_kernel(const operator_call& c) {
-  const operator_tensor& table = c.op->result[0];
-  const loop_span rows = c.loop[table.loop[0]];
+  const tensor_factors& table = c.rule->result[0];
+  const loop_span rows = c.loop[table.term[0]];
   const extent_t width = c.loop[last_loop(c, table)].extent, n = c.operand_elements(0);
   const std::int32_t* const id = operand<std::int32_t>(c, 0);
   const T* const dy = operand<T>(c, 1);
@@ -61,7 +61,7 @@ void embed_gradient_kernel(const operator_call& c) {
 /// x, label -> x[label].
 template <class T>
 void pick_kernel(const operator_call& c) {
-  const loop_span columns = c.loop[last_loop(c, c.op->operand[0])];
+  const loop_span columns = c.loop[last_loop(c, c.rule->operand[0])];
   const T* const x = operand<T>(c, 0);
   const std::int32_t* const label = operand<std::int32_t>(c, 1);
   T* const to = result<T>(c, 0);

@@ -21,7 +21,7 @@ namespace hyperparallel::inline v0_2::model_kernels {
 /// x, max -> Σ e^(x − max) over the last dim.
 template <class T>
 void exp_sum_kernel(const operator_call& c) {
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent, n = c.result_elements(0);
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent, n = c.result_elements(0);
   const T *x = operand<T>(c, 0), *most = operand<T>(c, 1);
   T* const to = result<T>(c, 0);
   for (extent_t r = 0; r < n; ++r, x += width)
@@ -41,7 +41,7 @@ void token_loss_kernel(const operator_call& c) {
 /// d loss, x, max, exp sum, label -> dx.
 template <class T>
 void cross_entropy_gradient_kernel(const operator_call& c) {
-  const loop_span columns = c.loop[last_loop(c, c.op->operand[1])];
+  const loop_span columns = c.loop[last_loop(c, c.rule->operand[1])];
   const T *d_loss = operand<T>(c, 0), *x = operand<T>(c, 1), *most = operand<T>(c, 2), *total = operand<T>(c, 3);
   const std::int32_t* const label = operand<std::int32_t>(c, 4);
   T* dx = result<T>(c, 0);
@@ -57,7 +57,7 @@ void cross_entropy_gradient_kernel(const operator_call& c) {
 /// Sum or maximum over what the result lacks.
 template <class T>
 void reduce_kernel(const operator_call& c) {
-  const operator_tensor &x = c.op->operand[0], &r = c.op->result[0];
+  const tensor_factors &x = c.rule->operand[0], &r = c.rule->result[0];
   const bool maximum = c.op->reduction == reduce_op::max;
   expect(maximum || c.op->reduction == reduce_op::sum, c, "only sums and maxima are known");
   static thread_local std::vector<extent_t> term, from, to;

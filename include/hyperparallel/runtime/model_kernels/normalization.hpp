@@ -27,7 +27,7 @@ T inverse_root_mean_square(extent_t n, const T* x, double epsilon) {
 template <class T>
 void rms_norm_kernel(const operator_call& c) {
   expect_same_loops(c, 1);
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
   const T *x = operand<T>(c, 0), *weight = operand<T>(c, 1);
   T* y = result<T>(c, 0);
   for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, x += width, y += width) {
@@ -40,7 +40,7 @@ void rms_norm_kernel(const operator_call& c) {
 template <class T>
 void rms_norm_gradient_kernel(const operator_call& c) {
   expect_same_loops(c, 2);
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
   const T *dy = operand<T>(c, 0), *x = operand<T>(c, 1), *weight = operand<T>(c, 2);
   T *dx = result<T>(c, 0), *d_weight = result<T>(c, 1);
   T* const part = thread_memory<T, 0>(width);
@@ -90,10 +90,10 @@ struct rotation_table {
 template <class T>
 void rope_kernel(const operator_call& c) {
   expect_same_loops(c, 1);
-  const operator_tensor& x = c.op->operand[0];
+  const tensor_factors& x = c.rule->operand[0];
   expect(x.rank >= 3, c, "needs dims of batch, position and pairs");
-  const loop_span position = c.loop[x.loop[1]];
-  const extent_t width = c.loop[last_loop(c, x)].extent, pairs = width / 2, outer = c.loop[x.loop[0]].extent;
+  const loop_span position = c.loop[x.term[1]];
+  const extent_t width = c.loop[last_loop(c, x)].extent, pairs = width / 2, outer = c.loop[x.term[0]].extent;
   expect(width % 2 == 0, c, "the last dim is odd");
   static thread_local rotation_table<T> table;
   const T* const turn = table.at(c.op->real[0], pairs, position.begin, position.extent);

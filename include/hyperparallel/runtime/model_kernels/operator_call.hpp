@@ -20,19 +20,20 @@ struct loop_span {
 
 struct operator_call {
   const graph_operator* op = nullptr;
+  const factor_rule* rule = nullptr;  ///< the operator's: factors are the loops
   loop_span loop[max_operator_loops] = {};
   const void* operand[max_operator_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
   void* result[max_operator_results] = {};          ///< may be the same memory as an operand that it replaces
   std::int64_t step = 1;                            ///< of training, from 1: bias correction of Adam
 
   /// Elements of operand `i`'s block.
-  extent_t operand_elements(int i) const { return elements(op->operand[i]); }
-  extent_t result_elements(int i) const { return elements(op->result[i]); }
+  extent_t operand_elements(int i) const { return elements(rule->operand[i]); }
+  extent_t result_elements(int i) const { return elements(rule->result[i]); }
 
  private:
-  extent_t elements(const operator_tensor& t) const {
+  extent_t elements(const tensor_factors& t) const {
     extent_t n = 1;
-    for (int d = 0; d < t.rank; ++d) n *= loop[t.loop[d]].extent;
+    for (int d = 0; d < t.rank; ++d) n *= loop[t.term[d]].extent;
     return n;
   }
 };

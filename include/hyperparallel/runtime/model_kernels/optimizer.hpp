@@ -25,7 +25,7 @@ namespace hyperparallel::inline v0_2::model_kernels {
 /// The clip factor: operand `i`, one number.
 template <class T>
 T clip_of(const operator_call& c, int i) {
-  expect(c.op->operand[i].rank == 0, c, "the clip factor is not one number");
+  expect(c.rule->operand[i].rank == 0, c, "the clip factor is not one number");
   return *operand<T>(c, i);
 }
 
@@ -138,12 +138,12 @@ void orthogonalise(extent_t rows, extent_t columns, T* x) {
 /// [integer[0], integer[1]), columns the dims from there on, and what is before is a batch.
 template <class T>
 void muon_kernel(const operator_call& c) {
-  const operator_tensor& matrix = c.op->result[0];
+  const tensor_factors& matrix = c.rule->result[0];
   const extent_t side = c.op->integer[0], other_side = c.op->integer[1];
   expect(0 <= side && side < other_side && other_side < matrix.rank, c, "the sides of the matrix are not told");
   extent_t rows = 1, columns = 1;
   for (int d = static_cast<int>(side); d < matrix.rank; ++d) {
-    const loop_span& l = c.loop[matrix.loop[d]];
+    const loop_span& l = c.loop[matrix.term[d]];
     expect(l.extent == l.whole, c, "the matrix is not whole");
     (d < other_side ? rows : columns) *= l.extent;
   }

@@ -23,7 +23,7 @@ namespace hyperparallel::inline v0_2::model_kernels {
 template <class T>
 void softmax_kernel(const operator_call& c) {
   expect_same_loops(c, 1);
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
   const T* x = operand<T>(c, 0);
   T* y = result<T>(c, 0);
   for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, x += width, y += width) {
@@ -39,7 +39,7 @@ void softmax_kernel(const operator_call& c) {
 template <class T>
 void softmax_gradient_kernel(const operator_call& c) {
   expect_same_loops(c, 2);
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
   const T *dy = operand<T>(c, 0), *y = operand<T>(c, 1);
   T* dx = result<T>(c, 0);
   for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, dy += width, y += width, dx += width) {
@@ -51,8 +51,8 @@ void softmax_gradient_kernel(const operator_call& c) {
 /// Chooses k of `width` by p + bias (bias may be null) and weighs them by p.
 template <class T>
 void choose_best(const operator_call& c, const T* p, const T* bias) {
-  const extent_t width = c.loop[last_loop(c, c.op->operand[0])].extent;
-  const extent_t k = c.loop[last_loop(c, c.op->result[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
+  const extent_t k = c.loop[last_loop(c, c.rule->result[0])].extent;
   expect(k <= width, c, "more experts are to be chosen than there are");
   T* weight = result<T>(c, 0);
   std::int32_t* index = result<std::int32_t>(c, 1);
@@ -95,8 +95,8 @@ void biased_top_k_kernel(const operator_call& c) {
 /// d weight, p, index -> dp.
 template <class T>
 void top_k_gradient_kernel(const operator_call& c) {
-  const extent_t k = c.loop[last_loop(c, c.op->operand[0])].extent;
-  const extent_t width = c.loop[last_loop(c, c.op->result[0])].extent;
+  const extent_t k = c.loop[last_loop(c, c.rule->operand[0])].extent;
+  const extent_t width = c.loop[last_loop(c, c.rule->result[0])].extent;
   const T *d_weight = operand<T>(c, 0), *p = operand<T>(c, 1);
   const std::int32_t* index = operand<std::int32_t>(c, 2);
   T* dp = result<T>(c, 0);
@@ -118,7 +118,7 @@ void top_k_gradient_kernel(const operator_call& c) {
 /// index -> how often each expert of the box was chosen.
 template <class T>
 void count_experts_kernel(const operator_call& c) {
-  const loop_span experts = c.loop[last_loop(c, c.op->result[0])];
+  const loop_span experts = c.loop[last_loop(c, c.rule->result[0])];
   const std::int32_t* const index = operand<std::int32_t>(c, 0);
   T* const count = result<T>(c, 0);
   for (extent_t e = 0; e < experts.extent; ++e) count[e] = T(0);

@@ -80,7 +80,7 @@ class single_device {
   void clear_accumulators() {
     for (int o = 0; o < model_.op.size; ++o)
       if (model_.op[o].kind == model_op::accumulate)
-        for (T& x : values(model_.op[o].operand[0].tensor)) x = T(0);
+        for (T& x : values(model_.op[o].operand[0])) x = T(0);
   }
 
  private:
@@ -104,10 +104,11 @@ class single_device {
   void run_operator(const graph_operator& o) {
     operator_call c;
     c.op = &o;
+    c.rule = &model_.rule_of(o);
     c.step = steps_ + 1;
     for (int l = 0; l < o.loop_count; ++l) c.loop[l] = {0, o.loop[l].extent, o.loop[l].extent};
-    for (int i = 0; i < o.operand_count; ++i) c.operand[i] = memory(o.operand[i].tensor);
-    for (int r = 0; r < o.result_count; ++r) c.result[r] = memory(o.result[r].tensor);
+    for (int i = 0; i < o.operand_count; ++i) c.operand[i] = memory(o.operand[i]);
+    for (int r = 0; r < o.result_count; ++r) c.result[r] = memory(o.result[r]);
     kernel_of<T>(o.kind)(c);
   }
 

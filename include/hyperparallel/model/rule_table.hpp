@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The factor rules of a graph: each read once, however many operators have it.
+//
+// A rule belongs to an operator, the ranks of its operands and its attributes (reduction; text, where its row has none);
+// that of a backward operator to its forward operator's rule (gradient_rules.hpp). Rows say what a rule's text does not: operations a point and how partial operands pass.
+
+#include <hyperparallel/model/graph.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+struct rule_place {
+  rule_status status{};
+  int rule = -1;  ///< of `graph::rule`
+};
+
+/// How the operator's row lets partial operands pass, where it has `operands` of them.
+constexpr partial_words partials_of(const model_op_row& row, int operands) {
+  if (row.passes_partial) return linear_together((1u << operands) - 1);
+  return row.linear_in != 0 ? linear_in_each(row.linear_in) : refuse_partials();
+}
+
+/// The rule that `text` writes for an operator of the kind and the reduction of `o`; it is added where the graph has
+/// none like it. Fails as `rule_from`. O(rules of the kind · length), and reading the text once.
+constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* text, const operand_ranks& ranks) {
+  for (int i = 0; i < g.rule.size; ++i) {
+    const graph_rule& r = g.rule[i];
+    if (r.kind == o.kind && r.forward < 0 && r.reduction == o.reduction && r.ranks == ranks &&
+        same_text(g.text_at(r.text), text))
+      return {{}, i};
+  }
+  const model_op_row& row = row_of(o.kind);
+  const rule_traits traits{o.reduction, partials_of(row, ranks.count), row.flops_per_point};
+  const rule_result read = rule_from(row.name, text, traits, ranks);
+  if (read.status.code != rule_code::ok) return {read.status};
+  return {{}, g.rule.push({o.kind, o.reduction, add_text(g, text), -1, ranks, read.rule})};
+}
+
+}  // namespace hyperparallel::inline v0_2
