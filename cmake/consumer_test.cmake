@@ -28,7 +28,7 @@ endif()
 step("configure" "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${BUILD}/tree" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
      "-DCMAKE_CXX_FLAGS=${FLAGS}" "${where}")
 step("build" "${CMAKE_COMMAND}" --build "${BUILD}/tree")
-foreach(program IN ITEMS core_user full_user compiled_user)
+foreach(program IN ITEMS core_user full_user compiled_user operator_user)
   if(EXISTS "${BUILD}/tree/${program}")
     step("${program}" "${BUILD}/tree/${program}")
   endif()

@@ -5,6 +5,7 @@
 
 #include <hyperparallel/operators/backward.hpp>
 #include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/operator_row.hpp>
 #include <hyperparallel/operators/ops/contraction.hpp>
 #include <hyperparallel/operators/ops/elementwise.hpp>
 #include <hyperparallel/operators/ops/indexing.hpp>

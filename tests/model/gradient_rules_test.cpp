@@ -50,7 +50,7 @@ graph biased_router() {
 
 /// Whether binding the row's own text to the operands gives the loops that the operator has, numbers apart.
 void expect_row_text(graph& g, const graph_operator& o, bool joint) {
-  const model_op_row& row = row_of(o.kind);
+  const operator_row& row = row_of(o.kind);
   const char* text = row.text;
   if (joint && o.kind == model_op::undispatch) text = "eCh,BSK->BSh";
   if (joint && o.kind == model_op::dispatch_weighted) text = "BSh,BSK,BSK->eCh";
@@ -146,9 +146,9 @@ TEST(gradient_rules, read_their_text) {
   EXPECT_STREQ(gradients_made_by(attention), "012");
   EXPECT_TRUE(reads_gradient(attention, 0));
   EXPECT_FALSE(reads_gradient(attention, 1));
-  EXPECT_FALSE(is_differentiable(model_op::top_k, 1));
-  EXPECT_TRUE(is_differentiable(model_op::top_k, 0));
-  EXPECT_FALSE(is_differentiable(model_op::count_experts, 0));
+  EXPECT_FALSE(is_differentiable(graph{}, model_op::top_k, 1));
+  EXPECT_TRUE(is_differentiable(graph{}, model_op::top_k, 0));
+  EXPECT_FALSE(is_differentiable(graph{}, model_op::count_experts, 0));
 }
 
 /// The pieces of the cross entropy must be of the same logits and the same labels.

@@ -40,7 +40,7 @@ TEST(model_operator, rows_have_names_of_their_own_and_well_formed_texts) {
   std::set<std::string> names;
   for (int i = 0; i < hp::model_op_count; ++i) {
     const hp::model_op op = static_cast<hp::model_op>(i);
-    const hp::model_op_row& row = hp::row_of(op);
+    const hp::operator_row& row = hp::row_of(op);
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_STREQ(hp::name_of(op), row.name);
     EXPECT_GE(row.flops_per_point, 0);
@@ -73,15 +73,16 @@ TEST(model_operator, rows_are_the_enumerators) {
 TEST(model_operator, only_linear_operators_take_terms) {
   std::set<std::string> pass, linear;
   for (int i = 0; i < hp::model_op_count; ++i) {
-    const hp::model_op_row& row = hp::row_of(static_cast<hp::model_op>(i));
-    if (row.passes_partial) {
-      pass.insert(row.name);
-      EXPECT_EQ(row.linear_in, 0u) << row.name;
-    }
-    if (row.linear_in == 0) continue;
+    const hp::operator_row& row = hp::row_of(static_cast<hp::model_op>(i));
+    unsigned alone = 0;
+    for (int o = 0; o < hp::max_operands; ++o)
+      if (word_of(row.partials, o, hp::reduce_op::sum).mode == hp::partial_mode::each) alone |= 1u << o;
+    if (row.partials == hp::linear_together(~0u)) pass.insert(row.name);
+    if (alone == 0) continue;
     linear.insert(row.name);
-    EXPECT_EQ(row.linear_in & (row.linear_in - 1), 0u) << row.name << ": of several terms at once none is linear";
-    EXPECT_LT(row.linear_in, 1u << count(row.text).operands) << row.name;
+    EXPECT_EQ(row.partials, hp::linear_in_each(alone)) << row.name;
+    EXPECT_EQ(alone & (alone - 1), 0u) << row.name << ": of several terms at once none is linear";
+    EXPECT_LT(alone, 1u << count(row.text).operands) << row.name;
   }
   EXPECT_EQ(pass, (std::set<std::string>{"sum", "scale", "accumulate"}));
   EXPECT_EQ(linear, (std::set<std::string>{"dispatch", "undispatch", "combine", "dispatch_weighted",

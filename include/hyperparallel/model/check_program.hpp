@@ -107,12 +107,11 @@ constexpr unsigned waiting_axes(const layout_value& l) {
 }
 
 /// Whether operand `k` may wait along `terms`, those before it along `before`: where all wait alike, or it alone.
-constexpr bool may_wait(const graph_operator& o, const operator_placement& p, int k, unsigned terms, unsigned before) {
-  const model_op_row& row = row_of(o.kind);
+constexpr bool may_wait(const factor_rule& rule, const operator_placement& p, int k, unsigned terms, unsigned before) {
   for (int i = 0; i < p.count; ++i)
     if ((terms >> p.axis[i] & 1u) != 0) return false;
-  if (row.passes_partial) return terms != ~0u && (k == 0 || terms == before);
-  return terms == 0 || (terms != ~0u && (row.linear_in >> k & 1u) != 0);
+  if (passes_sums_together(rule)) return terms != ~0u && (k == 0 || terms == before);
+  return terms == 0 || (terms != ~0u && passes_sums_of(rule, k));
 }
 
 /// Whether the result waits as it has to: by the rule's reduction along axes that shard a loop which it lacks, rings
@@ -211,7 +210,7 @@ constexpr program_status check_program_here(const sharded_program& p) {
       if (p.value.item[v].tensor != o.operand[k] || !lies_as_placed(p, c, rule.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
       const unsigned terms = waiting_axes(p.value.item[v].layout);
-      if (!may_wait(o, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
+      if (!may_wait(rule, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
       waiting |= terms;
     }
     for (int r = 0; r < o.result_count; ++r) {

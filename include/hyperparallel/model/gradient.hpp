@@ -91,7 +91,7 @@ class gradient_pass {
         reached = reached || depends[t] || is_carried(t, o.segment);
         if (first_reader[t] < 0) first_reader[t] = f;
       }
-      for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && is_differentiable(o.kind, r);
+      for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && is_differentiable(g, o.kind, r);
     }
   }
 
@@ -121,6 +121,10 @@ class gradient_pass {
     g.fail({graph_code::operator_has_no_gradient, g.op[f].name, g.tensor[tensor].name});
   }
 
+  constexpr void refuse_text(int f) {
+    g.fail({graph_code::gradient_does_not_fit_its_operator, g.op[f].name, g.tensor[g.op[f].result[0]].name});
+  }
+
   constexpr void differentiate_operator(int f) {
     const model_op kind = g.op[f].kind;
     const int operands = g.op[f].operand_count, first_result = g.op[f].result[0];
@@ -135,9 +139,12 @@ class gradient_pass {
     }
     if (is_beyond_rules(g, g.op[f])) return refuse(f, first_result);
     bool read[max_operator_results] = {};
-    for (int n = 0; n < gradient_rule_count; ++n) {
-      const gradient_rule& rule = gradient_rules[n];
-      if (rule.forward != kind) continue;
+    const gradient_writer rules = gradient_of_operator(g, kind);
+    if (rules.count > max_gradient_rules) return refuse_text(f);
+    for (int n = 0; n < rules.count; ++n) {
+      const gradient_rule& rule = rules.rule[n];
+      if (!reads_as_gradient(rule.text, g.op[f])) return refuse_text(f);
+      if (!g.own.has(rule.backward)) return g.fail({graph_code::operator_is_not_in_the_list, g.op[f].name});
       bool wanted = false, possible = true;
       for (const char* at = gradients_made_by(rule); *at != '\0'; ++at) wanted = wanted || wants_gradient(f, *at - '0');
       for (int r = 0; r < g.op[f].result_count; ++r) {
@@ -145,7 +152,10 @@ class gradient_pass {
         read[r] = true;
         possible = possible && g.tensor[g.op[f].result[r]].gradient >= 0;
       }
-      if (wanted && possible) append(build_backward(g, f, rule));
+      if (!wanted || !possible) continue;
+      const backward_operator b = build_backward(g, f, rule);
+      if (!is_rule_of_its_operator(g, b.op)) return refuse_text(f);
+      append(b);
     }
     for (int r = 0; r < g.op[f].result_count; ++r)
       if (g.tensor[g.op[f].result[r]].gradient >= 0 && !read[r]) return refuse(f, g.op[f].result[r]);

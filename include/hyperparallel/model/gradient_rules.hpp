@@ -48,6 +48,41 @@ inline constexpr gradient_rule gradient_rules[] = {
 };
 inline constexpr int gradient_rule_count = static_cast<int>(sizeof(gradient_rules) / sizeof(gradient_rules[0]));
 
+inline constexpr int max_gradient_rules = 8;
+
+/// What the gradient of a user's operator is told to: its backward operators.
+class gradient_writer {
+ public:
+  constexpr gradient_writer(const own_operators& own, model_op forward) : own_(own), forward_(forward) {}
+
+  gradient_rule rule[max_gradient_rules] = {};
+  int count = 0;  ///< may exceed the room: then the gradient is refused
+
+  template <class Backward>
+  constexpr void backward(const char* text);
+  constexpr void backward(model_op kind, const char* text) {
+    if (count < max_gradient_rules) rule[count] = {forward_, kind, text};
+    ++count;
+  }
+
+ private:
+  const own_operators& own_;
+  model_op forward_;
+};
+
+/// The rows of an operator, its own or the table's.
+constexpr gradient_writer gradient_of_operator(const graph& g, model_op kind) {
+  gradient_writer w(g.own, kind);
+  const int own = static_cast<int>(kind) - model_op_count;
+  if (own >= 0) {
+    if (g.own.item[own]->gradient != nullptr) g.own.item[own]->gradient(w);
+    return w;
+  }
+  for (const gradient_rule& row : gradient_rules)
+    if (row.forward == kind) w.backward(row.backward, row.text);
+  return w;
+}
+
 /// A backward operator whose results are not yet tensors.
 struct backward_operator {
   graph_operator op;
@@ -55,7 +90,9 @@ struct backward_operator {
 };
 
 /// Whether result `r` of such an operator changes with its operands at all: chosen experts and counts do not.
-constexpr bool is_differentiable(model_op kind, int r) {
+constexpr bool is_differentiable(const graph& g, model_op kind, int r) {
+  const int own = static_cast<int>(kind) - model_op_count;
+  if (own >= 0) return g.own.item[own]->differentiable;
   const bool chooses = kind == model_op::top_k || kind == model_op::biased_top_k;
   return !(chooses && r == 1) && kind != model_op::count_experts && kind != model_op::update_bias &&
          kind != model_op::fill;
@@ -87,19 +124,71 @@ constexpr int find_backward_rule(graph& g, model_op kind, int forward, const cha
     const graph_rule& r = g.rule[i];
     if (r.kind == kind && r.forward == forward && same_text(g.text_at(r.text), text)) return i;
   }
+  const operator_row& row = g.own.row_of(kind);
   const factor_rule& f = g.rule[forward].rule;
   factor_rule b;
-  b.name = short_text(row_of(kind).name);
-  b.flops_per_point = row_of(kind).flops_per_point;
+  b.name = short_text(row.name);
+  b.flops_per_point = row.flops_per_point;
   for (b.factor_count = 0; b.factor_count < f.factor_count; ++b.factor_count)
     b.factor[b.factor_count] = f.factor[b.factor_count];
   const char* at = text;
   for (; *at != '>'; at += at[2] == ',' ? 3 : 2) add_operand(b) = factors_of(f, at[0], at[1]);
   for (++at; *at != '\0'; ++at) add_result(b) = f.operand[*at - '0'];
   reduce_missing_factors(b, reduce_op::sum);
-  b.partials = partials_of(row_of(kind), b.operand_count);
+  b.partials = row.partials;
   index_places(b);
   return g.rule.push({kind, reduce_op::sum, add_text(g, text), forward, {}, b});
+}
+
+/// Whether a gradient text names operands and results that the operator has, and no more than a rule has room for.
+constexpr bool reads_as_gradient(const char* text, const graph_operator& f) {
+  int read = 0, made = 0;
+  const auto below = [](char digit, int count) { return digit >= '0' && digit - '0' < count; };
+  for (;; ++text) {
+    if (*text != 'g' && *text != 'x' && *text != 'y') return false;
+    if (!below(text[1], *text == 'x' ? f.operand_count : f.result_count) || ++read > max_operands) return false;
+    text += 2;
+    if (*text != ',') break;
+  }
+  if (*text != '>') return false;
+  for (++text; *text != '\0'; ++text)
+    if (!below(*text, f.operand_count) || ++made > max_results) return false;
+  return made > 0;
+}
+
+/// Whether two rules say the same, numbers of factors apart.
+constexpr bool same_but_for_numbers(const factor_rule& a, const factor_rule& b) {
+  if (a.operand_count != b.operand_count || a.result_count != b.result_count) return false;
+  int match[max_factors] = {}, used = 0;
+  for (int i = 0; i < a.operand_count + a.result_count; ++i) {
+    const tensor_factors& s = i < a.operand_count ? a.operand[i] : a.result[i - a.operand_count];
+    const tensor_factors& t = i < a.operand_count ? b.operand[i] : b.result[i - a.operand_count];
+    if (s.rank != t.rank) return false;
+    for (int d = 0; d < s.rank; ++d) {
+      const int x = s.term[d], y = t.term[d];
+      const bool known = (used >> x & 1) != 0;
+      for (int f = 0; f < max_factors && !known; ++f)
+        if ((used >> f & 1) != 0 && match[f] == y) return false;
+      if (known ? match[x] != y : a.factor[x].kind != b.factor[y].kind || a.factor[x].op != b.factor[y].op)
+        return false;
+      match[x] = y;
+      used |= 1 << x;
+    }
+  }
+  return true;
+}
+
+/// Whether the rule made from a user's gradient text is the one that the backward operator's own text writes. Built-in
+/// ones without a text take any tensors of the right number.
+constexpr bool is_rule_of_its_operator(const graph& g, const graph_operator& backward) {
+  if (static_cast<int>(g.op[backward.forward].kind) < model_op_count) return true;
+  const factor_rule& made = g.rule_of(backward);
+  if (g.row_of(backward).text[0] == '\0')
+    return made.operand_count == (backward.kind == model_op::contract ? 2 : 1) && made.result_count == 1;
+  operand_ranks ranks{made.operand_count};
+  for (int i = 0; i < made.operand_count; ++i) ranks.rank[i] = made.operand[i].rank;
+  const rule_result written = rule_from("", g.row_of(backward).text, {}, ranks);
+  return written.status.code == rule_code::ok && same_but_for_numbers(written.rule, made);
 }
 
 /// Whether the row's backward operator could not know a loop: one that an operand of a contraction has alone.

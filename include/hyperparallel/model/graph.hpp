@@ -10,8 +10,7 @@
 // repetition before. Whatever belongs to a segment counts `repeats` times in sums; the two tensors have one shape.
 
 #include <hyperparallel/layout/tensor.hpp>
-#include <hyperparallel/model/model_operator.hpp>
-#include <hyperparallel/operators/rule_text.hpp>
+#include <hyperparallel/model/own_operator.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -105,6 +104,8 @@ enum class graph_code : unsigned char {
   carried_tensor_changes_shape,
   loss_is_not_one_number,
   operator_has_no_gradient,
+  operator_is_not_in_the_list,         ///< of the graph's own operators
+  gradient_does_not_fit_its_operator,  ///< the text of a gradient, or the rule of the backward operator that it names
   pattern_matches_nothing,
   heads_do_not_divide,
   top_k_exceeds_experts,
@@ -140,6 +141,8 @@ constexpr const char* name_of(graph_code c) {
                                    "carried_tensor_changes_shape",
                                    "loss_is_not_one_number",
                                    "operator_has_no_gradient",
+                                   "operator_is_not_in_the_list",
+                                   "gradient_does_not_fit_its_operator",
                                    "pattern_matches_nothing",
                                    "heads_do_not_divide",
                                    "top_k_exceeds_experts",
@@ -180,6 +183,7 @@ struct graph {
   growing_array<graph_tensor> tensor;
   growing_array<graph_operator> op;
   growing_array<graph_rule> rule;  ///< each once
+  own_operators own{};
   growing_array<graph_segment> segment;
   int loss = -1;               ///< tensor
   growing_array<int> monitor;  ///< tensors that a run shows: single numbers
@@ -191,6 +195,7 @@ struct graph {
   constexpr const char* name_of_op(int o) const { return text_at(op[o].name); }
   constexpr const char* name_of_dim(int d) const { return text_at(dim[d].name); }
   constexpr const factor_rule& rule_of(const graph_operator& o) const { return rule[o.rule].rule; }
+  constexpr const operator_row& row_of(const graph_operator& o) const { return own.row_of(o.kind); }
 
   constexpr void fail(const graph_status& s) {
     if (status.code == graph_code::ok) status = s;

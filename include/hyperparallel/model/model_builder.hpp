@@ -14,6 +14,7 @@
 // the operator's and tensor's names, and later calls go on with what they can. The same function builds in a constant
 // evaluation and at run time.
 
+#include <hyperparallel/model/operator_list.hpp>
 #include <hyperparallel/model/operator_loops.hpp>
 #include <hyperparallel/model/tensor_names.hpp>
 
@@ -33,7 +34,8 @@ struct number_list {
 struct build_options {
   data_type activation = data_type::f32;
   data_type parameter = data_type::f32;
-  bool unrolled = false;  ///< repeated layers are written out: what runs must be; plans may be folded
+  bool unrolled = false;      ///< repeated layers are written out: what runs must be; plans may be folded
+  own_operators operators{};  ///< beside the built-in ones: `operators<…>::list`
 };
 
 /// What an operator's instance says beside its operands.
@@ -52,7 +54,7 @@ class model_builder {
   build_options options{};
 
   constexpr model_builder() = default;
-  constexpr explicit model_builder(const build_options& o) : options(o) {}
+  constexpr explicit model_builder(const build_options& o) : options(o) { graph.own = o.operators; }
 
   /// The dim of that name, made on first use. Fails where it was given another extent, or one that is not positive; it
   /// then has the extent 1, so that what follows can be built.
@@ -96,13 +98,17 @@ class model_builder {
     o.reduction = how.reduction;
     for (int i = 0; i < 2; ++i) o.integer[i] = how.integer[i];
     for (int i = 0; i < 5; ++i) o.real[i] = how.real[i];
+    if (!graph.own.has(kind)) {
+      graph.fail({graph_code::operator_is_not_in_the_list, o.name});
+      return -1;
+    }
     for (int i = 0; i < operands.count; ++i) {
       if (operands.item[i] < 0 || operands.item[i] >= graph.tensor.size) {
         graph.fail({graph_code::operand_does_not_exist, o.name, -1, i});
         return -1;
       }
     }
-    graph_status s = bind_loops(graph, o, how.text != nullptr ? how.text : row_of(kind).text, operands.item,
+    graph_status s = bind_loops(graph, o, how.text != nullptr ? how.text : graph.row_of(o).text, operands.item,
                                 operands.count, how.created, how.created_count);
     if (s.code != graph_code::ok) {
       s.op = o.name;
@@ -110,6 +116,12 @@ class model_builder {
       return -1;
     }
     return add_operator(graph, o, options.activation);
+  }
+
+  /// The same of a user's operator. Fails where the list of the graph does not have it.
+  template <class Operator>
+  constexpr int apply(const char* name, const number_list& operands, const operator_options& how = {}) {
+    return apply(graph.own.number_of(&own_operator_of<Operator>), name, operands, how);
   }
 
   constexpr int contract(const char* name, const char* text, int a, int b) {

@@ -11,7 +11,7 @@
 // result is partial by the operator's reduction; nothing else about distribution is ever asked of a kernel.
 // A backward operator runs over the loops of its forward operator, so one placement serves both.
 
-#include <hyperparallel/operators/factor_rule.hpp>
+#include <hyperparallel/operators/operator_row.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -67,28 +67,18 @@ enum class model_op : unsigned char {
 };
 inline constexpr int model_op_count = static_cast<int>(model_op::update_bias) + 1;
 
-/// What computes it: the matrix core or the vector core.
-enum class compute_unit : unsigned char { matrix, vector };
-
-struct model_op_row {
-  const char* name;
-  const char* text;  ///< see above; empty: the instance's
-  compute_unit unit;
-  int flops_per_point;  ///< of the box of all loops; by convention of the cost model
-  reduce_op reduction = reduce_op::sum;
-  bool passes_partial = false;  ///< partial operands (all alike) give a partial result
-  unsigned linear_in = 0;       ///< bit i: operand i alone may be partial, and the results are
-};
-
 namespace detail {
 
+inline constexpr partial_words sums_together = linear_together(~0u);
+inline constexpr partial_words sums_of_first = linear_in_each(0b01u), sums_of_second = linear_in_each(0b10u);
+
 // Element-wise costs count a transcendental as four operations; attention is counted by `operator_work`.
-inline constexpr model_op_row model_op_table[] = {
+inline constexpr operator_row model_op_table[] = {
     {"contract", "", compute_unit::matrix, 2},
     {"reduce", "", compute_unit::vector, 1},
     {"broadcast", "", compute_unit::vector, 0},
-    {"sum", "*->*", compute_unit::vector, 1, reduce_op::sum, true},
-    {"scale", "*->*", compute_unit::vector, 1, reduce_op::sum, true},
+    {"sum", "*->*", compute_unit::vector, 1, sums_together},
+    {"scale", "*->*", compute_unit::vector, 1, sums_together},
     {"multiply", "*,*->*", compute_unit::vector, 1},
     {"embed", "*,vh->*h", compute_unit::vector, 0},
     {"embed_gradient", "*,*h->vh", compute_unit::vector, 0},
@@ -115,11 +105,11 @@ inline constexpr model_op_row model_op_table[] = {
     {"biased_top_k", "*E,E->*K,*K", compute_unit::vector, 3},
     {"top_k_gradient", "*K,*E,*K->*E", compute_unit::vector, 2},
     {"count_experts", "*K->e", compute_unit::vector, 0},
-    {"dispatch", "bSh,bSK->beCh", compute_unit::vector, 0, reduce_op::sum, false, 0b1u},
-    {"undispatch", "beCh,bSK->bSh", compute_unit::vector, 1, reduce_op::sum, false, 0b1u},
-    {"combine", "beCh,bSK,bSK->bSh", compute_unit::vector, 2, reduce_op::sum, false, 0b1u},
-    {"dispatch_weighted", "bSh,bSK,bSK->beCh", compute_unit::vector, 1, reduce_op::sum, false, 0b1u},
-    {"combine_weight_gradient", "bSh,beCh,bSK->bSK", compute_unit::vector, 2, reduce_op::sum, false, 0b10u},
+    {"dispatch", "bSh,bSK->beCh", compute_unit::vector, 0, sums_of_first},
+    {"undispatch", "beCh,bSK->bSh", compute_unit::vector, 1, sums_of_first},
+    {"combine", "beCh,bSK,bSK->bSh", compute_unit::vector, 2, sums_of_first},
+    {"dispatch_weighted", "bSh,bSK,bSK->beCh", compute_unit::vector, 1, sums_of_first},
+    {"combine_weight_gradient", "bSh,beCh,bSK->bSK", compute_unit::vector, 2, sums_of_second},
     {"exp_sum", "*v,*->*", compute_unit::vector, 5},
     {"pick", "*v,*->*", compute_unit::vector, 0},
     {"token_loss", "*,*,*,*->*", compute_unit::vector, 6},
@@ -127,7 +117,7 @@ inline constexpr model_op_row model_op_table[] = {
     {"sum_of_squares", "*->", compute_unit::vector, 2},
     {"clip_factor", "->", compute_unit::vector, 1},
     {"fill", "", compute_unit::vector, 0},
-    {"accumulate", "*,*->*", compute_unit::vector, 1, reduce_op::sum, true},
+    {"accumulate", "*,*->*", compute_unit::vector, 1, sums_together},
     {"sgd", "*,*,*,->*,*", compute_unit::vector, 6},
     {"adamw", "*,*,*,*,->*,*,*", compute_unit::vector, 14},
     {"adamw_master", "*,*,*,*,*,->*,*,*,*", compute_unit::vector, 15},
@@ -138,7 +128,8 @@ static_assert(sizeof(model_op_table) / sizeof(model_op_table[0]) == model_op_cou
 
 }  // namespace detail
 
-constexpr const model_op_row& row_of(model_op op) { return detail::model_op_table[static_cast<int>(op)]; }
+/// Of a built-in operator.
+constexpr const operator_row& row_of(model_op op) { return detail::model_op_table[static_cast<int>(op)]; }
 constexpr const char* name_of(model_op op) { return row_of(op).name; }
 
 inline constexpr int max_operator_loops = max_factors;

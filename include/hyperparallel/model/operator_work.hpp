@@ -92,7 +92,7 @@ constexpr extent_t muon_flops(const graph_operator& o, const tensor_factors& mat
 constexpr extent_t flops_of(const graph& g, const graph_operator& o, const operator_placement& p, const mesh_shape& m) {
   using detail::width_of;
   const detail::local_loops loops(o, p, m);
-  const extent_t per_point = row_of(o.kind).flops_per_point;
+  const extent_t per_point = g.row_of(o).flops_per_point;
   switch (o.kind) {
     case model_op::attention:
     case model_op::attention_block: {
@@ -130,7 +130,7 @@ constexpr extent_t flops_of(const graph& g, const graph_operator& o, const opera
 constexpr operator_work work_of(const sharded_program& p, const program_compute& c) {
   const graph_operator& o = p.graph.op.item[c.op];
   operator_work w;
-  w.unit = row_of(o.kind).unit;
+  w.unit = p.graph.row_of(o).unit;
   w.flops = flops_of(p.graph, o, c.placement, p.mesh.shape);
   for (int i = 0; i < o.operand_count; ++i) w.bytes_read += local_bytes(p, c.operand[i]);
   for (int r = 0; r < o.result_count; ++r) w.bytes_written += local_bytes(p, c.result[r]);

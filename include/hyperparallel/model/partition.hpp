@@ -92,7 +92,7 @@ class partitioner : program_writer {
     const graph_operator& op = program_.graph.op[o];
     if (op.kind == model_op::accumulate || op.phase >= graph_phase::accumulate) return update(o);
     if (op.rotation >= 0) return rotate(o);
-    if (row_of(op.kind).passes_partial && pass_on(o)) return;
+    if (passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
     compute(o, placement(o));
   }
 
@@ -112,7 +112,7 @@ class partitioner : program_writer {
     unsigned waiting = 0;  // axes along which the operator works on terms
     for (int i = 0; i < op.operand_count; ++i) {
       const layout_value wanted = layout_of(rule.operand[i], p, mesh());
-      const bool linear = waiting == 0 && (row_of(op.kind).linear_in >> i & 1u) != 0;
+      const bool linear = waiting == 0 && passes_sums_of(rule, i);
       c.operand[i] = linear ? waiting_value(op.operand[i], wanted, p, waiting) : -1;
       if (c.operand[i] < 0) c.operand[i] = ensure(op.operand[i], wanted);
     }
@@ -298,7 +298,7 @@ class partitioner : program_writer {
     int at[max_operator_operands] = {};
     const factor_rule& rule = program_.graph.rule_of(op);
     if (op.operand_count == 0 || rule.operand[0].rank == 0 || op.loop_count == 0) {
-      if (row_of(op.kind).passes_partial && pass_on(o)) return;
+      if (passes_sums_together(rule) && pass_on(o)) return;
       return compute(o, placement(o));
     }
     layout_value l;

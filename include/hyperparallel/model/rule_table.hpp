@@ -14,12 +14,6 @@ struct rule_place {
   int rule = -1;  ///< of `graph::rule`
 };
 
-/// How the operator's row lets partial operands pass, where it has `operands` of them.
-constexpr partial_words partials_of(const model_op_row& row, int operands) {
-  if (row.passes_partial) return linear_together((1u << operands) - 1);
-  return row.linear_in != 0 ? linear_in_each(row.linear_in) : refuse_partials();
-}
-
 /// The rule that `text` writes for an operator of the kind and the reduction of `o`; it is added where the graph has
 /// none like it. Fails as `rule_from`. O(rules of the kind · length), and reading the text once.
 constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* text, const operand_ranks& ranks) {
@@ -29,8 +23,8 @@ constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* te
         same_text(g.text_at(r.text), text))
       return {{}, i};
   }
-  const model_op_row& row = row_of(o.kind);
-  const rule_traits traits{o.reduction, partials_of(row, ranks.count), row.flops_per_point};
+  const operator_row& row = g.row_of(o);
+  const rule_traits traits{o.reduction, row.partials, row.flops_per_point};
   const rule_result read = rule_from(row.name, text, traits, ranks);
   if (read.status.code != rule_code::ok) return {read.status};
   return {{}, g.rule.push({o.kind, o.reduction, add_text(g, text), -1, ranks, read.rule})};

@@ -22,10 +22,15 @@ template <int>
 struct operands {};
 template <int>
 struct operands_expected {};
+/// In an error line: how many tensors an operator makes.
+template <int>
+struct tensors_made {};
 
 namespace diag {
 template <class Operator, rule_code>
 struct factor_rule_is_not_valid;
+template <class Operator, class Operands, class Results>
+struct kernel_does_not_take_its_operator;
 template <class Operator, class Given, class Expected>
 struct operand_count_differs_from_rule;
 template <class Operator, class Operand, class Given, class Expected>

@@ -35,6 +35,9 @@ void check_block(const sharded_program& p, const graph_operator& op, int value, 
 /// How errors call a step.
 std::string name_of_step(const sharded_program& p, int step);
 
+/// The kernel of a compute step. Throws program_error where its operator has none.
+operator_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose);
+
 /// The call of a compute step on one rank. Its operator belongs to the program. Throws program_error where the step's
 /// placement and the layouts of its values do not agree.
 operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank);

@@ -31,7 +31,14 @@ HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) 
     return std::string(name_of(cache_operator_of(p, p.move[p.step[step].index]))) + " of " +
            p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
   const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
-  return std::string(p.graph.text_at(op.name)) + " (" + name_of(op.kind) + ")";
+  return std::string(p.graph.text_at(op.name)) + " (" + p.graph.row_of(op).name + ")";
+}
+
+HYPERPARALLEL_BODY operator_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose) {
+  const operator_kernel chosen = choose(p.graph.op[p.compute[p.step[step].index].op].kind);
+  if (chosen != nullptr) return chosen;
+  throw program_error("operator " + name_of_step(p, step) +
+                      " has no kernel; a user's come with program_options::kernels = kernels_of<T, operators<...>>");
 }
 
 HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
@@ -99,7 +106,7 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
       pace(p, s, work);
       continue;
     }
-    work.kernel = choose(p.graph.op[p.compute[p.step[s].index].op].kind);
+    work.kernel = kernel_of_step(p, s, choose);
     for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
   }
 }

@@ -266,7 +266,12 @@ inline constexpr refusal_words refusal_table[] = {
      "Choose sizes that divide"},
     {"kernel_does_not_take_its_operator",
      "the kernel of {type 1} does not take the views of {operands} operands and {tensors_made} results",
-     "It takes (const local_operation&, const_view<X>..., tensor_view<R>...); a function may leave out the first"},
+     "It takes (const_view<X>..., tensor_view<R>...), after a const local_operation&, or in a model a const "
+     "operator_call&, if it wants one"},
+    {"operator_stands_twice_in_the_list", "operator {type 1} has the name of another one, or of a built-in one",
+     "Give it a name of its own and list it once"},
+    {"operator_has_no_name_or_no_rule", "{type 1} is no operator: it lacks a name or the text of its factor rule",
+     "Give it `static constexpr const char *name, *text`"},
 };
 
 }  // namespace detail

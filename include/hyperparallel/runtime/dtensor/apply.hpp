@@ -27,8 +27,6 @@ template <class Operator, class Operand, class Dim, class Extent, class Expected
 struct operand_extent_differs_from_rule;
 template <class Operator, class Result, class Dim>
 struct extent_of_result_is_not_known;
-template <class Operator, class Operands, class Results>
-struct kernel_does_not_take_its_operator;
 }  // namespace diag
 
 /// In an error line: what an extent had to be.
@@ -37,9 +35,6 @@ struct expected {};
 /// In an error line: which result, from 0.
 template <int>
 struct result {};
-/// In an error line: how many tensors an operator makes.
-template <int>
-struct tensors_made {};
 
 namespace detail {
 

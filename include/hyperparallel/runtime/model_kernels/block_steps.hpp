@@ -107,7 +107,7 @@ T* result(const operator_call& c, int i) {
 
 /// Refuses a call whose shape the kernel cannot compute.
 inline void expect(bool holds, const operator_call& c, const char* what) {
-  if (!holds) throw std::invalid_argument(std::string(name_of(c.op->kind)) + ": " + what);
+  if (!holds) throw std::invalid_argument(std::string(c.rule->name.text) + ": " + what);
 }
 
 /// Expects tensors of at least one dim whose last dims follow one loop; returns it.

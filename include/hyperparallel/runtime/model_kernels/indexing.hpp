@@ -19,7 +19,7 @@ namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
 [[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
-  throw std::invalid_argument(std::string(name_of(c.op->kind)) + ": index " + std::to_string(number) + " at element " +
+  throw std::invalid_argument(std::string(c.rule->name.text) + ": index " + std::to_string(number) + " at element " +
                               std::to_string(element) + " of its box, expected 0 to " + std::to_string(whole - 1));
 }
 

@@ -23,13 +23,19 @@ namespace hyperparallel::inline v0_2 {
 template <class T>
 class single_device {
  public:
-  explicit single_device(const graph& g) : model_(g), values_(count(g)), indices_(count(g)) {
+  /// Throws std::invalid_argument where the graph is refused or folded, or an operator has no kernel.
+  explicit single_device(const graph& g, kernel_choice kernels = &kernel_of<T>)
+      : model_(g), kernels_(kernels), values_(count(g)), indices_(count(g)) {
     if (g.status.code != graph_code::ok)
       throw std::invalid_argument(std::string("single_device: the graph is refused: ") + name_of(g.status.code));
     for (int s = 0; s < g.segment.size; ++s)
       if (g.segment[s].repeats > 1)
         throw std::invalid_argument(std::string("single_device: segment '") + g.text_at(g.segment[s].name) +
                                     "' is folded; build the graph unrolled");
+    for (const graph_operator& o : g.op)
+      if (kernels(o.kind) == nullptr)
+        throw std::invalid_argument(std::string("single_device: operator '") + g.text_at(o.name) + "' (" +
+                                    g.row_of(o).name + ") has no kernel");
     for (int t = 0; t < g.tensor.size; ++t) {
       if (g.tensor[t].replaces >= 0) continue;
       const std::size_t n = static_cast<std::size_t>(elements_of(g.tensor[t]));
@@ -109,10 +115,11 @@ class single_device {
     for (int l = 0; l < o.loop_count; ++l) c.loop[l] = {0, o.loop[l].extent, o.loop[l].extent};
     for (int i = 0; i < o.operand_count; ++i) c.operand[i] = memory(o.operand[i]);
     for (int r = 0; r < o.result_count; ++r) c.result[r] = memory(o.result[r]);
-    kernel_of<T>(o.kind)(c);
+    kernels_(o.kind)(c);
   }
 
   graph model_;
+  kernel_choice kernels_;
   std::vector<std::vector<T>> values_;
   std::vector<std::vector<std::int32_t>> indices_;
   std::int64_t steps_ = 0;

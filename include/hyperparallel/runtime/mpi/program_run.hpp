@@ -117,7 +117,7 @@ class mpi_program_run {
   void add_compute(int step, const program_memory& memory, kernel_choice choose) {
     compute_step& c = computes_.emplace_back();
     c.step = step;
-    c.kernel = choose(program_.graph.op[program_.compute[program_.step[step].index].op].kind);
+    c.kernel = kernel_of_step(program_, step, choose);
     for (const int r : world_.hosted()) c.call.push_back(call_of(program_, memory, step, r));
   }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/how-to/train-with-your-own-operator.md
+#undef NDEBUG
+#include <cassert>
+#include <cmath>
+
+#include <hyperparallel/train.hpp>
+
+namespace hp = hyperparallel;
+
+struct squared_relu_gradient {
+  static constexpr const char *name = "squared_relu_gradient", *text = "*,*->*";
+  template <class T>
+  static void run(hp::const_view<T> dy, hp::const_view<T> x, hp::tensor_view<T> dx) {
+    for (hp::extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = x.data[i] > 0 ? 2 * x.data[i] * dy.data[i] : T(0);
+  }
+};
+
+struct squared_relu {
+  static constexpr const char *name = "squared_relu",
+                              *text = "*->*";  // one point of any tensor: no dim has to be whole
+  static constexpr int flops_per_point = 2;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<squared_relu_gradient>("g0,x0>0");
+  }
+  template <class T>
+  static void run(hp::const_view<T> x, hp::tensor_view<T> y) {
+    for (hp::extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] > 0 ? x.data[i] * x.data[i] : T(0);
+  }
+};
+
+using mine = hp::operators<hp::builtin, squared_relu, squared_relu_gradient>;
+
+struct mlp {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 64);
+    const int x = m.input("x", {m.dim("batch", 8), hidden}), target = m.input("target", {m.dim("batch", 8), hidden});
+    const int h = m.apply<squared_relu>("activation", {hp::linear_layer{"up", {wide}}(m, x)});
+    const int y = hp::linear_layer{"down", {hidden}}(m, h);
+    const int off = m.sum("difference", y, m.apply(hp::model_op::scale, "negated", {target}, {.real = {-1.0}}));
+    m.loss(m.apply(hp::model_op::reduce, "loss", {m.apply(hp::model_op::multiply, "square", {off, off})},
+                   {.text = "*->"}));
+  }
+};
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
+using split =
+    hp::strategy<mesh, hp::column_parallel<"up", "tp">, hp::row_parallel<"down", "tp">, hp::data_parallel<"dp">>;
+using step = hp::train_step<mlp, split, hp::adamw, hp::matrix384, mine, hp::precision<hp::data_type::f32>>;
+static_assert(step::verified);
+
+double train(const char* strategy, int ranks) {
+  const hp::graph g = hp::training_graph<mlp>(hp::adamw::value, {.build = {.unrolled = true, .operators = mine::list}});
+  hp::model_run<double> run(g, hp::strategy_called(strategy, ranks).strategy,
+                            {.program = {.kernels = hp::kernels_of<double, mine>}});
+  double loss = 0;
+  for (int i = 0; i < 10; ++i) loss = run.train_step([&](int) { run.set_random_inputs(1); });
+  return loss;
+}
+
+int main() {
+  const double alone = train("single", 1);
+  for (const char* name : {"dp", "zero3", "tp"}) assert(std::abs(train(name, 4) - alone) <= 1e-9 * alone);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Kernels of the operators of a list (operator_list.hpp): what a program of it is run with.
+//
+//   hp::model_run<float> run(graph, strategy, {.program = {.kernels = hp::kernels_of<float, mine>}});
+//
+// A user's operator has a static member template `run(const_view<T>…, tensor_view<T>…)` that takes the blocks of its
+// operands, then of its results; one that wants attributes, or to know where the box lies, takes the `operator_call`
+// before them. Operands of the mask `indices` hold numbers, `const_view<std::int32_t>`.
+// Laws: as model_kernels.hpp; a kernel gets the extents of its box and works on that alone. Operators without a kernel
+// have none (nullptr), and a program that runs one is refused.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <hyperparallel/model/operator_list.hpp>
+#include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/runtime/kernels/tensor_view.hpp>
+#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace detail {
+
+/// How many operands the operator's text writes, or results.
+template <class Operator>
+constexpr std::size_t parts_written(bool results) {
+  std::size_t parts[2] = {1, 1};
+  int side = 0;
+  for (const char* at = Operator::text; *at != '\0'; ++at) {
+    if (*at == '-') side = 1;
+    if (*at == ',') ++parts[side];
+  }
+  return parts[results ? 1 : 0];
+}
+
+template <class Operator>
+constexpr bool holds_numbers(std::size_t operand) {
+  if constexpr (requires { Operator::indices; })
+    return (Operator::indices >> operand & 1u) != 0;
+  else
+    return false;
+}
+
+/// The block of a tensor: its extents are those of the box.
+inline shape block_shape(const operator_call& c, const tensor_factors& t) {
+  shape s;
+  s.rank = t.rank;
+  for (int d = 0; d < t.rank; ++d) s.extent[d] = c.loop[t.term[d]].extent;
+  return s;
+}
+
+template <class Operator, class T, class... Arguments>
+concept runs_on = requires(const Arguments&... arguments) { Operator::template run<T>(arguments...); };
+
+template <class T, class Operator, class Operands, class Results>
+struct own_kernel;
+template <class T, class Operator, std::size_t... O, std::size_t... R>
+struct own_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R...>> {
+  template <std::size_t I>
+  using element = std::conditional_t<holds_numbers<Operator>(I), std::int32_t, T>;
+
+  static void run(const operator_call& c) {
+    run_on(c,
+           const_view<element<O>>{static_cast<const element<O>*>(c.operand[O]), block_shape(c, c.rule->operand[O])}...,
+           tensor_view<T>{static_cast<T*>(c.result[R]), block_shape(c, c.rule->result[R])}...);
+  }
+
+ private:
+  template <class... Views>
+  static void run_on(const operator_call& c, const Views&... views) {
+    if constexpr (runs_on<Operator, T, const operator_call&, Views...>)
+      Operator::template run<T>(c, views...);
+    else if constexpr (runs_on<Operator, T, Views...>)
+      Operator::template run<T>(views...);
+    else
+      static_assert(insist<diag::kernel_does_not_take_its_operator<Operator, operands<static_cast<int>(sizeof...(O))>,
+                                                                   tensors_made<static_cast<int>(sizeof...(R))>>>::met);
+  }
+};
+
+template <class T, class Operator>
+constexpr operator_kernel kernel_of_own() {
+  if constexpr (requires { &Operator::template run<T>; })
+    return &own_kernel<T, Operator, std::make_index_sequence<parts_written<Operator>(false)>,
+                       std::make_index_sequence<parts_written<Operator>(true)>>::run;
+  else
+    return nullptr;
+}
+
+template <class T, class List>
+struct kernel_list;
+template <class T, class... Own>
+struct kernel_list<T, operators<Own...>> {
+  static operator_kernel of(model_op op) {
+    static constexpr operator_kernel own[sizeof...(Own) + 1] = {kernel_of_own<T, Own>()...};
+    const int number = static_cast<int>(op) - model_op_count;
+    if (number < 0) return hyperparallel::kernel_of<T>(op);
+    return number < static_cast<int>(sizeof...(Own)) ? own[number] : nullptr;
+  }
+};
+template <class T, class... Own>
+struct kernel_list<T, operators<builtin, Own...>> : kernel_list<T, operators<Own...>> {};
+
+}  // namespace detail
+
+/// The kernel of each operator of a list, for `program_options::kernels`. T is float or double.
+template <class T, class Operators>
+operator_kernel kernels_of(model_op op) {
+  return detail::kernel_list<T, Operators>::of(op);
+}
+
+}  // namespace hyperparallel::inline v0_2
