@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs of models on simulated ranks, in float and double.
+#include <hyperparallel/runtime/check_operator.ipp>
 #include <hyperparallel/runtime/first_values.ipp>
 #include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/prepared_program.ipp>

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include <hyperparallel/runtime.hpp>
 #include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
@@ -60,6 +61,8 @@ double train(const char* strategy, int ranks) {
 }
 
 int main() {
+  const hp::operator_check checked = hp::check_operator<squared_relu, mine>();
+  assert(checked.ok);  // else checked.complaint is one line
   const double alone = train("single", 1);
   for (const char* name : {"dp", "zero3", "tp"}) assert(std::abs(train(name, 4) - alone) <= 1e-9 * alone);
 }

@@ -5,6 +5,7 @@
 // (runtime/offload_session.hpp, runtime/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
 
 #include <hyperparallel/runtime/arena.hpp>
+#include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>

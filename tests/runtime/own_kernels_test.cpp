@@ -7,6 +7,7 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/model/operator_work.hpp>
 #include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
@@ -147,6 +148,11 @@ TEST(OwnKernels, TrainUnderEveryNamedStrategy) {
     const std::vector<double> many = losses(name, 8);
     for (std::size_t s = 0; s < one.size(); ++s) EXPECT_NEAR(many[s], one[s], 1e-9 * std::abs(one[s])) << name;
   }
+}
+
+TEST(OwnKernels, KeepTheirRulesAndGradients) {
+  EXPECT_EQ((hp::check_operator<squared_relu, mine>().complaint), "");
+  EXPECT_EQ((hp::check_operator<residual_norm, mine>({.real = {0.01}}).complaint), "");
 }
 
 // The gradients that the operators name, against differences of the loss.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/runtime/check_operator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+namespace hp = hyperparallel;
+using hp::const_view;
+using hp::extent_t;
+using hp::tensor_view;
+
+struct cube_gradient {
+  static constexpr const char *name = "cube_gradient", *text = "*,*->*";
+  template <class T>
+  static void run(const_view<T> dy, const_view<T> x, tensor_view<T> dx) {
+    for (extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = 3 * x.data[i] * x.data[i] * dy.data[i];
+  }
+};
+struct wrong_cube_gradient {
+  static constexpr const char *name = "wrong_cube_gradient", *text = "*,*->*";
+  template <class T>
+  static void run(const_view<T> dy, const_view<T> x, tensor_view<T> dx) {
+    for (extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = 2 * x.data[i] * x.data[i] * dy.data[i];
+  }
+};
+template <class Backward>
+struct cube {
+  static constexpr const char *name = "cube", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<Backward>("g0,x0>0");
+  }
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] * x.data[i] * x.data[i];
+  }
+};
+
+/// Each row minus its mean, by a rule that the caller writes.
+template <class Text>
+struct centre {
+  static constexpr const char *name = "centre", *text = Text::text;
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> y) {
+    const extent_t width = x.extents.rank == 0 ? 1 : x.extents.extent[x.extents.rank - 1];
+    for (extent_t row = 0; row < hp::volume(x); row += width) {
+      T sum = 0;
+      for (extent_t i = 0; i < width; ++i) sum += x.data[row + i];
+      for (extent_t i = 0; i < width; ++i) y.data[row + i] = x.data[row + i] - sum / static_cast<T>(width);
+    }
+  }
+};
+struct rows_whole {
+  static constexpr const char* text = "*H->*H";
+};
+struct rows_cut {
+  static constexpr const char* text = "*h->*h";
+};
+struct no_rule {
+  static constexpr const char* text = "*H*->*";
+};
+
+/// The largest of each row, and how many elements it has: two results that lack the row's factor.
+template <class Reduction>
+struct largest {
+  static constexpr const char *name = "largest", *text = "xh->x,xh";
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> most, tensor_view<T> copy) {
+    const extent_t width = x.extents.extent[1];
+    for (extent_t row = 0; row < x.extents.extent[0]; ++row) {
+      most.data[row] = x.data[row * width];
+      for (extent_t i = 0; i < width; ++i) {
+        most.data[row] = std::max(most.data[row], x.data[row * width + i]);
+        copy.data[row * width + i] = x.data[row * width + i];
+      }
+    }
+  }
+};
+
+/// Rows of a table: numbers, and where the table's box begins.
+struct rows_of_table {
+  static constexpr const char *name = "rows_of_table", *text = "*,vh->*h";
+  static constexpr unsigned indices = 0b01u;
+  template <class T>
+  static void run(const hp::operator_call& c, const_view<std::int32_t> ids, const_view<T> table, tensor_view<T> y) {
+    const extent_t begin = c.loop[c.rule->operand[1].term[0]].begin;
+    const extent_t rows = table.extents.extent[0], width = table.extents.extent[1];
+    for (extent_t i = 0; i < hp::volume(ids); ++i)
+      for (extent_t h = 0; h < width; ++h) {
+        const extent_t row = ids.data[i] - begin;
+        y.data[i * width + h] = row >= 0 && row < rows ? table.data[row * width + h] : T(0);
+      }
+  }
+};
+
+/// An operator that depends on an operand for which it names no gradient.
+struct forgets_one {
+  static constexpr const char *name = "forgets_one", *text = "*,*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.backward(hp::model_op::multiply, "g0,x1>0");
+  }
+  template <class T>
+  static void run(const_view<T> x, const_view<T> w, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] * w.data[i];
+  }
+};
+struct without_kernel {
+  static constexpr const char *name = "without_kernel", *text = "*->*";
+};
+
+template <class Operator, class... More>
+hp::operator_check check(const hp::operator_options& how = {}, const hp::operator_check_options& options = {}) {
+  return hp::check_operator<Operator, hp::operators<hp::builtin, Operator, More...>>(how, options);
+}
+bool says(const hp::operator_check& c, const std::string& words) {
+  return !c.ok && c.complaint.find(words) != std::string::npos;
+}
+
+TEST(CheckOperator, AcceptsWhatKeepsItsRuleAndItsGradient) {
+  EXPECT_EQ((check<cube<cube_gradient>, cube_gradient>().complaint), "");
+  EXPECT_EQ(check<centre<rows_whole>>().complaint, "");
+  EXPECT_EQ(check<largest<void>>({.reduction = hp::reduce_op::max}).complaint, "");
+  EXPECT_EQ(check<rows_of_table>().complaint, "");
+}
+
+TEST(CheckOperator, RefusesARuleThatTheKernelDoesNotKeep) {
+  const hp::operator_check c = check<centre<rows_cut>>();
+  EXPECT_TRUE(says(c, "centre: result 0 of two pieces along factor 'h' is ")) << c.complaint;
+  EXPECT_TRUE(says(c, "; operands (")) << c.complaint;
+  EXPECT_TRUE(says(check<largest<void>>(), "result 0 of two pieces along factor 'h', reduced, is ")) << "not a sum";
+}
+
+TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
+  EXPECT_TRUE(says(check<cube<wrong_cube_gradient>, wrong_cube_gradient>(), "cube: the gradient of operand 0 is "));
+  EXPECT_TRUE(says(check<forgets_one>(), "the gradient of operand 1 is none, the difference quotient "));
+}
+
+TEST(CheckOperator, SaysWhatIsMissing) {
+  EXPECT_TRUE(says(check<centre<no_rule>>(), "its rule \"*H*->*\" is none: text_is_malformed, 2"));
+  EXPECT_TRUE(says(check<without_kernel>(), "without_kernel: it has no kernel"));
+  EXPECT_TRUE(says((hp::check_operator<without_kernel, hp::operators<>>()), "the operator is not in the list"));
+  EXPECT_TRUE(says(check<cube<cube_gradient>>(), "its gradient is refused: operator_is_not_in_the_list"));
+}
+
+}  // namespace
