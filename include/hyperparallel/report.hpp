@@ -6,6 +6,7 @@
 #include <hyperparallel/report/explain_move.hpp>
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
+#include <hyperparallel/report/format_compute.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_mesh.hpp>

@@ -22,6 +22,16 @@ TEST(format_operators, rules_read_back) {
   }
 }
 
+// The dims under `*` get letters that the text does not use.
+TEST(format_operators, rules_with_a_star_read_back_to_the_same_factors) {
+  const hp::operand_ranks ranks{2, {3, 2}};
+  hp::factor_rule r = hp::rule_from("rule", "*a,ac->*c", hp::contraction, ranks).rule;
+  EXPECT_EQ(hp::to_text(r), "bda,ac->bdc");
+  const hp::factor_rule again = hp::rule_from("rule", hp::to_text(r).c_str(), hp::contraction).rule;
+  for (int f = 0; f < r.factor_count; ++f) r.factor[f].letter = again.factor[f].letter;
+  EXPECT_EQ(again, r);
+}
+
 TEST(format_operators, factors_without_letters_get_one_by_kind) {
   hp::factor_rule r;
   const int rows = hp::add_factor(r), halo = hp::add_factor(r, hp::factor_kind::permutation),

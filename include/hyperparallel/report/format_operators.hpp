@@ -25,13 +25,25 @@ inline report::named_value<propagation_status> named(const propagation_status& s
 
 namespace detail {
 
-/// The factor's own letter, or one by its number: small where it may be sharded, capital where it must be whole.
+/// The factor's own letter, or the first free one from its number on: small where it may be sharded, capital where it
+/// must be whole.
+inline char factor_letter(const factor_rule& r, int f) {
+  std::string used;
+  for (int g = 0; g < r.factor_count; ++g)
+    if (r.factor[g].letter != 0) used += r.factor[g].letter;
+  if (r.factor[f].letter != 0) return r.factor[f].letter;
+  for (int g = 0;; ++g) {
+    if (r.factor[g].letter != 0) continue;
+    const char first = r.factor[g].kind == factor_kind::need_replication ? 'A' : 'a';
+    int place = g;
+    while (used.find(static_cast<char>(first + place)) != std::string::npos) place = (place + 1) % 26;
+    used += static_cast<char>(first + place);
+    if (g == f) return used.back();
+  }
+}
+
 inline std::string factor_text(const factor_rule& r, int f) {
-  const factor& x = r.factor[f];
-  const bool whole = x.kind == factor_kind::need_replication;
-  const char letter = x.letter != 0 ? x.letter : static_cast<char>((whole ? 'A' : 'a') + f);
-  std::string text = x.kind == factor_kind::permutation ? "~" : "";
-  return text += letter;
+  return (r.factor[f].kind == factor_kind::permutation ? "~" : "") + std::string(1, factor_letter(r, f));
 }
 
 inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
