@@ -43,7 +43,8 @@ inline char factor_letter(const factor_rule& r, int f) {
 }
 
 inline std::string factor_text(const factor_rule& r, int f) {
-  return (r.factor[f].kind == factor_kind::permutation ? "~" : "") + std::string(1, factor_letter(r, f));
+  std::string text = r.factor[f].kind == factor_kind::permutation ? "~" : "";
+  return text += factor_letter(r, f);
 }
 
 inline std::string tensor_text(const factor_rule& r, const tensor_factors& t) {
