@@ -2,4 +2,4 @@
 // The kernels of model operators in float.
 #include <hyperparallel/runtime/model_kernels/model_kernels.ipp>
 
-template hyperparallel::operator_kernel hyperparallel::kernel_of<float>(hyperparallel::model_op);
+template hyperparallel::operator_kernel hyperparallel::kernel_of<float>(hyperparallel::operator_id);

@@ -39,9 +39,8 @@ struct mlp {
     const int x = m.input("x", {m.dim("batch", 8), hidden}), target = m.input("target", {m.dim("batch", 8), hidden});
     const int h = m.apply<squared_relu>("activation", {hp::linear_layer{"up", {wide}}(m, x)});
     const int y = hp::linear_layer{"down", {hidden}}(m, h);
-    const int off = m.sum("difference", y, m.apply(hp::model_op::scale, "negated", {target}, {.real = {-1.0}}));
-    m.loss(m.apply(hp::model_op::reduce, "loss", {m.apply(hp::model_op::multiply, "square", {off, off})},
-                   {.text = "*->"}));
+    const int off = m.sum("difference", y, m.apply<hp::ops::scale>("negated", {target}, {.real = {-1.0}}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<hp::ops::multiply>("square", {off, off})}, {.text = "*->"}));
   }
 };
 

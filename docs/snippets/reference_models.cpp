@@ -42,7 +42,7 @@ void building() {
   const int batch = m.dim("batch", 8), hidden = m.dim("hidden", 64);
   const int x = m.input("x", {batch, hidden}), weight = m.parameter("weight", {hidden, m.dim("ffn", 256)});
   const int y = m.contract("up", "*k,kn->*n", x, weight);
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   assert(m.graph.status.code == hp::graph_code::ok && m.graph.tensor[y].shape == hp::shape(8, 256));
 
   m.contract("again", "*k,kn->*n", y, weight);  // 256 numbers of y against 64 of the weight

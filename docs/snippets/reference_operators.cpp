@@ -19,4 +19,9 @@ static_assert(!hp::accepts<hp::ops::add<2>, product, tokens>);  // tp has terms 
 static_assert(hp::result_shape<hp::ops::matmul>(hp::shape{8, 16}, hp::shape{16, 32}).shape == hp::shape{8, 32});
 static_assert(hp::flops<hp::ops::matmul>(hp::shape{8, 16}, hp::shape{16, 32}).flops == 2 * 8 * 16 * 32);
 
+using softmax = hp::ops::by_rule<[] { return hp::rules::softmax(2); }>;  // over the last dim, which is whole
+static_assert(
+    std::is_same_v<hp::result_layout<softmax, hp::layout<mesh, "dp", hp::none>>, hp::layout<mesh, "dp", hp::none>>);
+static_assert(!hp::accepts<softmax, tokens>);
+
 int main() {}

@@ -263,7 +263,7 @@ void program_error() {
   const int hidden = m.dim("hidden", 8), wide = m.dim("ffn", 4);
   const int x = m.input("x", {m.dim("batch", 4), hidden});
   const int y = m.contract("up", "*k,kn->*n", x, m.parameter("weight", {hidden, wide}));
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   hp::differentiate(m.graph);
   const hp::graph& product = m.graph;
 
@@ -289,8 +289,7 @@ void program_error() {
 
   hp::model_builder text;
   const int seq = text.dim("seq", 4), ids = text.index_input("tokens", {seq});
-  text.apply(hp::model_op::embed, "rows",
-             {ids, text.parameter("table", {text.dim("vocab", 32), text.dim("hidden", 8)})});
+  text.apply<hp::ops::embed>("rows", {ids, text.parameter("table", {text.dim("vocab", 32), text.dim("hidden", 8)})});
   hp::program_world<float> reader(hp::partition(text.graph, hp::strategy_called("single", 1).strategy));
   assert(text_of<hp::program_error>([&] { reader.set("tokens", std::vector<std::int32_t>{3, 1, 32, 0}); }) ==
          "input \"tokens\" is 32 at [2], expected 0 to 31 (read by operator \"rows\")");

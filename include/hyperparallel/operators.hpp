@@ -5,12 +5,20 @@
 
 #include <hyperparallel/operators/backward.hpp>
 #include <hyperparallel/operators/derive.hpp>
-#include <hyperparallel/operators/operator_row.hpp>
-#include <hyperparallel/operators/ops/contraction.hpp>
-#include <hyperparallel/operators/ops/elementwise.hpp>
-#include <hyperparallel/operators/ops/indexing.hpp>
-#include <hyperparallel/operators/ops/movement.hpp>
-#include <hyperparallel/operators/ops/normalization.hpp>
-#include <hyperparallel/operators/ops/reduction.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/operators/placed_value.hpp>
 #include <hyperparallel/operators/resolve.hpp>
+#include <hyperparallel/operators/rules/attention.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+#include <hyperparallel/operators/rules/convolution.hpp>
+#include <hyperparallel/operators/rules/creation.hpp>
+#include <hyperparallel/operators/rules/elementwise.hpp>
+#include <hyperparallel/operators/rules/expert.hpp>
+#include <hyperparallel/operators/rules/indexing.hpp>
+#include <hyperparallel/operators/rules/joining.hpp>
+#include <hyperparallel/operators/rules/movement.hpp>
+#include <hyperparallel/operators/rules/normalization.hpp>
+#include <hyperparallel/operators/rules/ordering.hpp>
+#include <hyperparallel/operators/rules/reduction.hpp>
+#include <hyperparallel/operators/rules/scattering.hpp>
+#include <hyperparallel/operators/rules/slicing.hpp>

@@ -24,7 +24,7 @@
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/own_kernels.hpp>
+#include <hyperparallel/runtime/operator_kernels.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/runtime/world.hpp>

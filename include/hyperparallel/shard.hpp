@@ -8,10 +8,10 @@
 #include <hyperparallel/layout.hpp>
 #include <hyperparallel/mesh.hpp>
 #include <hyperparallel/operators/derive.hpp>
-#include <hyperparallel/operators/ops/contraction.hpp>
-#include <hyperparallel/operators/ops/elementwise.hpp>
-#include <hyperparallel/operators/ops/movement.hpp>
-#include <hyperparallel/operators/ops/normalization.hpp>
-#include <hyperparallel/operators/ops/reduction.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+#include <hyperparallel/operators/rules/elementwise.hpp>
+#include <hyperparallel/operators/rules/movement.hpp>
+#include <hyperparallel/operators/rules/normalization.hpp>
+#include <hyperparallel/operators/rules/reduction.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/support/version.hpp>

@@ -7,4 +7,4 @@
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/own_kernels.hpp>
+#include <hyperparallel/runtime/operator_kernels.hpp>

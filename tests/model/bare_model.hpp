@@ -29,11 +29,11 @@ hp::graph bare_model(const bare_sizes& sizes, const Body& body) {
   const int batch = m.dim("batch", sizes.batch), seq = m.dim("seq", sizes.sequence);
   const int hidden = m.dim("hidden", sizes.hidden);
   const int x = m.input("x", {batch, seq, hidden}), weight = m.parameter("entry.weight", {batch, seq, hidden});
-  const int entered = m.apply(hp::model_op::multiply, "entry", {x, weight});
+  const int entered = m.apply<hp::ops::multiply>("entry", {x, weight});
   const int y = m.scope("layer", [&] { return body(m, entered); });
   const int target = m.input("target", {batch, seq, hidden});
-  const int left = m.apply(hp::model_op::multiply, "exit", {y, target});
-  m.loss(m.apply(hp::model_op::reduce, "loss", {left}, {.text = "*->"}));
+  const int left = m.apply<hp::ops::multiply>("exit", {y, target});
+  m.loss(m.apply<hp::ops::reduce>("loss", {left}, {.text = "*->"}));
   hp::differentiate(m.graph);
   if (sizes.trained) hp::append_optimizer(m.graph, {});
   return m.graph;
@@ -43,7 +43,7 @@ hp::graph bare_model(const bare_sizes& sizes, const Body& body) {
 inline int matrix_pair(hp::model_builder& m, int x, hp::extent_t width) {
   const int wide = m.dim("ffn", width), hidden = hp::dim_from_end(m, x, 0);
   const int up = hp::linear_layer{"up", {wide}}(m, x);
-  return hp::linear_layer{"down", {hidden}}(m, m.apply(hp::model_op::silu, "activation", {up}));
+  return hp::linear_layer{"down", {hidden}}(m, m.apply<hp::ops::silu>("activation", {up}));
 }
 
 }  // namespace programs

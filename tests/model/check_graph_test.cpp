@@ -17,9 +17,9 @@ graph trained() {
   int x = m.input("x", {b, h});
   x = m.repeat("layers", 2, x, [h](model_builder& layer, int t) {
     const int w = layer.parameter("w", {h, h});
-    return layer.apply(model_op::silu, "act", {layer.contract("product", "*k,kn->*n", t, w)});
+    return layer.apply<ops::silu>("act", {layer.contract("product", "*k,kn->*n", t, w)});
   });
-  m.loss(m.apply(model_op::reduce, "loss", {x}, {.text = "*->"}));
+  m.loss(m.apply<ops::reduce>("loss", {x}, {.text = "*->"}));
   differentiate(m.graph);
   append_optimizer(m.graph, {});
   return m.graph;
@@ -32,7 +32,7 @@ graph_code code_after(const Change& change) {
   return check_graph(g).code;
 }
 
-int place_of(const graph& g, model_op kind) {
+int place_of(const graph& g, operator_id kind) {
   for (int o = 0; o < g.op.size; ++o)
     if (g.op[o].kind == kind) return o;
   return -1;
@@ -62,10 +62,11 @@ TEST(check_graph, finds_each_breach) {
   // A rule of as many operands, results and loops whose first operand has another rank.
   EXPECT_EQ(code_after([](graph& g) { g.op[0].rule = find_rule(g, g.op[0], "a,bc->ab", {2, {1, 2}}).rule; }),
             graph_code::rank_differs_from_text);
-  EXPECT_EQ(code_after([](graph& g) { g.op[place_of(g, model_op::silu_gradient)].loop[0].dim = 1; }),
+  EXPECT_EQ(code_after([](graph& g) { g.op[place_of(g, id_of<ops::silu_gradient>)].loop[0].dim = 1; }),
             graph_code::loops_differ_from_forward);
-  EXPECT_EQ(code_after([](graph& g) { g.tensor[g.op[place_of(g, model_op::adamw)].result[1]].type = data_type::f16; }),
-            graph_code::replaced_tensor_differs);
+  EXPECT_EQ(
+      code_after([](graph& g) { g.tensor[g.op[place_of(g, id_of<ops::adamw>)].result[1]].type = data_type::f16; }),
+      graph_code::replaced_tensor_differs);
   EXPECT_EQ(code_after([](graph& g) {
               g.op[1].segment = -1;
               g.op[2].segment = 0;

@@ -232,7 +232,7 @@ TEST(check_program, terms_are_not_read_as_what_they_add_up_to) {
           if (c.operand[k] != m.target) continue;
           hp::sharded_program broken = p;
           broken.compute[p.step[i].index].operand[k] = m.source;
-          const hp::partial_words& words = hp::row_of(o.kind).partials;
+          const hp::partial_words& words = hp::builtin_list[o.kind].partials;
           const bool passes = word_of(words, 0, hp::reduce_op::sum).mode == hp::partial_mode::together;
           const hp::program_status s = hp::check_program(broken);
           EXPECT_EQ(s.step, i);

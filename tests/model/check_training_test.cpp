@@ -21,7 +21,7 @@ hp::graph forward(bool has_loss = true, bool has_parameter = true) {
   const int x = m.input("x", {batch, in});
   const int w = has_parameter ? m.parameter("w", {in, out}) : m.input("w", {in, out});
   const int y = m.contract("y", "bk,kn->bn", x, w);
-  const int loss = m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"});
+  const int loss = m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"});
   if (has_loss) m.loss(loss);
   return m.graph;
 }
@@ -79,7 +79,7 @@ TEST(check_training, micro_batches_are_those_of_the_gradient) {
   hp::graph g = trained(1);
   g.micro_batches = 2;
   for (hp::graph_operator& o : g.op)
-    if (o.kind == hp::model_op::fill && o.phase == hp::graph_phase::backward) o.real[0] = 0.5;
+    if (o.kind == hp::id_of<hp::ops::fill> && o.phase == hp::graph_phase::backward) o.real[0] = 0.5;
   EXPECT_EQ(hp::check_training(g).code, graph_code::micro_batches_changed);
 }
 
@@ -111,7 +111,7 @@ TEST(check_training, passes_in_another_order_are_refused) {
 constexpr bool refuses_in_the_compiler() {
   hp::model_builder m;
   const int x = m.parameter("x", {m.dim("n", 4)});
-  m.loss(m.apply(hp::model_op::reduce, "loss", {x}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {x}, {.text = "*->"}));
   if (hp::check_training(m.graph).code != graph_code::graph_has_no_gradients) return false;
   hp::differentiate(m.graph);
   hp::append_optimizer(m.graph, {});

@@ -31,7 +31,7 @@ graph every_operator() {
     return transformer_block<latent_attention_layer, swiglu_layer>{.attention = latent, .feed_forward = {.width = 9}}(
         inner, x);
   });
-  x = m.apply(model_op::multiply, "gated", {x, m.apply(model_op::silu, "gate", {x})});
+  x = m.apply<ops::multiply>("gated", {x, m.apply<ops::silu>("gate", {x})});
   language_head{.vocabulary = 11}(m, x, text.labels);
   differentiate(m.graph);
   return m.graph;
@@ -43,18 +43,18 @@ graph biased_router() {
   const int x = m.parameter("x", {m.dim("batch", 2), m.dim("seq", 3), m.dim("hidden", 6)});
   const int y = mixture_of_experts{
       .experts = 5, .top_k = 2, .width = 13, .scores = expert_scores::sigmoid, .slots = expert_slots::joint}(m, x);
-  m.loss(m.apply(model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<ops::reduce>("loss", {y}, {.text = "*->"}));
   differentiate(m.graph);
   return m.graph;
 }
 
 /// Whether binding the row's own text to the operands gives the loops that the operator has, numbers apart.
 void expect_row_text(graph& g, const graph_operator& o, bool joint) {
-  const operator_row& row = row_of(o.kind);
+  const operator_value& row = g.value_of(o);
   const char* text = row.text;
-  if (joint && o.kind == model_op::undispatch) text = "eCh,BSK->BSh";
-  if (joint && o.kind == model_op::dispatch_weighted) text = "BSh,BSK,BSK->eCh";
-  if (joint && o.kind == model_op::combine_weight_gradient) text = "BSh,eCh,BSK->BSK";
+  if (joint && o.kind == id_of<ops::undispatch>) text = "eCh,BSK->BSh";
+  if (joint && o.kind == id_of<ops::dispatch_weighted>) text = "BSh,BSK,BSK->eCh";
+  if (joint && o.kind == id_of<ops::combine_weight_gradient>) text = "BSh,eCh,BSK->BSK";
   if (text[0] == '\0') return;
   int operands[max_operator_operands] = {};
   for (int i = 0; i < o.operand_count; ++i) operands[i] = o.operand[i];
@@ -63,8 +63,8 @@ void expect_row_text(graph& g, const graph_operator& o, bool joint) {
   const auto create = [&](char letter, int loop) { created[count++] = {letter, o.loop[loop].dim}; };
   const factor_rule made = g.rule_of(o);
   const tensor_factors& first = made.result[0];
-  if (o.kind == model_op::embed_gradient) create('v', first.term[0]);
-  if (o.kind == model_op::dispatch_weighted) {
+  if (o.kind == id_of<ops::embed_gradient>) create('v', first.term[0]);
+  if (o.kind == id_of<ops::dispatch_weighted>) {
     create('C', first.term[first.rank - 2]);
     create('e', first.term[first.rank - 3]);
   }
@@ -94,7 +94,7 @@ void expect_row_text(graph& g, const graph_operator& o, bool joint) {
 }
 
 TEST(gradient_rules, make_operators_of_their_rows_text) {
-  bool met[model_op_count] = {};
+  bool met[builtin_operator_count] = {};
   for (const bool joint : {false, true}) {
     graph g = joint ? biased_router() : every_operator();
     ASSERT_EQ(g.status.code, graph_code::ok) << g.text_at(g.status.op);
@@ -104,9 +104,14 @@ TEST(gradient_rules, make_operators_of_their_rows_text) {
       expect_row_text(g, o, joint);
     }
   }
-  for (const gradient_rule& rule : gradient_rules)
-    EXPECT_TRUE(met[static_cast<int>(rule.backward)]) << name_of(rule.backward);
-  EXPECT_TRUE(met[static_cast<int>(model_op::cross_entropy_gradient)]);
+  for (int i = 0; i < builtin_operator_count; ++i) {
+    gradient_writer rules(builtin_list);
+    const operator_value& value = builtin_list[static_cast<operator_id>(i)];
+    if (value.gradient != nullptr) value.gradient(rules);
+    for (int n = 0; n < rules.count; ++n)
+      EXPECT_TRUE(met[static_cast<int>(rules.rule[n].backward)]) << value.name << " " << rules.rule[n].text;
+  }
+  EXPECT_TRUE(met[static_cast<int>(id_of<ops::cross_entropy_gradient>)]);
 }
 
 TEST(gradient_rules, keep_the_loops_of_the_forward_operator) {
@@ -129,7 +134,7 @@ TEST(gradient_rules, turn_rotations_back_and_copy_attributes) {
     if (o.forward < 0) continue;
     const graph_operator& f = g.op[o.forward];
     for (int i = 0; i < 5; ++i) EXPECT_EQ(o.real[i], f.real[i]);
-    if (o.kind != model_op::rope) {
+    if (o.kind != id_of<ops::rope>) {
       EXPECT_EQ(o.integer[0], f.integer[0]);
     } else {
       EXPECT_EQ(o.integer[0], -f.integer[0]);
@@ -140,17 +145,6 @@ TEST(gradient_rules, turn_rotations_back_and_copy_attributes) {
   EXPECT_EQ(rotations, 4);
 }
 
-TEST(gradient_rules, read_their_text) {
-  const gradient_rule& attention = gradient_rules[10];
-  ASSERT_EQ(attention.forward, model_op::attention);
-  EXPECT_STREQ(gradients_made_by(attention), "012");
-  EXPECT_TRUE(reads_gradient(attention, 0));
-  EXPECT_FALSE(reads_gradient(attention, 1));
-  EXPECT_FALSE(is_differentiable(graph{}, model_op::top_k, 1));
-  EXPECT_TRUE(is_differentiable(graph{}, model_op::top_k, 0));
-  EXPECT_FALSE(is_differentiable(graph{}, model_op::count_experts, 0));
-}
-
 /// The pieces of the cross entropy must be of the same logits and the same labels.
 TEST(gradient_rules, find_the_logits_of_a_token_loss) {
   for (int wrong = 0; wrong < 5; ++wrong) {
@@ -159,12 +153,11 @@ TEST(gradient_rules, find_the_logits_of_a_token_loss) {
     const int x = m.parameter("x", {b, v}), other = m.parameter("other", {b, v});
     const int label = m.index_input("label", {b}), other_label = m.index_input("other_label", {b});
     const int max =
-        m.apply(model_op::reduce, "max", {wrong == 1 ? other : x}, {.text = "*v->*", .reduction = reduce_op::max});
-    const int total = m.apply(model_op::exp_sum, "exp_sum", {wrong == 2 ? other : x, max});
-    const int picked = m.apply(model_op::pick, "picked", {wrong == 3 ? other : x, label});
-    const int loss =
-        m.apply(model_op::token_loss, "token_loss", {max, total, picked, wrong == 4 ? other_label : label});
-    m.loss(m.apply(model_op::reduce, "loss", {loss}, {.text = "b->"}));
+        m.apply<ops::reduce>("max", {wrong == 1 ? other : x}, {.text = "*v->*", .reduction = reduce_op::max});
+    const int total = m.apply<ops::exp_sum>("exp_sum", {wrong == 2 ? other : x, max});
+    const int picked = m.apply<ops::pick>("picked", {wrong == 3 ? other : x, label});
+    const int loss = m.apply<ops::token_loss>("token_loss", {max, total, picked, wrong == 4 ? other_label : label});
+    m.loss(m.apply<ops::reduce>("loss", {loss}, {.text = "b->"}));
     differentiate(m.graph);
     EXPECT_EQ(m.graph.status.code, wrong == 0 ? graph_code::ok : graph_code::operator_has_no_gradient) << wrong;
   }

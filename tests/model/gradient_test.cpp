@@ -79,7 +79,7 @@ void expect_gradients(const graph& g, unsigned seed) {
 
 TEST(gradient, equals_finite_differences_on_random_graphs) {
   const unsigned seeds = static_cast<unsigned>(tested::tries(200, 4000));
-  std::map<model_op, int> met;
+  std::map<operator_id, int> met;
   for (unsigned seed = 0; seed < seeds; ++seed) {
     random_model r(seed);
     graph g = r.build(1 + static_cast<int>(seed % 12));
@@ -90,9 +90,10 @@ TEST(gradient, equals_finite_differences_on_random_graphs) {
       if (o.phase == graph_phase::backward) ++met[o.kind];
     if (HasFailure()) return;
   }
-  for (const model_op kind : {model_op::contract, model_op::reduce, model_op::broadcast, model_op::sum, model_op::scale,
-                              model_op::multiply, model_op::silu_gradient, model_op::swiglu_gradient,
-                              model_op::rms_norm_gradient, model_op::softmax_gradient, model_op::sigmoid_gradient})
+  for (const operator_id kind :
+       {id_of<ops::contract>, id_of<ops::reduce>, id_of<ops::broadcast>, id_of<ops::sum>, id_of<ops::scale>,
+        id_of<ops::multiply>, id_of<ops::silu_gradient>, id_of<ops::swiglu_gradient>, id_of<ops::rms_norm_gradient>,
+        id_of<ops::softmax_gradient>, id_of<ops::sigmoid_gradient>})
     EXPECT_GT(met[kind], 10) << name_of(kind);
 }
 
@@ -128,7 +129,7 @@ TEST(gradient, of_the_cross_entropy_goes_straight_to_the_logits) {
     }
   }
   const int logits = find_tensor(g, "head.logits");
-  EXPECT_EQ(g.op[g.tensor[gradient_of(g, logits)].producer].kind, model_op::cross_entropy_gradient);
+  EXPECT_EQ(g.op[g.tensor[gradient_of(g, logits)].producer].kind, id_of<ops::cross_entropy_gradient>);
   for (const char* name : {"head.max", "head.exp_sum", "head.picked"})
     EXPECT_LT(gradient_of(g, find_tensor(g, name)), 0) << name;
 }
@@ -206,8 +207,8 @@ TEST(gradient, is_summed_in_operators_of_at_most_eight) {
   int total = -1;
   for (int i = 0; i < 20; ++i) {
     const std::string n = std::to_string(i);
-    const int t = m.apply(model_op::silu, ("a" + n).c_str(), {w});
-    const int one = m.apply(model_op::reduce, ("b" + n).c_str(), {t}, {.text = "h->"});
+    const int t = m.apply<ops::silu>(("a" + n).c_str(), {w});
+    const int one = m.apply<ops::reduce>(("b" + n).c_str(), {t}, {.text = "h->"});
     total = total < 0 ? one : m.sum(("c" + n).c_str(), total, one);
   }
   m.loss(total);
@@ -215,7 +216,7 @@ TEST(gradient, is_summed_in_operators_of_at_most_eight) {
   expect_structure(m.graph);
   std::vector<int> operands;
   for (const graph_operator& o : m.graph.op)
-    if (o.kind == model_op::sum && o.phase == graph_phase::backward) operands.push_back(o.operand_count);
+    if (o.kind == id_of<ops::sum> && o.phase == graph_phase::backward) operands.push_back(o.operand_count);
   EXPECT_EQ(operands, (std::vector<int>{8, 8, 6}));
   EXPECT_STREQ(m.graph.name_of_tensor(gradient_of(m.graph, w)), "gradient(w)");
   EXPECT_EQ(m.graph.tensor[gradient_of(m.graph, w)].producer, m.graph.op.size - 1);
@@ -231,10 +232,10 @@ TEST(gradient, is_scaled_by_the_number_of_micro_batches) {
 TEST(gradient, reaches_only_what_depends_on_parameters) {
   model_builder m;
   const int h = m.dim("hidden", 3), x = m.input("x", {h}), w = m.parameter("w", {h}), unused = m.parameter("u", {h});
-  const int frozen = m.apply(model_op::silu, "frozen", {x});
-  const int y = m.apply(model_op::multiply, "y", {frozen, w});
-  m.apply(model_op::silu, "leads_nowhere", {unused});
-  m.loss(m.apply(model_op::reduce, "loss", {y}, {.text = "h->"}));
+  const int frozen = m.apply<ops::silu>("frozen", {x});
+  const int y = m.apply<ops::multiply>("y", {frozen, w});
+  m.apply<ops::silu>("leads_nowhere", {unused});
+  m.loss(m.apply<ops::reduce>("loss", {y}, {.text = "h->"}));
   differentiate(m.graph);
   expect_structure(m.graph);
   EXPECT_GE(gradient_of(m.graph, w), 0);
@@ -245,7 +246,7 @@ TEST(gradient, reaches_only_what_depends_on_parameters) {
 TEST(gradient, refuses_operators_without_a_rule_by_name) {
   model_builder m;
   const int h = m.dim("hidden", 3), w = m.parameter("w", {h});
-  m.loss(m.apply(model_op::reduce, "largest", {w}, {.text = "h->", .reduction = reduce_op::max}));
+  m.loss(m.apply<ops::reduce>("largest", {w}, {.text = "h->", .reduction = reduce_op::max}));
   differentiate(m.graph);
   EXPECT_EQ(m.graph.status.code, graph_code::operator_has_no_gradient);
   EXPECT_STREQ(m.graph.text_at(m.graph.status.op), "largest");
@@ -268,9 +269,9 @@ TEST(gradient, refuses_operators_without_a_rule_by_name) {
 graph tied(bool unrolled) {
   model_builder m({.unrolled = unrolled});
   const int h = m.dim("hidden", 3), x = m.input("x", {h}), w = m.parameter("shared", {h});
-  const int y = m.repeat(
-      "layers", 4, x, [w](model_builder& layer, int t) { return layer.apply(model_op::multiply, "product", {t, w}); });
-  m.loss(m.apply(model_op::reduce, "loss", {y}, {.text = "h->"}));
+  const int y = m.repeat("layers", 4, x,
+                         [w](model_builder& layer, int t) { return layer.apply<ops::multiply>("product", {t, w}); });
+  m.loss(m.apply<ops::reduce>("loss", {y}, {.text = "h->"}));
   differentiate(m.graph);
   return m.graph;
 }
@@ -288,15 +289,15 @@ TEST(gradient, of_a_tensor_that_a_segment_captures_needs_unrolling) {
 TEST(gradient, of_what_a_segment_carries_is_read_outside_too) {
   model_builder m;
   const int h = m.dim("hidden", 3), w = m.parameter("w", {h});
-  const int x = m.apply(model_op::silu, "x", {w});
+  const int x = m.apply<ops::silu>("x", {w});
   int inner = -1;
   const int y = m.repeat("layers", 4, x, [&](model_builder& layer, int t) {
-    const int v = layer.parameter("v", {h}), out = layer.apply(model_op::multiply, "product", {t, v});
-    inner = layer.apply(model_op::reduce, "inner", {out}, {.text = "h->"});
+    const int v = layer.parameter("v", {h}), out = layer.apply<ops::multiply>("product", {t, v});
+    inner = layer.apply<ops::reduce>("inner", {out}, {.text = "h->"});
     return out;
   });
-  const int z = m.apply(model_op::sum, "z", {x, y, x});
-  m.loss(m.apply(model_op::sum, "loss", {m.apply(model_op::reduce, "outer", {z}, {.text = "h->"}), inner}));
+  const int z = m.apply<ops::sum>("z", {x, y, x});
+  m.loss(m.apply<ops::sum>("loss", {m.apply<ops::reduce>("outer", {z}, {.text = "h->"}), inner}));
   differentiate(m.graph);
   expect_structure(m.graph);
   const graph_segment& s = m.graph.segment[0];

@@ -83,61 +83,61 @@ class graph_evaluator {
       }
     };
     switch (o.kind) {
-      case model_op::fill:
+      case id_of<ops::fill>:
         y(0, std::vector<extent_t>(max_operator_loops, 0)) = o.real[0];
         return;
-      case model_op::contract:
+      case id_of<ops::contract>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) += x(0, at) * x(1, at); });
-      case model_op::reduce:
+      case id_of<ops::reduce>:
         return for_each_point(o, all, [&](const auto& at) {
           y(0, at) = o.reduction == reduce_op::max ? std::max(y(0, at), x(0, at)) : y(0, at) + x(0, at);
         });
-      case model_op::broadcast:
+      case id_of<ops::broadcast>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at); });
-      case model_op::sum:
-      case model_op::accumulate:
+      case id_of<ops::sum>:
+      case id_of<ops::accumulate>:
         return for_each_point(o, all, [&](const auto& at) {
           for (int i = 0; i < o.operand_count; ++i) y(0, at) += x(i, at);
         });
-      case model_op::scale:
+      case id_of<ops::scale>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = o.real[0] * x(0, at); });
-      case model_op::multiply:
+      case id_of<ops::multiply>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at) * x(1, at); });
-      case model_op::silu:
+      case id_of<ops::silu>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at) * sigmoid(x(0, at)); });
-      case model_op::silu_gradient:
+      case id_of<ops::silu_gradient>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at) * silu_slope(x(1, at)); });
-      case model_op::sigmoid:
+      case id_of<ops::sigmoid>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = sigmoid(x(0, at)); });
-      case model_op::sigmoid_gradient:
+      case id_of<ops::sigmoid_gradient>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at) * x(1, at) * (1.0 - x(1, at)); });
-      case model_op::swiglu:
+      case id_of<ops::swiglu>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) = x(0, at) * sigmoid(x(0, at)) * x(1, at); });
-      case model_op::swiglu_gradient:
+      case id_of<ops::swiglu_gradient>:
         return for_each_point(o, all, [&](const auto& at) {
           y(0, at) = x(0, at) * x(2, at) * silu_slope(x(1, at));
           y(1, at) = x(0, at) * x(1, at) * sigmoid(x(1, at));
         });
-      case model_op::softmax:
+      case id_of<ops::softmax>:
         return for_each_point(o, rows, [&](const auto& row) {
           double total = 0.0;
           in_row(row, [&](const auto& at) { total += y(0, at) = std::exp(x(0, at)); });
           in_row(row, [&](const auto& at) { y(0, at) /= total; });
         });
-      case model_op::softmax_gradient:
+      case id_of<ops::softmax_gradient>:
         return for_each_point(o, rows, [&](const auto& row) {
           double product = 0.0;
           in_row(row, [&](const auto& at) { product += x(0, at) * x(1, at); });
           in_row(row, [&](const auto& at) { y(0, at) = x(1, at) * (x(0, at) - product); });
         });
-      case model_op::rms_norm:
+      case id_of<ops::rms_norm>:
         return for_each_point(o, rows, [&](const auto& row) {
           double squares = 0.0;
           in_row(row, [&](const auto& at) { squares += x(0, at) * x(0, at); });
           const double root = std::sqrt(squares / static_cast<double>(o.loop[last].extent) + o.real[0]);
           in_row(row, [&](const auto& at) { y(0, at) = x(0, at) / root * x(1, at); });
         });
-      case model_op::rms_norm_gradient:
+      case id_of<ops::rms_norm_gradient>:
         return for_each_point(o, rows, [&](const auto& row) {
           double squares = 0.0, product = 0.0;
           const double width = static_cast<double>(o.loop[last].extent);
@@ -151,39 +151,39 @@ class graph_evaluator {
             y(1, at) += x(0, at) * x(1, at) / root;
           });
         });
-      case model_op::embed:
+      case id_of<ops::embed>:
         return for_each_point(o, all, [&](const auto& at) {
           if (is_row(o, x(0, at), at)) y(0, at) = x(1, at);
         });
-      case model_op::embed_gradient:
+      case id_of<ops::embed_gradient>:
         return for_each_point(o, all, [&](const auto& at) {
           if (is_row(o, x(0, at), at)) y(0, at) += x(1, at);
         });
-      case model_op::exp_sum:
+      case id_of<ops::exp_sum>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) += std::exp(x(0, at) - x(1, at)); });
-      case model_op::pick:
+      case id_of<ops::pick>:
         return for_each_point(o, all, [&](const auto& at) {
           if (static_cast<extent_t>(x(1, at)) == at[static_cast<std::size_t>(last)]) y(0, at) = x(0, at);
         });
-      case model_op::token_loss:
+      case id_of<ops::token_loss>:
         return for_each_point(o, all, [&](const auto& at) {
           if (x(3, at) >= 0.0) y(0, at) = x(0, at) + std::log(x(1, at)) - x(2, at);
         });
-      case model_op::cross_entropy_gradient:
+      case id_of<ops::cross_entropy_gradient>:
         return for_each_point(o, all, [&](const auto& at) {
           if (x(4, at) < 0.0) return;
           const int classes = rule.operand[1].term[rule.operand[1].rank - 1];
           const bool picked = static_cast<extent_t>(x(4, at)) == at[static_cast<std::size_t>(classes)];
           y(0, at) = x(0, at) * (std::exp(x(1, at) - x(2, at)) / x(3, at) - (picked ? 1.0 : 0.0));
         });
-      case model_op::sum_of_squares:
+      case id_of<ops::sum_of_squares>:
         return for_each_point(o, all, [&](const auto& at) { y(0, at) += x(0, at) * x(0, at); });
-      case model_op::clip_factor: {
+      case id_of<ops::clip_factor>: {
         const std::vector<extent_t> at(max_operator_loops, 0);
         y(0, at) = std::min(1.0, o.real[0] / std::sqrt(x(0, at)));
         return;
       }
-      case model_op::sgd:
+      case id_of<ops::sgd>:
         return for_each_point(o, all, [&](const auto& at) {
           y(1, at) = o.real[1] * x(2, at) + x(3, at) * x(1, at) + o.real[2] * x(0, at);
           y(0, at) = x(0, at) - o.real[0] * y(1, at);
@@ -196,7 +196,7 @@ class graph_evaluator {
   /// Whether `id` is the row of the table (the loop that one tensor alone has beside the columns) at this point.
   bool is_row(const graph_operator& o, double id, const std::vector<extent_t>& at) const {
     const factor_rule& rule = g.rule_of(o);
-    const tensor_factors& table = o.kind == model_op::embed ? rule.operand[1] : rule.result[0];
+    const tensor_factors& table = o.kind == id_of<ops::embed> ? rule.operand[1] : rule.result[0];
     return static_cast<extent_t>(id) == at[static_cast<std::size_t>(table.term[0])];
   }
 

@@ -19,10 +19,10 @@ struct reading {
     labels = m.index_input("labels", {batch, seq});
     experts = m.index_input("chosen", {batch, seq, m.dim("top_k", 2)});
     unread = m.index_input("unread", {batch});
-    m.apply(hp::model_op::embed, "first", {tokens, m.parameter("a", {large, hidden})});
-    m.apply(hp::model_op::pick, "picked", {m.input("logits", {batch, seq, large}), labels});
-    m.apply(hp::model_op::count_experts, "count", {experts}, {.created = {{'e', kinds}}, .created_count = 1});
-    m.apply(hp::model_op::embed, "second", {tokens, m.parameter("b", {small, hidden})});
+    m.apply<hp::ops::embed>("first", {tokens, m.parameter("a", {large, hidden})});
+    m.apply<hp::ops::pick>("picked", {m.input("logits", {batch, seq, large}), labels});
+    m.apply<hp::ops::count_experts>("count", {experts}, {.created = {{'e', kinds}}, .created_count = 1});
+    m.apply<hp::ops::embed>("second", {tokens, m.parameter("b", {small, hidden})});
   }
 };
 

@@ -69,10 +69,10 @@ TEST(model_builder, results_follow_their_loops_and_know_their_producer) {
   EXPECT_EQ(m.graph.tensor[y].dim[2], n);
   EXPECT_EQ(m.graph.op[m.graph.tensor[y].producer].result[0], y);
   EXPECT_EQ(m.graph.tensor[y].type, hp::data_type::bf16);
-  const int total = m.apply(hp::model_op::reduce, "total", {y}, {.text = "*->"});
+  const int total = m.apply<hp::ops::reduce>("total", {y}, {.text = "*->"});
   EXPECT_EQ(m.graph.tensor[total].type, hp::data_type::f32) << "sums keep 32 bits";
   const int p = m.input("p", {b, n});
-  const int chosen = m.apply(hp::model_op::top_k, "choice", {p}, {.created = {{'K', b}}, .created_count = 1});
+  const int chosen = m.apply<hp::ops::top_k>("choice", {p}, {.created = {{'K', b}}, .created_count = 1});
   EXPECT_EQ(m.graph.tensor[chosen + 1].type, hp::data_type::i32) << "chosen experts are numbers";
   EXPECT_STREQ(m.graph.name_of_tensor(chosen + 1), "choice:1");
 }
@@ -144,7 +144,7 @@ TEST(model_builder, the_loss_is_one_number_and_all_auxiliary_ones) {
     hp::model_builder m;
     const int x = m.input("x", {m.dim("b", 2)});
     const auto number = [&](const std::string& name) {
-      return m.apply(hp::model_op::reduce, name.c_str(), {x}, {.text = "*->"});
+      return m.apply<hp::ops::reduce>(name.c_str(), {x}, {.text = "*->"});
     };
     for (int i = 0; i < auxiliary; ++i) m.auxiliary_loss(number("a" + std::to_string(i)));
     m.loss(number("main"));
@@ -156,8 +156,8 @@ TEST(model_builder, the_loss_is_one_number_and_all_auxiliary_ones) {
       const int t = open.back();
       open.pop_back();
       const hp::graph_operator& o = m.graph.op[m.graph.tensor[t].producer];
-      if (o.kind != hp::model_op::sum) ++leaves;
-      if (o.kind == hp::model_op::sum)
+      if (o.kind != hp::id_of<hp::ops::sum>) ++leaves;
+      if (o.kind == hp::id_of<hp::ops::sum>)
         for (int i = 0; i < o.operand_count; ++i) open.push_back(o.operand[i]);
     }
     EXPECT_EQ(leaves, auxiliary + 1);

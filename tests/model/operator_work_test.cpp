@@ -76,12 +76,12 @@ TEST(operator_work, of_a_causal_ring_adds_up_to_half_of_all_pairs) {
     const int b = m.dim("batch", 2), s = m.dim("seq", 24), h = m.dim("key_heads", 2), g = m.dim("query_group", 3);
     const int d = m.dim("head_dim", 4), e = m.dim("value_dim", 5);
     const int q = m.input("q", {b, s, h, g, d}), k = m.input("k", {b, s, h, d}), v = m.input("v", {b, s, h, e});
-    m.apply(hp::model_op::attention, "whole", {q, k, v}, {.integer = {causal ? 1 : 0}});
+    m.apply<hp::ops::attention>("whole", {q, k, v}, {.integer = {causal ? 1 : 0}});
     const hp::extent_t whole = hp::flops_of(m.graph, m.graph.op[0], {}, {});
     EXPECT_EQ(whole, hp::extent_t{2} * 2 * 24 * 24 * 2 * 3 * (4 + 5) / (causal ? 2 : 1));
     for (const int devices : {2, 3, 4, 6}) {
       hp::graph_operator block = m.graph.op[0];
-      block.kind = hp::model_op::attention_block;
+      block.kind = hp::id_of<hp::ops::attention_block>;
       const hp::mesh_shape mesh{1, {devices}};
       hp::operator_placement p;
       p.add(0, m.graph.rule_of(block).operand[0].term[1]);
@@ -100,8 +100,8 @@ TEST(operator_work, of_expert_slots_counts_chosen_rows_and_each_device_its_exper
   const int e = m.dim("experts", 8), c = m.dim("capacity", 3);
   const int x = m.input("x", {b, s, h}), index = m.index_input("index", {b, s, k}), w = m.input("w", {b, s, k});
   const int slots =
-      m.apply(hp::model_op::dispatch, "dispatch", {x, index}, {.created = {{'e', e}, {'C', c}}, .created_count = 2});
-  m.apply(hp::model_op::combine, "combine", {slots, index, w});
+      m.apply<hp::ops::dispatch>("dispatch", {x, index}, {.created = {{'e', e}, {'C', c}}, .created_count = 2});
+  m.apply<hp::ops::combine>("combine", {slots, index, w});
   const hp::graph_operator& combine = m.graph.op[1];
   const hp::factor_rule& rule = m.graph.rule_of(combine);
   const hp::mesh_shape mesh{1, {4}};
@@ -131,7 +131,7 @@ TEST(operator_work, of_muon_is_five_iterations_on_whole_matrices) {
   m.parameter("matrices", {m.dim("experts", 6), m.dim("rows", 10), m.dim("columns", 4)});
   const int operands[] = {0};
   hp::graph_operator o;
-  o.kind = hp::model_op::muon;
+  o.kind = hp::id_of<hp::ops::muon>;
   ASSERT_EQ(hp::bind_loops(m.graph, o, "aYZ->aYZ", operands, 1, nullptr, 0).code, hp::graph_code::ok);
   o.integer[0] = 1;
   o.integer[1] = 2;

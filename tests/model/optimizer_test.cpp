@@ -39,8 +39,8 @@ graph trained(const optimizer_value& value, const build_options& options = {}, i
   return g;
 }
 
-std::map<model_op, extent_t> count(const graph& g) {
-  std::map<model_op, extent_t> r;
+std::map<operator_id, extent_t> count(const graph& g) {
+  std::map<operator_id, extent_t> r;
   for (const graph_operator& o : g.op) r[o.kind] += repeats_of(g, o.segment);
   return r;
 }
@@ -83,20 +83,20 @@ TEST(optimizer, counts_operators_of_folded_models_as_of_unrolled_ones) {
       const graph folded = trained({.kind = kind}, {}, micro_batches);
       const graph unrolled = trained({.kind = kind}, {.unrolled = true}, micro_batches);
       auto a = count(folded), b = count(unrolled);
-      a.erase(model_op::sum);  // of the squared norms: a segment's are summed by its repetition
-      b.erase(model_op::sum);
+      a.erase(id_of<ops::sum>);  // of the squared norms: a segment's are summed by its repetition
+      b.erase(id_of<ops::sum>);
       EXPECT_EQ(a, b);
-      EXPECT_EQ(a[model_op::sum_of_squares], parameters_of(folded));
-      EXPECT_EQ(a[model_op::accumulate], micro_batches > 1 ? parameters_of(folded) + 5 : 0);
-      EXPECT_EQ(a[model_op::update_bias], 5);
+      EXPECT_EQ(a[id_of<ops::sum_of_squares>], parameters_of(folded));
+      EXPECT_EQ(a[id_of<ops::accumulate>], micro_batches > 1 ? parameters_of(folded) + 5 : 0);
+      EXPECT_EQ(a[id_of<ops::update_bias>], 5);
     }
 }
 
 TEST(optimizer, keeps_a_master_of_narrow_parameters) {
   const graph narrow = trained({}, {.activation = data_type::bf16, .parameter = data_type::bf16});
   auto counts = count(narrow);
-  EXPECT_EQ(counts[model_op::adamw], 0);
-  EXPECT_EQ(counts[model_op::adamw_master], parameters_of(narrow));
+  EXPECT_EQ(counts[id_of<ops::adamw>], 0);
+  EXPECT_EQ(counts[id_of<ops::adamw_master>], parameters_of(narrow));
   // 2 bytes of a parameter, 2 of its gradient, 4 of its master and of each moment.
   extent_t bytes = 0;
   for (int t = 0; t < narrow.tensor.size; ++t) {
@@ -111,7 +111,7 @@ TEST(optimizer, keeps_a_master_of_narrow_parameters) {
 TEST(optimizer, gives_matrices_to_muon_and_the_rest_to_adamw) {
   const graph g = trained({.kind = optimizer_kind::muon, .without_muon = "head.*"});
   for (const graph_operator& o : g.op) {
-    if (o.kind != model_op::muon) continue;
+    if (o.kind != id_of<ops::muon>) continue;
     const matrix_sides sides = sides_of(g, o.operand[0]);
     EXPECT_TRUE(sides.is_matrix);
     EXPECT_EQ(o.integer[0], sides.rows);
@@ -121,16 +121,16 @@ TEST(optimizer, gives_matrices_to_muon_and_the_rest_to_adamw) {
   }
   auto counts = count(g);
   // Query, key, value, output, router, gate, up, down.
-  EXPECT_EQ(counts[model_op::muon], 5 * 8);
-  EXPECT_EQ(counts[model_op::adamw], 5 * 2 + 3);
+  EXPECT_EQ(counts[id_of<ops::muon>], 5 * 8);
+  EXPECT_EQ(counts[id_of<ops::adamw>], 5 * 2 + 3);
 }
 
 TEST(optimizer, accumulates_a_gradient_right_after_it_is_complete) {
   const graph g = trained({}, {}, 4);
   for (int o = 0; o < g.op.size; ++o) {
-    if (g.op[o].kind != model_op::accumulate || g.op[o].phase != graph_phase::backward) continue;
+    if (g.op[o].kind != id_of<ops::accumulate> || g.op[o].phase != graph_phase::backward) continue;
     int made = g.tensor[g.op[o].operand[1]].producer;
-    while (++made < o) EXPECT_EQ(g.op[made].kind, model_op::accumulate);
+    while (++made < o) EXPECT_EQ(g.op[made].kind, id_of<ops::accumulate>);
     EXPECT_EQ(g.op[o].segment, g.tensor[g.op[o].operand[0]].segment);
   }
 }
@@ -204,10 +204,10 @@ TEST(optimizer, monitors_the_loss_and_the_norms) {
 TEST(optimizer, without_clipping_has_the_factor_one) {
   const graph g = trained({.clip = 0.0});
   auto counts = count(g);
-  EXPECT_EQ(counts[model_op::clip_factor], 0);
+  EXPECT_EQ(counts[id_of<ops::clip_factor>], 0);
   const int clip = find_tensor(g, "clip");
   ASSERT_GE(clip, 0);
-  EXPECT_EQ(g.op[g.tensor[clip].producer].kind, model_op::fill);
+  EXPECT_EQ(g.op[g.tensor[clip].producer].kind, id_of<ops::fill>);
   EXPECT_EQ(g.op[g.tensor[clip].producer].real[0], 1.0);
 }
 
@@ -258,9 +258,8 @@ struct two_layers {
     const int b = m.dim("batch", 8), h = m.dim("hidden", 16), f = m.dim("ffn", 32);
     const int x = m.input("x", {b, h});
     const int up = m.contract("up", "*k,kn->*n", x, m.parameter("up.weight", {h, f}));
-    const int y =
-        m.contract("down", "*k,kn->*n", m.apply(model_op::silu, "act", {up}), m.parameter("down.weight", {f, h}));
-    m.loss(m.apply(model_op::reduce, "loss", {y}, {.text = "*->"}));
+    const int y = m.contract("down", "*k,kn->*n", m.apply<ops::silu>("act", {up}), m.parameter("down.weight", {f, h}));
+    m.loss(m.apply<ops::reduce>("loss", {y}, {.text = "*->"}));
   }
 };
 static_assert([] {

@@ -57,29 +57,29 @@ struct random_model {
         return m.contract(n, "bst,bth->bsh", p, z);
       }
       case 3: {
-        const int p = m.apply(model_op::reduce, inner.c_str(), {x}, {.text = "bsh->h"});
-        return m.apply(model_op::broadcast, n, {p}, {.text = "h->bsh", .created = {batch, seq}, .created_count = 2});
+        const int p = m.apply<ops::reduce>(inner.c_str(), {x}, {.text = "bsh->h"});
+        return m.apply<ops::broadcast>(n, {p}, {.text = "h->bsh", .created = {batch, seq}, .created_count = 2});
       }
       case 4: {
-        const int p = m.apply(model_op::reduce, inner.c_str(), {x}, {.text = "bsh->sh"});
-        return m.apply(model_op::broadcast, n, {p}, {.text = "sh->bsh", .created = {batch}, .created_count = 1});
+        const int p = m.apply<ops::reduce>(inner.c_str(), {x}, {.text = "bsh->sh"});
+        return m.apply<ops::broadcast>(n, {p}, {.text = "sh->bsh", .created = {batch}, .created_count = 1});
       }
       case 5:
-        return m.apply(model_op::sum, n, {x, y, z});
+        return m.apply<ops::sum>(n, {x, y, z});
       case 6:
-        return m.apply(model_op::sum, n, {x, x, y});
+        return m.apply<ops::sum>(n, {x, x, y});
       case 7:
-        return m.apply(model_op::scale, n, {x}, {.real = {-0.75}});
+        return m.apply<ops::scale>(n, {x}, {.real = {-0.75}});
       case 8:
-        return m.apply(model_op::multiply, n, {x, y});
+        return m.apply<ops::multiply>(n, {x, y});
       case 9:
-        return m.apply(model_op::silu, n, {x});
+        return m.apply<ops::silu>(n, {x});
       case 10:
-        return m.apply(model_op::swiglu, n, {x, y});
+        return m.apply<ops::swiglu>(n, {x, y});
       case 11:
-        return m.apply(model_op::rms_norm, n, {x, row_parameter()}, {.real = {0.01}});
+        return m.apply<ops::rms_norm>(n, {x, row_parameter()}, {.real = {0.01}});
       default:
-        return m.apply(below(2) == 0 ? model_op::softmax : model_op::sigmoid, n, {x});
+        return m.apply(below(2) == 0 ? id_of<ops::softmax> : id_of<ops::sigmoid>, n, {x});
     }
   }
 

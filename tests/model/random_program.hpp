@@ -58,7 +58,7 @@ inline hp::sharded_program random_program(std::mt19937& random, const random_pro
       continue;
     }
     hp::graph_operator o;
-    o.kind = hp::model_op::sum;
+    o.kind = hp::id_of<hp::ops::sum>;
     hp::program_compute c;
     o.operand_count = 1 + below(3);
     for (int i = 0; i < o.operand_count; ++i) c.operand[i] = i == 0 ? read : below(p.value.size);

@@ -138,7 +138,7 @@ TEST(recomputation, of_a_folded_model_is_that_of_the_unrolled_one) {
   graph folded = differentiated(false), unrolled = differentiated(true);
   recompute(folded, "layers.*");
   recompute(unrolled, "layers.*");
-  std::map<model_op, extent_t> counts[2];
+  std::map<operator_id, extent_t> counts[2];
   for (const graph_operator& o : folded.op)
     if (o.recomputed) counts[0][o.kind] += repeats_of(folded, o.segment);
   for (const graph_operator& o : unrolled.op)

@@ -11,9 +11,11 @@
 namespace {
 
 namespace hp = hyperparallel;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
-int count(const hp::graph& g, model_op kind) {
+int count(const hp::graph& g, operator_id kind) {
   int n = 0;
   for (const hp::graph_operator& o : g.op) n += o.kind == kind;
   return n;
@@ -24,7 +26,7 @@ TEST(ring_attention, one_block_is_the_graph_as_it_was) {
   const hp::graph r = hp::rotate_attention(g, 1);
   EXPECT_TRUE(r.tensor == g.tensor);
   EXPECT_EQ(r.op.size, g.op.size);
-  EXPECT_EQ(count(r, model_op::attention), 1) << "of one period";
+  EXPECT_EQ(count(r, id_of<ops::attention>), 1) << "of one period";
 }
 
 // Every operand is made before it is read, every tensor once, the tensors of the given graph all as before.
@@ -59,12 +61,12 @@ TEST(ring_attention, the_graph_stays_a_graph) {
           EXPECT_TRUE(r.tensor[t].shape == g.tensor[t].shape);
           EXPECT_EQ(made.count(t), 1u) << g.name_of_tensor(t);
         }
-        EXPECT_EQ(count(r, model_op::attention), 0);
-        EXPECT_EQ(count(r, model_op::attention_gradient), 0);
-        const int attentions = count(g, model_op::attention);
-        EXPECT_EQ(count(r, model_op::attention_block), blocks * attentions);
-        EXPECT_EQ(count(r, model_op::attention_merge), (blocks - 1) * attentions);
-        EXPECT_EQ(count(r, model_op::attention_block_gradient), blocks * count(g, model_op::attention_gradient));
+        EXPECT_EQ(count(r, id_of<ops::attention>), 0);
+        EXPECT_EQ(count(r, id_of<ops::attention_gradient>), 0);
+        const int attentions = count(g, id_of<ops::attention>);
+        EXPECT_EQ(count(r, id_of<ops::attention_block>), blocks * attentions);
+        EXPECT_EQ(count(r, id_of<ops::attention_merge>), (blocks - 1) * attentions);
+        EXPECT_EQ(count(r, id_of<ops::attention_block_gradient>), blocks * count(g, id_of<ops::attention_gradient>));
       }
 }
 
@@ -76,10 +78,10 @@ TEST(ring_attention, blocks_are_met_in_the_order_of_the_ring) {
     const hp::graph r = hp::rotate_attention(programs::moe_graph({}, config), blocks);
     std::vector<int> forward, backward, sums;
     for (const hp::graph_operator& o : r.op) {
-      if (o.kind == model_op::attention_block) forward.push_back(o.rotation);
-      if (o.kind == model_op::attention_block_gradient) backward.push_back(o.rotation);
-      if (o.kind == model_op::sum && o.rotation >= 0) sums.push_back(o.rotation);
-      if (o.kind == model_op::attention_merge) {
+      if (o.kind == id_of<ops::attention_block>) forward.push_back(o.rotation);
+      if (o.kind == id_of<ops::attention_block_gradient>) backward.push_back(o.rotation);
+      if (o.kind == id_of<ops::sum> && o.rotation >= 0) sums.push_back(o.rotation);
+      if (o.kind == id_of<ops::attention_merge>) {
         EXPECT_EQ(o.rotation, -1);
       }
     }
@@ -100,9 +102,9 @@ TEST(ring_attention, blocks_are_met_in_the_order_of_the_ring) {
 TEST(ring_attention, keys_may_be_sharded_where_blocks_travel) {
   const hp::graph r = hp::rotate_attention(programs::moe_graph({}), 4);
   for (const hp::graph_operator& o : r.op) {
-    if (o.kind != model_op::attention_block && o.kind != model_op::attention_block_gradient) continue;
+    if (o.kind != id_of<ops::attention_block> && o.kind != id_of<ops::attention_block_gradient>) continue;
     const hp::factor_rule& rule = r.rule_of(o);
-    const hp::tensor_factors& keys = rule.operand[o.kind == model_op::attention_block ? 1 : 2];
+    const hp::tensor_factors& keys = rule.operand[o.kind == id_of<ops::attention_block> ? 1 : 2];
     EXPECT_FALSE(hp::is_whole(rule, keys.term[1]));
     EXPECT_TRUE(hp::is_whole(rule, keys.term[3])) << "the width of a head is not";
   }
@@ -111,7 +113,7 @@ TEST(ring_attention, keys_may_be_sharded_where_blocks_travel) {
 constexpr int blocks_in_the_compiler() {
   const hp::graph r = hp::rotate_attention(programs::moe_graph({}), 2);
   int n = 0;
-  for (const hp::graph_operator& o : r.op) n += o.kind == model_op::attention_block ? 1 : 0;
+  for (const hp::graph_operator& o : r.op) n += o.kind == id_of<ops::attention_block> ? 1 : 0;
   return n;
 }
 static_assert(blocks_in_the_compiler() == 2);

@@ -64,7 +64,7 @@ constexpr hp::graph one_matrix(hp::extent_t batch = 8, hp::extent_t hidden = 16,
   const int b = m.dim("batch", batch), h = m.dim("hidden", hidden), f = m.dim("ffn", ffn);
   const int x = m.input("x", {b, h}), w = m.parameter("weight", {h, f});
   const int y = m.contract("product", "*k,kn->*n", x, w);
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   hp::differentiate(m.graph);
   return static_cast<hp::graph&&>(m.graph);
 }

@@ -28,7 +28,7 @@ hp::graph pairs_of_matrices(hp::data_type type, bool unrolled) {
   const int batch = m.dim("batch", 8), model_width = m.dim("hidden", hidden);
   int x = m.input("x", {batch, model_width});
   x = m.repeat("layers", layers, x, [](hp::model_builder& b, int y) { return programs::matrix_pair(b, y, width); });
-  m.loss(m.apply(hp::model_op::reduce, "loss", {x}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {x}, {.text = "*->"}));
   hp::differentiate(m.graph);
   hp::append_optimizer(m.graph, {});
   return m.graph;

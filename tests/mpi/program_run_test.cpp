@@ -18,11 +18,11 @@ using namespace mpi_worlds;
 using hp::detail::mpi_program_run;
 
 bool fails = false;
-hp::operator_kernel kernels(hp::model_op kind) {
-  if (kind != hp::model_op::silu) return hp::kernel_of<double>(kind);
+hp::operator_kernel kernels(hp::operator_id kind) {
+  if (kind != hp::id_of<hp::ops::silu>) return hp::kernel_of<double>(kind);
   return [](const hp::operator_call& call) {
     if (fails) throw std::runtime_error("no more\nof this");
-    hp::kernel_of<double>(hp::model_op::silu)(call);
+    hp::kernel_of<double>(hp::id_of<hp::ops::silu>)(call);
   };
 }
 

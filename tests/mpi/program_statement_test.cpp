@@ -31,7 +31,7 @@ TEST(program_statement, is_the_same_for_the_same_program_alone) {
   EXPECT_NE(statement(g, "dp"), statement(training::small_step(1, 2), "dp"));
   hp::graph other = g;
   for (hp::graph_operator& op : other.op)
-    if (op.kind == hp::model_op::rms_norm) op.real[0] *= 1 + 1e-15;
+    if (op.kind == hp::id_of<hp::ops::rms_norm>) op.real[0] *= 1 + 1e-15;
   EXPECT_NE(statement(g, "dp"), statement(other, "dp"));
 }
 

@@ -166,8 +166,8 @@ TEST(mpi_program_world, names_who_has_another_strategy) {
 }
 
 bool fails = false;
-hp::operator_kernel failing_kernels(hp::model_op kind) {
-  if (kind != hp::model_op::softmax && kind != hp::model_op::rms_norm) return hp::kernel_of<float>(kind);
+hp::operator_kernel failing_kernels(hp::operator_id kind) {
+  if (kind != hp::id_of<hp::ops::softmax> && kind != hp::id_of<hp::ops::rms_norm>) return hp::kernel_of<float>(kind);
   return [](const hp::operator_call& call) {
     if (fails) throw std::runtime_error("no more");
     hp::kernel_of<float>(call.op->kind)(call);
@@ -243,7 +243,7 @@ TEST(mpi_program_world, what_would_train_wrongly_is_refused_on_all) {
   hp::model_builder m(hp::build_options{.unrolled = true});
   const int batch = m.dim("batch", 8), in = m.dim("in", 6), out = m.dim("out", 5);
   const int y = m.contract("y", "bk,kn->bn", m.input("x", {batch, in}), m.parameter("w", {in, out}));
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   hp::differentiate(m.graph);
   mpi_run<float> judge(world, m.graph, hp::strategy_called("dp", 8).strategy);
   EXPECT_EQ(error_of([&] { judge.train_step([&](int) { judge.set_random_inputs(1); }); }),

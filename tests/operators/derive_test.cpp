@@ -36,7 +36,7 @@ static_assert(std::is_same_v<hp::result_layout<hp::ops::matmul, on<"dp", "one">,
 // The experts of a layer: ranks on ep, rows whole, intermediate on tp; packed gate|up stays packed.
 using rows = on<none, "ep", none, none>;
 using packed = hp::result_layout<hp::ops::grouped_matmul_gate_up, rows, on<none, "ep", none, none, "tp">>;
-using hidden = hp::result_layout<hp::ops::swiglu, packed>;
+using hidden = hp::result_layout<hp::ops::grouped_swiglu, packed>;
 using expert_sum = hp::result_layout<hp::ops::grouped_matmul, hidden, on<none, "ep", "tp", none>>;
 static_assert(std::is_same_v<packed, on<none, "ep", none, none, "tp">>);
 static_assert(std::is_same_v<hidden, on<none, "ep", none, "tp">>);
@@ -50,8 +50,8 @@ static_assert(!hp::accepts<hp::ops::matmul, y, y>);
 static_assert(!hp::accepts<hp::ops::matmul, x>);
 static_assert(!hp::accepts<hp::ops::matmul, x, on<none, none, none>>);
 static_assert(!hp::accepts<hp::ops::matmul, x, hp::layout<twin, none, "tp">>);
-static_assert(!hp::accepts<hp::ops::swiglu, on<none, "ep", none, "tp", none>>);
-static_assert(!hp::accepts<hp::ops::swiglu, on<none, "ep", none, none, none, hp::partial("tp")>>);
+static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, "tp", none>>);
+static_assert(!hp::accepts<hp::ops::grouped_swiglu, on<none, "ep", none, none, none, hp::partial("tp")>>);
 static_assert(!hp::accepts<hp::ops::add<2>, on<"tp", none>, y>);
 static_assert(!hp::accepts<int, x, y>);
 static_assert(!hp::accepts<hp::ops::matmul, int, x>);

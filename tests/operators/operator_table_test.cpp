@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/operator_table.hpp>
 
+#include <hyperparallel/operators/rules/normalization.hpp>
+
 #include <gtest/gtest.h>
 
 namespace {
@@ -10,8 +12,9 @@ namespace hp = hyperparallel;
 template <class... Operators>
 constexpr bool all_valid =
     ((hp::operator_type<Operators> && hp::check_rule(Operators::rule).code == hp::rule_code::ok) && ...);
-static_assert(all_valid<hp::ops::matmul, hp::ops::grouped_matmul, hp::ops::grouped_matmul_gate_up, hp::ops::swiglu,
-                        hp::ops::router, hp::ops::add<0>, hp::ops::add<1>, hp::ops::add<4>, hp::ops::add<8>>);
+static_assert(
+    all_valid<hp::ops::matmul, hp::ops::grouped_matmul, hp::ops::grouped_matmul_gate_up, hp::ops::grouped_swiglu,
+              hp::ops::router, hp::ops::add<0>, hp::ops::add<1>, hp::ops::add<4>, hp::ops::add<8>>);
 static_assert(!hp::operator_type<int>);
 
 // Sums of tensors meet whole operands by slices and fills; products wait for operands that fit.
@@ -20,7 +23,8 @@ constexpr bool yields(const hp::factor_rule& r) {
     if (!r.factor[f].yields) return false;
   return true;
 }
-static_assert(yields(hp::ops::add<3>::rule) && !yields(hp::ops::matmul::rule) && !yields(hp::ops::swiglu::rule));
+static_assert(yields(hp::ops::add<3>::rule) && !yields(hp::ops::matmul::rule) &&
+              !yields(hp::ops::grouped_swiglu::rule));
 constexpr hp::partial_mode mode_of_sums(const hp::factor_rule& r, int operand) {
   return hp::word_of(r.partials, operand, hp::reduce_op::sum).mode;
 }
@@ -28,13 +32,13 @@ static_assert(mode_of_sums(hp::ops::add<2>::rule, 0) == hp::partial_mode::togeth
               mode_of_sums(hp::ops::add<2>::rule, 1) == hp::partial_mode::together);
 static_assert(mode_of_sums(hp::ops::matmul::rule, 0) == hp::partial_mode::each &&
               mode_of_sums(hp::ops::matmul::rule, 1) == hp::partial_mode::each);
-static_assert(hp::ops::swiglu::rule.partials == hp::refuse_partials());
+static_assert(hp::ops::grouped_swiglu::rule.partials == hp::refuse_partials());
 
 // The experts of a DeepSeek-V3-like layer: 8 ranks of 8 experts, 4096 tokens of a rank choose 8 of 64, so 4096 rows an
 // expert. Forward work of both products is 6 · rows · H · I.
 constexpr hp::shape rows{8, 8, 4096, 7168}, up{8, 8, 7168, 2, 2048}, down{8, 8, 2048, 7168};
 constexpr hp::shape packed = hp::result_shape<hp::ops::grouped_matmul_gate_up>(rows, up).shape;
-constexpr hp::shape hidden = hp::result_shape<hp::ops::swiglu>(packed).shape;
+constexpr hp::shape hidden = hp::result_shape<hp::ops::grouped_swiglu>(packed).shape;
 static_assert(packed == hp::shape{8, 8, 4096, 2, 2048} && hidden == hp::shape{8, 8, 4096, 2048});
 static_assert(hp::result_shape<hp::ops::grouped_matmul>(hidden, down).shape == rows);
 static_assert(hp::flops<hp::ops::grouped_matmul_gate_up>(rows, up).flops +
@@ -44,13 +48,20 @@ static_assert(hp::flops<hp::ops::grouped_matmul_gate_up>(rows, up).flops +
 TEST(OperatorTable, ElementwiseWorkIsPerElement) {
   const hp::shape s{3, 4};
   EXPECT_EQ(hp::flops<hp::ops::add<2>>(s, s).flops, 12);
-  EXPECT_EQ(hp::flops<hp::ops::swiglu>(hp::shape{1, 1, 3, 2, 4}).flops, 4 * 3 * 4);
+  EXPECT_EQ(hp::flops<hp::ops::grouped_swiglu>(hp::shape{1, 1, 3, 2, 4}).flops, 4 * 3 * 4);
   EXPECT_EQ(hp::flops<hp::ops::router>(hp::shape{3, 4}, hp::shape{4, 5}).flops, 2 * 3 * 4 * 5);
 }
 
 TEST(OperatorTable, RefusedShapesComeBackAsStatus) {
-  EXPECT_EQ(hp::flops<hp::ops::swiglu>(hp::shape{1, 1, 3, 4, 4}).status.code, hp::extents_code::factor_extent_is_fixed);
+  EXPECT_EQ(hp::flops<hp::ops::grouped_swiglu>(hp::shape{1, 1, 3, 4, 4}).status.code,
+            hp::extents_code::factor_extent_is_fixed);
   EXPECT_EQ(hp::flops<hp::ops::matmul>(hp::shape{3, 4}).status.code, hp::extents_code::operand_count_differs_from_rule);
 }
+
+// The rule of a function with its attributes, as a type.
+using softmax = hp::ops::by_rule<[] { return hp::rules::softmax(3, 1); }>;
+using nothing = hp::ops::by_rule<[] { return hp::rules::softmax(3, 7); }>;
+static_assert(hp::operator_type<softmax> && softmax::rule == hp::rules::softmax(3, 1).rule);
+static_assert(nothing::built.status.code != hp::rule_code::ok);
 
 }  // namespace

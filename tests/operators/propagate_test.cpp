@@ -114,8 +114,8 @@ TEST(Propagate, GroupedMatmulIsRight) {
 
 TEST(Propagate, GateIsRightAndRefusesPartials) {
   const hp::shape s{4, 4, 2, 2, 4};
-  const verdict v = hold_on_all(hp::ops::swiglu::rule, numeric::gate, numeric::mesh_of({2, 2}), {s}, true);
-  hold_on_all(hp::ops::swiglu::rule, numeric::gate, numeric::mesh_of({2, 2, 2}), {s}, true);
+  const verdict v = hold_on_all(hp::ops::grouped_swiglu::rule, numeric::gate, numeric::mesh_of({2, 2}), {s}, true);
+  hold_on_all(hp::ops::grouped_swiglu::rule, numeric::gate, numeric::mesh_of({2, 2, 2}), {s}, true);
   // Four dims or none per axis, and the second order where both axes are on one dim (the extents 2 refuse c).
   EXPECT_EQ(v.accepted, 5 * 5 - 1 + 3);
 }
@@ -414,14 +414,14 @@ TEST(Propagate, NamesOperandDimAndAxisOfOtherRefusals) {
   elsewhere.mesh.size[1] = 4;
   EXPECT_EQ(status(product, a, elsewhere), (hp::propagation_status{code::operands_are_on_different_meshes, 1, 0, 0}));
   const hp::layout_value* one[] = {&packed};
-  EXPECT_EQ(hp::propagate(hp::ops::swiglu::rule, one, 1).status,
+  EXPECT_EQ(hp::propagate(hp::ops::grouped_swiglu::rule, one, 1).status,
             (hp::propagation_status{code::dim_must_be_whole, 0, 3, 1}));
   one[0] = &sums;
-  EXPECT_EQ(hp::propagate(hp::ops::swiglu::rule, one, 1).status,
+  EXPECT_EQ(hp::propagate(hp::ops::grouped_swiglu::rule, one, 1).status,
             (hp::propagation_status{code::partial_operand_is_refused, 0, -1, 0}));
   EXPECT_EQ(hp::propagate(product, one, 1).status,
             (hp::propagation_status{code::operand_count_differs_from_rule, 1, 0, 0}));
-  EXPECT_EQ(hp::propagate(hp::ops::swiglu::rule, one, 1).layout, hp::replicated(mesh22, 4));
+  EXPECT_EQ(hp::propagate(hp::ops::grouped_swiglu::rule, one, 1).layout, hp::replicated(mesh22, 4));
 }
 
 // The same function at compile time and at run time, on every pair: verdicts and layouts folded into one number.

@@ -49,10 +49,10 @@ TEST(ModelParts, WhatSharesMoreThanAJointIsOnePart) {
   hp::model_builder tied;
   const int b = tied.dim("batch", 4), s = tied.dim("seq", 8), v = tied.dim("vocab", 16), h = tied.dim("hidden", 8);
   const int ids = tied.index_input("ids", {b, s}), table = tied.parameter("table", {v, h});
-  int x = tied.apply(hp::model_op::embed, "embed", {ids, table});
-  x = tied.sum("twice", x, tied.apply(hp::model_op::silu, "branch", {x}));
+  int x = tied.apply<hp::ops::embed>("embed", {ids, table});
+  x = tied.sum("twice", x, tied.apply<hp::ops::silu>("branch", {x}));
   const int y = tied.contract("logits", "bsh,vh->bsv", x, table);
-  tied.loss(tied.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  tied.loss(tied.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   EXPECT_EQ(hp::find_parts(tied.graph).part.size, 1);
 }
 

@@ -67,7 +67,8 @@ TEST(PartRules, SpeakOfOnePartOnly) {
       const int dim = hp::find_dim(g, r.dim.text);
       for (int o = 0; o < g.op.size; ++o) {
         const hp::graph_operator& op = g.op[o];
-        if (op.forward >= 0 || op.phase > hp::graph_phase::backward || op.kind == hp::model_op::accumulate) continue;
+        if (op.forward >= 0 || op.phase > hp::graph_phase::backward || op.kind == hp::id_of<hp::ops::accumulate>)
+          continue;
         for (int l = 0; l < op.loop_count; ++l)
           if (op.loop[l].dim == dim && !hp::is_whole(g.rule_of(op), l) &&
               hp::name_matches(r.where.text, g.name_of_op(o))) {

@@ -51,7 +51,7 @@ struct vector_program {
   /// `result` is computed from one value, or from two.
   constexpr void compute(int first, int second, int result) {
     hp::graph_operator o;
-    o.kind = hp::model_op::sum;
+    o.kind = hp::id_of<hp::ops::sum>;
     o.operand_count = second < 0 ? 1 : 2;
     o.result_count = 1;
     hp::program_compute step;

@@ -129,7 +129,7 @@ struct product {
     const int hidden = m.dim("hidden", 8);
     const int x = m.input("x", {m.dim("batch", 4), hidden});
     const int y = m.contract("up", "*k,kn->*n", x, m.parameter("w", {hidden, m.dim("ffn", Width)}));
-    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   }
 };
 template <hp::extent_t Width, class... Parts>

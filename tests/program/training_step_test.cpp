@@ -57,7 +57,7 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   int recomputed = 0, muons = 0;
   for (const hp::graph_operator& op : g.op) {
     recomputed += op.recomputed;
-    muons += op.kind == hp::model_op::muon;
+    muons += op.kind == hp::id_of<hp::ops::muon>;
   }
   EXPECT_GT(recomputed, 10);
   EXPECT_GT(muons, 0);
@@ -115,7 +115,7 @@ struct two_products {
     const int x = m.input("x", {m.dim("batch", 128), hidden});
     const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
     const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
-    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   }
 };
 template <int Devices>

@@ -2,9 +2,9 @@
 #include <hyperparallel/report/format_compute.hpp>
 
 #include <hyperparallel/model/layers/linear.hpp>
-#include <hyperparallel/model/operator_list.hpp>
 #include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/model/strategies.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 namespace {
@@ -41,9 +42,9 @@ struct cube {
 };
 
 /// Each row minus its mean, by a rule that the caller writes.
-template <class Text>
+template <hp::fixed_string Text>
 struct centre {
-  static constexpr const char *name = "centre", *text = Text::text;
+  static constexpr const char *name = "centre", *text = Text.text;
   template <class T>
   static void run(const_view<T> x, tensor_view<T> y) {
     const extent_t width = x.extents.rank == 0 ? 1 : x.extents.extent[x.extents.rank - 1];
@@ -54,18 +55,7 @@ struct centre {
     }
   }
 };
-struct rows_whole {
-  static constexpr const char* text = "*H->*H";
-};
-struct rows_cut {
-  static constexpr const char* text = "*h->*h";
-};
-struct no_rule {
-  static constexpr const char* text = "*H*->*";
-};
-
 /// The largest of each row, and how many elements it has: two results that lack the row's factor.
-template <class Reduction>
 struct largest {
   static constexpr const char *name = "largest", *text = "xh->x,xh";
   template <class T>
@@ -102,7 +92,7 @@ struct forgets_one {
   static constexpr const char *name = "forgets_one", *text = "*,*->*";
   template <class Builder>
   static constexpr void gradient(Builder& b) {
-    b.backward(hp::model_op::multiply, "g0,x1>0");
+    b.backward(hp::id_of<hp::ops::multiply>, "g0,x1>0");
   }
   template <class T>
   static void run(const_view<T> x, const_view<T> w, tensor_view<T> y) {
@@ -111,6 +101,46 @@ struct forgets_one {
 };
 struct without_kernel {
   static constexpr const char *name = "without_kernel", *text = "*->*";
+};
+
+/// A function of one operand that states that pending sums pass.
+template <int Power>
+struct power {
+  static constexpr const char *name = "power", *text = "*->*";
+  static constexpr hp::partial_words partials = hp::linear_in_each(0b1u);
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = Power == 1 ? 2 * x.data[i] : x.data[i] * x.data[i];
+  }
+};
+/// Whether x · y + x is linear in x, in y, in both.
+template <unsigned Each, unsigned Together>
+struct product_and_first {
+  static constexpr const char *name = "product_and_first", *text = "*,*->*";
+  static constexpr hp::partial_words partials = Each != 0 ? hp::linear_in_each(Each) : hp::linear_together(Together);
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = x.data[i] * y.data[i] + x.data[i];
+  }
+};
+/// States that numbers of rows may be pending sums.
+struct sums_of_numbers : rows_of_table {
+  static constexpr hp::partial_words partials = hp::linear_in_each(0b1u);
+};
+/// The larger of two keeps maxima, as stated or as a sum.
+template <hp::reduce_op Out>
+struct larger_of {
+  static constexpr hp::partial_words words() {
+    hp::partial_words w = hp::refuse_partials();
+    for (int o = 0; o < 2; ++o) say(w, o, hp::reduce_op::max, hp::partial_mode::together, Out);
+    return w;
+  }
+  static constexpr const char *name = "larger_of", *text = "*,*->*";
+  static constexpr hp::partial_words partials = words();
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = std::max(x.data[i], y.data[i]);
+  }
 };
 
 template <class Operator, class... More>
@@ -123,16 +153,27 @@ bool says(const hp::operator_check& c, const std::string& words) {
 
 TEST(CheckOperator, AcceptsWhatKeepsItsRuleAndItsGradient) {
   EXPECT_EQ((check<cube<cube_gradient>, cube_gradient>().complaint), "");
-  EXPECT_EQ(check<centre<rows_whole>>().complaint, "");
-  EXPECT_EQ(check<largest<void>>({.reduction = hp::reduce_op::max}).complaint, "");
+  EXPECT_EQ(check<centre<"*H->*H">>().complaint, "");
+  EXPECT_EQ(check<largest>({.reduction = hp::reduce_op::max}).complaint, "");
   EXPECT_EQ(check<rows_of_table>().complaint, "");
 }
 
 TEST(CheckOperator, RefusesARuleThatTheKernelDoesNotKeep) {
-  const hp::operator_check c = check<centre<rows_cut>>();
+  const hp::operator_check c = check<centre<"*h->*h">>();
   EXPECT_TRUE(says(c, "centre: result 0 of two pieces along factor 'h' is ")) << c.complaint;
   EXPECT_TRUE(says(c, "; operands (")) << c.complaint;
-  EXPECT_TRUE(says(check<largest<void>>(), "result 0 of two pieces along factor 'h', reduced, is ")) << "not a sum";
+  EXPECT_TRUE(says(check<largest>(), "result 0 of two pieces along factor 'h', reduced, is ")) << "not a sum";
+}
+
+TEST(CheckOperator, HoldsWordsForPartialOperands) {
+  EXPECT_EQ(check<power<1>>().complaint, "");
+  EXPECT_TRUE(says(check<power<2>>(), "power: result 0 of two terms of the operands 0, partial by sum, is "));
+  EXPECT_EQ((check<product_and_first<0b01, 0>>().complaint), "");
+  EXPECT_TRUE(says(check<product_and_first<0b10, 0>>(), "two terms of the operands 1, partial by sum, is "));
+  EXPECT_TRUE(says(check<product_and_first<0, 0b11>>(), "two terms of the operands 0, 1, partial by sum, is "));
+  EXPECT_EQ(check<larger_of<hp::reduce_op::max>>().complaint, "");
+  EXPECT_TRUE(says(check<larger_of<hp::reduce_op::sum>>(), "of the operands 0, 1, partial by max, is "));
+  EXPECT_TRUE(says(check<sums_of_numbers>(), "operand 0 holds numbers, yet may be partial by sum"));
 }
 
 TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
@@ -141,10 +182,104 @@ TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
 }
 
 TEST(CheckOperator, SaysWhatIsMissing) {
-  EXPECT_TRUE(says(check<centre<no_rule>>(), "its rule \"*H*->*\" is none: text_is_malformed, 2"));
+  EXPECT_TRUE(says(check<centre<"*H*->*">>(), "its rule \"*H*->*\" is none: text_is_malformed, 2"));
   EXPECT_TRUE(says(check<without_kernel>(), "without_kernel: it has no kernel"));
   EXPECT_TRUE(says((hp::check_operator<without_kernel, hp::operators<>>()), "the operator is not in the list"));
   EXPECT_TRUE(says(check<cube<cube_gradient>>(), "its gradient is refused: operator_is_not_in_the_list"));
+}
+
+// ---- built-in operators ----
+
+/// How a built-in operator is sampled: what its text, attributes and domain need.
+struct builtin_case {
+  hp::operator_id op;
+  hp::operator_check (*run)(const hp::operator_options&, const hp::operator_check_options&);
+  hp::operator_options how{};
+  unsigned positive = 0;
+  int operands = 0;
+};
+template <class Operator>
+builtin_case of(const hp::operator_options& how = {}, unsigned positive = 0, int operands = 0) {
+  return {hp::id_of<Operator>, &hp::check_operator<Operator>, how, positive, operands};
+}
+
+/// Pairs of a rotation are even; at most two of at least two experts are chosen.
+extent_t extent_of(char letter, extent_t drawn) {
+  if (letter == 'D') return 2 * drawn;
+  if (letter == 'K') return 2;
+  return letter == 'E' || letter == 'e' ? drawn + 1 : drawn;
+}
+
+const builtin_case builtin_cases[] = {
+    of<hp::ops::contract>({.text = "mk,kn->mn"}),
+    of<hp::ops::contract>({.text = "bmk,bkn->bmn"}),
+    of<hp::ops::contract>({.text = "*k,kn->*n"}),
+    of<hp::ops::contract>({.text = "ab,ab->"}),
+    of<hp::ops::reduce>({.text = "ab->a"}),
+    of<hp::ops::reduce>({.text = "ab->b", .reduction = hp::reduce_op::max}),
+    of<hp::ops::reduce>({.text = "*->"}),
+    of<hp::ops::broadcast>({.text = "a->ab"}),
+    of<hp::ops::broadcast>({.text = "->ab"}),
+    of<hp::ops::sum>({}, 0, 3),
+    of<hp::ops::sum>({}, 0, 8),
+    of<hp::ops::scale>({.real = {-0.7}}),
+    of<hp::ops::multiply>(),
+    of<hp::ops::embed>(),
+    of<hp::ops::embed_gradient>(),
+    of<hp::ops::rms_norm>({.real = {1e-3}}),
+    of<hp::ops::rms_norm_gradient>({.real = {1e-3}}),
+    of<hp::ops::rope>({.integer = {1}, .real = {100.0}}),
+    of<hp::ops::attention>({.integer = {0}, .real = {0.4}}),
+    of<hp::ops::attention>({.integer = {1}, .real = {0.4}}),
+    of<hp::ops::attention_gradient>({.real = {0.4}}),
+    of<hp::ops::latent_attention>({.real = {0.4}}),
+    of<hp::ops::latent_attention_gradient>({.real = {0.4}}),
+    of<hp::ops::attention_block>({.real = {0.4}}),
+    of<hp::ops::attention_merge>(),
+    of<hp::ops::attention_block_gradient>({.real = {0.4}}),
+    of<hp::ops::swiglu>(),
+    of<hp::ops::swiglu_gradient>(),
+    of<hp::ops::silu>(),
+    of<hp::ops::silu_gradient>(),
+    of<hp::ops::sigmoid>(),
+    of<hp::ops::sigmoid_gradient>(),
+    of<hp::ops::softmax>(),
+    of<hp::ops::softmax_gradient>(),
+    of<hp::ops::top_k>({.integer = {2, 0}, .real = {1.5}}, 0b1),
+    of<hp::ops::top_k>({.integer = {2, 1}, .real = {1.5}}, 0b1),
+    of<hp::ops::biased_top_k>({.integer = {2, 1}, .real = {1.5}}, 0b1),
+    of<hp::ops::top_k_gradient>({.integer = {2, 1}, .real = {1.5}}, 0b10),
+    of<hp::ops::count_experts>(),
+    of<hp::ops::dispatch>(),
+    of<hp::ops::undispatch>(),
+    of<hp::ops::combine>(),
+    of<hp::ops::dispatch_weighted>(),
+    of<hp::ops::combine_weight_gradient>(),
+    of<hp::ops::exp_sum>(),
+    of<hp::ops::pick>(),
+    of<hp::ops::token_loss>({}, 0b10),
+    of<hp::ops::cross_entropy_gradient>({}, 0b1000),
+    of<hp::ops::sum_of_squares>(),
+    of<hp::ops::clip_factor>({.real = {0.5}}, 0b1),
+    of<hp::ops::accumulate>(),
+    of<hp::ops::sgd>({.real = {0.1, 0.9, 0.01}}),
+    of<hp::ops::adamw>({.real = {0.1, 0.9, 0.95, 1e-8, 0.01}}, 0b1000),
+    of<hp::ops::adamw_master>({.real = {0.1, 0.9, 0.95, 1e-8, 0.01}}, 0b10000),
+    of<hp::ops::muon>({.text = "RC,RC,RC,->RC,RC", .integer = {0, 1}, .real = {0.1, 0.9, 0.01}}),
+    of<hp::ops::update_bias>({.real = {0.1}}),
+};
+
+TEST(CheckOperator, BuiltInOperatorsKeepTheirRulesWordsAndGradients) {
+  for (const builtin_case& c : builtin_cases)
+    EXPECT_EQ(c.run(c.how, {.positive = c.positive, .operands = c.operands, .extent_of = extent_of}).complaint, "")
+        << (c.how.text != nullptr ? c.how.text : "");
+}
+
+TEST(CheckOperator, EveryBuiltInOperatorIsHeld) {
+  std::set<int> held;
+  for (const builtin_case& c : builtin_cases) held.insert(static_cast<int>(c.op));
+  held.insert(static_cast<int>(hp::id_of<hp::ops::fill>));  // has no operand; its value is real[0] everywhere
+  EXPECT_EQ(static_cast<int>(held.size()), hp::builtin_operator_count);
 }
 
 }  // namespace

@@ -16,13 +16,13 @@ namespace {
 std::atomic<int> calls{0};
 void counting(const hp::operator_call& call) {
   ++calls;
-  for (int r = 0; r < call.op->result_count; ++r)
+  for (int r = 0; r < call.rule->result_count; ++r)
     std::memset(call.result[r], 0, static_cast<std::size_t>(call.result_elements(r)) * sizeof(float));
 }
-hp::operator_kernel counting_kernels(hp::model_op) { return &counting; }
+hp::operator_kernel counting_kernels(hp::operator_id) { return &counting; }
 
-hp::operator_kernel failing_kernels(hp::model_op kind) {
-  if (kind != hp::model_op::silu) return &counting;
+hp::operator_kernel failing_kernels(hp::operator_id kind) {
+  if (kind != hp::id_of<hp::ops::silu>) return &counting;
   return [](const hp::operator_call& call) {
     if (call.loop[0].begin > 0) throw std::runtime_error("the activation overflows");
     counting(call);

@@ -131,7 +131,7 @@ TEST(ProgramValues, AStepThatTrainsNothingIsRefused) {
   };
   const std::string prefix = "steps of this graph would not train it: ";
   EXPECT_EQ(error(m.graph), prefix + "the graph has no loss: model_builder::loss names the number to be minimised");
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   EXPECT_EQ(error(m.graph), prefix +
                                 "no parameter has a gradient of the loss \"loss\": call differentiate, then "
                                 "append_optimizer, on a loss that depends on parameters");

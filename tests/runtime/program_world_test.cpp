@@ -320,11 +320,11 @@ TEST(ProgramWorld, WhatIsNotKeptIsGoneOnceItsMemoryIsUsedAgain) {
 }
 
 bool fails = false;
-hp::operator_kernel failing_kernels(hp::model_op kind) {
-  if (kind != hp::model_op::silu) return hp::kernel_of<double>(kind);
+hp::operator_kernel failing_kernels(hp::operator_id kind) {
+  if (kind != hp::id_of<hp::ops::silu>) return hp::kernel_of<double>(kind);
   return [](const hp::operator_call& call) {
     if (fails && call.loop[0].begin > 0) throw std::runtime_error("no more");
-    hp::kernel_of<double>(hp::model_op::silu)(call);
+    hp::kernel_of<double>(hp::id_of<hp::ops::silu>)(call);
   };
 }
 
@@ -347,11 +347,11 @@ TEST(ProgramWorld, AFailedRunLeavesNoHalfWrittenValues) {
 }
 
 hp::program_world<double>* cancelled = nullptr;
-hp::operator_kernel cancelling_kernels(hp::model_op kind) {
-  if (kind != hp::model_op::silu) return hp::kernel_of<double>(kind);
+hp::operator_kernel cancelling_kernels(hp::operator_id kind) {
+  if (kind != hp::id_of<hp::ops::silu>) return hp::kernel_of<double>(kind);
   return [](const hp::operator_call& call) {
     if (cancelled != nullptr) cancelled->cancel();
-    hp::kernel_of<double>(hp::model_op::silu)(call);
+    hp::kernel_of<double>(hp::id_of<hp::ops::silu>)(call);
   };
 }
 

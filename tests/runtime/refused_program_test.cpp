@@ -20,7 +20,7 @@ hp::graph product(hp::extent_t batch = 4) {
   const int hidden = m.dim("hidden", 8), wide = m.dim("ffn", 4);
   const int x = m.input("x", {m.dim("batch", batch), hidden});
   const int y = m.contract("up", "*k,kn->*n", x, m.parameter("weight", {hidden, wide}));
-  m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+  m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   return m.graph;
 }
 

@@ -59,7 +59,7 @@ constexpr hp::graph two_layers() {
   const int x = m.input("x", {batch, in}), first = m.parameter("first", {in, wide});
   const int second = m.parameter("second", {wide, out}), dh = m.input("dh", {batch, wide});
   const int h = m.contract("h", "bk,kn->bn", x, first);
-  const int a = m.apply(hp::model_op::silu, "a", {h});
+  const int a = m.apply<hp::ops::silu>("a", {h});
   m.contract("y", "bk,kn->bn", a, second);
   m.contract("d_first", "bk,bn->kn", x, dh);
   return m.graph;

@@ -93,7 +93,7 @@ course<T> train_on_one_device(const graph& g, int steps, T& margin) {
     if (s == 0)
       for (const int p : training::parameters_of(g)) c.gradient.push_back(device.values(g.tensor[p].gradient));
     for (const graph_operator& o : g.op) {
-      if (o.kind != model_op::top_k || o.recomputed) continue;
+      if (o.kind != id_of<ops::top_k> || o.recomputed) continue;
       const std::vector<T>& scores = device.values(o.operand[0]);
       const std::size_t experts = static_cast<std::size_t>(g.tensor[o.operand[0]].shape.extent[2]);
       const std::size_t chosen = static_cast<std::size_t>(g.tensor[o.result[0]].shape.extent[2]);

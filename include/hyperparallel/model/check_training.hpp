@@ -24,7 +24,7 @@ constexpr graph_status check_gradients(const graph& g) {
     has_gradient = has_gradient || (t.kind == graph_tensor_kind::parameter && t.gradient >= 0);
   if (!has_gradient) return {graph_code::graph_has_no_gradients, -1, g.tensor[g.loss].name};
   for (const graph_operator& o : g.op) {
-    const bool is_seed = o.kind == model_op::fill && o.phase == graph_phase::backward && o.result_count == 1 &&
+    const bool is_seed = o.kind == id_of<ops::fill> && o.phase == graph_phase::backward && o.result_count == 1 &&
                          g.tensor[o.result[0]].source == g.loss;
     if (is_seed && o.real[0] != 1.0 / static_cast<double>(g.micro_batches))
       return {graph_code::micro_batches_changed,           -1, g.tensor[g.loss].name, 0, 0, g.micro_batches,
@@ -46,7 +46,7 @@ constexpr graph_status check_training(const graph& g) {
     for (int i = 0; i < o.operand_count && g.micro_batches > 1; ++i) {
       const graph_tensor& read = g.tensor[o.operand[i]];
       if (read.kind == graph_tensor_kind::gradient && read.producer >= 0 &&
-          g.op[read.producer].kind != model_op::accumulate)
+          g.op[read.producer].kind != id_of<ops::accumulate>)
         return {graph_code::micro_batches_changed, o.name, read.name, i, 0, g.micro_batches, 1};
     }
   }

@@ -91,7 +91,7 @@ class gradient_pass {
         reached = reached || depends[t] || is_carried(t, o.segment);
         if (first_reader[t] < 0) first_reader[t] = f;
       }
-      for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && is_differentiable(g, o.kind, r);
+      for (int r = 0; r < o.result_count; ++r) depends[o.result[r]] = reached && !is_in(g.value_of(o).constant, r);
     }
   }
 
@@ -126,25 +126,28 @@ class gradient_pass {
   }
 
   constexpr void differentiate_operator(int f) {
-    const model_op kind = g.op[f].kind;
+    const operator_id kind = g.op[f].kind;
     const int operands = g.op[f].operand_count, first_result = g.op[f].result[0];
-    if (kind == model_op::sum) {
+    if (kind == id_of<ops::sum>) {
       for (int i = 0; i < operands; ++i)
         if (wants_gradient(f, i)) contribute_to_operand(f, i, g.tensor[first_result].gradient);
       return;
     }
-    if (kind == model_op::token_loss) {
+    if (kind == id_of<ops::token_loss>) {
       const backward_operator b = build_cross_entropy(g, f);
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
     }
-    if (is_beyond_rules(g, g.op[f])) return refuse(f, first_result);
+    const operator_value& value = g.operators[kind];
+    if (value.has_gradient_for != nullptr && !value.has_gradient_for(g.rule_of(g.op[f])))
+      return refuse(f, first_result);
     bool read[max_operator_results] = {};
-    const gradient_writer rules = gradient_of_operator(g, kind);
+    gradient_writer rules(g.operators);
+    if (value.gradient != nullptr) value.gradient(rules);
     if (rules.count > max_gradient_rules) return refuse_text(f);
     for (int n = 0; n < rules.count; ++n) {
       const gradient_rule& rule = rules.rule[n];
-      if (!reads_as_gradient(rule.text, g.op[f])) return refuse_text(f);
-      if (!g.own.has(rule.backward)) return g.fail({graph_code::operator_is_not_in_the_list, g.op[f].name});
+      if (!reads_as_gradient(rule.text, operands, g.op[f].result_count)) return refuse_text(f);
+      if (!g.operators.has(rule.backward)) return g.fail({graph_code::operator_is_not_in_the_list, g.op[f].name});
       bool wanted = false, possible = true;
       for (const char* at = gradients_made_by(rule); *at != '\0'; ++at) wanted = wanted || wants_gradient(f, *at - '0');
       for (int r = 0; r < g.op[f].result_count; ++r) {
@@ -225,8 +228,8 @@ class gradient_pass {
         operands[count++] = contributions[place].tensor;
         last = contributions[place].next < 0;
       }
-      graph_operator o = start(model_op::sum, segment);
-      bind_loops(g, o, row_of(o.kind).text, operands, count, nullptr, 0);
+      graph_operator o = start(id_of<ops::sum>, segment);
+      bind_loops(g, o, ops::sum::text, operands, count, nullptr, 0);
       const int number = g.op.push(o);
       joined = append_tensor(t, segment, number);
       g.op[number].result[0] = joined;
@@ -239,7 +242,7 @@ class gradient_pass {
     return joined;
   }
 
-  static constexpr graph_operator start(model_op kind, int segment) {
+  static constexpr graph_operator start(operator_id kind, int segment) {
     graph_operator o;
     o.kind = kind;
     o.phase = graph_phase::backward;
@@ -248,7 +251,7 @@ class gradient_pass {
   }
 
   constexpr int append_seed() {
-    graph_operator o = start(model_op::fill, g.tensor[g.loss].segment);
+    graph_operator o = start(id_of<ops::fill>, g.tensor[g.loss].segment);
     o.real[0] = 1.0 / static_cast<double>(g.micro_batches);
     bind_loops(g, o, "->", nullptr, 0, nullptr, 0);
     const int number = g.op.push(o), seed = append_tensor(g.loss, o.segment, number);

@@ -10,7 +10,7 @@
 // repetition before. Whatever belongs to a segment counts `repeats` times in sums; the two tensors have one shape.
 
 #include <hyperparallel/layout/tensor.hpp>
-#include <hyperparallel/model/own_operator.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -52,8 +52,22 @@ constexpr const char* name_of(graph_phase p) {
   return names[static_cast<int>(p)];
 }
 
-struct graph_operator {
-  model_op kind = model_op::sum;
+inline constexpr int max_operator_loops = max_factors;
+inline constexpr int max_operator_operands = max_operands;
+inline constexpr int max_operator_results = max_results;
+
+/// One loop of an operator's iteration space.
+struct operator_loop {
+  int dim = 0;  ///< the graph's named dim
+  extent_t extent = 1;
+  friend constexpr bool operator==(const operator_loop&, const operator_loop&) = default;
+};
+
+/// An operator of a graph and the box of loops it runs over. Law: it works on any box of its loops by itself; where a
+/// loop that is sharded is missing from a result, the result is partial by the operator's reduction, and nothing else
+/// about distribution is ever asked of a kernel. A backward operator runs over the loops of its forward operator.
+struct graph_operator : operator_attributes {
+  operator_id kind = id_of<ops::sum>;
   graph_phase phase = graph_phase::forward;
   int name = 0;
   int rule = -1;  ///< of `graph::rule`; its factors are the loops
@@ -63,9 +77,6 @@ struct graph_operator {
   int operand[max_operator_operands] = {};  ///< tensors
   int result_count = 0;
   int result[max_operator_results] = {};
-  reduce_op reduction = reduce_op::sum;
-  extent_t integer[2] = {};
-  double real[5] = {};
   int forward = -1;   ///< of a backward or recomputed operator: whose loops it runs over (same loops, same numbers)
   int rotation = -1;  ///< of an operator of a ring: how far its block has travelled along the ring's axis
   int segment = -1;
@@ -74,7 +85,7 @@ struct graph_operator {
 
 /// A rule that operators of the graph have, and what it was made for.
 struct graph_rule {
-  model_op kind = model_op::sum;
+  operator_id kind = id_of<ops::sum>;
   reduce_op reduction = reduce_op::sum;
   int text = 0;      ///< place in `graph::text`
   int forward = -1;  ///< of backward operators: the rule whose factors it has
@@ -104,7 +115,7 @@ enum class graph_code : unsigned char {
   carried_tensor_changes_shape,
   loss_is_not_one_number,
   operator_has_no_gradient,
-  operator_is_not_in_the_list,         ///< of the graph's own operators
+  operator_is_not_in_the_list,         ///< of the graph's operators
   gradient_does_not_fit_its_operator,  ///< the text of a gradient, or the rule of the backward operator that it names
   pattern_matches_nothing,
   heads_do_not_divide,
@@ -183,7 +194,7 @@ struct graph {
   growing_array<graph_tensor> tensor;
   growing_array<graph_operator> op;
   growing_array<graph_rule> rule;  ///< each once
-  own_operators own{};
+  operator_list operators = builtin_list;
   growing_array<graph_segment> segment;
   int loss = -1;               ///< tensor
   growing_array<int> monitor;  ///< tensors that a run shows: single numbers
@@ -195,7 +206,7 @@ struct graph {
   constexpr const char* name_of_op(int o) const { return text_at(op[o].name); }
   constexpr const char* name_of_dim(int d) const { return text_at(dim[d].name); }
   constexpr const factor_rule& rule_of(const graph_operator& o) const { return rule[o.rule].rule; }
-  constexpr const operator_row& row_of(const graph_operator& o) const { return own.row_of(o.kind); }
+  constexpr const operator_value& value_of(const graph_operator& o) const { return operators[o.kind]; }
 
   constexpr void fail(const graph_status& s) {
     if (status.code == graph_code::ok) status = s;

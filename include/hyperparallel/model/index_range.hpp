@@ -18,21 +18,12 @@ struct index_range {
 
 /// The range of operand `i`, where the operator takes it for numbers of rows, experts or labels.
 constexpr index_range index_range_of(const graph& g, const graph_operator& o, int i) {
-  const auto extent = [&](int tensor, int d) { return g.tensor[tensor].shape.extent[d]; };
-  switch (o.kind) {
-    case model_op::embed:
-      return i == 0 ? index_range{extent(o.operand[1], 0), false} : index_range{};
-    case model_op::pick:
-      return i == 1 ? index_range{extent(o.operand[0], g.tensor[o.operand[0]].shape.rank - 1), true} : index_range{};
-    case model_op::count_experts:
-      return i == 0 ? index_range{extent(o.result[0], 0), false} : index_range{};
-    case model_op::dispatch:
-      return i == 1 ? index_range{extent(o.result[0], 1), false} : index_range{};
-    case model_op::combine:
-      return i == 1 ? index_range{extent(o.operand[0], 1), false} : index_range{};
-    default:
-      return {};
-  }
+  const operator_value& value = g.value_of(o);
+  if (!is_in(value.indices, i) || value.index_below == '\0') return {};
+  const factor_rule& rule = g.rule_of(o);
+  for (int f = 0; f < rule.factor_count; ++f)
+    if (rule.factor[f].letter == value.index_below) return {o.loop[f].extent, value.index_or_negative};
+  return {};
 }
 
 /// What all forward operators that read the tensor take; everything where none of them reads it as numbers.

@@ -14,9 +14,9 @@
 // the operator's and tensor's names, and later calls go on with what they can. The same function builds in a constant
 // evaluation and at run time.
 
-#include <hyperparallel/model/operator_list.hpp>
 #include <hyperparallel/model/operator_loops.hpp>
 #include <hyperparallel/model/tensor_names.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -34,8 +34,8 @@ struct number_list {
 struct build_options {
   data_type activation = data_type::f32;
   data_type parameter = data_type::f32;
-  bool unrolled = false;      ///< repeated layers are written out: what runs must be; plans may be folded
-  own_operators operators{};  ///< beside the built-in ones: `operators<…>::list`
+  bool unrolled = false;                   ///< repeated layers are written out: what runs must be; plans may be folded
+  operator_list operators = builtin_list;  ///< `operators<builtin, …>::list`
 };
 
 /// What an operator's instance says beside its operands.
@@ -54,7 +54,7 @@ class model_builder {
   build_options options{};
 
   constexpr model_builder() = default;
-  constexpr explicit model_builder(const build_options& o) : options(o) { graph.own = o.operators; }
+  constexpr explicit model_builder(const build_options& o) : options(o) { graph.operators = o.operators; }
 
   /// The dim of that name, made on first use. Fails where it was given another extent, or one that is not positive; it
   /// then has the extent 1, so that what follows can be built.
@@ -89,7 +89,8 @@ class model_builder {
   }
 
   /// Adds an operator and its results; the first result, the others follow it.
-  constexpr int apply(model_op kind, const char* name, const number_list& operands, const operator_options& how = {}) {
+  constexpr int apply(operator_id kind, const char* name, const number_list& operands,
+                      const operator_options& how = {}) {
     graph_operator o;
     o.kind = kind;
     o.phase = graph_phase::forward;
@@ -98,7 +99,7 @@ class model_builder {
     o.reduction = how.reduction;
     for (int i = 0; i < 2; ++i) o.integer[i] = how.integer[i];
     for (int i = 0; i < 5; ++i) o.real[i] = how.real[i];
-    if (!graph.own.has(kind)) {
+    if (!graph.operators.has(kind)) {
       graph.fail({graph_code::operator_is_not_in_the_list, o.name});
       return -1;
     }
@@ -108,7 +109,7 @@ class model_builder {
         return -1;
       }
     }
-    graph_status s = bind_loops(graph, o, how.text != nullptr ? how.text : graph.row_of(o).text, operands.item,
+    graph_status s = bind_loops(graph, o, how.text != nullptr ? how.text : graph.value_of(o).text, operands.item,
                                 operands.count, how.created, how.created_count);
     if (s.code != graph_code::ok) {
       s.op = o.name;
@@ -118,16 +119,19 @@ class model_builder {
     return add_operator(graph, o, options.activation);
   }
 
-  /// The same of a user's operator. Fails where the list of the graph does not have it.
+  /// The same of an operator type. Fails where the list of the graph does not have it.
   template <class Operator>
   constexpr int apply(const char* name, const number_list& operands, const operator_options& how = {}) {
-    return apply(graph.own.number_of(&own_operator_of<Operator>), name, operands, how);
+    if constexpr (builtin_operator<Operator>)
+      return apply(id_of<Operator>, name, operands, how);
+    else
+      return apply(graph.operators.id_of(operator_value_of<Operator>), name, operands, how);
   }
 
   constexpr int contract(const char* name, const char* text, int a, int b) {
-    return apply(model_op::contract, name, {a, b}, {.text = text});
+    return apply<ops::contract>(name, {a, b}, {.text = text});
   }
-  constexpr int sum(const char* name, int a, int b) { return apply(model_op::sum, name, {a, b}); }
+  constexpr int sum(const char* name, int a, int b) { return apply<ops::sum>(name, {a, b}); }
 
   /// `body(builder, x)` once for each repetition, each on the result of the one before. Folded, the body is stored once
   /// as a segment; its tensors are named "name.0-7…" for eight of them, unrolled "name.3…".
@@ -170,7 +174,7 @@ class model_builder {
       number_list terms{t};
       while (next < auxiliary_.size && terms.count < max_operator_operands)
         terms.item[terms.count++] = auxiliary_[next++];
-      t = apply(model_op::sum, "loss_and_auxiliary", terms);
+      t = apply<ops::sum>("loss_and_auxiliary", terms);
     }
     graph.loss = t;
   }
@@ -189,7 +193,7 @@ class model_builder {
     for (int r = 0; r < o.result_count; ++r) {
       graph_tensor t;
       t.name = r == 0 ? o.name : add_text(g, g.text_at(o.name), r == 1 ? ":1" : r == 2 ? ":2" : r == 3 ? ":3" : ":4");
-      t.type = type_of_result(o.kind, r, type);
+      t.type = type_of_result(g.value_of(o), r, type);
       t.kind = o.phase == graph_phase::forward ? graph_tensor_kind::activation : graph_tensor_kind::gradient;
       give_shape(g, o, r, t);
       t.producer = number;
@@ -203,15 +207,10 @@ class model_builder {
  private:
   static constexpr int most_prefix = 160;
 
-  /// Statistics that sums depend on keep at least 32 bits; chosen experts are numbers.
-  static constexpr data_type type_of_result(model_op kind, int result, data_type type) {
-    if ((kind == model_op::top_k || kind == model_op::biased_top_k) && result == 1) return data_type::i32;
-    const bool narrow = bytes_of(type) < 4;
-    const bool statistic = kind == model_op::exp_sum || kind == model_op::token_loss || kind == model_op::pick ||
-                           kind == model_op::sum_of_squares || kind == model_op::clip_factor ||
-                           kind == model_op::count_experts || kind == model_op::reduce ||
-                           ((kind == model_op::attention || kind == model_op::latent_attention) && result == 1);
-    return narrow && statistic ? data_type::f32 : type;
+  /// Statistics that sums depend on keep at least 32 bits.
+  static constexpr data_type type_of_result(const operator_value& o, int result, data_type type) {
+    if (is_in(o.index_results, result)) return data_type::i32;
+    return is_in(o.statistics, result) && bytes_of(type) < 4 ? data_type::f32 : type;
   }
 
   constexpr int add_tensor(const char* name, data_type type, graph_tensor_kind kind, const number_list& dims) {

@@ -50,8 +50,8 @@ class optimizer_pass {
 
  private:
   /// An operator whose loops are bound; its results come later.
-  constexpr graph_operator start(model_op kind, graph_phase phase, int segment, const char* text, const int* operands,
-                                 int count) {
+  constexpr graph_operator start(operator_id kind, graph_phase phase, int segment, const char* text,
+                                 const int* operands, int count) {
     graph_operator o;
     o.kind = kind;
     o.phase = phase;
@@ -116,8 +116,8 @@ class optimizer_pass {
       if (g.op[after].segment != g.tensor[t].segment)  // a gradient that it shares with a tensor outside
         for (int o = 0; o < last; ++o)
           if (g.op[o].phase == graph_phase::backward && g.op[o].segment == g.tensor[t].segment) after = o;
-      graph_operator o = start(model_op::accumulate, graph_phase::backward, g.tensor[t].segment,
-                               row_of(model_op::accumulate).text, operands, 2);
+      graph_operator o =
+          start(id_of<ops::accumulate>, graph_phase::backward, g.tensor[t].segment, ops::accumulate::text, operands, 2);
       gradient[t] = append_replacing(o, operands);
       next.push(first_after[after]);
       first_after[after] = next.size - 1;
@@ -138,7 +138,7 @@ class optimizer_pass {
     for (int t = 0; t < first_count; ++t) {
       if (gradient[t] < 0) continue;
       graph_operator o =
-          start(model_op::sum_of_squares, graph_phase::norm, g.tensor[t].segment, "*->", &gradient[t], 1);
+          start(id_of<ops::sum_of_squares>, graph_phase::norm, g.tensor[t].segment, "*->", &gradient[t], 1);
       if (g.tensor[gradient[t]].type == data_type::f64) type = data_type::f64;
       squares.push(append_number(o, "squared_norm(", g.name_of_tensor(t), wide(g.tensor[gradient[t]].type)));
       if (value.local_norms) g.monitor.push(squares.last());
@@ -148,17 +148,17 @@ class optimizer_pass {
     for (int next = 1; next < squares.size;) {
       int operands[max_operator_operands] = {total}, count = 1;
       while (next < squares.size && count < max_operator_operands) operands[count++] = squares[next++];
-      graph_operator o = start(model_op::sum, graph_phase::norm, -1, row_of(model_op::sum).text, operands, count);
+      graph_operator o = start(id_of<ops::sum>, graph_phase::norm, -1, ops::sum::text, operands, count);
       total = next < squares.size ? append_number(o, "sum_to(", g.name_of_tensor(squares[next - 1]), type)
                                   : append_number(o, "squared_norm", "", type);
     }
     if (total >= 0) g.monitor.push(total);
     graph_operator o;
     if (value.clip > 0.0 && total >= 0) {
-      o = start(model_op::clip_factor, graph_phase::norm, -1, row_of(model_op::clip_factor).text, &total, 1);
+      o = start(id_of<ops::clip_factor>, graph_phase::norm, -1, ops::clip_factor::text, &total, 1);
       o.real[0] = value.clip;
     } else {
-      o = start(model_op::fill, graph_phase::norm, -1, "->", nullptr, 0);
+      o = start(id_of<ops::fill>, graph_phase::norm, -1, "->", nullptr, 0);
       o.real[0] = 1.0;
     }
     return append_number(o, "clip", "", type);
@@ -180,8 +180,8 @@ class optimizer_pass {
       const int operands[] = {p, gradient[p], append_state("momentum(", p), clip}, replaced[] = {p, operands[2]};
       char text[6 * max_dims + 16] = {};
       if (sides.is_matrix) write_matrix_text(text, g.tensor[p].shape.rank, sides.rows);
-      const model_op kind = is_sgd ? model_op::sgd : model_op::muon;
-      graph_operator o = start(kind, graph_phase::update, segment, is_sgd ? row_of(kind).text : text, operands, 4);
+      const operator_id kind = is_sgd ? id_of<ops::sgd> : id_of<ops::muon>;
+      graph_operator o = start(kind, graph_phase::update, segment, is_sgd ? ops::sgd::text : text, operands, 4);
       o.real[0] = is_sgd ? value.rate : value.muon_rate;
       o.real[1] = value.momentum;
       o.real[2] = value.weight_decay;
@@ -191,13 +191,13 @@ class optimizer_pass {
       return;
     }
     const bool has_master = wide(g.tensor[p].type) != g.tensor[p].type;
-    const model_op kind = has_master ? model_op::adamw_master : model_op::adamw;
+    const operator_id kind = has_master ? id_of<ops::adamw_master> : id_of<ops::adamw>;
     int operands[6] = {p, gradient[p]}, replaced[4] = {p}, count = 2, results = 1;
     if (has_master) replaced[results++] = operands[count++] = append_state("master(", p);
     replaced[results++] = operands[count++] = append_state("first_moment(", p);
     replaced[results++] = operands[count++] = append_state("second_moment(", p);
     operands[count++] = clip;
-    graph_operator o = start(kind, graph_phase::update, segment, row_of(kind).text, operands, count);
+    graph_operator o = start(kind, graph_phase::update, segment, g.operators[kind].text, operands, count);
     const double real[] = {value.rate, value.beta1, value.beta2, value.epsilon, value.weight_decay};
     for (int i = 0; i < 5; ++i) o.real[i] = real[i];
     append_replacing(o, replaced);
@@ -222,24 +222,24 @@ class optimizer_pass {
   constexpr void find_router_biases() {
     const int last = g.op.size;
     for (int f = 0; f < last; ++f) {
-      if (g.op[f].kind != model_op::biased_top_k || g.op[f].phase != graph_phase::forward) continue;
+      if (g.op[f].kind != id_of<ops::biased_top_k> || g.op[f].phase != graph_phase::forward) continue;
       const int bias = g.op[f].operand[1], index = g.op[f].result[1];
       for (int c = f + 1; c < last && g.tensor[bias].kind == graph_tensor_kind::state; ++c)
-        if (g.op[c].kind == model_op::count_experts && g.op[c].operand[0] == index) counts[bias] = g.op[c].result[0];
+        if (g.op[c].kind == id_of<ops::count_experts> && g.op[c].operand[0] == index) counts[bias] = g.op[c].result[0];
     }
     for (int t = 0; t < first_count && g.micro_batches > 1; ++t) {
       if (counts[t] < 0) continue;
       const int operands[] = {append_state("accumulated(", counts[t]), counts[t]};
-      graph_operator o = start(model_op::accumulate, graph_phase::accumulate, g.tensor[t].segment,
-                               row_of(model_op::accumulate).text, operands, 2);
+      graph_operator o = start(id_of<ops::accumulate>, graph_phase::accumulate, g.tensor[t].segment,
+                               ops::accumulate::text, operands, 2);
       counts[t] = append_replacing(o, operands);
     }
   }
 
   constexpr void update_bias(int bias) {
     const int operands[] = {bias, counts[bias]};
-    graph_operator o = start(model_op::update_bias, graph_phase::update, g.tensor[bias].segment,
-                             row_of(model_op::update_bias).text, operands, 2);
+    graph_operator o = start(id_of<ops::update_bias>, graph_phase::update, g.tensor[bias].segment,
+                             ops::update_bias::text, operands, 2);
     o.real[0] = value.bias_rate;
     append_replacing(o, operands);
   }

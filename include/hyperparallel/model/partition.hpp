@@ -90,7 +90,7 @@ class partitioner : program_writer {
 
   constexpr void walk(int o) {
     const graph_operator& op = program_.graph.op[o];
-    if (op.kind == model_op::accumulate || op.phase >= graph_phase::accumulate) return update(o);
+    if (op.kind == id_of<ops::accumulate> || op.phase >= graph_phase::accumulate) return update(o);
     if (op.rotation >= 0) return rotate(o);
     if (passes_sums_together(program_.graph.rule_of(op)) && pass_on(o)) return;
     compute(o, placement(o));
@@ -130,12 +130,12 @@ class partitioner : program_writer {
   constexpr void rotate(int o) {
     const graph_operator op = program_.graph.op[o];
     const value_rotation turned = turned_by(op.rotation);
-    if (op.kind == model_op::sum) {
+    if (op.kind == id_of<ops::sum>) {
       const int term = book_.find_turned(op.operand[1], turned);
       const int at[] = {ensure(op.operand[0], program_.value[term].layout, turned), term};
       return compute_in(o, at, program_.value[term].layout, turned);
     }
-    const bool forward = op.kind == model_op::attention_block;
+    const bool forward = op.kind == id_of<ops::attention_block>;
     const factor_rule& rule = program_.graph.rule_of(op);
     const int keys = rule.operand[forward ? 1 : 2].term[1], queries = rule.operand[forward ? 0 : 1].term[1];
     operator_placement p = placement(o);
@@ -205,7 +205,7 @@ class partitioner : program_writer {
       compute_in(o, at, program_.value[at[0]].layout);
       return true;
     }
-    if (op.kind != model_op::sum) return false;
+    if (op.kind != id_of<ops::sum>) return false;
     for (int i = 0; i < op.operand_count; ++i) {
       const layout_value waiting = program_.value[at[i]].layout;
       if (!is_partial(waiting)) continue;
@@ -229,7 +229,7 @@ class partitioner : program_writer {
 
   /// `sum` of other operands. They are alike, so that it has the same loops.
   constexpr graph_operator sum_of(graph_operator sum, const int* operands, int count) {
-    bind_loops(program_.graph, sum, row_of(sum.kind).text, operands, count, nullptr, 0);
+    bind_loops(program_.graph, sum, ops::sum::text, operands, count, nullptr, 0);
     return sum;
   }
   /// A sum of some of a sum's operands, as an operator and a tensor of the program's own graph.
@@ -302,10 +302,10 @@ class partitioner : program_writer {
       return compute(o, placement(o));
     }
     layout_value l;
-    if (op.kind == model_op::accumulate) {
+    if (op.kind == id_of<ops::accumulate>) {
       const int fresh = book_.best(op.operand[1]);
       l = program_.value[fresh].layout;
-    } else if (op.kind == model_op::count_experts || op.kind == model_op::reduce) {
+    } else if (op.kind == id_of<ops::count_experts> || op.kind == id_of<ops::reduce>) {
       return compute(o, placement(o));
     } else {
       l = update_layout(op);

@@ -26,9 +26,9 @@ class attention_rotation {
     to_.op.clear();
     place_.resize(from_.op.size, -1);
     for (int o = 0; o < from_.op.size; ++o) {
-      if (from_.op[o].kind == model_op::attention && meets_itself(o, 0)) {
+      if (from_.op[o].kind == id_of<ops::attention> && meets_itself(o, 0)) {
         forward(o);
-      } else if (from_.op[o].kind == model_op::attention_gradient && meets_itself(o, 1)) {
+      } else if (from_.op[o].kind == id_of<ops::attention_gradient> && meets_itself(o, 1)) {
         backward(o);
       } else {
         graph_operator op = from_.op[o];
@@ -66,11 +66,11 @@ class attention_rotation {
 
   /// An operator like `whole` in place of it, of another kind and on these operands. Their shapes are those of `whole`,
   /// so that it binds.
-  constexpr graph_operator bound(const graph_operator& whole, model_op kind, const int* operands, int count) {
+  constexpr graph_operator bound(const graph_operator& whole, operator_id kind, const int* operands, int count) {
     graph_operator op = whole;
     op.kind = kind;
     op.forward = -1;
-    bind_loops(to_, op, row_of(kind).text, operands, count, nullptr, 0);
+    bind_loops(to_, op, to_.operators[kind].text, operands, count, nullptr, 0);
     return op;
   }
 
@@ -79,7 +79,7 @@ class attention_rotation {
     int output = -1, statistic = -1;
     place_[o] = to_.op.size;
     for (int j = 0; j < blocks_; ++j) {
-      graph_operator block = bound(whole, model_op::attention_block, whole.operand, whole.operand_count);
+      graph_operator block = bound(whole, id_of<ops::attention_block>, whole.operand, whole.operand_count);
       block.rotation = j;
       if (j > 0) block.forward = place_[o];
       for (int r = 0; r < 2; ++r) block.result[r] = like(whole.result[r], j);
@@ -90,7 +90,7 @@ class attention_rotation {
         continue;
       }
       const int joined[] = {output, statistic, block.result[0], block.result[1]};
-      graph_operator merge = bound(whole, model_op::attention_merge, joined, 4);
+      graph_operator merge = bound(whole, id_of<ops::attention_merge>, joined, 4);
       for (int r = 0; r < 2 && j + 1 < blocks_; ++r) merge.result[r] = like(block.result[r], j);
       output = merge.result[0];
       statistic = merge.result[1];
@@ -106,7 +106,7 @@ class attention_rotation {
     for (int i = 0; i < blocks_; ++i) {
       const int j = (i + 1) % blocks_;
       graph_operator block = whole;
-      block.kind = model_op::attention_block_gradient;
+      block.kind = id_of<ops::attention_block_gradient>;
       block.rule = find_backward_rule(to_, block.kind, forward_rule, to_.text_at(to_.rule[whole.rule].text));
       block.rotation = j;
       for (int r = 0; r < 3; ++r) block.result[r] = like(whole.result[r], j);
@@ -121,7 +121,7 @@ class attention_rotation {
   /// sum + term, the last one into the tensor that the whole operator made. Sums of keys travel: `rotation` ≥ 0.
   constexpr int add(const graph_operator& whole, int result, int sum, int term, bool last, int rotation) {
     const int operands[] = {sum, term};
-    graph_operator op = bound(whole, model_op::sum, operands, 2);
+    graph_operator op = bound(whole, id_of<ops::sum>, operands, 2);
     op.rotation = rotation;
     op.result[0] = last ? whole.result[result] : like(term, whole.operand_count);
     push(op);

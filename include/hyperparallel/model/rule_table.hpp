@@ -3,7 +3,8 @@
 // The factor rules of a graph: each read once, however many operators have it.
 //
 // A rule belongs to an operator, the ranks of its operands and its attributes (reduction; text, where its row has none);
-// that of a backward operator to its forward operator's rule (gradient_rules.hpp). Rows say what a rule's text does not: operations a point and how partial operands pass.
+// that of a backward operator to its forward operator's rule
+// (gradient_rules.hpp). The operator says what its text does not: operations a point and how partial operands pass.
 
 #include <hyperparallel/model/graph.hpp>
 
@@ -23,7 +24,7 @@ constexpr rule_place find_rule(graph& g, const graph_operator& o, const char* te
         same_text(g.text_at(r.text), text))
       return {{}, i};
   }
-  const operator_row& row = g.row_of(o);
+  const operator_value& row = g.value_of(o);
   const rule_traits traits{o.reduction, row.partials, row.flops_per_point};
   const rule_result read = rule_from(row.name, text, traits, ranks);
   if (read.status.code != rule_code::ok) return {read.status};

@@ -71,8 +71,8 @@ struct factor_rule {
   unsigned outside = 0;     ///< bit o: operand o is added to the reduction, not reduced with it (a bias)
   int flops_per_point = 0;  ///< floating-point operations per point of all factors
   // Derived by `checked_rule`, so that graph building need not ask the same of a rule again and again.
-  /// Every dim of operands and first result is one factor, whose extent some operand tells; the first result depends on
-  /// no other factor than its own and the reductions.
+  /// Every dim of the operands and of the first result is exactly one factor, with an extent that an operand has. The
+  /// first result depends on its own factors and on reductions alone.
   bool plain = false;
   bool keeps_first = false;            ///< the first result runs over the factors of operand 0, dim by dim
   unsigned reduced = 0, fixed = 0;     ///< factors of reductions; factors that no axis may shard
@@ -186,10 +186,9 @@ constexpr rule_status check_tensor(const tensor_factors& t, int factors) {
 
 }  // namespace detail
 
-/// Whether a rule is one: room was kept, each tensor runs over a factor at most once, every factor occurs, reductions
-/// are absent from the results and commute with each other, and no other factor that may be sharded is in operands
-/// alone, for then nobody would have the rest of it. What passes through has an op only where some result lacks it.
-/// O(factors · terms).
+/// Validates a rule. Conditions: counts fit the arrays; a tensor has each factor at most once; every factor is in some
+/// tensor; reductions are in no result and commute with each other; a factor that passes through is in a result, and has
+/// an op only if another result lacks it. Returns the first that fails, with the factor or the count. O(factors · terms).
 constexpr rule_status check_rule(const factor_rule& r) {
   if (r.operand_count < 0 || r.operand_count > max_operands) return {rule_code::too_many_operands, r.operand_count};
   if (r.result_count < 1 || r.result_count > max_results) return {rule_code::too_many_results, r.result_count};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Operators as tag types that carry nothing but their rule: the few that a layer of experts is made of. All others are
-// in ops/, made of the functions in rules/.
+// Operators as tag types that carry nothing but their rule: the few that a layer of experts is made of. `ops::by_rule`
+// makes one of any function in rules/.
 //
 // An operator is any type with `static constexpr factor_rule rule`; a user's own stands beside these. A packed gate|up
 // dim is written as its two factors (2, f), so that sharding f keeps each gate beside its up and the 2 stays whole.
@@ -45,8 +45,8 @@ struct grouped_matmul_gate_up : detail::rule_by_text<grouped_matmul_gate_up>, de
 };
 
 /// silu(gate) · up = gate / (1 + exp(-gate)) · up: four operations per pair, counted as two for each half of the pair.
-struct swiglu : detail::rule_by_text<swiglu> {
-  static constexpr const char *name = "swiglu", *text = "egc2f->egcf";
+struct grouped_swiglu : detail::rule_by_text<grouped_swiglu> {
+  static constexpr const char *name = "grouped_swiglu", *text = "egc2f->egcf";
   static constexpr rule_traits traits() { return {reduce_op::none, refuse_partials(), 2}; }
 };
 
@@ -75,6 +75,14 @@ struct add {
     return checked_rule(r).rule;
   }
   static constexpr factor_rule rule = evaluate();
+};
+
+/// The operator that a function without arguments makes the rule of, with attributes at its will:
+/// `ops::by_rule<[] { return hp::rules::softmax(2); }>`. `built` has the status, too.
+template <auto Rule>
+struct by_rule {
+  static constexpr rule_result built = Rule();
+  static constexpr const factor_rule& rule = built.rule;
 };
 
 }  // namespace ops

@@ -122,7 +122,8 @@ class rule_reader {
     }
   }
 
-  /// The run that `*` stands for. The first operand that has one tells its length.
+  /// Dims for a `*`: factors of their own, the same for every `*` of the rule. Their number is what the rank of the first
+  /// operand with a `*` leaves.
   constexpr rule_status read_star(tensor_factors& t, int rank) {
     if (star_ < 0) {
       if (rank < 0) return malformed();
@@ -167,7 +168,7 @@ class rule_reader {
   const char* text_;
   const operand_ranks& ranks_;
   int at_ = 0;
-  int star_ = -1;  ///< dims that `*` stands for, or -1 while nothing has told
+  int star_ = -1;  ///< dims of each `*`; -1 before the first
   int star_factors_ = 0;
   int star_factor_[max_dims] = {};
 };

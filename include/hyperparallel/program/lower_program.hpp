@@ -239,7 +239,7 @@ class program_flow {
   constexpr void lower_compute_step(int s) {
     const program_compute& c = program_.compute[program_.step[s].index];
     const graph_operator& op = program_.graph.op[c.op];
-    const bool vector = options_.vector_queue && program_.graph.row_of(op).unit == compute_unit::vector;
+    const bool vector = options_.vector_queue && program_.graph.value_of(op).unit == compute_unit::vector;
     const resource kind = vector ? resource::aiv : resource::aic;
     int reads[max_operator_operands] = {}, writes[max_operator_results] = {}, at[max_operator_operands] = {};
     for (int i = 0; i < op.operand_count; ++i) reads[i] = storage_of(c.operand[i]);

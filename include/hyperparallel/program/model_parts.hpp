@@ -55,7 +55,7 @@ class part_finder {
 
  private:
   constexpr bool joins(const graph_operator& o) const {
-    return (o.kind == model_op::sum || o.kind == model_op::embed) && o.result_count == 1 &&
+    return (o.kind == id_of<ops::sum> || o.kind == id_of<ops::embed>) && o.result_count == 1 &&
            g.tensor[o.result[0]].shape.rank > 1;
   }
 
@@ -122,7 +122,7 @@ class part_finder {
       parts.of_op[o] = part_of_op(o);
       parts.ruled_by[o] = parts.of_op[o];
       const int t = g.op[o].result_count > 0 ? g.op[o].result[0] : -1;
-      if (g.op[o].forward >= 0 || g.op[o].kind != model_op::sum || t < 0 || parts.joint_gradient[t] < 0) continue;
+      if (g.op[o].forward >= 0 || g.op[o].kind != id_of<ops::sum> || t < 0 || parts.joint_gradient[t] < 0) continue;
       parts.ruled_by[o] = parts.joint_gradient[t];
       parts.of_op[o] = parts.joint_gradient[t] + 1;
     }

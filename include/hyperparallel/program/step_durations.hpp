@@ -19,7 +19,7 @@ struct step_rates {
 /// Of a compute step on one device, without overhead.
 constexpr extent_t compute_duration(const sharded_program& p, const program_compute& c, const step_rates& rates) {
   const graph_operator& op = p.graph.op[c.op];
-  extent_t points = p.graph.row_of(op).flops_per_point, bytes = 0;
+  extent_t points = p.graph.value_of(op).flops_per_point, bytes = 0;
   for (int l = 0; l < op.loop_count; ++l) points *= op.loop[l].extent / pieces_of_loop(c.placement, p.mesh.shape, l);
   for (int i = 0; i < op.operand_count; ++i) bytes += local_bytes(p, c.operand[i]);
   for (int i = 0; i < op.result_count; ++i) bytes += local_bytes(p, c.result[i]);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Holds a user's operator against itself: its rule and its gradient against its kernel.
+// Holds an operator against itself: its rule, its words for partial operands and its gradient against its kernel.
 //
 //   const hp::operator_check c = hp::check_operator<squared_relu, mine>();
 //   if (!c.ok) std::puts(c.complaint.c_str());
 //
 // Over random shapes and values: (1) for every factor that may be sharded, the kernel on two pieces gives the pieces of
-// the kernel on the whole, and their reduction where a result lacks the factor; (2) the gradient agrees with central
+// the kernel on the whole, and their reduction where a result lacks the factor; (2) two terms of operands that may be
+// partial, each through the kernel, reduce to the kernel of their reduction; (3) the gradient agrees with central
 // differences of the kernel, and an operand without one changes no result. A wrong rule trains wrongly under every proof
-// of a plan, so ask this of an operator before it joins a model.
+// of a plan, so ask this of an operator before it joins a model. Built-in operators are held the same way.
 // What it quantifies over: `rounds` shapes of extents up to `largest`, ranks of `*` up to 2, values of [lowest, highest)
-// but those near 0, where functions may break. It is a test, no proof.
+// but those near 0, where functions may break. It is a test, no proof. Costs are not checked.
 
-#include <cstdint>
 #include <string>
 
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/runtime/own_kernels.hpp>
+#include <hyperparallel/runtime/operator_kernels.hpp>
+#include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -26,41 +26,24 @@ struct operator_check {
   std::string complaint;  ///< one line: what differs, along which factor or for which operand, the shapes
 };
 
-struct operator_check_options {
-  int rounds = 100;
-  extent_t largest = 5;  ///< of a factor's extent
-  double lowest = -1, highest = 1;
-  extent_t rows = 2;                 ///< numbers of operands of the mask `indices` are below it
-  double tolerance = 1e-9;           ///< of pieces against the whole, relative to values above 1
-  double gradient_tolerance = 1e-5;  ///< of a gradient against a difference of step 1e-6
-  std::uint64_t seed = 1;
-};
-
 namespace detail {
 
-/// The operator of a list that is to be checked; bit i of `indices`: operand i holds numbers.
-struct checked_operator {
-  own_operators own{};
-  model_op op{};
-  kernel_choice kernels = nullptr;
-  int operands = 0;
-  unsigned indices = 0;
-};
-operator_check check_own_operator(const checked_operator& checked, const operator_options& how,
-                                  const operator_check_options& options);
+operator_check check_listed_operator(const checked_operator& checked, const operator_options& how,
+                                     const operator_check_options& options);
 
 }  // namespace detail
 
-/// Checks `Operator` of the list `Operators` in doubles; `how` has its attributes and, where its text does not say it,
-/// the reduction. Throws what its kernel throws.
-template <named_operator_type Operator, class Operators>
+/// Checks `Operator` of the list `Operators` in doubles; `how` has its attributes and, where the operator does not say
+/// them, the text and the reduction. Throws what its kernel throws.
+template <named_operator_type Operator, class Operators = operators<builtin>>
 operator_check check_operator(const operator_options& how = {}, const operator_check_options& options = {}) {
-  detail::checked_operator checked{Operators::list, Operators::list.number_of(&own_operator_of<Operator>),
-                                   &kernels_of<double, Operators>,
-                                   static_cast<int>(detail::parts_written<Operator>(false))};
-  for (int i = 0; i < checked.operands; ++i)
-    if (detail::holds_numbers<Operator>(static_cast<std::size_t>(i))) checked.indices |= 1u << i;
-  return detail::check_own_operator(checked, how, options);
+  const int operands =
+      options.operands > 0
+          ? options.operands
+          : static_cast<int>(detail::parts_written(how.text != nullptr ? how.text : Operator::text, false));
+  return detail::check_listed_operator(
+      {Operators::list, Operators::list.id_of(operator_value_of<Operator>), &kernels_of<double, Operators>, operands},
+      how, options);
 }
 
 }  // namespace hyperparallel::inline v0_2

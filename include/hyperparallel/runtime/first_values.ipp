@@ -12,14 +12,14 @@ HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   for (const graph_operator& op : g.op) {
     for (int i = 0; i < op.operand_count; ++i) {
       if (op.operand[i] != parameter) continue;
-      if (op.kind == model_op::rms_norm) return {0, 1};
+      if (op.kind == id_of<ops::rms_norm>) return {0, 1};
       const factor_rule& rule = g.rule_of(op);
       const shape& s = g.tensor[parameter].shape;
       extent_t summed = 1;
       for (int d = 0; d < s.rank; ++d)
-        if (op.kind == model_op::contract && !has_factor(rule.result[0], rule.operand[i].term[d]))
+        if (op.kind == id_of<ops::contract> && !has_factor(rule.result[0], rule.operand[i].term[d]))
           summed *= s.extent[d];
-      if (op.kind != model_op::contract && s.rank > 0) summed = s.extent[s.rank - 1];
+      if (op.kind != id_of<ops::contract> && s.rank > 0) summed = s.extent[s.rank - 1];
       return {1 / std::sqrt(static_cast<double>(summed)), 0};
     }
   }

@@ -31,7 +31,7 @@ HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) 
     return std::string(name_of(cache_operator_of(p, p.move[p.step[step].index]))) + " of " +
            p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
   const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
-  return std::string(p.graph.text_at(op.name)) + " (" + p.graph.row_of(op).name + ")";
+  return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
 }
 
 HYPERPARALLEL_BODY operator_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose) {
@@ -47,7 +47,7 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
   const mesh_shape& m = p.mesh.shape;
   const coordinate at = coordinates_of(m, rank);
   operator_call call;
-  call.op = &op;
+  call.attributes = &op;
   call.rule = &p.graph.rule_of(op);
   for (int l = 0; l < op.loop_count; ++l) {
     const interval part = loop_interval(op, c.placement, m, at, l);

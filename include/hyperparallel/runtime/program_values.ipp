@@ -58,7 +58,7 @@ template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
   for (const program_compute& c : program_.compute) {
     const graph_operator& op = program_.graph.op[c.op];
-    if (op.kind != model_op::accumulate) continue;
+    if (op.kind != id_of<ops::accumulate>) continue;
     const int home = program_.home[op.operand[0]];
     if (home < 0) continue;
     memory_->clear(home);

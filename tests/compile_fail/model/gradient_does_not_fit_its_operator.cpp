@@ -29,7 +29,7 @@ template <class Act>
 struct model {
   static constexpr void build(hp::model_builder& m) {
     const int x = m.parameter("x", {m.dim("batch", 8), m.dim("hidden", 16)});
-    m.loss(m.apply(hp::model_op::reduce, "loss", {m.apply<Act>("act", {x})}, {.text = "*->"}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<Act>("act", {x})}, {.text = "*->"}));
   }
 };
 

@@ -15,7 +15,7 @@ struct row {
   static constexpr void build(hp::model_builder& m) {
     const int batch = m.dim("batch", 8), hidden = m.dim("hidden", 16);
     const int x = m.contract("product", "bh,h->bh", m.input("x", {batch, hidden}), m.parameter("weight", {hidden}));
-    m.loss(m.apply(hp::model_op::reduce, "rows", {x}, {.text = Whole ? "*->" : "bh->b"}));
+    m.loss(m.apply<hp::ops::reduce>("rows", {x}, {.text = Whole ? "*->" : "bh->b"}));
   }
 };
 

@@ -14,13 +14,13 @@ struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 4}> {};
 using paired = hp::layout<mesh, hp::none, hp::none, hp::none, hp::none, "tp">;
 using torn = hp::layout<mesh, hp::none, hp::none, hp::none, "dp", "tp">;
 
-static_assert(hp::accepts<hp::ops::swiglu, paired>);
-static_assert(!hp::accepts<hp::ops::swiglu, torn>);
+static_assert(hp::accepts<hp::ops::grouped_swiglu, paired>);
+static_assert(!hp::accepts<hp::ops::grouped_swiglu, torn>);
 
 #ifdef NEGATIVE
-using result = hp::result_layout<hp::ops::swiglu, torn>;
+using result = hp::result_layout<hp::ops::grouped_swiglu, torn>;
 #else
-using result = hp::result_layout<hp::ops::swiglu, paired>;
+using result = hp::result_layout<hp::ops::grouped_swiglu, paired>;
 #endif
 
 constexpr int rank = result::rank;

@@ -13,13 +13,13 @@ struct mesh : hp::device_matrix<hp::axis{"ep", 2}, hp::axis{"tp", 4}> {};
 using sums = hp::layout<mesh, hp::none, "ep", hp::none, hp::none, hp::none, hp::partial("tp")>;
 using complete = hp::layout<mesh, hp::none, "ep", hp::none, hp::none, "tp">;
 
-static_assert(hp::accepts<hp::ops::swiglu, complete>);
-static_assert(!hp::accepts<hp::ops::swiglu, sums>);
+static_assert(hp::accepts<hp::ops::grouped_swiglu, complete>);
+static_assert(!hp::accepts<hp::ops::grouped_swiglu, sums>);
 
 #ifdef NEGATIVE
-using hidden = hp::result_layout<hp::ops::swiglu, sums>;
+using hidden = hp::result_layout<hp::ops::grouped_swiglu, sums>;
 #else
-using hidden = hp::result_layout<hp::ops::swiglu, complete>;
+using hidden = hp::result_layout<hp::ops::grouped_swiglu, complete>;
 #endif
 
 constexpr int rank = hidden::rank;

@@ -15,8 +15,8 @@ struct attention {
     const hp::number_list dims{batch, sequence, m.dim("key_heads", 4), m.dim("query_group", 1), width};
     const hp::number_list keys{batch, sequence, dims.item[2], width};
     const int k = m.parameter("keys", keys), v = m.parameter("values", keys);
-    const int y = m.apply(hp::model_op::attention, "attend", {m.input("queries", dims), k, v}, {.real = {0.5}});
-    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+    const int y = m.apply<hp::ops::attention>("attend", {m.input("queries", dims), k, v}, {.real = {0.5}});
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   }
 };
 template <class... Parts>

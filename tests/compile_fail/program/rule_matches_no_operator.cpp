@@ -14,7 +14,7 @@ struct pair {
     const int x = m.input("x", {m.dim("batch", 8), hidden});
     const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, wide}));
     const int y = m.contract("second", "*k,kn->*n", h, m.parameter("down", {wide, hidden}));
-    m.loss(m.apply(hp::model_op::reduce, "loss", {y}, {.text = "*->"}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   }
 };
 using right = hp::strategy<mesh, hp::tensor_parallel<"tp">>;

@@ -66,7 +66,7 @@ TEST(LanguageHead, EveryAuxiliaryLossIsAddedOnce) {
     int at = g.m.graph.loss;
     while (at != cross_entropy) {
       const hp::graph_operator& sum = g.m.graph.op[g.m.graph.tensor[at].producer];
-      ASSERT_EQ(sum.kind, hp::model_op::sum);
+      ASSERT_EQ(sum.kind, hp::id_of<hp::ops::sum>);
       for (int i = 1; i < sum.operand_count; ++i) ++added[static_cast<std::size_t>(sum.operand[i])];
       at = sum.operand[0];
     }

@@ -73,11 +73,11 @@ TEST(MixtureOfExperts, EverySlotsEveryScores) {
                     sigmoid || balance > 0 ? "moe.expert_counts (experts 8)" : "no tensor");
           EXPECT_EQ(described(g.m.graph, "moe.balance_loss"), balance > 0 ? "moe.balance_loss ()" : "no tensor");
           EXPECT_EQ(operator_called(g.m.graph, "moe.choice").kind,
-                    sigmoid ? hp::model_op::biased_top_k : hp::model_op::top_k);
+                    sigmoid ? hp::id_of<hp::ops::biased_top_k> : hp::id_of<hp::ops::top_k>);
           if (shared > 0) {
             EXPECT_EQ(described(g.m.graph, "moe.shared.gate.weight"),
                       "moe.shared.gate.weight (hidden 4, shared_ffn 7)");
-            EXPECT_EQ(operator_called(g.m.graph, "moe.output").kind, hp::model_op::sum);
+            EXPECT_EQ(operator_called(g.m.graph, "moe.output").kind, hp::id_of<hp::ops::sum>);
           }
         }
 }

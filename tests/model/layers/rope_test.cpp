@@ -22,7 +22,7 @@ TEST(Rope, KeepsTheShapeOfQueriesAndOfSharedKeys) {
     ASSERT_EQ(g.m.graph.status.code, hp::graph_code::ok);
     EXPECT_EQ(g.m.graph.tensor[y].shape, g.m.graph.tensor[x].shape);
     const hp::graph_operator& o = g.m.graph.op.last();
-    EXPECT_EQ(o.kind, hp::model_op::rope);
+    EXPECT_EQ(o.kind, hp::id_of<hp::ops::rope>);
     EXPECT_EQ(o.real[0], 5e5);
     EXPECT_EQ(o.integer[0], 1);
     for (int l = 0; l < o.loop_count; ++l)

@@ -138,8 +138,9 @@ std::vector<hp::rule_result> all_rules() {
   all.push_back(rules::choose_experts(2));
   all.push_back(rules::dispatch(2, 4, 8));
   all.push_back(rules::combine());
-  for (const hp::factor_rule& r : {hp::ops::matmul::rule, hp::ops::grouped_matmul::rule,
-                                   hp::ops::grouped_matmul_gate_up::rule, hp::ops::swiglu::rule, hp::ops::router::rule})
+  for (const hp::factor_rule& r :
+       {hp::ops::matmul::rule, hp::ops::grouped_matmul::rule, hp::ops::grouped_matmul_gate_up::rule,
+        hp::ops::grouped_swiglu::rule, hp::ops::router::rule})
     all.push_back({{}, r});
   return all;
 }

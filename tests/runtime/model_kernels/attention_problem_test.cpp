@@ -13,7 +13,7 @@ namespace mk = hp::model_kernels;
 // Positions before keys, after them, and in their midst: the number of seen keys is the definition's.
 TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
   std::mt19937 random(1);
-  const run_case<float> c(hp::model_op::attention, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {1}}, random);
+  const run_case<float> c(hp::id_of<hp::ops::attention>, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {1}}, random);
   const hp::graph_operator& o = c.op;
   const hp::tensor_factors *query[] = {&c.rule().operand[0]}, *key[] = {&c.rule().operand[1]};
   for (const extent_t first_position : {0, 3, 20})
@@ -37,8 +37,8 @@ TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
 
 TEST(AttentionProblem, ReadsHeadsRowsAndSteps) {
   std::mt19937 random(2);
-  const run_case<float> c(hp::model_op::latent_attention, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn", {{0}, {0.5}},
-                          random);
+  const run_case<float> c(hp::id_of<hp::ops::latent_attention>, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn",
+                          {{0}, {0.5}}, random);
   const hp::graph_operator& o = c.op;
   const hp::operator_call call = c.whole();
   const hp::tensor_factors *query[] = {&c.rule().operand[0], &c.rule().operand[1]},

@@ -8,7 +8,9 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -26,10 +28,10 @@ TEST(AttentionRing, JoinedBlocksAreTheWhole) {
     for (const std::vector<extent_t>& order : {std::vector<extent_t>{0, 1, 2}, {2, 1, 0}, {1, 2, 0}}) {
       const extent_t block = 70;
       const attention_sizes z{1, 3 * block, 2, 2, 4, 3 * block, 5, causal, 0.4};
-      run_case<double> c(model_op::attention_block, attention_text, "nnn", z.options(), z.letters(), random);
-      run_case<double> join(model_op::attention_merge, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn", {}, z.letters(),
+      run_case<double> c(id_of<ops::attention_block>, attention_text, "nnn", z.options(), z.letters(), random);
+      run_case<double> join(id_of<ops::attention_merge>, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn", {}, z.letters(),
                             random);
-      run_case<double> d(model_op::attention_block_gradient, attention_gradient_text, "nnnnnn", z.options(),
+      run_case<double> d(id_of<ops::attention_block_gradient>, attention_gradient_text, "nnnnnn", z.options(),
                          z.letters(), random);
       std::vector<case_block<double>> so_far;
       for (const extent_t b : order) {
@@ -63,11 +65,11 @@ TEST(AttentionRing, JoinedBlocksAreTheWhole) {
 TEST(AttentionRing, BlocksThatNoRowSeesChangeNothing) {
   std::mt19937 random(2);
   const attention_sizes z{1, 4, 1, 2, 4, 8, 3, true, 0.5};
-  run_case<double> c(model_op::attention_block, attention_text, "nnn", z.options(), z.letters(), random);
+  run_case<double> c(id_of<ops::attention_block>, attention_text, "nnn", z.options(), z.letters(), random);
   const auto blind = c.run_box(with_keys(c, 4, 4)), seen = c.run_box(with_keys(c, 0, 4));
   for (const double x : blind[0].values) EXPECT_EQ(x, 0);
   for (const double x : blind[1].values) EXPECT_EQ(x, -infinity);
-  run_case<double> join(model_op::attention_merge, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn", {}, z.letters(),
+  run_case<double> join(id_of<ops::attention_merge>, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn", {}, z.letters(),
                         random);
   for (const int first : {0, 1}) {
     const auto &a = first == 0 ? blind : seen, &b = first == 0 ? seen : blind;
@@ -81,7 +83,7 @@ TEST(AttentionRing, BlocksThatNoRowSeesChangeNothing) {
   EXPECT_EQ(join.result[0].values, blind[0].values);
   EXPECT_EQ(join.result[1].values, blind[1].values);
 
-  run_case<double> d(model_op::attention_block_gradient, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
+  run_case<double> d(id_of<ops::attention_block_gradient>, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
                      random);
   d.operand = {d.operand[0], c.operand[0], c.operand[1], c.operand[2], seen[0], seen[1]};
   for (const case_block<double>& block : d.run_box(with_keys(d, 4, 4)))

@@ -8,7 +8,9 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 // Rows and keys on both sides of one and two tiles; fewer and more keys than positions.
 const attention_sizes sizes[] = {
@@ -20,8 +22,8 @@ const attention_sizes sizes[] = {
 TEST(Attention, AgreesWithTheDefinition) {
   std::mt19937 random(1);
   for (const attention_sizes& z : sizes) {
-    run_case<double> c(model_op::attention, attention_text, "nnn", z.options(), z.letters(), random);
-    run_case<double> d(model_op::attention_gradient, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
+    run_case<double> c(id_of<ops::attention>, attention_text, "nnn", z.options(), z.letters(), random);
+    run_case<double> d(id_of<ops::attention_gradient>, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
                        random);
     c.run_whole();
     d.operand = {d.operand[0], c.operand[0], c.operand[1], c.operand[2], c.result[0], c.result[1]};
@@ -34,7 +36,7 @@ TEST(Attention, AgreesWithTheDefinition) {
     EXPECT_LE(largest_difference(d.result[1].values, expected.dk), 1e-12);
     EXPECT_LE(largest_difference(d.result[2].values, expected.dv), 1e-12);
 
-    run_case<float> f(model_op::attention, attention_text, "nnn", z.options(), z.letters(), random);
+    run_case<float> f(id_of<ops::attention>, attention_text, "nnn", z.options(), z.letters(), random);
     for (std::size_t i = 0; i < 3; ++i)
       f.operand[i].values.assign(c.operand[i].values.begin(), c.operand[i].values.end());
     f.run_whole();
@@ -48,9 +50,9 @@ TEST(Attention, CutsOfRowsKeepTheBits) {
   std::mt19937 random(2);
   for (const bool causal : {false, true}) {
     const attention_sizes z{2, 70, 2, 2, 8, 130, 7, causal, 0.3};
-    run_case<float> c(model_op::attention, attention_text, "nnn", z.options(), z.letters(), random);
+    run_case<float> c(id_of<ops::attention>, attention_text, "nnn", z.options(), z.letters(), random);
     c.run_whole();
-    run_case<float> d(model_op::attention_gradient, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
+    run_case<float> d(id_of<ops::attention_gradient>, attention_gradient_text, "nnnnnn", z.options(), z.letters(),
                       random);
     d.operand = {d.operand[0], c.operand[0], c.operand[1], c.operand[2], c.result[0], c.result[1]};
     d.run_whole();
@@ -72,7 +74,7 @@ TEST(Attention, CutsOfRowsKeepTheBits) {
 
 TEST(Attention, RefusesOperandsWithoutKeys) {
   std::mt19937 random(3);
-  run_case<float> c(model_op::attention, "bsD,bsD,bsE->bsE,bs", "nnn", {{0}, {1}}, random);
+  run_case<float> c(id_of<ops::attention>, "bsD,bsD,bsE->bsE,bs", "nnn", {{0}, {1}}, random);
   EXPECT_THROW(c.run_whole(), std::invalid_argument);
 }
 

@@ -14,7 +14,7 @@ namespace mk = hp::model_kernels;
 TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
   std::mt19937 random(1);
   for (const char* text : {"abc->cab", "a->ba", "abcd->db", "->a", "ab->"}) {
-    const run_case<double> c(hp::model_op::reduce, text, "n", {}, random);
+    const run_case<double> c(hp::id_of<hp::ops::reduce>, text, "n", {}, random);
     const hp::operator_call call = c.whole();
     mk::loop_list list;
     for (int l = c.op.loop_count - 1; l >= 0; --l) list.push(l);
@@ -45,7 +45,7 @@ TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {
 
 TEST(BlockSteps, ListsChooseByOtherTensors) {
   std::mt19937 random(2);
-  const run_case<double> c(hp::model_op::contract, "abk,kcb->cab", "nn", {}, random);
+  const run_case<double> c(hp::id_of<hp::ops::contract>, "abk,kcb->cab", "nn", {}, random);
   const hp::tensor_factors &a = c.rule().operand[0], &b = c.rule().operand[1], &r = c.rule().result[0];
   const auto letters = [&](const mk::loop_list& list) {
     std::string s;
@@ -60,7 +60,7 @@ TEST(BlockSteps, ListsChooseByOtherTensors) {
 
 TEST(BlockSteps, RefusalsNameTheOperator) {
   std::mt19937 random(3);
-  const run_case<double> c(hp::model_op::scale, "->", "n", {}, random);
+  const run_case<double> c(hp::id_of<hp::ops::scale>, "->", "n", {}, random);
   const hp::operator_call call = c.whole();
   mk::expect(true, call, "never");
   try {

@@ -54,7 +54,7 @@ void check_random_einsums(double bound) {
   std::mt19937 random(21);
   const int rounds = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 20000 : 1500;
   for (int round = 0; round < rounds; ++round) {
-    run_case<T> c(hp::model_op::contract, random_einsum(random), "nn", {}, random);
+    run_case<T> c(hp::id_of<hp::ops::contract>, random_einsum(random), "nn", {}, random);
     c.run_whole();
     ASSERT_LE(largest_difference(c.result[0].values, by_definition(c)), bound) << c.text;
   }
@@ -74,11 +74,11 @@ TEST(Contraction, SizesAroundTilesAndPanels) {
           extents.of[static_cast<int>('x')] = m;
           extents.of[static_cast<int>('n')] = n;
           extents.of[static_cast<int>('k')] = k;
-          run_case<float> c(hp::model_op::contract, text, "nn", {}, extents, random);
+          run_case<float> c(hp::id_of<hp::ops::contract>, text, "nn", {}, extents, random);
           c.run_whole();
           ASSERT_LE(largest_difference(c.result[0].values, by_definition(c)), 1e-5)
               << text << m << " " << n << " " << k;
-          run_case<double> d(hp::model_op::contract, text, "nn", {}, extents, random);
+          run_case<double> d(hp::id_of<hp::ops::contract>, text, "nn", {}, extents, random);
           d.run_whole();
           ASSERT_LE(largest_difference(d.result[0].values, by_definition(d)), 1e-14)
               << text << m << " " << n << " " << k;
@@ -93,7 +93,7 @@ TEST(Contraction, CutsOfWhatIsNotSummedKeepTheBits) {
   extents.of[static_cast<int>('n')] = 41;
   extents.of[static_cast<int>('k')] = 300;
   for (const char* text : {"bxk,bkn->bxn", "kxb,bkn->nbx"}) {
-    run_case<float> c(hp::model_op::contract, text, "nn", {}, extents, random);
+    run_case<float> c(hp::id_of<hp::ops::contract>, text, "nn", {}, extents, random);
     c.run_whole();
     std::vector<std::vector<extent_t>> cuts(at(c.op.loop_count));
     for (int l = 0; l < c.op.loop_count; ++l) {

@@ -8,11 +8,13 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 /// Runs `op` on operands of one shape and compares every element with `f` of its operands' elements.
 template <class Function>
-void check(model_op op, int operands, const Function& f, const case_options& options = {}) {
+void check(operator_id op, int operands, const Function& f, const case_options& options = {}) {
   std::mt19937 random(1);
   std::string text = "xyz", domains = "n";
   for (int i = 1; i < operands; ++i) {
@@ -31,21 +33,21 @@ void check(model_op op, int operands, const Function& f, const case_options& opt
 double sigma(double x) { return 1 / (1 + std::exp(-x)); }
 
 TEST(Elementwise, AgreesWithTheFormulas) {
-  check(model_op::sum, 1, [](const double* x) { return x[0]; });
-  check(model_op::sum, 2, [](const double* x) { return x[0] + x[1]; });
-  check(model_op::sum, 8, [](const double* x) {
+  check(id_of<ops::sum>, 1, [](const double* x) { return x[0]; });
+  check(id_of<ops::sum>, 2, [](const double* x) { return x[0] + x[1]; });
+  check(id_of<ops::sum>, 8, [](const double* x) {
     double total = 0;
     for (int i = 0; i < 8; ++i) total += x[i];
     return total;
   });
-  check(model_op::scale, 1, [](const double* x) { return 2.5 * x[0]; }, {{}, {2.5}});
-  check(model_op::multiply, 2, [](const double* x) { return x[0] * x[1]; });
-  check(model_op::accumulate, 2, [](const double* x) { return x[0] + x[1]; });
-  check(model_op::silu, 1, [](const double* x) { return x[0] * sigma(x[0]); });
-  check(model_op::sigmoid, 1, [](const double* x) { return sigma(x[0]); });
-  check(model_op::swiglu, 2, [](const double* x) { return x[0] * sigma(x[0]) * x[1]; });
-  check(model_op::sigmoid_gradient, 2, [](const double* x) { return x[0] * x[1] * (1 - x[1]); });
-  check(model_op::silu_gradient, 2, [](const double* x) {
+  check(id_of<ops::scale>, 1, [](const double* x) { return 2.5 * x[0]; }, {{}, {2.5}});
+  check(id_of<ops::multiply>, 2, [](const double* x) { return x[0] * x[1]; });
+  check(id_of<ops::accumulate>, 2, [](const double* x) { return x[0] + x[1]; });
+  check(id_of<ops::silu>, 1, [](const double* x) { return x[0] * sigma(x[0]); });
+  check(id_of<ops::sigmoid>, 1, [](const double* x) { return sigma(x[0]); });
+  check(id_of<ops::swiglu>, 2, [](const double* x) { return x[0] * sigma(x[0]) * x[1]; });
+  check(id_of<ops::sigmoid_gradient>, 2, [](const double* x) { return x[0] * x[1] * (1 - x[1]); });
+  check(id_of<ops::silu_gradient>, 2, [](const double* x) {
     const double s = sigma(x[1]);
     return x[0] * (s + x[1] * s * (1 - s));
   });
@@ -53,7 +55,7 @@ TEST(Elementwise, AgreesWithTheFormulas) {
 
 TEST(Elementwise, OperandsRepeatAlongWhatTheyLack) {
   std::mt19937 random(2);
-  run_case<float> c(model_op::broadcast, "zx->xyz", "n", {}, random);
+  run_case<float> c(id_of<ops::broadcast>, "zx->xyz", "n", {}, random);
   c.run_whole();
   const hp::operator_call call = c.whole();
   const extent_t z = call.loop[0].extent, x = call.loop[1].extent, y = call.loop[2].extent;
@@ -66,7 +68,7 @@ TEST(Elementwise, OperandsRepeatAlongWhatTheyLack) {
 // A product that lacks a loop of its operands is summed over it: what the gradient of a repeated operand needs.
 TEST(Elementwise, AProductMayBeSummed) {
   std::mt19937 random(3);
-  run_case<double> c(model_op::multiply, "xy,xy->x", "nn", {}, random);
+  run_case<double> c(id_of<ops::multiply>, "xy,xy->x", "nn", {}, random);
   c.run_whole();
   const extent_t x = c.op.loop[0].extent, y = c.op.loop[1].extent;
   for (extent_t i = 0; i < x; ++i) {
@@ -85,9 +87,9 @@ TEST(Elementwise, LargeArgumentsStayFinite) {
 
 TEST(Elementwise, RefusesOperandsOfOtherLoops) {
   std::mt19937 random(4);
-  run_case<float> c(model_op::swiglu_gradient, "xy,xy,yx->xy,xy", "nnn", {}, random);
+  run_case<float> c(id_of<ops::swiglu_gradient>, "xy,xy,yx->xy,xy", "nnn", {}, random);
   EXPECT_THROW(c.run_whole(), std::invalid_argument);
-  run_case<float> lacking(model_op::silu, "xy->x", "n", {}, random);
+  run_case<float> lacking(id_of<ops::silu>, "xy->x", "n", {}, random);
   EXPECT_THROW(lacking.run_whole(), std::invalid_argument);
 }
 

@@ -8,7 +8,9 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 constexpr extent_t groups = 3, tokens = 7, choices = 2, experts = 4, width = 5;
 
@@ -39,13 +41,13 @@ TEST(Experts, AgreeWithTheDefinition) {
     for (const extent_t capacity : {1, 3, 7, 21}) {
       const letter_extents extents = sizes(capacity);
       const std::string g = joint ? "B" : "b", slots = joint ? "eCh" : "beCh", index = g + "SK", rows = g + "Sh";
-      run_case<double> there(model_op::dispatch, rows + "," + index + "->" + slots, "ne", {}, extents, random);
-      run_case<double> back(model_op::undispatch, slots + "," + index + "->" + rows, "ne", {}, extents, random);
-      run_case<double> join(model_op::combine, slots + "," + index + "," + index + "->" + rows, "nen", {}, extents,
+      run_case<double> there(id_of<ops::dispatch>, rows + "," + index + "->" + slots, "ne", {}, extents, random);
+      run_case<double> back(id_of<ops::undispatch>, slots + "," + index + "->" + rows, "ne", {}, extents, random);
+      run_case<double> join(id_of<ops::combine>, slots + "," + index + "," + index + "->" + rows, "nen", {}, extents,
                             random);
-      run_case<double> weighted(model_op::dispatch_weighted, rows + "," + index + "," + index + "->" + slots, "nen", {},
-                                extents, random);
-      run_case<double> d_weight(model_op::combine_weight_gradient, rows + "," + slots + "," + index + "->" + index,
+      run_case<double> weighted(id_of<ops::dispatch_weighted>, rows + "," + index + "," + index + "->" + slots, "nen",
+                                {}, extents, random);
+      run_case<double> d_weight(id_of<ops::combine_weight_gradient>, rows + "," + slots + "," + index + "->" + index,
                                 "nne", {}, extents, random);
       for (run_case<double>* c : {&back, &join, &weighted}) c->operand[1] = there.operand[1];
       d_weight.operand[2] = there.operand[1];
@@ -77,7 +79,7 @@ TEST(Experts, AgreeWithTheDefinition) {
 
 TEST(Experts, RefuseSlotsOfAnotherShape) {
   std::mt19937 random(2);
-  run_case<float> c(model_op::dispatch, "bSh,bSK->beh", "ne", {}, random);
+  run_case<float> c(id_of<ops::dispatch>, "bSh,bSK->beh", "ne", {}, random);
   EXPECT_THROW(c.run_whole(), std::invalid_argument);
 }
 

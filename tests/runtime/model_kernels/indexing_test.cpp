@@ -13,12 +13,14 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 TEST(Indexing, EmbeddingAndItsGradientAgreeWithTheDefinition) {
   std::mt19937 random(1);
   for (int round = 0; round < 20; ++round) {
-    run_case<double> c(model_op::embed, "xy,vh->xyh", "in", {}, random);
+    run_case<double> c(id_of<ops::embed>, "xy,vh->xyh", "in", {}, random);
     c.run_whole();
     const std::vector<std::int32_t>& id = c.operand[0].indices;
     const std::size_t width = c.operand[1].values.size() / at(c.op.loop[2].extent);
@@ -26,7 +28,7 @@ TEST(Indexing, EmbeddingAndItsGradientAgreeWithTheDefinition) {
       for (std::size_t h = 0; h < width; ++h)
         EXPECT_EQ(c.result[0].values[i * width + h], c.operand[1].values[at(id[i]) * width + h]);
 
-    run_case<double> d(model_op::embed_gradient, "xy,xyh->vh", "in", {}, random);
+    run_case<double> d(id_of<ops::embed_gradient>, "xy,xyh->vh", "in", {}, random);
     d.run_whole();
     const std::size_t d_width = d.operand[1].values.size() / d.operand[0].indices.size();
     std::vector<double> expected(d.result[0].values.size());
@@ -40,7 +42,7 @@ TEST(Indexing, EmbeddingAndItsGradientAgreeWithTheDefinition) {
 // A box of the table's rows gives zero for the numbers of other boxes, and the element for its own.
 TEST(Indexing, NumbersOutsideTheBoxGiveZero) {
   std::mt19937 random(2);
-  run_case<float> c(model_op::pick, "xv,x->x", "nl", {}, random);
+  run_case<float> c(id_of<ops::pick>, "xv,x->x", "nl", {}, random);
   c.operand[1].indices[0] = -1;
   const extent_t v = c.op.loop[1].extent;
   for (extent_t begin = 0; begin < v; ++begin) {
@@ -57,14 +59,14 @@ TEST(Indexing, NumbersOutsideTheBoxGiveZero) {
 // What no device has is refused, wherever the box lies; a negative label is none.
 TEST(Indexing, NumbersThatNoBoxHasAreRefused) {
   std::mt19937 random(3);
-  run_case<float> rows(model_op::embed, "xy,vh->xyh", "in", {}, random),
-      labels(model_op::pick, "xv,x->x", "nl", {}, random);
+  run_case<float> rows(id_of<ops::embed>, "xy,vh->xyh", "in", {}, random),
+      labels(id_of<ops::pick>, "xv,x->x", "nl", {}, random);
   const extent_t table = rows.op.loop[2].extent, columns = labels.op.loop[1].extent;
   const auto error = [](auto& c, std::size_t at, extent_t number) {
     const std::int32_t before =
-        std::exchange(c.operand[c.op.kind == model_op::embed ? 0 : 1].indices[at], static_cast<std::int32_t>(number));
+        std::exchange(c.operand[c.op.kind == id_of<ops::embed> ? 0 : 1].indices[at], static_cast<std::int32_t>(number));
     const std::string what = tested::error_of<std::invalid_argument>([&] { c.run_whole(); });
-    c.operand[c.op.kind == model_op::embed ? 0 : 1].indices[at] = before;
+    c.operand[c.op.kind == id_of<ops::embed> ? 0 : 1].indices[at] = before;
     return what;
   };
   EXPECT_EQ(error(rows, 1, table - 1), "no error");

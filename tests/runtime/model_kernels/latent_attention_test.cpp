@@ -8,7 +8,9 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 // Latent attention is attention whose queries and keys are laid end to end, the shared keys copied to each head; the
 // gradient of the shared keys is the sum over heads.
@@ -22,9 +24,9 @@ TEST(LatentAttention, IsAttentionOverBothPartsEndToEnd) {
                {'b', batch}, {'s', positions}, {'n', heads}, {'D', depth}, {'R', shared}, {'T', keys}, {'E', width}})
         extents.of[static_cast<int>(letter)] = extent;
       const case_options options{{causal ? 1 : 0}, {0.4}};
-      run_case<double> c(model_op::latent_attention, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn", options, extents,
+      run_case<double> c(id_of<ops::latent_attention>, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn", options, extents,
                          random);
-      run_case<double> d(model_op::latent_attention_gradient,
+      run_case<double> d(id_of<ops::latent_attention_gradient>,
                          "bsnE,bsnD,bsnR,bTnD,bTR,bTnE,bsnE,bsn->bsnD,bsnR,bTnD,bTR,bTnE", "nnnnnnnn", options, extents,
                          random);
       c.run_whole();

@@ -12,80 +12,82 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 const operator_case cases[] = {
-    {model_op::contract, "xk,kn->xn", "nn"},
-    {model_op::contract, "bxyk,bnk->nbyx", "nn"},
-    {model_op::contract, "xkM,knM->xn", "nn"},
-    {model_op::reduce, "xy->x", "n"},
-    {model_op::reduce, "xyz->zx", "n"},
-    {model_op::reduce, "xy->", "n"},
-    {model_op::reduce, "xyz->y", "n", {{}, {}, hp::reduce_op::max}},
-    {model_op::broadcast, "x->xy", "n"},
-    {model_op::broadcast, "zx->xyz", "n"},
-    {model_op::broadcast, "->xy", "n"},
-    {model_op::sum, "xy,xy->xy", "nn"},
-    {model_op::sum, "xyz,xyz,xyz,xyz->xyz", "nnnn"},
-    {model_op::scale, "xy->xy", "n", {{}, {-1.5}}},
-    {model_op::multiply, "xy,xy->xy", "nn"},
-    {model_op::multiply, "xyz,zx->xyz", "nn"},
-    {model_op::multiply, "xyz,xyz->xz", "nn"},
-    {model_op::embed, "xy,vh->xyh", "in"},
-    {model_op::embed_gradient, "xy,xyh->vh", "in"},
-    {model_op::rms_norm, "xyH,H->xyH", "nn", {{}, {1e-5}}},
-    {model_op::rms_norm_gradient, "xyH,xyH,H->xyH,H", "nnn", {{}, {1e-5}}},
-    {model_op::rope, "bsxD->bsxD", "n", {{1}, {100}}},
-    {model_op::rope, "bsD->bsD", "n", {{-1}, {100}}},
-    {model_op::attention, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{0}, {0.5}}},
-    {model_op::attention, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {0.5}}},
-    {model_op::attention, "bsnD,bTnD,bTnE->bsnE,bsn", "nnn", {{1}, {0.5}}},
-    {model_op::attention_gradient, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{0}, {0.5}}},
-    {model_op::attention_gradient, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{1}, {0.5}}},
-    {model_op::latent_attention, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn", {{1}, {0.5}}},
-    {model_op::latent_attention_gradient,
+    {id_of<ops::contract>, "xk,kn->xn", "nn"},
+    {id_of<ops::contract>, "bxyk,bnk->nbyx", "nn"},
+    {id_of<ops::contract>, "xkM,knM->xn", "nn"},
+    {id_of<ops::reduce>, "xy->x", "n"},
+    {id_of<ops::reduce>, "xyz->zx", "n"},
+    {id_of<ops::reduce>, "xy->", "n"},
+    {id_of<ops::reduce>, "xyz->y", "n", {{}, {}, hp::reduce_op::max}},
+    {id_of<ops::broadcast>, "x->xy", "n"},
+    {id_of<ops::broadcast>, "zx->xyz", "n"},
+    {id_of<ops::broadcast>, "->xy", "n"},
+    {id_of<ops::sum>, "xy,xy->xy", "nn"},
+    {id_of<ops::sum>, "xyz,xyz,xyz,xyz->xyz", "nnnn"},
+    {id_of<ops::scale>, "xy->xy", "n", {{}, {-1.5}}},
+    {id_of<ops::multiply>, "xy,xy->xy", "nn"},
+    {id_of<ops::multiply>, "xyz,zx->xyz", "nn"},
+    {id_of<ops::multiply>, "xyz,xyz->xz", "nn"},
+    {id_of<ops::embed>, "xy,vh->xyh", "in"},
+    {id_of<ops::embed_gradient>, "xy,xyh->vh", "in"},
+    {id_of<ops::rms_norm>, "xyH,H->xyH", "nn", {{}, {1e-5}}},
+    {id_of<ops::rms_norm_gradient>, "xyH,xyH,H->xyH,H", "nnn", {{}, {1e-5}}},
+    {id_of<ops::rope>, "bsxD->bsxD", "n", {{1}, {100}}},
+    {id_of<ops::rope>, "bsD->bsD", "n", {{-1}, {100}}},
+    {id_of<ops::attention>, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{0}, {0.5}}},
+    {id_of<ops::attention>, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {0.5}}},
+    {id_of<ops::attention>, "bsnD,bTnD,bTnE->bsnE,bsn", "nnn", {{1}, {0.5}}},
+    {id_of<ops::attention_gradient>, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{0}, {0.5}}},
+    {id_of<ops::attention_gradient>, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{1}, {0.5}}},
+    {id_of<ops::latent_attention>, "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn", "nnnnn", {{1}, {0.5}}},
+    {id_of<ops::latent_attention_gradient>,
      "bsnE,bsnD,bsnR,bTnD,bTR,bTnE,bsnE,bsn->bsnD,bsnR,bTnD,bTR,bTnE",
      "nnnnnnnp",
      {{1}, {0.5}}},
-    {model_op::attention_block, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {0.5}}},
-    {model_op::attention_merge, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn"},
-    {model_op::attention_block_gradient, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{1}, {0.5}}},
-    {model_op::swiglu, "xy,xy->xy", "nn"},
-    {model_op::swiglu_gradient, "xy,xy,xy->xy,xy", "nnn"},
-    {model_op::silu, "xy->xy", "n"},
-    {model_op::silu_gradient, "xy,xy->xy", "nn"},
-    {model_op::sigmoid, "xy->xy", "n"},
-    {model_op::sigmoid_gradient, "xy,xy->xy", "np"},
-    {model_op::softmax, "xyE->xyE", "n"},
-    {model_op::softmax_gradient, "xyE,xyE->xyE", "np"},
-    {model_op::top_k, "xyE->xyK,xyK", "p", {{0, 1}, {2.5}}},
-    {model_op::biased_top_k, "xyE,E->xyK,xyK", "pn", {{0, 0}, {2.5}}},
-    {model_op::top_k_gradient, "xyK,xyE,xyK->xyE", "npe", {{0, 1}, {2.5}}},
-    {model_op::count_experts, "xyK->e", "e"},
-    {model_op::dispatch, "bSh,bSK->beCh", "ne"},
-    {model_op::dispatch, "BSh,BSK->eCh", "ne"},
-    {model_op::undispatch, "beCh,bSK->bSh", "ne"},
-    {model_op::undispatch, "eCh,BSK->BSh", "ne"},
-    {model_op::combine, "beCh,bSK,bSK->bSh", "nen"},
-    {model_op::combine, "eCh,BSK,BSK->BSh", "nen"},
-    {model_op::dispatch_weighted, "bSh,bSK,bSK->beCh", "nen"},
-    {model_op::dispatch_weighted, "BSh,BSK,BSK->eCh", "nen"},
-    {model_op::combine_weight_gradient, "bSh,beCh,bSK->bSK", "nne"},
-    {model_op::combine_weight_gradient, "BSh,eCh,BSK->BSK", "nne"},
-    {model_op::exp_sum, "xyv,xy->xy", "nn"},
-    {model_op::pick, "xyv,xy->xy", "nl"},
-    {model_op::token_loss, "xv,xv,xv,xv->xv", "npnl"},
-    {model_op::cross_entropy_gradient, "xy,xyv,xy,xy,xy->xyv", "nnnpl"},
-    {model_op::sum_of_squares, "xyz->", "n"},
-    {model_op::clip_factor, "->", "p", {{}, {0.5}}},
-    {model_op::fill, "->xy", "", {{}, {0.5}}},
-    {model_op::accumulate, "xy,xy->xy", "nn"},
-    {model_op::sgd, "xy,xy,xy,->xy,xy", "nnnp", {{}, {0.1, 0.9, 0.01}}},
-    {model_op::adamw, "xy,xy,xy,xy,->xy,xy,xy", "nnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
-    {model_op::adamw_master, "xy,xy,xy,xy,xy,->xy,xy,xy,xy", "nnnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
-    {model_op::muon, "aYZ,aYZ,aYZ,->aYZ,aYZ", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
-    {model_op::muon, "aYUZ,aYUZ,aYUZ,->aYUZ,aYUZ", "nnnp", {{1, 3}, {0.1, 0.9, 0.01}}},
-    {model_op::update_bias, "E,E->E", "nn", {{}, {0.1}}},
+    {id_of<ops::attention_block>, "bsmgD,bTmD,bTmE->bsmgE,bsmg", "nnn", {{1}, {0.5}}},
+    {id_of<ops::attention_merge>, "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg", "nnnn"},
+    {id_of<ops::attention_block_gradient>, "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE", "nnnnnp", {{1}, {0.5}}},
+    {id_of<ops::swiglu>, "xy,xy->xy", "nn"},
+    {id_of<ops::swiglu_gradient>, "xy,xy,xy->xy,xy", "nnn"},
+    {id_of<ops::silu>, "xy->xy", "n"},
+    {id_of<ops::silu_gradient>, "xy,xy->xy", "nn"},
+    {id_of<ops::sigmoid>, "xy->xy", "n"},
+    {id_of<ops::sigmoid_gradient>, "xy,xy->xy", "np"},
+    {id_of<ops::softmax>, "xyE->xyE", "n"},
+    {id_of<ops::softmax_gradient>, "xyE,xyE->xyE", "np"},
+    {id_of<ops::top_k>, "xyE->xyK,xyK", "p", {{0, 1}, {2.5}}},
+    {id_of<ops::biased_top_k>, "xyE,E->xyK,xyK", "pn", {{0, 0}, {2.5}}},
+    {id_of<ops::top_k_gradient>, "xyK,xyE,xyK->xyE", "npe", {{0, 1}, {2.5}}},
+    {id_of<ops::count_experts>, "xyK->e", "e"},
+    {id_of<ops::dispatch>, "bSh,bSK->beCh", "ne"},
+    {id_of<ops::dispatch>, "BSh,BSK->eCh", "ne"},
+    {id_of<ops::undispatch>, "beCh,bSK->bSh", "ne"},
+    {id_of<ops::undispatch>, "eCh,BSK->BSh", "ne"},
+    {id_of<ops::combine>, "beCh,bSK,bSK->bSh", "nen"},
+    {id_of<ops::combine>, "eCh,BSK,BSK->BSh", "nen"},
+    {id_of<ops::dispatch_weighted>, "bSh,bSK,bSK->beCh", "nen"},
+    {id_of<ops::dispatch_weighted>, "BSh,BSK,BSK->eCh", "nen"},
+    {id_of<ops::combine_weight_gradient>, "bSh,beCh,bSK->bSK", "nne"},
+    {id_of<ops::combine_weight_gradient>, "BSh,eCh,BSK->BSK", "nne"},
+    {id_of<ops::exp_sum>, "xyv,xy->xy", "nn"},
+    {id_of<ops::pick>, "xyv,xy->xy", "nl"},
+    {id_of<ops::token_loss>, "xv,xv,xv,xv->xv", "npnl"},
+    {id_of<ops::cross_entropy_gradient>, "xy,xyv,xy,xy,xy->xyv", "nnnpl"},
+    {id_of<ops::sum_of_squares>, "xyz->", "n"},
+    {id_of<ops::clip_factor>, "->", "p", {{}, {0.5}}},
+    {id_of<ops::fill>, "->xy", "", {{}, {0.5}}},
+    {id_of<ops::accumulate>, "xy,xy->xy", "nn"},
+    {id_of<ops::sgd>, "xy,xy,xy,->xy,xy", "nnnp", {{}, {0.1, 0.9, 0.01}}},
+    {id_of<ops::adamw>, "xy,xy,xy,xy,->xy,xy,xy", "nnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
+    {id_of<ops::adamw_master>, "xy,xy,xy,xy,xy,->xy,xy,xy,xy", "nnnnpp", {{}, {0.1, 0.9, 0.95, 1e-8, 0.01}}},
+    {id_of<ops::muon>, "aYZ,aYZ,aYZ,->aYZ,aYZ", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
+    {id_of<ops::muon>, "aYUZ,aYUZ,aYUZ,->aYUZ,aYUZ", "nnnp", {{1, 3}, {0.1, 0.9, 0.01}}},
+    {id_of<ops::update_bias>, "E,E->E", "nn", {{}, {0.1}}},
 };
 
 int rounds() { return tested::tries(12, 300); }
@@ -141,8 +143,8 @@ TEST(ModelKernels, BoxesOfAnyCutMakeTheWholeInDouble) { check_law<double>(1e-12)
 TEST(ModelKernels, BoxesOfAnyCutMakeTheWholeInFloat) { check_law<float>(2e-5); }
 
 TEST(ModelKernels, EveryOperatorHasAKernelAndACase) {
-  for (int i = 0; i < hp::model_op_count; ++i) {
-    const model_op op = static_cast<model_op>(i);
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const operator_id op = static_cast<operator_id>(i);
     EXPECT_NE(hp::kernel_of<float>(op), nullptr) << name_of(op);
     EXPECT_NE(hp::kernel_of<double>(op), nullptr) << name_of(op);
     bool found = false;
@@ -154,12 +156,12 @@ TEST(ModelKernels, EveryOperatorHasAKernelAndACase) {
 // What replaces an operand is written in its memory.
 TEST(ModelKernels, ResultsMayBeTheOperandsThatTheyReplace) {
   struct alias_case {
-    model_op op;
+    operator_id op;
     std::vector<int> replaced;  ///< operand of each result
   };
-  const alias_case aliases[] = {{model_op::accumulate, {0}},  {model_op::sgd, {0, 2}},
-                                {model_op::adamw, {0, 2, 3}}, {model_op::adamw_master, {0, 2, 3, 4}},
-                                {model_op::muon, {0, 2}},     {model_op::update_bias, {0}}};
+  const alias_case aliases[] = {{id_of<ops::accumulate>, {0}},  {id_of<ops::sgd>, {0, 2}},
+                                {id_of<ops::adamw>, {0, 2, 3}}, {id_of<ops::adamw_master>, {0, 2, 3, 4}},
+                                {id_of<ops::muon>, {0, 2}},     {id_of<ops::update_bias>, {0}}};
   std::mt19937 random(8);
   for (const alias_case& alias : aliases)
     for (const operator_case& row : cases) {

@@ -8,7 +8,9 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 letter_extents sizes(std::initializer_list<std::pair<char, extent_t>> given) {
   std::mt19937 random(0);
@@ -22,8 +24,8 @@ TEST(Normalization, AgreesWithTheFormulas) {
   std::mt19937 random(1);
   const extent_t rows = 150, width = 37;
   const letter_extents extents = sizes({{'x', rows}, {'H', width}});
-  run_case<double> y(model_op::rms_norm, "xH,H->xH", "nn", {{}, {1e-3}}, extents, random);
-  run_case<double> d(model_op::rms_norm_gradient, "xH,xH,H->xH,H", "nnn", {{}, {1e-3}}, extents, random);
+  run_case<double> y(id_of<ops::rms_norm>, "xH,H->xH", "nn", {{}, {1e-3}}, extents, random);
+  run_case<double> d(id_of<ops::rms_norm_gradient>, "xH,xH,H->xH,H", "nnn", {{}, {1e-3}}, extents, random);
   d.operand[1] = y.operand[0];
   d.operand[2] = y.operand[1];
   y.run_whole();
@@ -49,7 +51,7 @@ TEST(Normalization, AgreesWithTheFormulas) {
 
 run_case<double> turned(extent_t sign, std::mt19937& random) {
   const letter_extents extents = sizes({{'b', 2}, {'s', 5}, {'x', 3}, {'D', 8}});
-  return {model_op::rope, "bsxD->bsxD", "n", {{sign}, {100}}, extents, random};
+  return {id_of<ops::rope>, "bsxD->bsxD", "n", {{sign}, {100}}, extents, random};
 }
 
 TEST(Normalization, PairsTurnByTheirPosition) {
@@ -94,7 +96,7 @@ TEST(Normalization, TablesOfAnglesAreNotMixedUp) {
 
 TEST(Normalization, RefusesAnOddNumberOfDims) {
   std::mt19937 random(4);
-  run_case<float> c(model_op::rope, "bsD->bsD", "n", {{1}, {100}}, sizes({{'b', 1}, {'s', 2}, {'D', 3}}), random);
+  run_case<float> c(id_of<ops::rope>, "bsD->bsD", "n", {{1}, {100}}, sizes({{'b', 1}, {'s', 2}, {'D', 3}}), random);
   EXPECT_THROW(c.run_whole(), std::invalid_argument);
 }
 

@@ -12,7 +12,7 @@ using namespace kernel_test;
 // Blocks hold the box: elements are counted from its extents, not from the whole.
 TEST(OperatorCall, CountsTheElementsOfABox) {
   std::mt19937 random(1);
-  const run_case<float> c(hp::model_op::contract, "xk,kn->xn", "nn", {}, random);
+  const run_case<float> c(hp::id_of<hp::ops::contract>, "xk,kn->xn", "nn", {}, random);
   hp::operator_call call = c.whole();
   for (int l = 0; l < c.op.loop_count; ++l) {
     call.loop[l].begin = 1;
@@ -21,7 +21,7 @@ TEST(OperatorCall, CountsTheElementsOfABox) {
   EXPECT_EQ(call.operand_elements(0), 15);
   EXPECT_EQ(call.operand_elements(1), 35);
   EXPECT_EQ(call.result_elements(0), 21);
-  const run_case<float> number(hp::model_op::clip_factor, "->", "p", {}, random);
+  const run_case<float> number(hp::id_of<hp::ops::clip_factor>, "->", "p", {}, random);
   EXPECT_EQ(number.whole().result_elements(0), 1);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 // Operators on random blocks: every loop of an einsum is a named dim of the same letter, every operand has a domain.
 //
-//   run_case<double> c(model_op::embed, "xy,vh->xyh", "in", options, random);  c.run_whole();  c.run_cut(pieces)
+//   run_case<double> c(id_of<ops::embed>, "xy,vh->xyh", "in", options, random);  c.run_whole();  c.run_cut(pieces)
 //
 // Domains, one letter an operand: n normal, p positive, i numbers in [0, v), l labels in [-1, v), e distinct experts
 // along the last dim.
@@ -33,7 +33,7 @@ struct case_options {
 
 /// What is drawn again and again with other extents.
 struct operator_case {
-  hp::model_op op;
+  hp::operator_id op;
   const char* text;
   const char* domains;
   case_options options = {};
@@ -73,10 +73,10 @@ class run_case {
   std::string text;
   std::vector<case_block<T>> operand, result;
 
-  run_case(hp::model_op kind, const std::string& einsum, const std::string& domains, const case_options& o,
+  run_case(hp::operator_id kind, const std::string& einsum, const std::string& domains, const case_options& o,
            std::mt19937& random)
       : run_case(kind, einsum, domains, o, letter_extents(einsum, random), random) {}
-  run_case(hp::model_op kind, const std::string& einsum, const std::string& domains, const case_options& o,
+  run_case(hp::operator_id kind, const std::string& einsum, const std::string& domains, const case_options& o,
            const letter_extents& extents, std::mt19937& random)
       : text(einsum) {
     std::vector<hp::created_dim> created;
@@ -111,7 +111,7 @@ class run_case {
 
   hp::operator_call whole() const {
     hp::operator_call c;
-    c.op = &op;
+    c.attributes = &op;
     c.rule = &rule();
     c.step = 3;
     for (int l = 0; l < op.loop_count; ++l) c.loop[l] = {0, op.loop[l].extent, op.loop[l].extent};
@@ -182,7 +182,7 @@ class run_case {
   }
 
   bool is_index(int r) const {
-    return r == 1 && (op.kind == hp::model_op::top_k || op.kind == hp::model_op::biased_top_k);
+    return r == 1 && (op.kind == hp::id_of<hp::ops::top_k> || op.kind == hp::id_of<hp::ops::biased_top_k>);
   }
 
  private:

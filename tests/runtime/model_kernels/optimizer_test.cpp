@@ -8,11 +8,13 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 TEST(Optimizer, SgdAgreesWithTheFormula) {
   std::mt19937 random(1);
-  run_case<double> c(model_op::sgd, "xy,xy,xy,->xy,xy", "nnnp", {{}, {0.1, 0.9, 0.01}}, random);
+  run_case<double> c(id_of<ops::sgd>, "xy,xy,xy,->xy,xy", "nnnp", {{}, {0.1, 0.9, 0.01}}, random);
   c.run_whole();
   for (std::size_t i = 0; i < c.result[0].values.size(); ++i) {
     const double p = c.operand[0].values[i], clip = c.operand[3].values[0];
@@ -27,11 +29,11 @@ TEST(Optimizer, AdamWAgreesWithTheFormulaStepByStep) {
   std::mt19937 random(2);
   const double rate = 0.1, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-12, decay = 0.01;
   const case_options options{{}, {rate, beta1, beta2, epsilon, decay}};
-  run_case<double> c(model_op::adamw, "xy,xy,xy,xy,->xy,xy,xy", "nnnnp", options, random);
+  run_case<double> c(id_of<ops::adamw>, "xy,xy,xy,xy,->xy,xy,xy", "nnnnp", options, random);
   letter_extents extents("", random);
   extents.of[static_cast<int>('x')] = c.op.loop[0].extent;
   extents.of[static_cast<int>('y')] = c.op.loop[1].extent;
-  run_case<double> master(model_op::adamw_master, "xy,xy,xy,xy,xy,->xy,xy,xy,xy", "nnnnnp", options, extents, random);
+  run_case<double> master(id_of<ops::adamw_master>, "xy,xy,xy,xy,xy,->xy,xy,xy,xy", "nnnnnp", options, extents, random);
   const std::size_t n = c.operand[0].values.size();
   c.operand[2].values.assign(n, 0);
   c.operand[3].values.assign(n, 0);
@@ -94,7 +96,7 @@ TEST(Optimizer, MuonTakesSidesOfSeveralDimsAndTallMatrices) {
     extents.of[static_cast<int>('a')] = 2;
     extents.of[static_cast<int>('Y')] = tall ? 12 : 4;
     extents.of[static_cast<int>('U')] = extents.of[static_cast<int>('V')] = 3;
-    run_case<double> c(model_op::muon, "aYUV,aYUV,aYUV,->aYUV,aYUV", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}, extents,
+    run_case<double> c(id_of<ops::muon>, "aYUV,aYUV,aYUV,->aYUV,aYUV", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}, extents,
                        random);
     c.run_whole();
     const extent_t rows = extents.of[static_cast<int>('Y')], columns = 9;
@@ -122,11 +124,11 @@ TEST(Optimizer, MuonTakesSidesOfSeveralDimsAndTallMatrices) {
 
 TEST(Optimizer, MuonRefusesAPartOfAMatrix) {
   std::mt19937 random(4);
-  const run_case<double> c(model_op::muon, "YZ,YZ,YZ,->YZ,YZ", "nnnp", {{0, 1}, {0.1}}, random);
+  const run_case<double> c(id_of<ops::muon>, "YZ,YZ,YZ,->YZ,YZ", "nnnp", {{0, 1}, {0.1}}, random);
   hp::operator_call part = c.whole();
   part.loop[0].extent = 1;
   EXPECT_THROW(c.run_box(part), std::invalid_argument);
-  const run_case<double> untold(model_op::muon, "YZ,YZ,YZ,->YZ,YZ", "nnnp", {{0, 0}, {0.1}}, random);
+  const run_case<double> untold(id_of<ops::muon>, "YZ,YZ,YZ,->YZ,YZ", "nnnp", {{0, 0}, {0.1}}, random);
   EXPECT_THROW(untold.run_box(untold.whole()), std::invalid_argument);
 }
 
@@ -134,18 +136,18 @@ TEST(Optimizer, NormsClipAndBiasesMoveAgainstTheCounts) {
   std::mt19937 random(5);
   letter_extents extents("", random);
   extents.of[static_cast<int>('x')] = 100000;
-  run_case<float> squares(model_op::sum_of_squares, "x->", "n", {}, extents, random);
+  run_case<float> squares(id_of<ops::sum_of_squares>, "x->", "n", {}, extents, random);
   for (float& x : squares.operand[0].values) x = 0.1F;
   squares.run_whole();
   EXPECT_FLOAT_EQ(squares.result[0].values[0], 1000.0F);
   for (const double sum : {0.0, 0.25, 4.0}) {
-    run_case<double> clip(model_op::clip_factor, "->", "p", {{}, {1.5}}, random);
+    run_case<double> clip(id_of<ops::clip_factor>, "->", "p", {{}, {1.5}}, random);
     clip.operand[0].values[0] = sum;
     clip.run_whole();
     EXPECT_EQ(clip.result[0].values[0], sum > 2.25 ? 0.75 : 1.0);
   }
   extents.of[static_cast<int>('E')] = 4;
-  run_case<double> bias(model_op::update_bias, "E,E->E", "nn", {{}, {0.5}}, extents, random);
+  run_case<double> bias(id_of<ops::update_bias>, "E,E->E", "nn", {{}, {0.5}}, extents, random);
   bias.operand[0].values = {1, 1, 1, 1};
   bias.operand[1].values = {3, 5, 4, 4};
   bias.run_whole();

@@ -10,11 +10,13 @@
 namespace {
 
 using namespace kernel_test;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 TEST(Routing, SoftmaxSumsToOneAndHoldsLargeScores) {
   std::mt19937 random(1);
-  run_case<double> c(model_op::softmax, "xE->xE", "n", {}, random);
+  run_case<double> c(id_of<ops::softmax>, "xE->xE", "n", {}, random);
   c.operand[0].values[0] = 2000;
   c.operand[0].values[1] = 1999;
   c.run_whole();
@@ -41,7 +43,7 @@ TEST(Routing, ChoosesTheBestAndTiesGoToTheLowerIndex) {
   extents.of[static_cast<int>('K')] = 4;
   for (const bool biased : {false, true})
     for (const extent_t normalise : {0, 1}) {
-      run_case<double> c(biased ? model_op::biased_top_k : model_op::top_k, biased ? "xE,E->xK,xK" : "xE->xK,xK",
+      run_case<double> c(biased ? id_of<ops::biased_top_k> : id_of<ops::top_k>, biased ? "xE,E->xK,xK" : "xE->xK,xK",
                          biased ? "pn" : "p", {{0, normalise}, {1.5}}, extents, random);
       for (case_block<double>& block : c.operand)
         for (double& p : block.values) p = 0.25 * static_cast<double>(1 + random() % 4);
@@ -64,7 +66,7 @@ TEST(Routing, ChoosesTheBestAndTiesGoToTheLowerIndex) {
 
 TEST(Routing, CountsAreOfTheWholeBatch) {
   std::mt19937 random(3);
-  run_case<float> c(model_op::count_experts, "xK->e", "e", {}, random);
+  run_case<float> c(id_of<ops::count_experts>, "xK->e", "e", {}, random);
   c.run_whole();
   std::vector<float> expected(c.result[0].values.size());
   for (const std::int32_t e : c.operand[0].indices) expected[at(e)] += 1;
@@ -76,7 +78,7 @@ TEST(Routing, RefusesMoreChoicesThanExperts) {
   letter_extents extents("", random);
   extents.of[static_cast<int>('x')] = extents.of[static_cast<int>('E')] = 2;
   extents.of[static_cast<int>('K')] = 3;
-  run_case<float> c(model_op::top_k, "xE->xK,xK", "p", {{}, {1}}, extents, random);
+  run_case<float> c(id_of<ops::top_k>, "xE->xK,xK", "p", {{}, {1}}, extents, random);
   EXPECT_THROW(c.run_whole(), std::invalid_argument);
 }
 

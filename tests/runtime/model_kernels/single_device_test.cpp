@@ -13,7 +13,9 @@
 namespace {
 
 namespace hp = hyperparallel;
-using hp::model_op;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
 
 constexpr int batch = 4, inputs = 5, wide = 7, outputs = 3, micro_batches = 2;
 constexpr double rate = 0.05, momentum = 0.9, decay = 0.01, most_norm = 0.3;
@@ -25,10 +27,10 @@ hp::graph two_layers() {
   const int b = m.dim("batch", batch), i = m.dim("in", inputs), w = m.dim("wide", wide), o = m.dim("out", outputs);
   const int x = m.input("x", {b, i}), target = m.input("target", {b, o});
   const int first = m.parameter("first", {i, w}), second = m.parameter("second", {w, o});
-  const int hidden = m.apply(model_op::silu, "hidden", {m.contract("up", "*k,kn->*n", x, first)});
-  const int minus = m.apply(model_op::scale, "minus", {target}, {.real = {-1.0}});
+  const int hidden = m.apply<ops::silu>("hidden", {m.contract("up", "*k,kn->*n", x, first)});
+  const int minus = m.apply<ops::scale>("minus", {target}, {.real = {-1.0}});
   const int error = m.sum("error", m.contract("down", "*k,kn->*n", hidden, second), minus);
-  m.loss(m.apply(model_op::scale, "loss", {m.contract("squares", "xy,xy->", error, error)}, {.real = {1.0 / batch}}));
+  m.loss(m.apply<ops::scale>("loss", {m.contract("squares", "xy,xy->", error, error)}, {.real = {1.0 / batch}}));
   hp::differentiate(m.graph);
   hp::optimizer_value sgd;
   sgd.kind = hp::optimizer_kind::sgd;
@@ -159,7 +161,7 @@ TEST(SingleDevice, RefusesWhatCannotRun) {
   hp::model_builder folded;
   const int d = folded.dim("d", 4);
   folded.repeat("layer", 3, folded.input("x", {d}),
-                [](hp::model_builder& m, int x) { return m.apply(model_op::silu, "y", {x}); });
+                [](hp::model_builder& m, int x) { return m.apply<ops::silu>("y", {x}); });
   EXPECT_EQ(message([&] { hp::single_device<float> device(folded.graph); }),
             "single_device: segment 'layer' is folded; build the graph unrolled");
   hp::model_builder wrong;

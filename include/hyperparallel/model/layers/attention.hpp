@@ -58,8 +58,8 @@ struct attention_layer {
         query = rotary_layer{"query_rotated", rope_base}(m, query);
         key = rotary_layer{"key_rotated", rope_base}(m, key);
       }
-      const int mixed = m.apply(model_op::attention, "attend", {query, key, value},
-                                {.integer = {causal ? 1 : 0}, .real = {attention_scale(head_dim)}});
+      const int mixed = m.apply<ops::attention>("attend", {query, key, value},
+                                                {.integer = {causal ? 1 : 0}, .real = {attention_scale(head_dim)}});
       return linear_layer{"output", {d.hidden}, 3}(m, mixed);
     });
   }

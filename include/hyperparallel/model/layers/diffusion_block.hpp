@@ -30,7 +30,7 @@ struct diffusion_block {
   constexpr int operator()(model_builder& m, int x, int condition) const {
     const token_dims d = token_dims_of(m, "diffusion_block", x);
     if (!d.valid || !has_rank(m, "diffusion_block", condition, 2)) return -1;
-    const int active = m.apply(model_op::silu, "condition", {condition});
+    const int active = m.apply<ops::silu>("condition", {condition});
     x = conditioned_branch(m, d, {"attention_norm", "attention_scale", "attention_shift", "attention_gate"},
                            {"attention_scaled", "attention_shifted", "attention_gated", "attention_residual"}, x,
                            active, bidirectional());
@@ -58,8 +58,8 @@ struct diffusion_block {
   static constexpr int at_every_position(model_builder& m, const token_dims& d, const char* name, int active) {
     const int vector = linear_layer{name, {d.hidden}}(m, active);
     return m.scope(name, [&] {
-      return m.apply(model_op::broadcast, "repeated", {vector},
-                     {.text = "bh->bsh", .created = {{'s', d.sequence}}, .created_count = 1});
+      return m.apply<ops::broadcast>("repeated", {vector},
+                                     {.text = "bh->bsh", .created = {{'s', d.sequence}}, .created_count = 1});
     });
   }
 
@@ -67,12 +67,11 @@ struct diffusion_block {
   constexpr int conditioned_branch(model_builder& m, const token_dims& d, const branch_parameters& parameter,
                                    const branch_results& result, int x, int active, const Layer& layer) const {
     const int norm = rms_norm_layer{parameter.norm, epsilon}(m, x);
-    const int scaled =
-        m.apply(model_op::multiply, result.scaled, {norm, at_every_position(m, d, parameter.scale, active)});
+    const int scaled = m.apply<ops::multiply>(result.scaled, {norm, at_every_position(m, d, parameter.scale, active)});
     const int shifted =
-        m.apply(model_op::sum, result.shifted, {norm, scaled, at_every_position(m, d, parameter.shift, active)});
+        m.apply<ops::sum>(result.shifted, {norm, scaled, at_every_position(m, d, parameter.shift, active)});
     const int gated =
-        m.apply(model_op::multiply, result.gated, {layer(m, shifted), at_every_position(m, d, parameter.gate, active)});
+        m.apply<ops::multiply>(result.gated, {layer(m, shifted), at_every_position(m, d, parameter.gate, active)});
     return m.sum(result.sum, x, gated);
   }
 };

@@ -19,7 +19,7 @@ struct token_embedding {
   constexpr int operator()(model_builder& m, int ids) const {
     const int vocab_dim = m.dim("vocab", vocabulary), hidden_dim = m.dim("hidden", hidden);
     const int table = m.scope(name, [&] { return m.parameter("weight", {vocab_dim, hidden_dim}); });
-    return m.apply(model_op::embed, name, {ids, table});
+    return m.apply<ops::embed>(name, {ids, table});
   }
 };
 
@@ -31,8 +31,8 @@ struct position_embedding {
     if (!d.valid) return -1;
     const int repeated = m.scope(name, [&] {
       const int table = m.parameter("weight", {d.sequence, d.hidden});
-      return m.apply(model_op::broadcast, "repeated", {table},
-                     {.text = "sh->bsh", .created = {{'b', d.batch}}, .created_count = 1});
+      return m.apply<ops::broadcast>("repeated", {table},
+                                     {.text = "sh->bsh", .created = {{'b', d.batch}}, .created_count = 1});
     });
     return m.sum(name, x, repeated);
   }

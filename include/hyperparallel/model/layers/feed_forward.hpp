@@ -21,7 +21,7 @@ struct swiglu_layer {
     return m.scope(name, [&] {
       const int gate = linear_layer{"gate", {wide}}(m, x);
       const int up = linear_layer{"up", {wide}}(m, x);
-      const int activation = m.apply(model_op::swiglu, "activation", {gate, up});
+      const int activation = m.apply<ops::swiglu>("activation", {gate, up});
       return linear_layer{"down", {hidden}}(m, activation);
     });
   }

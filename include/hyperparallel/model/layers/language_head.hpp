@@ -27,14 +27,14 @@ struct language_head {
     const int vocab = m.dim("vocab", vocabulary);
     const int cross_entropy = m.scope(name, [&] {
       const int logits = linear_layer{"logits", {vocab}}(m, rms_norm_layer{"norm", epsilon}(m, x));
-      const int largest = m.apply(model_op::reduce, "max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
-      const int exponentials = m.apply(model_op::exp_sum, "exp_sum", {logits, largest});
-      const int picked = m.apply(model_op::pick, "picked", {logits, labels});
-      int losses = m.apply(model_op::token_loss, "token_loss", {largest, exponentials, picked, labels});
-      if (weights >= 0) losses = m.apply(model_op::multiply, "weighted_loss", {losses, weights});
-      const int total = m.apply(model_op::reduce, "loss_sum", {losses}, {.text = "*->"});
+      const int largest = m.apply<ops::reduce>("max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
+      const int exponentials = m.apply<ops::exp_sum>("exp_sum", {logits, largest});
+      const int picked = m.apply<ops::pick>("picked", {logits, labels});
+      int losses = m.apply<ops::token_loss>("token_loss", {largest, exponentials, picked, labels});
+      if (weights >= 0) losses = m.apply<ops::multiply>("weighted_loss", {losses, weights});
+      const int total = m.apply<ops::reduce>("loss_sum", {losses}, {.text = "*->"});
       const double tokens = static_cast<double>(elements_of(m.graph.tensor[labels]));
-      return m.apply(model_op::scale, "cross_entropy", {total}, {.real = {1.0 / tokens}});
+      return m.apply<ops::scale>("cross_entropy", {total}, {.real = {1.0 / tokens}});
     });
     if (cross_entropy >= 0) m.monitor(cross_entropy);
     m.loss(cross_entropy);

@@ -52,8 +52,8 @@ struct latent_attention_layer {
       const int key_turned = rotary_layer{"key_rotated", rope_base}(m, linear_layer{"key_rope", {turned}}(m, x));
       const int value = linear_layer{"value_up", {head, value_width}}(m, latent);
       const double scale = score_factor * attention_scale(head_dim + rope_dim);
-      const int mixed = m.apply(model_op::latent_attention, "attend", {query, query_turned, key, key_turned, value},
-                                {.integer = {causal ? 1 : 0}, .real = {scale}});
+      const int mixed = m.apply<ops::latent_attention>("attend", {query, query_turned, key, key_turned, value},
+                                                       {.integer = {causal ? 1 : 0}, .real = {scale}});
       return linear_layer{"output", {d.hidden}, 2}(m, mixed);
     });
   }

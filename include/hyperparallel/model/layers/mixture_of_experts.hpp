@@ -81,19 +81,19 @@ struct mixture_of_experts {
                                .real = {weight_scale}};
     int probability = -1, weight = -1;
     if (biased) {
-      probability = m.apply(model_op::sigmoid, "scores", {logits});
+      probability = m.apply<ops::sigmoid>("scores", {logits});
       const int bias = m.scope("router", [&] { return m.state("bias", data_type::f32, {expert}); });
-      weight = m.apply(model_op::biased_top_k, "choice", {probability, bias}, how);
+      weight = m.apply<ops::biased_top_k>("choice", {probability, bias}, how);
     } else {
-      probability = m.apply(model_op::softmax, "scores", {logits});
-      weight = m.apply(model_op::top_k, "choice", {probability}, how);
+      probability = m.apply<ops::softmax>("scores", {logits});
+      weight = m.apply<ops::top_k>("choice", {probability}, how);
     }
     const choice chosen{weight, weight < 0 ? -1 : weight + 1};
     if (biased || balance_scale > 0.0) {
-      const int counts = m.apply(model_op::count_experts, "expert_counts", {chosen.index},
-                                 {.created = {{'e', expert}}, .created_count = 1});
+      const int counts = m.apply<ops::count_experts>("expert_counts", {chosen.index},
+                                                     {.created = {{'e', expert}}, .created_count = 1});
       if (balance_scale > 0.0) {
-        if (biased) probability = m.apply(model_op::softmax, "balance_scores", {logits});
+        if (biased) probability = m.apply<ops::softmax>("balance_scores", {logits});
         balance(m, probability, counts);
       }
     }
@@ -103,11 +103,11 @@ struct mixture_of_experts {
   /// E · Σ_e (count_e / (tokens · k)) · (Σ_t p_te / tokens), scaled.
   constexpr void balance(model_builder& m, int probability, int counts) const {
     if (probability < 0 || counts < 0) return;
-    const int mass = m.apply(model_op::reduce, "balance_mass", {probability}, {.text = "bse->e"});
+    const int mass = m.apply<ops::reduce>("balance_mass", {probability}, {.text = "bse->e"});
     const int product = m.contract("balance_product", "e,e->", counts, mass);
     const double tokens = static_cast<double>(elements_of(m.graph.tensor[probability]) / experts);
     const double scale = balance_scale * static_cast<double>(experts) / (tokens * tokens * static_cast<double>(top_k));
-    m.auxiliary_loss(m.apply(model_op::scale, "balance_loss", {product}, {.real = {scale}}));
+    m.auxiliary_loss(m.apply<ops::scale>("balance_loss", {product}, {.real = {scale}}));
   }
 
   constexpr int through_experts(model_builder& m, int x, const token_dims& d, int expert, const choice& chosen) const {
@@ -116,8 +116,8 @@ struct mixture_of_experts {
     const extent_t room =
         slots == expert_slots::dropless ? tokens : expert_capacity(tokens, experts, top_k, capacity_factor);
     const int capacity = m.dim("capacity", room), wide = m.dim("expert_ffn", width);
-    const int rows = m.apply(
-        model_op::dispatch, "dispatch", {x, chosen.index},
+    const int rows = m.apply<ops::dispatch>(
+        "dispatch", {x, chosen.index},
         {.text = joint ? "BSh,BSK->eCh" : nullptr, .created = {{'e', expert}, {'C', capacity}}, .created_count = 2});
     const int results = m.scope("experts", [&] {
       const auto weight = [&](const char* part, const number_list& dims) {
@@ -128,11 +128,11 @@ struct mixture_of_experts {
       const int down_weight = weight("down", {expert, wide, d.hidden});
       const int gate = m.contract("gate", "*ech,ehf->*ecf", rows, gate_weight);
       const int up = m.contract("up", "*ech,ehf->*ecf", rows, up_weight);
-      const int activation = m.apply(model_op::swiglu, "activation", {gate, up});
+      const int activation = m.apply<ops::swiglu>("activation", {gate, up});
       return m.contract("down", "*ecf,efh->*ech", activation, down_weight);
     });
-    return m.apply(model_op::combine, "combine", {results, chosen.index, chosen.weight},
-                   {.text = joint ? "eCh,BSK,BSK->BSh" : nullptr});
+    return m.apply<ops::combine>("combine", {results, chosen.index, chosen.weight},
+                                 {.text = joint ? "eCh,BSK,BSK->BSh" : nullptr});
   }
 };
 

@@ -16,7 +16,7 @@ struct rms_norm_layer {
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, 1)) return -1;
     const int weight = m.scope(name, [&] { return m.parameter("weight", {dim_from_end(m, x, 0)}); });
-    return m.apply(model_op::rms_norm, name, {x, weight}, {.real = {epsilon}});
+    return m.apply<ops::rms_norm>(name, {x, weight}, {.real = {epsilon}});
   }
 };
 

@@ -15,7 +15,7 @@ struct rotary_layer {
 
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, 3)) return -1;
-    return m.apply(model_op::rope, name, {x}, {.integer = {1}, .real = {base}});
+    return m.apply<ops::rope>(name, {x}, {.integer = {1}, .real = {base}});
   }
 };
 

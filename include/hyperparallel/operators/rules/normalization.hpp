@@ -60,7 +60,7 @@ constexpr rule_result rms_norm(int rank, int normalized = 1, int weights = 1) {
 }
 
 /// silu(gate) · up of a last dim that holds the gate's half before the up's: its major factor is the 2, which is whole,
-/// so the dim is not sharded. `ops::swiglu` takes the two halves as a dim of their own, which leaves the other free.
+/// so the dim is not sharded. `ops::grouped_swiglu` takes the two halves as a dim of their own, which leaves the other free.
 constexpr rule_result packed_swiglu(int rank, int dim = -1) {
   const chosen_dims c = choose(dim, rank);
   if (c.status.code != rule_code::ok) return refused("packed_swiglu", c.status);

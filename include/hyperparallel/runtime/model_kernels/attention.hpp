@@ -248,4 +248,13 @@ void attention_gradient_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention> = model_kernels::attention_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = model_kernels::attention_gradient_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

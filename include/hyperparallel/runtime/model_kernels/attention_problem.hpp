@@ -53,8 +53,8 @@ inline void read_geometry(const operator_call& c, int parts, const tensor_factor
   g.first_position = c.loop[rows.loop[0]].begin;
   g.keys = c.loop[keys.loop[0]].extent;
   g.first_key = c.loop[keys.loop[0]].begin;
-  g.causal = c.op->integer[0] != 0;
-  g.scale = c.op->real[0];
+  g.causal = c.attributes->integer[0] != 0;
+  g.scale = c.attributes->real[0];
   g.value = steps_of(c, value);
   g.value_step = g.value.of[keys.loop[0]];
   g.width = c.loop[last_loop(c, value)].extent;

@@ -51,4 +51,16 @@ void attention_merge_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_block> = model_kernels::attention_block_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = model_kernels::attention_merge_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> =
+    model_kernels::attention_block_gradient_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

@@ -20,7 +20,7 @@ namespace hyperparallel::inline v0_2::model_kernels {
 
 /// Elements from one index of each loop to the next, in one tensor's block.
 struct loop_steps {
-  extent_t of[max_operator_loops] = {};
+  extent_t of[max_factors] = {};
 };
 
 inline loop_steps steps_of(const operator_call& c, const tensor_factors& t) {
@@ -36,7 +36,7 @@ inline loop_steps steps_of(const operator_call& c, const tensor_factors& t) {
 /// Some of an operator's loops, outermost first.
 struct loop_list {
   int count = 0;
-  int loop[max_operator_loops] = {};
+  int loop[max_factors] = {};
   void push(int l) { loop[count++] = l; }
 };
 
@@ -83,7 +83,7 @@ inline void offsets_of(const operator_call& c, const loop_list& list, const loop
 /// Calls body(offsets) at each point of the listed loops; offsets[i] is that of the tensor with steps[i].
 template <std::size_t Tensors, class Body>
 void for_each_point(const operator_call& c, const loop_list& list, const loop_steps (&s)[Tensors], const Body& body) {
-  extent_t at[max_operator_loops] = {}, offset[Tensors] = {};
+  extent_t at[max_factors] = {}, offset[Tensors] = {};
   for (extent_t left = points_of(c, list); left > 0; --left) {
     body(static_cast<const extent_t(&)[Tensors]>(offset));
     for (int i = list.count - 1; i >= 0; --i) {

@@ -97,4 +97,11 @@ void contract_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::contract> = model_kernels::contract_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

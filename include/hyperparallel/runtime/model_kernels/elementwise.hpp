@@ -80,30 +80,30 @@ T sigmoid_of(T x) {
 
 template <class T>
 void sum_kernel(const operator_call& c) {
-  if (c.op->operand_count == 2) {
+  if (c.rule->operand_count == 2) {
     pointwise<T, 2>(c, [](T x, T y) { return x + y; });
     return;
   }
-  expect_same_loops(c, c.op->operand_count);
+  expect_same_loops(c, c.rule->operand_count);
   T* const out = result<T>(c, 0);
   const extent_t n = c.result_elements(0);
   for (extent_t i = 0; i < n; ++i) {
     T total = operand<T>(c, 0)[i];
-    for (int x = 1; x < c.op->operand_count; ++x) total += operand<T>(c, x)[i];
+    for (int x = 1; x < c.rule->operand_count; ++x) total += operand<T>(c, x)[i];
     out[i] = total;
   }
 }
 
 template <class T>
 void scale_kernel(const operator_call& c) {
-  const T by = static_cast<T>(c.op->real[0]);
+  const T by = static_cast<T>(c.attributes->real[0]);
   pointwise<T, 1>(c, [by](T x) { return by * x; });
 }
 
 /// Element by element; a loop that the result lacks is summed over.
 template <class T>
 void multiply_kernel(const operator_call& c) {
-  for (int l = 0; l < c.op->loop_count; ++l)
+  for (int l = 0; l < c.rule->factor_count; ++l)
     if (!has_factor(c.rule->result[0], l)) return contract_kernel<T>(c);
   pointwise<T, 2>(c, [](T x, T y) { return x * y; });
 }
@@ -166,5 +166,32 @@ void swiglu_gradient_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::broadcast> = model_kernels::broadcast_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sum> = model_kernels::sum_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::scale> = model_kernels::scale_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::multiply> = model_kernels::multiply_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::swiglu> = model_kernels::swiglu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = model_kernels::swiglu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::silu> = model_kernels::silu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = model_kernels::silu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = model_kernels::sigmoid_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = model_kernels::sigmoid_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::accumulate> = model_kernels::accumulate_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -136,4 +136,20 @@ void combine_weight_gradient_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::dispatch> = model_kernels::dispatch_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::undispatch> = model_kernels::undispatch_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::combine> = model_kernels::combine_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::dispatch_weighted> = model_kernels::dispatch_weighted_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::combine_weight_gradient> =
+    model_kernels::combine_weight_gradient_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

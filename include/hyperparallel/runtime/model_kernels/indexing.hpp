@@ -76,4 +76,15 @@ void pick_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::embed> = model_kernels::embed_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = model_kernels::embed_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::pick> = model_kernels::pick_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

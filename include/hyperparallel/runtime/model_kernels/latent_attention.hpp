@@ -28,4 +28,14 @@ void latent_attention_gradient_kernel(const operator_call& c) {
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
 
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = model_kernels::latent_attention_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::latent_attention_gradient> =
+    model_kernels::latent_attention_gradient_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
 HYPERPARALLEL_EXACT_END

@@ -58,8 +58,8 @@ void cross_entropy_gradient_kernel(const operator_call& c) {
 template <class T>
 void reduce_kernel(const operator_call& c) {
   const tensor_factors &x = c.rule->operand[0], &r = c.rule->result[0];
-  const bool maximum = c.op->reduction == reduce_op::max;
-  expect(maximum || c.op->reduction == reduce_op::sum, c, "only sums and maxima are known");
+  const bool maximum = c.attributes->reduction == reduce_op::max;
+  expect(maximum || c.attributes->reduction == reduce_op::sum, c, "only sums and maxima are known");
   static thread_local std::vector<extent_t> term, from, to;
   offsets_of(c, loops_of(x, {}, {&r}), steps_of(c, x), term);
   offsets_of(c, loops_of(r), steps_of(c, x), from);
@@ -93,9 +93,25 @@ template <class T>
 void fill_kernel(const operator_call& c) {
   T* const to = result<T>(c, 0);
   const extent_t n = c.result_elements(0);
-  for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.op->real[0]);
+  for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.attributes->real[0]);
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::reduce> = model_kernels::reduce_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = model_kernels::exp_sum_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::token_loss> = model_kernels::token_loss_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> =
+    model_kernels::cross_entropy_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::fill> = model_kernels::fill_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

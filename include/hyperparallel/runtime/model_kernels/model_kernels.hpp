@@ -13,15 +13,15 @@ namespace hyperparallel::inline v0_2 {
 
 /// T is float or double.
 template <class T>
-operator_kernel kernel_of(model_op op);
+operator_kernel kernel_of(operator_id op);
 
 }  // namespace hyperparallel::inline v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
 namespace hyperparallel::inline v0_2 {
 
-extern template operator_kernel kernel_of<float>(model_op);
-extern template operator_kernel kernel_of<double>(model_op);
+extern template operator_kernel kernel_of<float>(operator_id);
+extern template operator_kernel kernel_of<double>(operator_id);
 
 }  // namespace hyperparallel::inline v0_2
 #else

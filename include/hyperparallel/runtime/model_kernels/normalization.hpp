@@ -31,7 +31,7 @@ void rms_norm_kernel(const operator_call& c) {
   const T *x = operand<T>(c, 0), *weight = operand<T>(c, 1);
   T* y = result<T>(c, 0);
   for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, x += width, y += width) {
-    const T by = inverse_root_mean_square(width, x, c.op->real[0]);
+    const T by = inverse_root_mean_square(width, x, c.attributes->real[0]);
     for (extent_t i = 0; i < width; ++i) y[i] = x[i] * by * weight[i];
   }
 }
@@ -50,7 +50,7 @@ void rms_norm_gradient_kernel(const operator_call& c) {
   for (extent_t first = 0; first < rows; first += block) {
     for (extent_t i = 0; i < width; ++i) part[i] = T(0);
     for (extent_t r = first; r < rows && r < first + block; ++r, dy += width, x += width, dx += width) {
-      const T by = inverse_root_mean_square(width, x, c.op->real[0]);
+      const T by = inverse_root_mean_square(width, x, c.attributes->real[0]);
       const T mean =
           lane_sum<T>(width, [&](extent_t i) { return weight[i] * dy[i] * (x[i] * by); }) / static_cast<T>(width);
       for (extent_t i = 0; i < width; ++i) {
@@ -96,8 +96,8 @@ void rope_kernel(const operator_call& c) {
   const extent_t width = c.loop[last_loop(c, x)].extent, pairs = width / 2, outer = c.loop[x.term[0]].extent;
   expect(width % 2 == 0, c, "the last dim is odd");
   static thread_local rotation_table<T> table;
-  const T* const turn = table.at(c.op->real[0], pairs, position.begin, position.extent);
-  const T sign = c.op->integer[0] < 0 ? T(-1) : T(1);
+  const T* const turn = table.at(c.attributes->real[0], pairs, position.begin, position.extent);
+  const T sign = c.attributes->integer[0] < 0 ? T(-1) : T(1);
   const extent_t rows = c.result_elements(0) / (outer * position.extent * width);
   const T* from = operand<T>(c, 0);
   T* to = result<T>(c, 0);
@@ -114,5 +114,16 @@ void rope_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = model_kernels::rms_norm_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = model_kernels::rms_norm_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::rope> = model_kernels::rope_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

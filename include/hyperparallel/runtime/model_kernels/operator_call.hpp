@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernel of a model operator is called with: its operator, its box of loops, and dense blocks of that box.
+// What the kernel of an operator is called with: its attributes, its box of loops, and dense blocks of that box.
 //
 // Law: the blocks of operands and results are row-major and hold exactly the box, dim by dim of the tensor as its loops
 // say; no kernel reads or writes anything else, so a kernel knows nothing of devices.
 
 #include <cstdint>
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -19,12 +19,12 @@ struct loop_span {
 };
 
 struct operator_call {
-  const graph_operator* op = nullptr;
+  const operator_attributes* attributes = nullptr;
   const factor_rule* rule = nullptr;  ///< the operator's: factors are the loops
-  loop_span loop[max_operator_loops] = {};
-  const void* operand[max_operator_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
-  void* result[max_operator_results] = {};          ///< may be the same memory as an operand that it replaces
-  std::int64_t step = 1;                            ///< of training, from 1: bias correction of Adam
+  loop_span loop[max_factors] = {};
+  const void* operand[max_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
+  void* result[max_results] = {};          ///< may be the same memory as an operand that it replaces
+  std::int64_t step = 1;                   ///< of training, from 1: bias correction of Adam
 
   /// Elements of operand `i`'s block.
   extent_t operand_elements(int i) const { return elements(rule->operand[i]); }
@@ -41,7 +41,11 @@ struct operator_call {
 /// Throws std::exception with one line where a call cannot be computed.
 using operator_kernel = void (*)(const operator_call&);
 
+/// The kernel of a built-in operator; none where no header that binds one is included.
+template <class T, class Operator>
+inline constexpr operator_kernel kernel_for = nullptr;
+
 /// Which kernel computes an operator.
-using kernel_choice = operator_kernel (*)(model_op);
+using kernel_choice = operator_kernel (*)(operator_id);
 
 }  // namespace hyperparallel::inline v0_2

@@ -32,8 +32,8 @@ T clip_of(const operator_call& c, int i) {
 /// p, g, momentum, clip -> p, momentum.
 template <class T>
 void sgd_kernel(const operator_call& c) {
-  const T rate = static_cast<T>(c.op->real[0]), keep = static_cast<T>(c.op->real[1]);
-  const T decay = static_cast<T>(c.op->real[2]), clip = clip_of<T>(c, 3);
+  const T rate = static_cast<T>(c.attributes->real[0]), keep = static_cast<T>(c.attributes->real[1]);
+  const T decay = static_cast<T>(c.attributes->real[2]), clip = clip_of<T>(c, 3);
   const T *p = operand<T>(c, 0), *g = operand<T>(c, 1), *m = operand<T>(c, 2);
   T *new_p = result<T>(c, 0), *new_m = result<T>(c, 1);
   const extent_t n = c.result_elements(0);
@@ -50,13 +50,13 @@ struct adam_rule {
   T rate, beta1, beta2, epsilon, decay, correction1, correction2, clip;
 
   adam_rule(const operator_call& c, T clip_factor)
-      : rate(static_cast<T>(c.op->real[0])),
-        beta1(static_cast<T>(c.op->real[1])),
-        beta2(static_cast<T>(c.op->real[2])),
-        epsilon(static_cast<T>(c.op->real[3])),
-        decay(static_cast<T>(c.op->real[4])),
-        correction1(static_cast<T>(1 / (1 - std::pow(c.op->real[1], static_cast<double>(c.step))))),
-        correction2(static_cast<T>(1 / (1 - std::pow(c.op->real[2], static_cast<double>(c.step))))),
+      : rate(static_cast<T>(c.attributes->real[0])),
+        beta1(static_cast<T>(c.attributes->real[1])),
+        beta2(static_cast<T>(c.attributes->real[2])),
+        epsilon(static_cast<T>(c.attributes->real[3])),
+        decay(static_cast<T>(c.attributes->real[4])),
+        correction1(static_cast<T>(1 / (1 - std::pow(c.attributes->real[1], static_cast<double>(c.step))))),
+        correction2(static_cast<T>(1 / (1 - std::pow(c.attributes->real[2], static_cast<double>(c.step))))),
         clip(clip_factor) {}
 
   T update(T p, T g, T& m, T& v) const {
@@ -139,7 +139,7 @@ void orthogonalise(extent_t rows, extent_t columns, T* x) {
 template <class T>
 void muon_kernel(const operator_call& c) {
   const tensor_factors& matrix = c.rule->result[0];
-  const extent_t side = c.op->integer[0], other_side = c.op->integer[1];
+  const extent_t side = c.attributes->integer[0], other_side = c.attributes->integer[1];
   expect(0 <= side && side < other_side && other_side < matrix.rank, c, "the sides of the matrix are not told");
   extent_t rows = 1, columns = 1;
   for (int d = static_cast<int>(side); d < matrix.rank; ++d) {
@@ -147,8 +147,8 @@ void muon_kernel(const operator_call& c) {
     expect(l.extent == l.whole, c, "the matrix is not whole");
     (d < other_side ? rows : columns) *= l.extent;
   }
-  const T rate = static_cast<T>(c.op->real[0]), keep = static_cast<T>(c.op->real[1]);
-  const T decay = static_cast<T>(c.op->real[2]), clip = clip_of<T>(c, 3);
+  const T rate = static_cast<T>(c.attributes->real[0]), keep = static_cast<T>(c.attributes->real[1]);
+  const T decay = static_cast<T>(c.attributes->real[2]), clip = clip_of<T>(c, 3);
   const T *p = operand<T>(c, 0), *g = operand<T>(c, 1), *m = operand<T>(c, 2);
   T *new_p = result<T>(c, 0), *new_m = result<T>(c, 1);
   const extent_t n = rows * columns;
@@ -182,7 +182,7 @@ void sum_of_squares_kernel(const operator_call& c) {
 /// Sum of squares -> min(1, real[0] / √sum).
 template <class T>
 void clip_factor_kernel(const operator_call& c) {
-  const T norm = std::sqrt(*operand<T>(c, 0)), most = static_cast<T>(c.op->real[0]);
+  const T norm = std::sqrt(*operand<T>(c, 0)), most = static_cast<T>(c.attributes->real[0]);
   *result<T>(c, 0) = norm > most ? most / norm : T(1);
 }
 
@@ -193,10 +193,29 @@ void update_bias_kernel(const operator_call& c) {
   T* const to = result<T>(c, 0);
   const extent_t n = c.result_elements(0);
   const T mean = lane_sum<T>(n, [&](extent_t i) { return count[i]; }) / static_cast<T>(n);
-  const T rate = static_cast<T>(c.op->real[0]);
+  const T rate = static_cast<T>(c.attributes->real[0]);
   for (extent_t i = 0; i < n; ++i) to[i] = bias[i] + (count[i] < mean ? rate : count[i] > mean ? -rate : T(0));
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = model_kernels::sum_of_squares_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = model_kernels::clip_factor_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sgd> = model_kernels::sgd_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::adamw> = model_kernels::adamw_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = model_kernels::adamw_master_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::muon> = model_kernels::muon_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::update_bias> = model_kernels::update_bias_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -74,8 +74,8 @@ void choose_best(const operator_call& c, const T* p, const T* bias) {
       weight[j] = p[best];
       chosen_sum += p[best];
     }
-    const T scale = static_cast<T>(c.op->real[0]);
-    const T by = c.op->integer[1] != 0 ? scale / chosen_sum : scale;
+    const T scale = static_cast<T>(c.attributes->real[0]);
+    const T by = c.attributes->integer[1] != 0 ? scale / chosen_sum : scale;
     for (extent_t j = 0; j < k; ++j) weight[j] *= by;
   }
 }
@@ -100,7 +100,7 @@ void top_k_gradient_kernel(const operator_call& c) {
   const T *d_weight = operand<T>(c, 0), *p = operand<T>(c, 1);
   const std::int32_t* index = operand<std::int32_t>(c, 2);
   T* dp = result<T>(c, 0);
-  const T scale = static_cast<T>(c.op->real[0]);
+  const T scale = static_cast<T>(c.attributes->real[0]);
   for (extent_t rows = c.result_elements(0) / width; rows > 0;
        --rows, d_weight += k, index += k, p += width, dp += width) {
     for (extent_t e = 0; e < width; ++e) dp[e] = T(0);
@@ -109,7 +109,7 @@ void top_k_gradient_kernel(const operator_call& c) {
       chosen_sum += p[index[j]];
       weighted += d_weight[j] * p[index[j]];
     }
-    const bool normalised = c.op->integer[1] != 0;
+    const bool normalised = c.attributes->integer[1] != 0;
     for (extent_t j = 0; j < k; ++j)
       dp[index[j]] += normalised ? scale * (d_weight[j] - weighted / chosen_sum) / chosen_sum : scale * d_weight[j];
   }
@@ -130,5 +130,22 @@ void count_experts_kernel(const operator_call& c) {
 }
 
 }  // namespace hyperparallel::inline v0_2::model_kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::softmax> = model_kernels::softmax_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::softmax_gradient> = model_kernels::softmax_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::top_k> = model_kernels::top_k_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::biased_top_k> = model_kernels::biased_top_k_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = model_kernels::top_k_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::count_experts> = model_kernels::count_experts_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -35,7 +35,7 @@ class single_device {
     for (const graph_operator& o : g.op)
       if (kernels(o.kind) == nullptr)
         throw std::invalid_argument(std::string("single_device: operator '") + g.text_at(o.name) + "' (" +
-                                    g.row_of(o).name + ") has no kernel");
+                                    g.value_of(o).name + ") has no kernel");
     for (int t = 0; t < g.tensor.size; ++t) {
       if (g.tensor[t].replaces >= 0) continue;
       const std::size_t n = static_cast<std::size_t>(elements_of(g.tensor[t]));
@@ -85,7 +85,7 @@ class single_device {
   /// What `accumulate` operators add to becomes zero.
   void clear_accumulators() {
     for (int o = 0; o < model_.op.size; ++o)
-      if (model_.op[o].kind == model_op::accumulate)
+      if (model_.op[o].kind == id_of<ops::accumulate>)
         for (T& x : values(model_.op[o].operand[0])) x = T(0);
   }
 
@@ -109,7 +109,7 @@ class single_device {
 
   void run_operator(const graph_operator& o) {
     operator_call c;
-    c.op = &o;
+    c.attributes = &o;
     c.rule = &model_.rule_of(o);
     c.step = steps_ + 1;
     for (int l = 0; l < o.loop_count; ++l) c.loop[l] = {0, o.loop[l].extent, o.loop[l].extent};

@@ -50,7 +50,7 @@ inline std::string number_text(double number) {
 
 inline std::string operator_text(const sharded_program& p, const program_compute& c) {
   const graph_operator& op = p.graph.op[c.op];
-  std::string text = std::string(p.graph.text_at(op.name)) + " (" + p.graph.row_of(op).name + ") placed" +
+  std::string text = std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ") placed" +
                      placement_text(c.placement) + " turned " + std::to_string(op.rotation) + " with";
   for (const extent_t number : op.integer) add_number(text, ' ', number);
   for (const double number : op.real) text.append(1, ' ').append(number_text(number));

@@ -2,7 +2,7 @@
 // A user's operator without the text of its factor rule.
 // expect: diag::operator_has_no_name_or_no_rule<
 // expect: mine
-#include <hyperparallel/model.hpp>
+#include <hyperparallel/operators.hpp>
 
 namespace hp = hyperparallel;
 
@@ -14,5 +14,5 @@ struct mine {
 };
 
 using list = hp::operators<hp::builtin, mine>;
-constexpr hp::own_operators own = list::list;
-constexpr int operators = own.count;
+constexpr hp::operator_list listed = list::list;
+constexpr int operators = listed.count;

@@ -15,8 +15,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <hyperparallel/model/operator_list.hpp>
 #include <hyperparallel/operators/derive.hpp>
+#include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 
@@ -24,24 +24,15 @@ namespace hyperparallel::inline v0_2 {
 
 namespace detail {
 
-/// How many operands the operator's text writes, or results.
-template <class Operator>
-constexpr std::size_t parts_written(bool results) {
+/// How many operands a rule's text writes, or results.
+constexpr std::size_t parts_written(const char* text, bool results) {
   std::size_t parts[2] = {1, 1};
   int side = 0;
-  for (const char* at = Operator::text; *at != '\0'; ++at) {
+  for (const char* at = text; *at != '\0'; ++at) {
     if (*at == '-') side = 1;
     if (*at == ',') ++parts[side];
   }
   return parts[results ? 1 : 0];
-}
-
-template <class Operator>
-constexpr bool holds_numbers(std::size_t operand) {
-  if constexpr (requires { Operator::indices; })
-    return (Operator::indices >> operand & 1u) != 0;
-  else
-    return false;
 }
 
 /// The block of a tensor: its extents are those of the box.
@@ -56,11 +47,11 @@ template <class Operator, class T, class... Arguments>
 concept runs_on = requires(const Arguments&... arguments) { Operator::template run<T>(arguments...); };
 
 template <class T, class Operator, class Operands, class Results>
-struct own_kernel;
+struct view_kernel;
 template <class T, class Operator, std::size_t... O, std::size_t... R>
-struct own_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R...>> {
+struct view_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R...>> {
   template <std::size_t I>
-  using element = std::conditional_t<holds_numbers<Operator>(I), std::int32_t, T>;
+  using element = std::conditional_t<is_in(operator_value_of<Operator>.indices, static_cast<int>(I)), std::int32_t, T>;
 
   static void run(const operator_call& c) {
     run_on(c,
@@ -82,34 +73,31 @@ struct own_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R.
 };
 
 template <class T, class Operator>
-constexpr operator_kernel kernel_of_own() {
+constexpr operator_kernel kernel_of_type() {
   if constexpr (requires { &Operator::template run<T>; })
-    return &own_kernel<T, Operator, std::make_index_sequence<parts_written<Operator>(false)>,
-                       std::make_index_sequence<parts_written<Operator>(true)>>::run;
+    return &view_kernel<T, Operator, std::make_index_sequence<parts_written(Operator::text, false)>,
+                        std::make_index_sequence<parts_written(Operator::text, true)>>::run;
   else
     return nullptr;
 }
 
 template <class T, class List>
-struct kernel_list;
-template <class T, class... Own>
-struct kernel_list<T, operators<Own...>> {
-  static operator_kernel of(model_op op) {
-    static constexpr operator_kernel own[sizeof...(Own) + 1] = {kernel_of_own<T, Own>()...};
-    const int number = static_cast<int>(op) - model_op_count;
-    if (number < 0) return hyperparallel::kernel_of<T>(op);
-    return number < static_cast<int>(sizeof...(Own)) ? own[number] : nullptr;
-  }
+struct kernels_after_builtin;
+template <class T, class... All>
+struct kernels_after_builtin<T, boost::mp11::mp_list<All...>> {
+  static constexpr operator_kernel item[sizeof...(All) + 1] = {kernel_of_type<T, All>()...};
 };
-template <class T, class... Own>
-struct kernel_list<T, operators<builtin, Own...>> : kernel_list<T, operators<Own...>> {};
 
 }  // namespace detail
 
 /// The kernel of each operator of a list, for `program_options::kernels`. T is float or double.
 template <class T, class Operators>
-operator_kernel kernels_of(model_op op) {
-  return detail::kernel_list<T, Operators>::of(op);
+operator_kernel kernels_of(operator_id op) {
+  using own = boost::mp11::mp_drop_c<typename Operators::types, static_cast<std::size_t>(builtin_operator_count)>;
+  const int number = static_cast<int>(op) - builtin_operator_count;
+  if (number < 0) return kernel_of<T>(op);
+  return number < Operators::list.count - builtin_operator_count ? detail::kernels_after_builtin<T, own>::item[number]
+                                                                 : nullptr;
 }
 
 }  // namespace hyperparallel::inline v0_2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/own_kernels.hpp>
+#include <hyperparallel/runtime/operator_kernels.hpp>
 
 #include <hyperparallel/model/check_graph.hpp>
 #include <hyperparallel/model/gradient.hpp>
@@ -54,7 +54,7 @@ struct residual_norm_gradient {
       const extent_t at = i * width;
       T squares = 0, along = 0;
       for (extent_t h = 0; h < width; ++h) squares += s.data[at + h] * s.data[at + h];
-      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.op->real[0]));
+      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.attributes->real[0]));
       for (extent_t h = 0; h < width; ++h) along += dn.data[at + h] * w.data[h] * s.data[at + h];
       for (extent_t h = 0; h < width; ++h) {
         const T own = dn.data[at + h] * w.data[h] * root;
@@ -82,13 +82,53 @@ struct residual_norm {
         s.data[at] = x.data[at] + r.data[at];
         squares += s.data[at] * s.data[at];
       }
-      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.op->real[0]));
+      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.attributes->real[0]));
       for (extent_t h = 0; h < width; ++h) n.data[i * width + h] = s.data[i * width + h] * root * w.data[h];
     }
   }
 };
 
-using mine = hp::operators<hp::builtin, residual_norm, residual_norm_gradient, squared_relu, squared_relu_gradient>;
+/// Running sums along the last dim: linear, so pending sums may pass, yet the dim must be whole.
+template <bool Reverse>
+struct running_sum {
+  static constexpr const char *name = Reverse ? "reverse_running_sum" : "running_sum", *text = "*H->*H";
+  static constexpr hp::partial_words partials = hp::linear_together(0b1u);
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<running_sum<!Reverse>>("g0>0");
+  }
+  template <class T>
+  static void run(hp::const_view<T> x, hp::tensor_view<T> y) {
+    const extent_t width = x.extents.extent[x.extents.rank - 1];
+    for (extent_t row = 0; row < hp::volume(x); row += width)
+      for (extent_t i = 0, last = Reverse ? width - 1 : 0; i < width; ++i) {
+        const extent_t at = row + (Reverse ? width - 1 - i : i);
+        y.data[at] = x.data[at] + (i > 0 ? y.data[last] : T(0));
+        last = at;
+      }
+  }
+};
+/// A plus the transpose of b: linear in both together, with dims in another order.
+struct add_transposed {
+  static constexpr const char *name = "add_transposed", *text = "bsh,bhs->bsh";
+  static constexpr hp::partial_words partials = hp::linear_together(0b11u);
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<hp::ops::broadcast>("g0>0");
+    b.template backward<hp::ops::broadcast>("g0>1");
+  }
+  template <class T>
+  static void run(hp::const_view<T> x, hp::const_view<T> y, hp::tensor_view<T> z) {
+    const hp::shape& s = z.extents;
+    for (extent_t i = 0; i < hp::volume(z); ++i) {
+      const extent_t b = i / (s.extent[1] * s.extent[2]), row = i / s.extent[2] % s.extent[1], h = i % s.extent[2];
+      z.data[i] = x.data[i] + y.data[(b * s.extent[2] + h) * s.extent[1] + row];
+    }
+  }
+};
+
+using mine = hp::operators<hp::builtin, residual_norm, residual_norm_gradient, squared_relu, squared_relu_gradient,
+                           running_sum<false>, running_sum<true>, add_transposed>;
 
 /// The library's transformer block with the residual of the attention and the norm after it in one operator, and a
 /// dense branch beside the experts.
@@ -102,8 +142,8 @@ struct own_block {
     const int weight = m.parameter("feed_forward_norm.weight", {hidden});
     const int sum = m.apply<residual_norm>("feed_forward_norm", {x, branch, weight}, {.real = {1e-6}}), norm = sum + 1;
     const int up = m.apply<squared_relu>("dense.activation", {hp::linear_layer{"dense.up", {wide}}(m, norm)});
-    return m.apply(hp::model_op::sum, "feed_forward_residual",
-                   {sum, experts(m, norm), hp::linear_layer{"dense.down", {hidden}}(m, up)});
+    return m.apply<hp::ops::sum>("feed_forward_residual",
+                                 {sum, experts(m, norm), hp::linear_layer{"dense.down", {hidden}}(m, up)});
   }
 };
 
@@ -131,7 +171,7 @@ hp::model_run_options with_kernels() {
 }
 
 // A user's operators, of one result and of two, under every strategy by name: the losses of one device.
-TEST(OwnKernels, TrainUnderEveryNamedStrategy) {
+TEST(OperatorKernels, TrainUnderEveryNamedStrategy) {
   const hp::graph g = own_step();
   ASSERT_EQ(g.status.code, hp::graph_code::ok) << hp::name_of(g.status.code);
   ASSERT_EQ(hp::check_graph(g), hp::graph_status{});
@@ -150,13 +190,15 @@ TEST(OwnKernels, TrainUnderEveryNamedStrategy) {
   }
 }
 
-TEST(OwnKernels, KeepTheirRulesAndGradients) {
+TEST(OperatorKernels, KeepTheirRulesAndGradients) {
   EXPECT_EQ((hp::check_operator<squared_relu, mine>().complaint), "");
   EXPECT_EQ((hp::check_operator<residual_norm, mine>({.real = {0.01}}).complaint), "");
+  EXPECT_EQ((hp::check_operator<running_sum<false>, mine>().complaint), "");
+  EXPECT_EQ((hp::check_operator<add_transposed, mine>().complaint), "");
 }
 
 // The gradients that the operators name, against differences of the loss.
-TEST(OwnKernels, GradientsAgreeWithFiniteDifferences) {
+TEST(OperatorKernels, GradientsAgreeWithFiniteDifferences) {
   hp::model_builder m({.operators = mine::list});
   const int rows = m.dim("rows", 3), width = m.dim("width", 4);
   const int x = m.parameter("x", {rows, width}), r = m.parameter("r", {rows, width}), w = m.parameter("w", {width});
@@ -190,18 +232,18 @@ TEST(OwnKernels, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
-TEST(OwnKernels, APlanIsPricedByTheirRows) {
+TEST(OperatorKernels, APlanIsPricedByTheirRows) {
   const hp::graph g = own_step();
   int priced = 0;
   for (const hp::graph_operator& o : g.op) {
-    if (std::string(g.row_of(o).name) != "residual_norm") continue;
+    if (std::string(g.value_of(o).name) != "residual_norm") continue;
     EXPECT_EQ(hp::flops_of(g, o, {}, {}), 5 * 8 * 16 * 32) << g.text_at(o.name);
     ++priced;
   }
   EXPECT_EQ(priced, 2);
 }
 
-TEST(OwnKernels, WhatHasNoKernelIsRefusedByName) {
+TEST(OperatorKernels, WhatHasNoKernelIsRefusedByName) {
   const hp::graph g = own_step();
   try {
     hp::model_run<double> run(g, hp::strategy_called("dp", 2).strategy);

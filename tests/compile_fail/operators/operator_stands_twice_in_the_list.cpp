@@ -2,7 +2,7 @@
 // A user's operator has the name of a built-in one.
 // expect: diag::operator_stands_twice_in_the_list<
 // expect: silu
-#include <hyperparallel/model.hpp>
+#include <hyperparallel/operators.hpp>
 
 namespace hp = hyperparallel;
 
@@ -19,5 +19,5 @@ using list = hp::operators<hp::builtin, mine, silu>;
 using list = hp::operators<hp::builtin, mine>;
 #endif
 
-constexpr hp::own_operators own = list::list;
-constexpr bool has_one = own.has(static_cast<hp::model_op>(hp::model_op_count));
+constexpr hp::operator_list listed = list::list;
+constexpr bool has_one = listed.has(static_cast<hp::operator_id>(hp::builtin_operator_count));

@@ -21,4 +21,4 @@ struct twice {
 #endif
 };
 
-hp::operator_kernel kernel(hp::model_op op) { return hp::kernels_of<float, hp::operators<hp::builtin, twice>>(op); }
+hp::operator_kernel kernel(hp::operator_id op) { return hp::kernels_of<float, hp::operators<hp::builtin, twice>>(op); }

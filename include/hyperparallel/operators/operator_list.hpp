@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The operators of a program as a type: the built-in ones, and a user's.
+//
+//   struct squared_relu_gradient {
+//     static constexpr const char *name = "squared_relu_gradient", *text = "*,*->*";
+//     template <class T> static void run(hp::const_view<T> dy, hp::const_view<T> x, hp::tensor_view<T> dx) { … }
+//   };
+//   struct squared_relu {
+//     static constexpr const char *name = "squared_relu", *text = "*->*";
+//     static constexpr int flops_per_point = 2;
+//     template <class Builder>
+//     static constexpr void gradient(Builder& b) { b.template backward<squared_relu_gradient>("g0,x0>0"); }
+//     template <class T> static void run(hp::const_view<T> x, hp::tensor_view<T> y) { … }
+//   };
+//   using mine = hp::operators<hp::builtin, squared_relu, squared_relu_gradient>;
+//
+// `text` is the operator's factor rule (rule_text.hpp), and all that strategies ask. `gradient` names the backward
+// operators (gradient_writer.hpp); an operator without one is refused where a gradient reaches it, unless it says
+// `not_differentiable`. Further members, all optional, are those of operator_value.hpp under the same names; `flops`, a
+// function of `local_work`, where `flops_per_point` (1) does not tell the cost. Kernels are the business of those who
+// run the graph (operator_kernels.hpp). The library's operators are such structs, one file a family in ops/.
+// Laws: no operator and no name stands twice in a list; built-in operators come first, in one order, in every list.
+
+#include <type_traits>
+
+#include <boost/mp11/algorithm.hpp>
+#include <boost/mp11/list.hpp>
+
+#include <hyperparallel/operators/gradient_writer.hpp>
+#include <hyperparallel/operators/ops/activations.hpp>
+#include <hyperparallel/operators/ops/attention_block.hpp>
+#include <hyperparallel/operators/ops/contract.hpp>
+#include <hyperparallel/operators/ops/cross_entropy.hpp>
+#include <hyperparallel/operators/ops/dispatch.hpp>
+#include <hyperparallel/operators/ops/embed.hpp>
+#include <hyperparallel/operators/ops/latent_attention.hpp>
+#include <hyperparallel/operators/ops/optimizer_steps.hpp>
+#include <hyperparallel/operators/ops/reduce.hpp>
+#include <hyperparallel/operators/ops/rms_norm.hpp>
+#include <hyperparallel/operators/ops/rope.hpp>
+#include <hyperparallel/operators/ops/scale.hpp>
+#include <hyperparallel/operators/ops/softmax.hpp>
+#include <hyperparallel/operators/ops/sum.hpp>
+#include <hyperparallel/operators/ops/top_k.hpp>
+#include <hyperparallel/support/diagnostic.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// The operators of the library.
+struct builtin {};
+using builtin_operators = boost::mp11::mp_list<
+    ops::contract, ops::reduce, ops::broadcast, ops::sum, ops::scale, ops::multiply, ops::embed, ops::embed_gradient,
+    ops::rms_norm, ops::rms_norm_gradient, ops::rope, ops::attention, ops::attention_gradient, ops::latent_attention,
+    ops::latent_attention_gradient, ops::attention_block, ops::attention_merge, ops::attention_block_gradient,
+    ops::swiglu, ops::swiglu_gradient, ops::silu, ops::silu_gradient, ops::sigmoid, ops::sigmoid_gradient, ops::softmax,
+    ops::softmax_gradient, ops::top_k, ops::biased_top_k, ops::top_k_gradient, ops::count_experts, ops::dispatch,
+    ops::undispatch, ops::combine, ops::dispatch_weighted, ops::combine_weight_gradient, ops::exp_sum, ops::pick,
+    ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
+    ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias>;
+inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
+
+/// Any type with the name and the rule text of an operator.
+template <class Operator>
+concept named_operator_type = requires {
+  requires std::is_convertible_v<decltype(Operator::name), const char*>;
+  requires std::is_convertible_v<decltype(Operator::text), const char*>;
+};
+
+template <class Operator>
+concept builtin_operator = boost::mp11::mp_contains<builtin_operators, Operator>::value;
+
+/// The place of a built-in operator in every list.
+template <builtin_operator Operator>
+inline constexpr operator_id id_of = static_cast<operator_id>(boost::mp11::mp_find<builtin_operators, Operator>::value);
+
+constexpr bool is_builtin(operator_id op) { return static_cast<int>(op) < builtin_operator_count; }
+
+namespace diag {
+template <class Operator>
+struct operator_stands_twice_in_the_list;
+template <class Operator>
+struct operator_has_no_name_or_no_rule;
+}  // namespace diag
+
+namespace detail {
+
+template <class Operator>
+constexpr operator_value operator_value_from() {
+  operator_value o{Operator::name, Operator::text, compute_unit::vector, 1};
+  if constexpr (requires { Operator::unit; }) o.unit = Operator::unit;
+  if constexpr (requires { Operator::flops_per_point; }) o.flops_per_point = Operator::flops_per_point;
+  if constexpr (requires { Operator::partials; }) o.partials = Operator::partials;
+  if constexpr (requires { Operator::indices; }) o.indices = Operator::indices;
+  if constexpr (requires { Operator::index_below; }) o.index_below = Operator::index_below;
+  if constexpr (requires { Operator::index_or_negative; }) o.index_or_negative = Operator::index_or_negative;
+  if constexpr (requires { Operator::gathered; }) o.gathered = Operator::gathered;
+  if constexpr (requires { Operator::index_results; }) o.index_results = Operator::index_results;
+  if constexpr (requires { Operator::statistics; }) o.statistics = Operator::statistics;
+  if constexpr (requires { Operator::constant; }) o.constant = Operator::constant;
+  if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
+  if constexpr (requires(const local_work& w) { Operator::flops(w); }) o.flops = &Operator::flops;
+  if constexpr (requires(gradient_writer& b) { Operator::gradient(b); })
+    o.gradient = [](gradient_writer& b) { Operator::gradient(b); };
+  if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })
+    o.has_gradient_for = &Operator::has_gradient_for;
+  return o;
+}
+
+}  // namespace detail
+
+/// An operator as a value.
+template <named_operator_type Operator>
+inline constexpr operator_value operator_value_of = detail::operator_value_from<Operator>();
+
+template <class Backward>
+constexpr gradient_rule& gradient_writer::backward(const char* text) {
+  if constexpr (builtin_operator<Backward>)
+    return backward(id_of<Backward>, text);
+  else
+    return backward(operators_.id_of(operator_value_of<Backward>), text);
+}
+
+namespace detail {
+
+template <class List>
+struct listed_names;
+template <class... All>
+struct listed_names<boost::mp11::mp_list<All...>> {
+  /// How many operators of the list have this name.
+  static constexpr int count(const char* name) { return (0 + ... + (same_text(All::name, name) ? 1 : 0)); }
+};
+
+template <class Operator, class... Own>
+constexpr bool stands_twice() {
+  if constexpr ((named_operator_type<Own> && ...))
+    return listed_names<boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>>::count(
+               Operator::name) > 1;
+  else
+    return false;
+}
+
+template <bool Named, bool Twice, class Operator>
+struct listed_verdict {
+  using type = accepted;
+};
+template <bool Twice, class Operator>
+struct listed_verdict<false, Twice, Operator> {
+  using type = diag::operator_has_no_name_or_no_rule<Operator>;
+};
+template <class Operator>
+struct listed_verdict<true, true, Operator> {
+  using type = diag::operator_stands_twice_in_the_list<Operator>;
+};
+
+template <class List>
+struct listed;
+template <class... All>
+struct listed<boost::mp11::mp_list<All...>> {
+  static constexpr const operator_value* item[] = {&operator_value_of<All>...};
+  static constexpr operator_list value{item, static_cast<int>(sizeof...(All))};
+};
+
+template <bool Named, class... Own>
+struct list_of_named : listed<boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>> {};
+template <class... Own>
+struct list_of_named<false, Own...> : listed<builtin_operators> {};
+
+}  // namespace detail
+
+/// The built-in operators and these. An option of `train_step`; `list` is for `build_options::operators`.
+template <class... Own>
+struct operators {
+  static_assert((insist<typename detail::listed_verdict<named_operator_type<Own>, detail::stands_twice<Own, Own...>(),
+                                                        Own>::type>::met &&
+                 ...));
+  using types = boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>;
+  static constexpr const operator_list& list = detail::list_of_named<(named_operator_type<Own> && ...), Own...>::value;
+
+  template <class Settings>
+  static constexpr void apply(Settings& s) {
+    s.build.operators = list;
+  }
+};
+template <class... Own>
+struct operators<builtin, Own...> : operators<Own...> {};
+
+/// The list of a graph that names no operators of its own.
+inline constexpr const operator_list& builtin_list = operators<>::list;
+
+/// Of a built-in operator.
+constexpr const char* name_of(operator_id op) { return builtin_list[op].name; }
+
+}  // namespace hyperparallel::inline v0_2

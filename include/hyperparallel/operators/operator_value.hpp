@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// An operator as a value: what graphs, the partitioner and accounts know of it; and the list that a program names its
+// operators by. Types write them (operator_list.hpp), kernels are bound to them where programs run.
+
+#include <hyperparallel/operators/local_work.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+class gradient_writer;
+
+/// What computes an operator: the matrix core or the vector core.
+enum class compute_unit : unsigned char { matrix, vector };
+
+/// The place of an operator in a program's list.
+enum class operator_id : int {};
+
+/// What an instance of an operator says beside its operands; each operator gives them their meaning.
+struct operator_attributes {
+  extent_t integer[2] = {};
+  double real[5] = {};
+  reduce_op reduction = reduce_op::sum;  ///< of factors that results lack
+};
+
+/// Masks have bit i for operand i, or result i.
+struct operator_value {
+  const char* name = "";
+  const char* text = "";  ///< of the factor rule, see rule_text.hpp; empty: each instance brings its own
+  compute_unit unit = compute_unit::vector;
+  int flops_per_point = 0;  ///< of the box of all loops; by convention of the cost model
+  partial_words partials = refuse_partials();
+  unsigned indices = 0;            ///< operands that hold numbers of rows, experts, labels
+  char index_below = '\0';         ///< the factor whose extent these numbers are below; '\0': of none
+  bool index_or_negative = false;  ///< a negative number stands for no row
+  unsigned gathered = 0;           ///< operands of which no more is read than the first result has: rows of a table
+  unsigned index_results = 0;      ///< results that hold numbers
+  unsigned statistics = 0;         ///< results of at least 32 bits: what sums depend on
+  unsigned constant = 0;           ///< results that do not change with the operands, so that no gradient passes
+  extent_t (*flops)(const local_work&) = nullptr;          ///< none: `flops_per_point` for every point
+  void (*gradient)(gradient_writer&) = nullptr;            ///< says the backward operators; none: no gradient
+  bool (*has_gradient_for)(const factor_rule&) = nullptr;  ///< none: for every rule
+};
+
+/// The operators of a program: built-in ones, then a user's. Lives as long as its types.
+struct operator_list {
+  const operator_value* const* item = nullptr;
+  int count = 0;
+
+  constexpr bool has(operator_id op) const { return static_cast<int>(op) >= 0 && static_cast<int>(op) < count; }
+  /// Domain: `has(op)`.
+  constexpr const operator_value& operator[](operator_id op) const { return *item[static_cast<int>(op)]; }
+  /// The place of an operator; `has` is false of the answer where it is not in the list. O(count).
+  constexpr operator_id id_of(const operator_value& o) const {
+    int i = 0;
+    while (i < count && item[i] != &o) ++i;
+    return static_cast<operator_id>(i);
+  }
+};
+
+constexpr bool is_in(unsigned mask, int i) { return (mask >> i & 1u) != 0; }
+
+/// Whether every tensor runs over the dims of operand 0 in order and none need be whole: results lie where operands
+/// that lie alike do, in any layout.
+constexpr bool is_pointwise(const factor_rule& r) {
+  const auto like_first = [&r](const tensor_factors& t) {
+    if (t.rank != r.operand[0].rank || !t.plain) return false;
+    for (int d = 0; d < t.rank; ++d)
+      if (t.term[d] != r.operand[0].term[d]) return false;
+    return true;
+  };
+  bool all = r.operand_count > 0 && r.fixed == 0;
+  for (int i = 0; i < r.operand_count; ++i) all = all && like_first(r.operand[i]);
+  for (int i = 0; i < r.result_count; ++i) all = all && like_first(r.result[i]);
+  return all;
+}
+
+/// Whether operands that lie alike, pending sums or not, give results that lie like them: a pointwise operator that is
+/// linear in all its operands together.
+constexpr bool passes_sums_together(const factor_rule& r) {
+  for (int i = 0; i < r.operand_count; ++i)
+    if (word_of(r.partials, i, reduce_op::sum).mode != partial_mode::together) return false;
+  return is_pointwise(r);
+}
+
+/// Whether operand `i` alone may wait for a sum, and the results then do.
+constexpr bool passes_sums_of(const factor_rule& r, int i) {
+  return word_of(r.partials, i, reduce_op::sum).mode == partial_mode::each;
+}
+
+}  // namespace hyperparallel::inline v0_2

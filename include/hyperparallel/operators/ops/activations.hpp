@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Activation functions of elements. Costs count a transcendental as four operations.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+/// dy, gate, up -> d gate, d up.
+struct swiglu_gradient {
+  static constexpr const char *name = "swiglu_gradient", *text = "*,*,*->*,*";
+  static constexpr int flops_per_point = 10;
+};
+/// silu(gate) · up. Source: Shazeer, "GLU Variants Improve Transformer", 2020.
+struct swiglu {
+  static constexpr const char *name = "swiglu", *text = "*,*->*";
+  static constexpr int flops_per_point = 6;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<swiglu_gradient>("g0,x0,x1>01");
+  }
+};
+
+/// dy, x -> dx.
+struct silu_gradient {
+  static constexpr const char *name = "silu_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 8;
+};
+/// x · sigmoid(x).
+struct silu {
+  static constexpr const char *name = "silu", *text = "*->*";
+  static constexpr int flops_per_point = 5;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<silu_gradient>("g0,x0>0");
+  }
+};
+
+/// dy, y -> dx.
+struct sigmoid_gradient {
+  static constexpr const char *name = "sigmoid_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 3;
+};
+struct sigmoid {
+  static constexpr const char *name = "sigmoid", *text = "*->*";
+  static constexpr int flops_per_point = 5;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<sigmoid_gradient>("g0,y0>0");
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Scaled dot product attention with groups of queries per key head. integer[0] = causal, real[0] = scale.
+// The keys' sequence is whole; a ring (attention_block.hpp) shards it.
+//
+// FLOPs: 2 · pairs · (D + E) for pairs of a query and a key in every head; the gradient computes the scores again:
+// 2 · pairs · (3D + 2E). Causal: half of the pairs, as devices have on average.
+// Source: Dao, FlashAttention-2, 2023, section 4.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+/// The pairs of queries and keys of the device's box, whose other dims have `widths` points. Of a block of a ring
+/// that has travelled k places of n: (n - k) / n of them.
+constexpr extent_t pairs_of_attention(const local_work& w, extent_t widths) {
+  const extent_t pairs = w.points / widths;
+  if (w.attribute[0] == 0) return pairs;
+  if (w.turns > 0 && w.ring_size > 1) return pairs / w.ring_size * (w.ring_size - w.turns % w.ring_size);
+  return pairs / 2;
+}
+
+/// do, q, k, v, o, log-sum-exp -> dq, dk, dv.
+struct attention_gradient {
+  static constexpr const char *name = "attention_gradient", *text = "bsmgE,bsmgD,bTmD,bTmE,bsmgE,bsmg->bsmgD,bTmD,bTmE";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 10;
+  static constexpr extent_t flops(const local_work& w) {
+    const extent_t d = w.width(1), e = w.width(3);
+    return 2 * pairs_of_attention(w, d * e) * (3 * d + 2 * e);
+  }
+};
+
+/// q, k, v -> o, log-sum-exp.
+struct attention {
+  static constexpr const char *name = "attention", *text = "bsmgD,bTmD,bTmE->bsmgE,bsmg";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 4;
+  static constexpr unsigned statistics = 0b10;
+  static constexpr extent_t flops(const local_work& w) {
+    const extent_t d = w.width(0), e = w.width(2);
+    return 2 * pairs_of_attention(w, d * e) * (d + e);
+  }
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<attention_gradient>("g0,x0,x1,x2,y0,y1>012");
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a step of training does with gradients: their norm, and the updates of parameters. States are results that
+// replace operands in place.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+/// Everything into one number.
+struct sum_of_squares {
+  static constexpr const char *name = "sum_of_squares", *text = "*->";
+  static constexpr int flops_per_point = 2;
+  static constexpr unsigned statistics = 0b1;
+};
+
+/// Sum of squares -> min(1, real[0] / its root).
+struct clip_factor {
+  static constexpr const char *name = "clip_factor", *text = "->";
+  static constexpr unsigned statistics = 0b1;
+};
+
+/// -> real[0] everywhere: seeds gradients.
+struct fill {
+  static constexpr const char *name = "fill", *text = "";
+  static constexpr int flops_per_point = 0;
+  static constexpr bool not_differentiable = true;
+};
+
+/// p, g, momentum, clip -> p, momentum; real = rate, momentum, weight decay.
+struct sgd {
+  static constexpr const char *name = "sgd", *text = "*,*,*,->*,*";
+  static constexpr int flops_per_point = 6;
+};
+
+/// p, g, m, v, clip -> p, m, v; real = rate, beta1, beta2, epsilon, weight decay. Source: Loshchilov & Hutter,
+/// "Decoupled Weight Decay Regularization", 2019.
+struct adamw {
+  static constexpr const char *name = "adamw", *text = "*,*,*,*,->*,*,*";
+  static constexpr int flops_per_point = 14;
+};
+/// p, g, master, m, v, clip -> p, master, m, v; p is the rounded master.
+struct adamw_master {
+  static constexpr const char *name = "adamw_master", *text = "*,*,*,*,*,->*,*,*,*";
+  static constexpr int flops_per_point = 15;
+};
+
+/// p, g, momentum, clip -> p, momentum. Dims from integer[0] to integer[1] are a matrix's rows, the ones behind its
+/// columns; the ones before count matrices, which are whole.
+/// FLOPs: five Newton-Schulz iterations of 4·m²·n + 2·m³ for an m × n matrix, m ≤ n, and passes over it.
+/// Source: Jordan et al., "Muon", 2024.
+struct muon {
+  static constexpr const char *name = "muon", *text = "";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 6, newton_schulz_iterations = 5;
+  static constexpr extent_t flops(const local_work& w) {
+    extent_t batch = 1, rows = 1, columns = 1;
+    const tensor_factors& matrix = w.rule->operand[0];
+    for (int d = 0; d < matrix.rank; ++d) {
+      extent_t& side = d < w.attribute[0] ? batch : d < w.attribute[1] ? rows : columns;
+      side *= w.extent[matrix.term[d]];
+    }
+    const extent_t m = smaller(rows, columns), n = larger(rows, columns);
+    return batch * (newton_schulz_iterations * (4 * m * m * n + 2 * m * m * m) + flops_per_point * m * n);
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sum, or maximum, over the factors that the result lacks; and its transpose, which repeats over the factors that
+// the operand lacks. Each instance has its own text.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+struct broadcast;
+
+/// Einsum of one operand; the instance says the reduction. Sums alone have a gradient.
+struct reduce {
+  static constexpr const char *name = "reduce", *text = "";
+  static constexpr unsigned statistics = 0b1;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<broadcast>("g0>0");
+  }
+  static constexpr bool has_gradient_for(const factor_rule& r) {
+    for (int f = 0; f < r.factor_count; ++f)
+      if (r.factor[f].op != reduce_op::none && r.factor[f].op != reduce_op::sum) return false;
+    return true;
+  }
+};
+
+struct broadcast {
+  static constexpr const char *name = "broadcast", *text = "";
+  static constexpr int flops_per_point = 0;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<reduce>("g0>0");
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rotary position embedding: rotates the pairs (i, i + D/2) by position · base^(-2i/D). real[0] = base,
+// integer[0] = 1, or -1 to rotate back. Source: Su et al., RoFormer, 2021.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+struct rope {
+  static constexpr const char *name = "rope", *text = "bs*D->bs*D";
+  static constexpr int flops_per_point = 3;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<rope>("g0>0").reverses = true;
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

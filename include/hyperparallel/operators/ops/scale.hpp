@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products with a number, and of two tensors element by element.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+/// real[0] · x.
+struct scale {
+  static constexpr const char *name = "scale", *text = "*->*";
+  static constexpr partial_words partials = linear_together(~0u);
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<scale>("g0>0");
+  }
+};
+
+struct multiply {
+  static constexpr const char *name = "multiply", *text = "*,*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<multiply>("g0,x1>0");
+    b.template backward<multiply>("g0,x0>1");
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sums of tensors of one shape. Pending sums pass where all operands wait alike.
+
+#include <hyperparallel/operators/operator_value.hpp>
+
+namespace hyperparallel::inline v0_2::ops {
+
+/// Of 2 to 8 operands. The gradient of each operand is the result's, without an operator.
+struct sum {
+  static constexpr const char *name = "sum", *text = "*->*";
+  static constexpr partial_words partials = linear_together(~0u);
+};
+
+/// Sum so far, new -> sum, in place: gradients over micro-batches.
+struct accumulate {
+  static constexpr const char *name = "accumulate", *text = "*,*->*";
+  static constexpr partial_words partials = linear_together(~0u);
+};
+
+}  // namespace hyperparallel::inline v0_2::ops

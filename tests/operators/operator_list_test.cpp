@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/operators/operator_list.hpp>
+
+#include <hyperparallel/model/check_graph.hpp>
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/model_builder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace {
+
+namespace hp = hyperparallel;
+using hp::graph_code;
+
+struct plain {  // all that an operator has to have
+  static constexpr const char *name = "plain", *text = "*->*";
+};
+struct back {
+  static constexpr const char *name = "back", *text = "*,*->*";
+};
+struct rich {
+  static constexpr const char *name = "rich", *text = "*k,kn->*n";
+  static constexpr hp::compute_unit unit = hp::compute_unit::matrix;
+  static constexpr int flops_per_point = 7;
+  static constexpr hp::partial_words partials = hp::linear_in_each(0b11u);
+  static constexpr bool not_differentiable = true;
+  static constexpr unsigned indices = 0b10, gathered = 0b1, statistics = 0b1;
+  static constexpr char index_below = 'k';
+  static constexpr bool index_or_negative = true;
+  static constexpr hp::extent_t flops(const hp::local_work& w) { return 3 * w.points; }
+};
+/// An operator whose gradient says `Backward` with the text.
+template <class Backward, hp::fixed_string Text>
+struct with_gradient {
+  static constexpr const char *name = "with_gradient", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<Backward>(Text.text);
+  }
+};
+struct short_of_one {  // a built-in backward operator that takes two operands
+  static constexpr const char *name = "short_of_one", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<hp::ops::multiply>("g0>0");
+  }
+};
+struct too_many {
+  static constexpr const char *name = "too_many", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    for (int i = 0; i <= hp::max_gradient_rules; ++i) b.template backward<hp::ops::scale>("g0>0");
+  }
+};
+
+TEST(OperatorList, ValuesAreWhatTheTypesSay) {
+  using list = hp::operators<hp::builtin, plain, rich>;
+  static_assert(list::list.count == hp::builtin_operator_count + 2);
+  static_assert(hp::operators<>::list.count == hp::builtin_operator_count);
+  const hp::operator_value& first = list::list[list::list.id_of(hp::operator_value_of<plain>)];
+  EXPECT_STREQ(first.name, "plain");
+  EXPECT_STREQ(first.text, "*->*");
+  EXPECT_EQ(first.flops_per_point, 1);
+  EXPECT_EQ(first.constant, 0u);
+  EXPECT_EQ(first.gradient, nullptr);
+  EXPECT_EQ(first.flops, nullptr);
+  const hp::operator_value& second = list::list[list::list.id_of(hp::operator_value_of<rich>)];
+  EXPECT_EQ(second.unit, hp::compute_unit::matrix);
+  EXPECT_EQ(second.flops_per_point, 7);
+  EXPECT_EQ(second.partials, hp::linear_in_each(0b11u));
+  EXPECT_EQ(second.constant, ~0u);
+  EXPECT_EQ(second.indices, 0b10u);
+  EXPECT_EQ(second.index_below, 'k');
+  EXPECT_TRUE(second.index_or_negative);
+  EXPECT_EQ(second.gathered, 1u);
+  EXPECT_EQ(second.statistics, 1u);
+  ASSERT_NE(second.flops, nullptr);
+  EXPECT_EQ(second.flops(hp::local_work{.points = 5}), 15);
+  EXPECT_FALSE(list::list.has(list::list.id_of(hp::operator_value_of<back>)));
+}
+
+// Every list begins with the built-in operators, each under its own number.
+TEST(OperatorList, BuiltInOperatorsComeFirst) {
+  using list = hp::operators<hp::builtin, plain>;
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_id op = static_cast<hp::operator_id>(i);
+    EXPECT_TRUE(hp::is_builtin(op));
+    EXPECT_EQ(&list::list[op], &hp::builtin_list[op]);
+  }
+  EXPECT_STREQ(hp::builtin_list[hp::id_of<hp::ops::contract>].name, "contract");
+  EXPECT_STREQ(hp::builtin_list[hp::id_of<hp::ops::update_bias>].name, "update_bias");
+  EXPECT_FALSE(hp::is_builtin(list::list.id_of(hp::operator_value_of<plain>)));
+}
+
+struct text_counts {
+  int operands = 0, results = 0;
+  bool letters_only = true, has_arrow = false;
+};
+
+text_counts count(const std::string& text) {
+  text_counts c;
+  const std::size_t arrow = text.find("->");
+  c.has_arrow = arrow != std::string::npos;
+  if (!c.has_arrow) return c;
+  const auto parts = [](const std::string& side) {
+    int n = 1;
+    for (const char x : side) n += x == ',';
+    return n;
+  };
+  c.operands = parts(text.substr(0, arrow));
+  c.results = parts(text.substr(arrow + 2));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char x = text[i];
+    const bool letter = (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z');
+    const bool of_arrow = i == arrow || i == arrow + 1;
+    c.letters_only = c.letters_only && (letter || x == '*' || x == ',' || of_arrow);
+  }
+  return c;
+}
+
+TEST(OperatorList, BuiltInOperatorsHaveNamesOfTheirOwnAndWellFormedTexts) {
+  std::set<std::string> names;
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_value& row = hp::builtin_list[static_cast<hp::operator_id>(i)];
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_GE(row.flops_per_point, 0);
+    const std::string text = row.text;
+    if (text.empty()) continue;
+    const text_counts c = count(text);
+    EXPECT_TRUE(c.has_arrow && c.letters_only) << row.name;
+    EXPECT_LE(c.operands, hp::max_operands) << row.name;
+    EXPECT_LE(c.results, hp::max_results) << row.name;
+    std::set<char> letters;
+    for (const char x : text)
+      if (x >= 'A' && x <= 'z') letters.insert(x);
+    EXPECT_LE(static_cast<int>(letters.size()), hp::max_factors) << row.name;
+  }
+}
+
+// What takes terms is linear in them: sums, factors, accumulators in all operands alike, routing in its rows alone.
+TEST(OperatorList, OnlyLinearBuiltInOperatorsTakeTerms) {
+  std::set<std::string> pass, linear;
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_value& row = hp::builtin_list[static_cast<hp::operator_id>(i)];
+    unsigned alone = 0;
+    for (int o = 0; o < hp::max_operands; ++o)
+      if (word_of(row.partials, o, hp::reduce_op::sum).mode == hp::partial_mode::each) alone |= 1u << o;
+    if (row.partials == hp::linear_together(~0u)) pass.insert(row.name);
+    if (alone == 0) continue;
+    linear.insert(row.name);
+    EXPECT_EQ(row.partials, hp::linear_in_each(alone)) << row.name;
+    EXPECT_EQ(alone & (alone - 1), 0u) << row.name << ": of several terms at once none is linear";
+    EXPECT_LT(alone, 1u << count(row.text).operands) << row.name;
+  }
+  EXPECT_EQ(pass, (std::set<std::string>{"sum", "scale", "accumulate"}));
+  EXPECT_EQ(linear, (std::set<std::string>{"dispatch", "undispatch", "combine", "dispatch_weighted",
+                                           "combine_weight_gradient"}));
+}
+
+/// The status of a graph whose loss is the sum of `Operator` on a parameter.
+template <class Operator, class... Listed>
+hp::graph differentiated() {
+  hp::model_builder m({.operators = hp::operators<hp::builtin, Listed...>::list});
+  const int x = m.parameter("x", {m.dim("batch", 2), m.dim("hidden", 3)});
+  m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<Operator>("act", {x})}, {.text = "*->"}));
+  if (m.graph.status.code == graph_code::ok) hp::differentiate(m.graph);
+  return m.graph;
+}
+template <hp::fixed_string Text>
+graph_code code_with() {
+  using op = with_gradient<back, Text>;
+  return differentiated<op, op, back>().status.code;
+}
+
+TEST(OperatorList, AGradientIsMadeOfTheBackwardOperatorsThatItNames) {
+  using op = with_gradient<back, "g0,x0>0">;
+  const hp::graph g = differentiated<op, op, back>();
+  ASSERT_EQ(g.status.code, graph_code::ok);
+  EXPECT_EQ(hp::check_graph(g), hp::graph_status{});
+  const hp::graph_operator& last = g.op[g.op.size - 1];
+  EXPECT_STREQ(g.value_of(last).name, "back");
+  EXPECT_STREQ(g.rule_of(last).name.text, "back");
+  EXPECT_EQ(last.operand_count, 2);
+  EXPECT_EQ(last.operand[1], hp::find_tensor(g, "x"));
+  EXPECT_EQ(last.result[0], hp::gradient_of(g, hp::find_tensor(g, "x")));
+}
+
+TEST(OperatorList, GradientsThatDoNotFitAreRefused) {
+  EXPECT_EQ(code_with<"g0,x0>0">(), graph_code::ok);
+  EXPECT_EQ(code_with<"g1,x0>0">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0,x1>0">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0,z0>0">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0,x0>">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0,x0">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0,x0>1">(), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(code_with<"g0>0">(), graph_code::gradient_does_not_fit_its_operator) << "`back` has two operands";
+  EXPECT_EQ((differentiated<short_of_one, short_of_one>().status.code), graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ((differentiated<too_many, too_many>().status.code), graph_code::gradient_does_not_fit_its_operator);
+}
+
+TEST(OperatorList, WhatHasNoGradientIsRefusedWhereOneReachesIt) {
+  const hp::graph g = differentiated<plain, plain>();
+  EXPECT_EQ(g.status.code, graph_code::operator_has_no_gradient);
+  EXPECT_STREQ(g.text_at(g.status.op), "act");
+}
+
+TEST(OperatorList, WhatIsNotInTheListIsRefused) {
+  const hp::graph g = differentiated<plain, back>();
+  EXPECT_EQ(g.status.code, graph_code::operator_is_not_in_the_list);
+  EXPECT_STREQ(g.text_at(g.status.op), "act");
+  using op = with_gradient<back, "g0,x0>0">;  // its backward operator is not listed
+  EXPECT_EQ((differentiated<op, op>().status.code), graph_code::operator_is_not_in_the_list);
+}
+
+constexpr graph_code in_the_compiler() {
+  using op = with_gradient<back, "g0,x0>0">;
+  hp::model_builder m({.operators = hp::operators<hp::builtin, op, back>::list});
+  const int x = m.parameter("x", {m.dim("batch", 2), m.dim("hidden", 3)});
+  m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<op>("act", {x})}, {.text = "*->"}));
+  hp::differentiate(m.graph);
+  return hp::check_graph(m.graph).code;
+}
+static_assert(in_the_compiler() == graph_code::ok);
+
+}  // namespace
