@@ -397,7 +397,7 @@ grouped_matmul 0: sum . . avg . . .
 grouped_matmul 1: sum . . avg . . .
 grouped_matmul_gate_up 0: sum . . avg . . .
 grouped_matmul_gate_up 1: sum . . avg . . .
-swiglu 0: . . . . . . .
+grouped_swiglu 0: . . . . . . .
 router 0: sum . . avg . . .
 router 1: sum . . avg . . .
 )";
