@@ -234,7 +234,8 @@ const builtin_case builtin_cases[] = {
     of<hp::ops::attention_gradient>({.real = {0.4}}),
     of<hp::ops::latent_attention>({.real = {0.4}}),
     of<hp::ops::latent_attention_gradient>({.real = {0.4}}),
-    of<hp::ops::attention_block>({.real = {0.4}}),
+    // Keys are whole: two pieces of them are joined by attention_merge, not by a sum.
+    of<hp::ops::attention_block>({.text = "bsmgD,bTmD,bTmE->bsmgE,bsmg", .real = {0.4}}),
     of<hp::ops::attention_merge>(),
     of<hp::ops::attention_block_gradient>({.real = {0.4}}),
     of<hp::ops::swiglu>(),

@@ -26,7 +26,7 @@ TEST(ProgramTasks, ACallHasTheBoxOfItsRank) {
   const laid_out m(small_models::two_layers_on(2, false));
   for (int rank = 0; rank < 2; ++rank) {
     const hp::operator_call h = hp::call_of(m.program, m.memory, 0, rank);
-    EXPECT_EQ(h.op, &m.program.graph.op[0]);
+    EXPECT_EQ(h.attributes, &m.program.graph.op[0]);
     EXPECT_EQ(h.loop[0].extent, 8);  // the batch is whole
     EXPECT_EQ(h.loop[2].begin, 2 * rank);
     EXPECT_EQ(h.loop[2].extent, 2);

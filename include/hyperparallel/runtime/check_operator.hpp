@@ -8,7 +8,7 @@
 // Over random shapes and values: (1) for every factor that may be sharded, the kernel on two pieces gives the pieces of
 // the kernel on the whole, and their reduction where a result lacks the factor; (2) two terms of operands that may be
 // partial, each through the kernel, reduce to the kernel of their reduction; (3) the gradient agrees with central
-// differences of the kernel, and an operand without one changes no result. A wrong rule trains wrongly under every proof
+// differences of the kernel where these are smooth, and an operand without one changes no result. A wrong rule trains wrongly under every proof
 // of a plan, so ask this of an operator before it joins a model. Built-in operators are held the same way.
 // What it quantifies over: `rounds` shapes of extents up to `largest`, ranks of `*` up to 2, values of [lowest, highest)
 // but those near 0, where functions may break. It is a test, no proof. Costs are not checked.
