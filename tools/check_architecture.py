@@ -70,6 +70,7 @@ WITHOUT_HEADER = {
     "model/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
     "runtime/model_kernels/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
     "runtime/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
+    "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of model/ and runtime/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",

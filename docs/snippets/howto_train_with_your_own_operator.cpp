@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/runtime.hpp>
 #include <hyperparallel/train.hpp>
 
@@ -64,4 +65,10 @@ int main() {
   assert(checked.ok);  // else checked.complaint is one line
   const double alone = train("single", 1);
   for (const char* name : {"dp", "zero3", "tp"}) assert(std::abs(train(name, 4) - alone) <= 1e-9 * alone);
+
+  const hp::rank_group group(8);
+  const auto x = hp::full<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group, 3.0F);
+  const auto y = hp::apply<squared_relu>(x);
+  static_assert(std::is_same_v<decltype(y), decltype(x)>);
+  assert(y.full_tensor()[5] == 9.0F);
 }

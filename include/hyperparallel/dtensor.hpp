@@ -6,6 +6,7 @@
 #include <hyperparallel/runtime/dtensor/apply.hpp>
 #include <hyperparallel/runtime/dtensor/creation.hpp>
 #include <hyperparallel/runtime/dtensor/dtensor.hpp>
+#include <hyperparallel/runtime/dtensor/listed_operation.hpp>
 #include <hyperparallel/runtime/dtensor/operation.hpp>
 #include <hyperparallel/runtime/dtensor/operations/attention.hpp>
 #include <hyperparallel/runtime/dtensor/operations/contraction.hpp>

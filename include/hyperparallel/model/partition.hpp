@@ -304,6 +304,7 @@ class partitioner : program_writer {
     layout_value l;
     if (op.kind == id_of<ops::accumulate>) {
       const int fresh = book_.best(op.operand[1]);
+      if (fresh < 0) return compute(o, placement(o));  // an input, that no operator has placed
       l = program_.value[fresh].layout;
     } else if (op.kind == id_of<ops::count_experts> || op.kind == id_of<ops::reduce>) {
       return compute(o, placement(o));

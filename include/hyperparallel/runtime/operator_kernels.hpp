@@ -73,8 +73,11 @@ struct view_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R
 };
 
 template <class T, class Operator>
+concept has_own_kernel = requires { &Operator::template run<T>; };
+
+template <class T, class Operator>
 constexpr operator_kernel kernel_of_type() {
-  if constexpr (requires { &Operator::template run<T>; })
+  if constexpr (has_own_kernel<T, Operator>)
     return &view_kernel<T, Operator, std::make_index_sequence<parts_written(Operator::text, false)>,
                         std::make_index_sequence<parts_written(Operator::text, true)>>::run;
   else
@@ -89,6 +92,15 @@ struct kernels_after_builtin<T, boost::mp11::mp_list<All...>> {
 };
 
 }  // namespace detail
+
+/// The kernel of an operator type that computes in T, float or double; none where a user's operator has no `run`.
+template <class T, named_operator_type Operator>
+operator_kernel kernel_of() {
+  if constexpr (builtin_operator<Operator>)
+    return kernel_of<T>(id_of<Operator>);
+  else
+    return detail::kernel_of_type<T, Operator>();
+}
 
 /// The kernel of each operator of a list, for `program_options::kernels`. T is float or double.
 template <class T, class Operators>

@@ -20,6 +20,7 @@ struct local_operation {
   int position;
   std::span<const const_local_block> operand;
   std::span<const local_block> result;
+  const factor_rule* rule = nullptr;
 };
 
 /// Operands as they meet the operator, and what its results are.
@@ -55,7 +56,7 @@ std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const
       out[i] = {bytes.get(), d.type, place, d.shape};
       blocks[i][static_cast<std::size_t>(position)] = bytes;
     }
-    function(local_operation{position, {in.data(), x.operands.size()}, {out.data(), x.results.size()}});
+    function(local_operation{position, {in.data(), x.operands.size()}, {out.data(), x.results.size()}, &rule});
   });
   std::vector<dynamic_dtensor> results;
   for (std::size_t i = 0; i < x.results.size(); ++i) results.emplace_back(group, x.results[i], std::move(blocks[i]));

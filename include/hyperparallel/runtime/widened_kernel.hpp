@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Kernels on blocks of other float types than they compute in: 16-bit storage with binary32 arithmetic.
+//
+// Law: operands are loaded exactly, the kernel works in T, and each element of a result is rounded once to the type that
+// it is stored in; so results are those of the kernel on the loaded operands, stored. A result may be the memory of an
+// operand. Blocks of T, and numbers, are passed as they are. O(elements) beside the kernel.
+
+#include <vector>
+
+#include <hyperparallel/runtime/kernels/tensor_view.hpp>
+#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// What the blocks of a call hold.
+struct block_types {
+  data_type operand[max_operands] = {};
+  data_type result[max_results] = {};
+};
+
+namespace detail {
+
+template <class T>
+constexpr bool is_widened_to(data_type type) {
+  return type != data_type_of<T> && (type == data_type::bf16 || type == data_type::f16 || type == data_type::f32);
+}
+
+template <class T, class Storage>
+void load_block(const void* from, std::vector<T>& to) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = static_cast<T>(kernels::load(static_cast<const Storage*>(from)[i]));
+}
+template <class T, class Storage>
+void store_block(const std::vector<T>& from, void* to) {
+  for (std::size_t i = 0; i < from.size(); ++i) static_cast<Storage*>(to)[i] = kernels::store<Storage>(from[i]);
+}
+
+/// Calls f with the storage type as a `std::type_identity`.
+template <class F>
+void visit_narrow(data_type type, const F& f) {
+  if (type == data_type::bf16)
+    f(std::type_identity<bf16_bits>{});
+  else if (type == data_type::f16)
+    f(std::type_identity<f16_bits>{});
+  else
+    f(std::type_identity<float>{});
+}
+
+}  // namespace detail
+
+/// Whether a kernel that computes in T can be run on a block of the type: of T, of a narrower float, of numbers.
+template <class T>
+constexpr bool widens_to(data_type type) {
+  return type == data_type_of<T> || type == data_type::i32 || detail::is_widened_to<T>(type);
+}
+
+/// Runs a kernel that computes in T. Domain: `widens_to<T>` of all types.
+template <class T>
+void run_widened(operator_kernel function, operator_call c, const block_types& types) {
+  std::vector<T> operand[max_operands], result[max_results];
+  for (int i = 0; i < c.rule->operand_count; ++i) {
+    if (!detail::is_widened_to<T>(types.operand[i])) continue;
+    operand[i].resize(static_cast<std::size_t>(c.operand_elements(i)));
+    detail::visit_narrow(types.operand[i], [&]<class Storage>(std::type_identity<Storage>) {
+      detail::load_block<T, Storage>(c.operand[i], operand[i]);
+    });
+    c.operand[i] = operand[i].data();
+  }
+  const operator_call narrow = c;
+  for (int r = 0; r < c.rule->result_count; ++r) {
+    if (!detail::is_widened_to<T>(types.result[r])) continue;
+    result[r].resize(static_cast<std::size_t>(c.result_elements(r)));
+    c.result[r] = result[r].data();
+  }
+  function(c);
+  for (int r = 0; r < c.rule->result_count; ++r)
+    if (detail::is_widened_to<T>(types.result[r]))
+      detail::visit_narrow(types.result[r], [&]<class Storage>(std::type_identity<Storage>) {
+        detail::store_block<T, Storage>(result[r], narrow.result[r]);
+      });
+}
+
+}  // namespace hyperparallel::inline v0_2

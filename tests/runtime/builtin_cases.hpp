@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Every built-in operator with attributes, text and operands to try it with: by itself, on distributed tensors, in a
+// model.
+
+#include <hyperparallel/runtime/check_operator.hpp>
+#include <hyperparallel/runtime/dtensor/listed_operation.hpp>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace builtin {
+
+namespace hp = hyperparallel;
+namespace ops = hp::ops;
+
+using tensors = std::vector<hp::dynamic_dtensor>;
+
+struct builtin_case {
+  hp::operator_id op;
+  const char* text;
+  int operands;
+  hp::operator_attributes attributes{};
+  unsigned positive = 0;
+  hp::operator_check (*check_with)(const hp::operator_options&, const hp::operator_check_options&) = nullptr;
+  tensors (*apply)(const hp::operator_attributes&, const hp::created_extents&, const tensors&) = nullptr;
+
+  hp::operator_options how() const {
+    hp::operator_options o{.text = text, .reduction = attributes.reduction};
+    for (int i = 0; i < 2; ++i) o.integer[i] = attributes.integer[i];
+    for (int i = 0; i < 5; ++i) o.real[i] = attributes.real[i];
+    return o;
+  }
+  hp::operator_check check(hp::operator_check_options options) const {
+    options.operands = operands;
+    return check_with(how(), options);
+  }
+};
+
+template <class Operator, hp::fixed_string Text = "", int Operands = 0>
+builtin_case of(const hp::operator_attributes& attributes = {}, unsigned positive = 0) {
+  static constexpr const char* text = Text.text[0] != '\0' ? Text.text : Operator::text;
+  constexpr int count = Operands > 0 ? Operands : static_cast<int>(hp::detail::parts_written(text, false));
+  const auto apply = [](const hp::operator_attributes& how, const hp::created_extents& created, const tensors& x) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return hp::apply_all(hp::listed<Operator, Text>{how, created},
+                           std::array<hp::dynamic_dtensor, sizeof...(I)>{x[I]...});
+    }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+  };
+  return {hp::id_of<Operator>, text, count, attributes, positive, &hp::check_operator<Operator>, apply};
+}
+
+/// Pairs of a rotation are even; two of at least two experts are chosen.
+inline hp::extent_t builtin_extent(char letter, hp::extent_t drawn) {
+  if (letter == 'D') return 2 * drawn;
+  if (letter == 'K') return 2;
+  return letter == 'E' || letter == 'e' ? drawn + 1 : drawn;
+}
+
+inline const builtin_case builtin_cases[] = {
+    of<ops::contract, "mk,kn->mn">(),
+    of<ops::contract, "bmk,bkn->bmn">(),
+    of<ops::contract, "*k,kn->*n">(),
+    of<ops::contract, "ab,ab->">(),
+    of<ops::reduce, "ab->a">(),
+    of<ops::reduce, "ab->b">({.reduction = hp::reduce_op::max}),
+    of<ops::reduce, "*->">(),
+    of<ops::broadcast, "a->ab">(),
+    of<ops::broadcast, "->ab">(),
+    of<ops::sum, "", 3>(),
+    of<ops::sum, "", 8>(),
+    of<ops::scale>({.real = {-0.7}}),
+    of<ops::multiply>(),
+    of<ops::embed>(),
+    of<ops::embed_gradient>(),
+    of<ops::rms_norm>({.real = {1e-3}}),
+    of<ops::rms_norm_gradient>({.real = {1e-3}}),
+    of<ops::rope>({.integer = {1}, .real = {100.0}}),
+    of<ops::attention>({.integer = {0}, .real = {0.4}}),
+    of<ops::attention>({.integer = {1}, .real = {0.4}}),
+    of<ops::attention_gradient>({.real = {0.4}}),
+    of<ops::latent_attention>({.real = {0.4}}),
+    of<ops::latent_attention_gradient>({.real = {0.4}}),
+    // Keys are whole: two pieces of them are joined by attention_merge, not by a sum.
+    of<ops::attention_block, "bsmgD,bTmD,bTmE->bsmgE,bsmg">({.real = {0.4}}),
+    of<ops::attention_merge>(),
+    of<ops::attention_block_gradient>({.real = {0.4}}),
+    of<ops::swiglu>(),
+    of<ops::swiglu_gradient>(),
+    of<ops::silu>(),
+    of<ops::silu_gradient>(),
+    of<ops::sigmoid>(),
+    of<ops::sigmoid_gradient>(),
+    of<ops::softmax>(),
+    of<ops::softmax_gradient>(),
+    of<ops::top_k>({.integer = {2, 0}, .real = {1.5}}, 0b1),
+    of<ops::top_k>({.integer = {2, 1}, .real = {1.5}}, 0b1),
+    of<ops::biased_top_k>({.integer = {2, 1}, .real = {1.5}}, 0b1),
+    of<ops::top_k_gradient>({.integer = {2, 1}, .real = {1.5}}, 0b10),
+    of<ops::count_experts>(),
+    of<ops::dispatch>(),
+    of<ops::undispatch>(),
+    of<ops::combine>(),
+    of<ops::dispatch_weighted>(),
+    of<ops::combine_weight_gradient>(),
+    of<ops::exp_sum>(),
+    of<ops::pick>(),
+    of<ops::token_loss>({}, 0b10),
+    of<ops::cross_entropy_gradient>({}, 0b1000),
+    of<ops::sum_of_squares>(),
+    of<ops::clip_factor>({.real = {0.5}}, 0b1),
+    of<ops::accumulate>(),
+    of<ops::sgd>({.real = {0.1, 0.9, 0.01}}),
+    of<ops::adamw>({.real = {0.1, 0.9, 0.95, 1e-8, 0.01}}, 0b1000),
+    of<ops::adamw_master>({.real = {0.1, 0.9, 0.95, 1e-8, 0.01}}, 0b10000),
+    of<ops::muon, "RC,RC,RC,->RC,RC">({.integer = {0, 1}, .real = {0.1, 0.9, 0.01}}),
+    of<ops::update_bias>({.real = {0.1}}),
+};
+
+}  // namespace builtin

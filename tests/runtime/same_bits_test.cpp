@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every built-in operator on distributed tensors and in a model, under the same layouts: the same bits, and those of one
+// device where no sharded factor is reduced.
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/runtime/dtensor/conversion.hpp>
+#include <hyperparallel/runtime/dtensor/move.hpp>
+#include <hyperparallel/runtime/operator_sample.hpp>
+#include <hyperparallel/runtime/program_world.hpp>
+
+#include "builtin_cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace {
+
+using namespace builtin;
+using hp::extent_t;
+using hp::detail::operator_sample;
+
+constexpr extent_t sizes[] = {4, 8, 12};
+
+/// Extents that a mesh of 2 x 2 x 2 divides.
+extent_t divisible_extent(char letter, extent_t drawn) { return letter == 'K' ? 2 : sizes[drawn % 3]; }
+
+/// Which of the operator's loops each axis of the mesh shards.
+hp::operator_placement random_placement(const operator_sample& sample, const hp::mesh_shape& m,
+                                        std::mt19937_64& random) {
+  hp::operator_placement p;
+  for (int a = 0; a < m.axis_count; ++a) {
+    if (sample.rule().factor_count == 0) return p;
+    const int f = static_cast<int>(random() % static_cast<unsigned>(sample.rule().factor_count));
+    const extent_t pieces = hp::pieces_of_loop(p, m, f) * m.size[a];
+    if (!is_whole(sample.rule(), f) && sample.op().loop[f].extent % pieces == 0 && random() % 4 != 0) p.add(a, f);
+  }
+  return p;
+}
+
+const hp::rank_group& group_of(int ranks, int threads) {
+  static std::map<std::pair<int, int>, hp::rank_group> groups;
+  const auto found = groups.find({ranks, threads});
+  if (found != groups.end()) return found->second;
+  return groups.emplace(std::pair{ranks, threads}, hp::rank_group(ranks, {.threads = threads})).first->second;
+}
+
+using results = std::vector<std::vector<double>>;
+
+/// Whole results of the operator on distributed tensors. What waits for a reduction is reduced.
+results on_tensors(const builtin_case& c, const operator_sample& sample, const hp::operator_placement& p,
+                   const hp::mesh_shape& m, int threads) {
+  const hp::rank_group& group = group_of(hp::position_count(m), threads);
+  tensors x;
+  for (int i = 0; i < sample.op().operand_count; ++i) {
+    const hp::layout_value l = hp::layout_of(sample.rule().operand[i], p, m);
+    const hp::shape& s = sample.model().tensor[sample.op().operand[i]].shape;
+    const hp::detail::sampled_block& b = sample.operand[static_cast<std::size_t>(i)];
+    if (sample.holds_numbers(i))
+      x.push_back(hp::distribute<std::int32_t>(group, s, l, b.number));
+    else
+      x.push_back(hp::distribute<double>(group, s, l, b.value));
+  }
+  hp::created_extents created;
+  for (int f = 0, n = 0; f < sample.rule().factor_count; ++f) {
+    bool read = false;
+    for (int i = 0; i < sample.rule().operand_count; ++i) read = read || has_factor(sample.rule().operand[i], f);
+    if (read) continue;
+    created.letter[n] = sample.rule().factor[f].letter;
+    created.extent[n++] = sample.op().loop[f].extent;
+  }
+  results all;
+  for (const hp::dynamic_dtensor& r : c.apply(c.attributes, created, x)) {
+    if (r.type() == hp::data_type::i32) {
+      const std::vector<std::int32_t> numbers = hp::full_tensor<std::int32_t>(r);
+      all.emplace_back(numbers.begin(), numbers.end());
+    } else if (r.type() == hp::data_type::f32) {  // counts: no operand says another type
+      const std::vector<float> floats = hp::full_tensor<float>(r);
+      all.emplace_back(floats.begin(), floats.end());
+    } else {
+      all.push_back(hp::full_tensor<double>(r));
+    }
+  }
+  return all;
+}
+
+/// The same in a model whose strategy shards the operator's dims so. Each result is multiplied by ones, which needs it
+/// complete.
+results in_a_model(const operator_sample& sample, const hp::operator_placement& p, const hp::mesh_shape& m,
+                   int threads) {
+  constexpr const char* axes[] = {"a", "b", "c"};
+  hp::strategy_value s;
+  s.mesh.shape = m;
+  for (int a = 0; a < m.axis_count; ++a) s.mesh.label[a] = axes[a];
+  for (int i = 0; i < p.count; ++i)
+    s.add(hp::shard_dim_if_present(("factor" + std::to_string(p.loop[p.axis[i]])).c_str(), axes[p.axis[i]], "checked"));
+  hp::model_builder b = sample.builder;
+  std::vector<std::string> names;
+  std::vector<int> ones;
+  for (int r = 0; r < sample.op().result_count; ++r) {
+    const hp::graph_tensor made = b.graph.tensor[sample.first_result + r];
+    names.push_back("read" + std::to_string(r));
+    ones.push_back(-1);
+    if (made.type == hp::data_type::i32) {
+      names.back() = b.graph.text_at(made.name);
+      continue;
+    }
+    hp::number_list dims;
+    for (int d = 0; d < made.shape.rank; ++d) dims.item[dims.count++] = made.dim[d];
+    ones.back() = b.input(("ones" + std::to_string(r)).c_str(), dims);
+    b.apply<ops::multiply>(names.back().c_str(), {sample.first_result + r, ones.back()});
+  }
+  hp::program_options options;
+  options.keep = names;
+  options.execution.threads = threads;
+  hp::program_world<double> world(hp::partition(b.graph, s), options);
+  for (int i = 0; i < sample.op().operand_count; ++i) {
+    const hp::detail::sampled_block& x = sample.operand[static_cast<std::size_t>(i)];
+    if (sample.holds_numbers(i))
+      world.set(sample.op().operand[i], x.number);
+    else
+      world.set(sample.op().operand[i], x.value);
+  }
+  for (const int t : ones)
+    if (t >= 0) world.set(t, std::vector<double>(static_cast<std::size_t>(hp::elements_of(b.graph.tensor[t])), 1.0));
+  world.run_micro();
+  results all;
+  for (std::size_t r = 0; r < names.size(); ++r) {
+    if (ones[r] >= 0) {
+      all.push_back(world.get(names[r]));
+      continue;
+    }
+    const std::vector<std::int32_t> numbers = world.get_index(names[r]);
+    all.emplace_back(numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
+bool same_bits(const results& a, const results& b) {
+  bool same = a.size() == b.size();
+  for (std::size_t r = 0; r < a.size() && same; ++r)
+    same = a[r].size() == b[r].size() && std::memcmp(a[r].data(), b[r].data(), a[r].size() * sizeof(double)) == 0;
+  return same;
+}
+double worst_difference(const results& a, const results& b) {
+  double worst = a.size() == b.size() ? 0 : 1;
+  for (std::size_t r = 0; r < a.size() && worst < 1; ++r)
+    for (std::size_t e = 0; e < a[r].size(); ++e) {
+      const double d = std::abs(a[r][e] - b[r][e]) / std::max(1.0, std::abs(b[r][e]));
+      if (!(d <= worst)) worst = d;
+    }
+  return worst;
+}
+
+std::string described(const builtin_case& c, const operator_sample& sample, const hp::operator_placement& p) {
+  std::string s = std::string(hp::name_of(c.op)) + " " + c.text + sample.shapes() + "; axes";
+  for (int i = 0; i < p.count; ++i) s += " " + std::to_string(p.axis[i]) + ":" + std::to_string(p.loop[p.axis[i]]);
+  return s;
+}
+
+TEST(SameBits, OfDistributedTensorsAndModelsForEveryBuiltInOperator) {
+  const int rounds = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 300 : 6;
+  const hp::mesh_shape meshes[] = {{2, {2, 2}}, {3, {2, 2, 2}}, {1, {4}}};
+  std::mt19937_64 random(5);
+  int sharded = 0;
+  for (const builtin_case& c : builtin_cases) {
+    const hp::detail::checked_operator checked{hp::builtin_list, c.op, &hp::kernel_of<double>, c.operands};
+    const hp::operator_options how = c.how();
+    const hp::operator_check_options options{.largest = 3, .positive = c.positive, .extent_of = divisible_extent};
+    for (int round = 0; round < rounds; ++round) {
+      operator_sample sample(checked, how, options, random);
+      ASSERT_EQ(sample.complaint, "") << c.text;
+      const hp::mesh_shape& m = meshes[random() % 3];
+      const hp::operator_placement p = random_placement(sample, m, random);
+      sharded += p.count;
+      const results tensors_1 = on_tensors(c, sample, p, m, 1), tensors_2 = on_tensors(c, sample, p, m, 2);
+      const results model_1 = in_a_model(sample, p, m, 1), model_2 = in_a_model(sample, p, m, 2);
+      EXPECT_TRUE(same_bits(tensors_1, model_1)) << described(c, sample, p);
+      EXPECT_TRUE(same_bits(tensors_1, tensors_2) && same_bits(model_1, model_2)) << described(c, sample, p);
+      hp::operator_call whole = sample.whole();
+      whole.step = 1;
+      const results alone = sample.run(whole, sample.operand);
+      bool reduces = false;
+      for (int i = 0; i < p.count; ++i)
+        reduces = reduces || sample.rule().factor[p.loop[p.axis[i]]].op != hp::reduce_op::none;
+      if (reduces)
+        EXPECT_LE(worst_difference(tensors_1, alone), 1e-12) << described(c, sample, p);
+      else
+        EXPECT_TRUE(same_bits(tensors_1, alone)) << described(c, sample, p);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(sharded, 2 * rounds * static_cast<int>(std::size(builtin_cases)) / 3);
+}
+
+}  // namespace
