@@ -195,8 +195,7 @@ TEST(CheckOperator, SaysWhatIsMissing) {
 
 TEST(CheckOperator, BuiltInOperatorsKeepTheirRulesWordsAndGradients) {
   for (const builtin_case& c : builtin_cases)
-    EXPECT_EQ(c.check({.positive = c.positive, .extent_of = builtin_extent}).complaint, "")
-        << c.text;
+    EXPECT_EQ(c.check({.positive = c.positive, .extent_of = builtin_extent}).complaint, "") << c.text;
 }
 
 TEST(CheckOperator, EveryBuiltInOperatorIsHeld) {

@@ -39,11 +39,11 @@ void for_each_run_of(const box& place, const shape& whole, const Visit& visit) {
   extent_t start = 0;
   for (int d = 0; d < place.rank; ++d) start += place.dim[d].begin * outer.along[d];
   const kernels::steps array[1] = {outer};
-  kernels::for_each_run(kernels::loops_over(local, array), [&](const auto& offset, extent_t n, const auto& step) {
-    if (step[0] == 1 || n == 1)
+  kernels::for_each_run(kernels::loops_over(local, array), [&](const auto& offset, extent_t n, const auto& stride) {
+    if (stride[0] == 1 || n == 1)
       visit(start + offset[0], n);
     else
-      for (extent_t i = 0; i < n; ++i) visit(start + offset[0] + i * step[0], extent_t{1});
+      for (extent_t i = 0; i < n; ++i) visit(start + offset[0] + i * stride[0], extent_t{1});
   });
 }
 
