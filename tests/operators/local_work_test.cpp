@@ -17,16 +17,25 @@ TEST(LocalWork, WidthsAreWholeAndPointsAreTheDevices) {
   EXPECT_EQ(w.per_point(), 60);
 }
 
-// Causal: half of the pairs; of a ring, the blocks that lie before the device's own.
+// Causal: half of the pairs; of a window, its keys for every query; of a ring, the blocks before the device's own.
 TEST(LocalWork, PairsOfAttentionAreThoseThatAreNotMasked) {
-  const hp::extent_t full[] = {0}, causal[] = {1};
-  hp::local_work w{.attribute = full, .points = 4 * 8 * 8 * 3};
-  EXPECT_EQ(hp::ops::pairs_of_attention(w, 3), 4 * 8 * 8);
-  w.attribute = causal;
-  EXPECT_EQ(hp::ops::pairs_of_attention(w, 3), 4 * 8 * 8 / 2);
+  const hp::factor_rule rule = hp::rule_from("rule", "bsD,bTD,bTE->bsE", {}).rule;
+  hp::extent_t attribute[2] = {};
+  hp::local_work w{.rule = &rule, .attribute = attribute, .points = 4 * 8 * 8 * 3};
+  w.whole[rule.operand[1].term[1]] = 8;
+  const auto pairs = [&w] { return hp::ops::pairs_of_attention(w, 3, 1); };
+  EXPECT_EQ(pairs(), 4 * 8 * 8);
+  attribute[1] = 2;
+  EXPECT_EQ(pairs(), 4 * 8 * 3) << "the key at hand and one on either side";
+  attribute[0] = 1;
+  EXPECT_EQ(pairs(), 4 * 8 * 2);
+  attribute[1] = 20;
+  EXPECT_EQ(pairs(), 4 * 8 * 8 / 2) << "a window that is no limit";
+  attribute[1] = 0;
+  EXPECT_EQ(pairs(), 4 * 8 * 8 / 2);
   w.ring_size = 4;
-  hp::extent_t all = hp::ops::pairs_of_attention(w, 3);  // the block at home
-  for (w.turns = 1; w.turns < 4; ++w.turns) all += hp::ops::pairs_of_attention(w, 3);
+  hp::extent_t all = pairs();  // the block at home
+  for (w.turns = 1; w.turns < 4; ++w.turns) all += pairs();
   EXPECT_EQ(all, 4 * 8 * 8 / 2 + 4 * 8 * 8 * (3 + 2 + 1) / 4);
 }
 

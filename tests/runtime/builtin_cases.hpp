@@ -80,6 +80,8 @@ inline const builtin_case builtin_cases[] = {
     of<ops::rope>({.integer = {1}, .real = {100.0}}),
     of<ops::attention>({.integer = {0}, .real = {0.4}}),
     of<ops::attention>({.integer = {1}, .real = {0.4}}),
+    of<ops::attention>({.integer = {1, 2}, .real = {0.4}}),
+    of<ops::attention>({.integer = {0, 2}, .real = {0.4}}),
     of<ops::attention_gradient>({.real = {0.4}}),
     of<ops::latent_attention>({.real = {0.4}}),
     of<ops::latent_attention_gradient>({.real = {0.4}}),

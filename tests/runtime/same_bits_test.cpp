@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every built-in operator on distributed tensors and in a model, under the same layouts: the same bits, and those of one
 // device where no sharded factor is reduced.
+#include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/runtime/dtensor/conversion.hpp>
 #include <hyperparallel/runtime/dtensor/move.hpp>
@@ -193,6 +194,79 @@ TEST(SameBits, OfDistributedTensorsAndModelsForEveryBuiltInOperator) {
     }
   }
   EXPECT_GT(sharded, 2 * rounds * static_cast<int>(std::size(builtin_cases)) / 3);
+}
+
+// ---- functions of tensors by name ----
+
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
+constexpr auto none = hp::none;
+
+template <class T, hp::map_entry... Entries>
+struct drawn {
+  template <extent_t... N>
+  static auto of(std::uint64_t seed) {
+    using tensor = hp::dtensor<T, hp::extents<N...>, hp::layout<mesh, Entries...>>;
+    return hp::generate<tensor>(group_of(4, 1), [seed](extent_t i) {
+      std::mt19937_64 random(seed * 100'003 + static_cast<std::uint64_t>(i));
+      return hp::kernels::store<T>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+    });
+  }
+};
+
+template <class X, class Y>
+void expect_same(const X& x, const Y& y, const char* name) {
+  static_assert(std::is_same_v<X, Y>);
+  const auto a = x.full_tensor(), b = y.full_tensor();
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])), 0) << name;
+}
+
+/// Functions of dtensors and the operators of models that they are.
+template <class T>
+void check_named_functions() {
+  const auto x = drawn<T, "dp", none>::template of<4, 300>(1), y = drawn<T, "dp", none>::template of<4, 300>(2);
+  const auto weight = drawn<T, none>::template of<300>(3);
+  expect_same(hp::softmax(x), hp::apply<ops::softmax>(x), "softmax");
+  expect_same(hp::rms_norm(x, weight, 1e-5), hp::apply<ops::rms_norm>({.real = {1e-5}}, x, weight), "rms_norm");
+  expect_same(hp::silu(x), hp::apply<ops::silu>(x), "silu");
+  expect_same(hp::sigmoid(x), hp::apply<ops::sigmoid>(x), "sigmoid");
+  expect_same(hp::swiglu(x, y), hp::apply<ops::swiglu>(x, y), "swiglu");
+  expect_same(hp::mul(x, y), hp::apply<ops::multiply>(x, y), "mul");
+  expect_same(hp::sum<1>(x), hp::apply<ops::reduce, "ab->a">(x), "reduce_sum");
+  expect_same(hp::max<1>(x), hp::apply<hp::listed<ops::reduce, "ab->a">{{.reduction = hp::reduce_op::max}}>(x),
+              "reduce_max");
+
+  const auto w = drawn<T, none, "tp">::template of<300, 8>(4);
+  expect_same(hp::matmul(x, w), hp::apply<ops::contract, "mk,kn->mn">(x, w), "matmul");
+  const auto out_by_in = drawn<T, "tp", none>::template of<8, 300>(5);
+  expect_same(hp::linear(x, out_by_in), hp::apply<ops::contract, "mk,nk->mn">(x, out_by_in), "linear");
+
+  // Of one head a key head: [batch, heads, positions, width].
+  const auto q = drawn<T, "dp", "tp", none, none>::template of<2, 2, 70, 8>(6);
+  const auto k = drawn<T, "dp", "tp", none, none>::template of<2, 2, 90, 8>(7);
+  const auto v = drawn<T, "dp", "tp", none, none>::template of<2, 2, 90, 8>(8);
+  const hp::operator_attributes causal{.integer = {1}, .real = {1 / std::sqrt(8.0)}};
+  expect_same(hp::attention<true>(q, k, v),
+              std::get<0>(hp::apply<ops::attention, "bmsD,bmTD,bmTE->bmsE,bms">(causal, q, k, v)), "attention");
+  const auto rows = drawn<T, "dp", "tp", none>::template of<2, 6, 8>(9);
+  expect_same(hp::rope<1>(rows, 1000.0), hp::apply<ops::rope>({.integer = {1}, .real = {1000.0}}, rows), "rope");
+}
+
+TEST(SameBits, NamedFunctionsOfTensorsAreTheOperatorsOfModels) {
+  check_named_functions<double>();
+  check_named_functions<float>();
+  check_named_functions<hp::bf16_bits>();
+}
+
+// The loss of a whole row and the pieces that a sharded vocabulary needs.
+TEST(SameBits, CrossEntropyIsThatOfModels) {
+  const auto x = drawn<float, "dp", none>::of<4, 300>(1);
+  using numbers = hp::dtensor<std::int32_t, hp::extents<4>, hp::layout<mesh, "dp">>;
+  const auto label =
+      hp::generate<numbers>(group_of(4, 1), [](extent_t i) { return static_cast<std::int32_t>(37 * i % 300); });
+  const auto most = hp::apply<hp::listed<ops::reduce, "ab->a">{{.reduction = hp::reduce_op::max}}>(x);
+  const auto total = hp::apply<ops::exp_sum>(x, most);
+  const auto picked = hp::apply<ops::pick>(x, label);
+  expect_same(hp::cross_entropy(x, label), hp::apply<ops::token_loss>(most, total, picked, label), "cross_entropy");
 }
 
 }  // namespace

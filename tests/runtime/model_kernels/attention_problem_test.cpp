@@ -8,7 +8,7 @@
 namespace {
 
 using namespace kernel_test;
-namespace mk = hp::model_kernels;
+namespace mk = hp::kernels;
 
 // Positions before keys, after them, and in their midst: the number of seen keys is the definition's.
 TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
@@ -23,15 +23,15 @@ TEST(AttentionProblem, RowsSeeTheKeysUpToTheirPosition) {
         if (c.letter_of(l) == 's') call.loop[l].begin = first_position;
         if (c.letter_of(l) == 'T') call.loop[l].begin = first_key;
       }
-      mk::attention_geometry g;
+      mk::attention_problem g;
       mk::read_geometry(call, 1, query, key, c.rule().operand[2], c.rule().result[0], c.rule().result[1], g);
       for (extent_t r = 0; r < g.rows; ++r) {
         extent_t seen = 0;
         for (extent_t t = 0; t < g.keys; ++t) seen += first_key + t <= first_position + r / g.per_position ? 1 : 0;
-        EXPECT_EQ(g.seen(r), seen);
+        EXPECT_EQ(g.seen(r), (hp::interval{0, seen}));
       }
       g.causal = false;
-      EXPECT_EQ(g.seen(0), g.keys);
+      EXPECT_EQ(g.seen(0), (hp::interval{0, g.keys}));
     }
 }
 
@@ -43,7 +43,7 @@ TEST(AttentionProblem, ReadsHeadsRowsAndSteps) {
   const hp::operator_call call = c.whole();
   const hp::tensor_factors *query[] = {&c.rule().operand[0], &c.rule().operand[1]},
                            *key[] = {&c.rule().operand[2], &c.rule().operand[3]};
-  mk::attention_geometry g;
+  mk::attention_problem g;
   mk::read_geometry(call, 2, query, key, c.rule().operand[4], c.rule().result[0], c.rule().result[1], g);
   extent_t extent[128] = {};
   for (int l = 0; l < o.loop_count; ++l) extent[static_cast<int>(c.letter_of(l))] = o.loop[l].extent;

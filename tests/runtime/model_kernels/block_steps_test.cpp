@@ -8,7 +8,7 @@
 namespace {
 
 using namespace kernel_test;
-namespace mk = hp::model_kernels;
+namespace mk = hp::kernels;
 
 // Points of a list of loops, its tables and its walk are one numbering: row-major in the order of the list.
 TEST(BlockSteps, TablesAndWalksAgreeWithTheDefinition) {

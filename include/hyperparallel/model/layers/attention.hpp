@@ -30,6 +30,7 @@ struct attention_layer {
   extent_t key_heads = 1;  ///< divides the query heads
   extent_t head_dim = 1;
   bool causal = true;
+  extent_t window = 0;     ///< sliding window: a query sees keys less than this far away; 0: all
   double rope_base = 0.0;  ///< 0: no rotation
   bool query_key_norm = false;
   double epsilon = 1e-6;
@@ -58,8 +59,8 @@ struct attention_layer {
         query = rotary_layer{"query_rotated", rope_base}(m, query);
         key = rotary_layer{"key_rotated", rope_base}(m, key);
       }
-      const int mixed = m.apply<ops::attention>("attend", {query, key, value},
-                                                {.integer = {causal ? 1 : 0}, .real = {attention_scale(head_dim)}});
+      const int mixed = m.apply<ops::attention>(
+          "attend", {query, key, value}, {.integer = {causal ? 1 : 0, window}, .real = {attention_scale(head_dim)}});
       return linear_layer{"output", {d.hidden}, 3}(m, mixed);
     });
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scaled dot product attention with groups of queries per key head. integer[0] = causal, real[0] = scale.
+// Scaled dot product attention with groups of queries per key head. integer[0] = causal: a query sees keys at its own
+// position and before; integer[1] = window: unless 0, only keys less than this far away; real[0] = scale.
 // The keys' sequence is whole; a ring (attention_block.hpp) shards it.
 //
 // FLOPs: 2 · pairs · (D + E) for pairs of a query and a key in every head; the gradient computes the scores again:
@@ -11,11 +12,16 @@
 
 namespace hyperparallel::inline v0_2::ops {
 
-/// The pairs of queries and keys of the device's box, whose other dims have `widths` points. Of a block of a ring
-/// that has travelled k places of n: (n - k) / n of them.
-constexpr extent_t pairs_of_attention(const local_work& w, extent_t widths) {
-  const extent_t pairs = w.points / widths;
-  if (w.attribute[0] == 0) return pairs;
+/// The pairs of queries and keys of the device's box, whose other dims have `widths` points. Operand `keys` has the keys
+/// as second dim. A window counts in full for every query. Of a block of a ring that has travelled k places of n: (n - k)
+/// / n of the pairs.
+constexpr extent_t pairs_of_attention(const local_work& w, extent_t widths, int keys) {
+  const extent_t pairs = w.points / widths, window = w.attribute[1];
+  const bool causal = w.attribute[0] != 0;
+  const int all = w.rule->operand[keys].term[1];
+  const extent_t seen = causal ? window : 2 * window - 1;
+  if (window > 0 && seen < w.whole[all]) return pairs / w.whole[all] * seen;
+  if (!causal) return pairs;
   if (w.turns > 0 && w.ring_size > 1) return pairs / w.ring_size * (w.ring_size - w.turns % w.ring_size);
   return pairs / 2;
 }
@@ -27,7 +33,7 @@ struct attention_gradient {
   static constexpr int flops_per_point = 10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(1), e = w.width(3);
-    return 2 * pairs_of_attention(w, d * e) * (3 * d + 2 * e);
+    return 2 * pairs_of_attention(w, d * e, 2) * (3 * d + 2 * e);
   }
 };
 
@@ -39,7 +45,7 @@ struct attention {
   static constexpr unsigned statistics = 0b10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(0), e = w.width(2);
-    return 2 * pairs_of_attention(w, d * e) * (d + e);
+    return 2 * pairs_of_attention(w, d * e, 1) * (d + e);
   }
   template <class Builder>
   static constexpr void gradient(Builder& b) {

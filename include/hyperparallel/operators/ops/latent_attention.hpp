@@ -16,7 +16,7 @@ struct latent_attention_gradient {
   static constexpr int flops_per_point = 10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(1), r = w.width(2), e = w.width(5);
-    return 2 * pairs_of_attention(w, d * r * e) * (3 * (d + r) + 2 * e);
+    return 2 * pairs_of_attention(w, d * r * e, 3) * (3 * (d + r) + 2 * e);
   }
 };
 
@@ -28,7 +28,7 @@ struct latent_attention {
   static constexpr unsigned statistics = 0b10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(0), r = w.width(1), e = w.width(4);
-    return 2 * pairs_of_attention(w, d * r * e) * (d + r + e);
+    return 2 * pairs_of_attention(w, d * r * e, 2) * (d + r + e);
   }
   template <class Builder>
   static constexpr void gradient(Builder& b) {

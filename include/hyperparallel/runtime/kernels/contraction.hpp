@@ -2,15 +2,16 @@
 #pragma once
 // Matrix products: batched, with either operand transposed, and the linear map of a layer.
 //
-// Law: element (i, j) is the left-to-right sum over k of single-rounded products in the computing type, started from 0
-// and stored once: the law of `gemm`, for every element type and every transposition. Integers are exact.
-// Operands that `gemm` cannot read where they are (transposed, 16-bit) are packed tile by tile on the stack.
+// Law: element (i, j) is summed in the computing type as `blocked_product` sums, for every element type and every
+// transposition, and stored once. Integers are exact.
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
+#include <hyperparallel/runtime/kernels/blocked_product.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
-#include <hyperparallel/runtime/kernels/gemm.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -25,34 +26,6 @@ struct transposition {
 
 namespace detail {
 
-/// `gemm` for any computing type: the same domain, the same order of every sum.
-template <class C>
-HYPERPARALLEL_EXACT void block_product(extent_t m, extent_t n, extent_t k, const C* a, extent_t lead_a, const C* b,
-                                       extent_t lead_b, C* c, extent_t lead_c, gemm_mode mode) {
-  HYPERPARALLEL_EXACT_BODY
-  if constexpr (std::is_same_v<C, float>) {
-    gemm(m, n, k, a, lead_a, b, lead_b, c, lead_c, mode);
-  } else {
-    for (extent_t i = 0; i < m; ++i) {
-      C* const out = c + i * lead_c;
-      if (mode == gemm_mode::overwrite)
-        for (extent_t j = 0; j < n; ++j) out[j] = C{};
-      for (extent_t p = 0; p < k; ++p) {
-        const C left = a[i * lead_a + p];
-        const C* const right = b + p * lead_b;
-        for (extent_t j = 0; j < n; ++j) out[j] = static_cast<C>(out[j] + left * right[j]);
-      }
-    }
-  }
-}
-
-/// to[r · pitch + c] = from[r · row + c · column] in the computing type.
-template <class X, class C>
-void pack(extent_t rows, extent_t columns, const X* from, extent_t row, extent_t column, C* to, extent_t pitch) {
-  for (extent_t r = 0; r < rows; ++r)
-    for (extent_t c = 0; c < columns; ++c) to[r * pitch + c] = static_cast<C>(load(from[r * row + c * column]));
-}
-
 /// A matrix inside memory: element (r, c) is at data[r · row + c · column].
 template <class X>
 struct strided_matrix {
@@ -60,34 +33,49 @@ struct strided_matrix {
   extent_t row, column;
 };
 
+/// Integers: exact, so in any order.
+template <class A, class B, class R>
+void integer_product(extent_t m, extent_t n, extent_t k, strided_matrix<A> a, strided_matrix<B> b, R* c) {
+  for (extent_t i = 0; i < m; ++i) {
+    R* const out = c + i * n;
+    for (extent_t j = 0; j < n; ++j) out[j] = R{};
+    for (extent_t p = 0; p < k; ++p) {
+      const R left = static_cast<R>(a.data[i * a.row + p * a.column]);
+      for (extent_t j = 0; j < n; ++j)
+        out[j] = static_cast<R>(out[j] + left * static_cast<R>(b.data[p * b.row + j * b.column]));
+    }
+  }
+}
+
 /// c[m × n] = a[m × k] · b[k × n], plus bias[n] unless it is null; c's rows are n elements apart.
 template <class A, class B, class R>
 void product(extent_t m, extent_t n, extent_t k, strided_matrix<A> a, strided_matrix<B> b, const B* bias, R* c) {
   using C = computing<R>;
-  if constexpr (std::is_same_v<A, C> && std::is_same_v<B, C> && std::is_same_v<R, C>)
-    if (a.column == 1 && b.column == 1 && bias == nullptr) {
-      block_product(m, n, k, a.data, a.row, b.data, b.row, c, n, gemm_mode::overwrite);
-      return;
-    }
-  constexpr extent_t side = 32, depth = 128;
-  C left[side * depth], right[depth * side], sum[side * side];
-  for (extent_t j = 0; j < n; j += side) {
-    const extent_t columns = smaller(side, n - j);
-    for (extent_t i = 0; i < m; i += side) {
-      const extent_t rows = smaller(side, m - i);
-      for (extent_t at = 0; at < side * side; ++at) sum[at] = C{};
-      for (extent_t p = 0; p < k; p += depth) {
-        const extent_t terms = smaller(depth, k - p);
-        pack(rows, terms, a.data + i * a.row + p * a.column, a.row, a.column, left, depth);
-        // One column of tiles whose depth fits one tile is packed once.
-        if (i == 0 || k > depth) pack(terms, columns, b.data + p * b.row + j * b.column, b.row, b.column, right, side);
-        block_product(rows, columns, terms, left, depth, right, side, sum, side, gemm_mode::accumulate);
-      }
+  if constexpr (!std::floating_point<C>) {
+    integer_product(m, n, k, a, b, c);
+    for (extent_t i = 0; i < m && bias != nullptr; ++i)
+      for (extent_t j = 0; j < n; ++j) c[i * n + j] = static_cast<R>(c[i * n + j] + static_cast<R>(bias[j]));
+  } else {
+    // Results of another type than they are computed in are stored once, from rows that are complete.
+    constexpr bool in_place = std::is_same_v<R, C>;
+    const extent_t height = in_place ? m : smaller(m, 64);
+    for (extent_t i = 0; i < m; i += height) {
+      const extent_t rows = smaller(height, m - i);
+      C* to;
+      if constexpr (in_place)
+        to = c;
+      else
+        to = thread_memory<C, 3>(rows * n);
+      for (extent_t e = 0; k == 0 && e < rows * n; ++e) to[e] = C(0);
+      if (k > 0)
+        blocked_product(rows, n, k, even_matrix<const A>{a.data + i * a.row, {a.row}, {a.column}},
+                        even_matrix<const B>{b.data, {b.row}, {b.column}}, even_matrix<C>{to, {n}, {1}});
+      if (in_place && bias == nullptr) continue;
       for (extent_t r = 0; r < rows; ++r)
-        for (extent_t s = 0; s < columns; ++s) {
-          C value = sum[r * side + s];
-          if (bias != nullptr) value = static_cast<C>(value + static_cast<C>(load(bias[j + s])));
-          c[(i + r) * n + j + s] = store<R>(value);
+        for (extent_t j = 0; j < n; ++j) {
+          const C value = to[r * n + j];
+          c[(i + r) * n + j] =
+              store<R>(bias == nullptr ? value : static_cast<C>(value + static_cast<C>(load(bias[j]))));
         }
     }
   }

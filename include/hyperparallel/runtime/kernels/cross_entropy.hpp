@@ -16,6 +16,7 @@
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/indexing.hpp>
 #include <hyperparallel/runtime/kernels/reduction.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -37,10 +38,9 @@ HYPERPARALLEL_EXACT void row_sum_exp(tensor_view<X> logits, tensor_view<L> large
   const extent_t classes = logits.extents.extent[logits.extents.rank - 1];
   const extent_t rows = volume(total);
   for (extent_t r = 0; r < rows; ++r) {
-    C sum = C(0);
-    for (extent_t c = 0; c < classes; ++c)
-      sum += std::exp(static_cast<C>(load(logits.data[r * classes + c])) - largest.data[r]);
-    total.data[r] = sum;
+    const X* const row = logits.data + r * classes;
+    total.data[r] = lane_sum<C>(
+        classes, [&](extent_t c) { return std::exp(static_cast<C>(load(row[c])) - static_cast<C>(largest.data[r])); });
   }
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 // Softmax, log-softmax, layer norm and RMS norm.
 //
-// Law: a result depends on its own row alone (the elements along the normalized dims), each sum running left to right
-// in the computing type; so any split of the other dims gives bit-equal parts. Results may be the operand itself.
+// Law: a result depends on its own row alone (the elements along the normalized dims), each sum being a `lane_sum` in the
+// computing type; so any split of the other dims gives bit-equal parts. Results may be the operand itself.
 
 #include <cmath>
 #include <concepts>
@@ -11,6 +11,7 @@
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/reduction.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/kernels/tensor_view.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -19,52 +20,51 @@ namespace hyperparallel::inline v0_2::kernels {
 
 namespace detail {
 
-/// `lanes` neighbouring softmax rows of `n` elements `pitch` apart.
+/// A softmax row of `n` elements side by side.
 template <bool Logarithm, class X, class R>
-HYPERPARALLEL_EXACT void softmax_lanes(extent_t n, extent_t lanes, extent_t pitch, const X* x, R* out) {
+HYPERPARALLEL_EXACT void softmax_row(extent_t n, const X* x, R* out) {
   HYPERPARALLEL_EXACT_BODY
   using C = computing<R>;
-  constexpr extent_t most = 64;
-  C largest[most], total[most];
-  for (extent_t first = 0; first < lanes; first += most, x += most, out += most) {
-    const extent_t width = smaller(most, lanes - first);
-    for (extent_t l = 0; l < width; ++l) {
-      largest[l] = lowest<C>;
-      total[l] = C(0);
-    }
+  C largest = lowest<C>;
+  for (extent_t i = 0; i < n; ++i) largest = functions::maximum::of(largest, static_cast<C>(load(x[i])));
+  const auto power = [&](extent_t i) { return std::exp(static_cast<C>(load(x[i])) - largest); };
+  // Powers that the result can hold unrounded are kept there; narrower results would have to round them twice.
+  if constexpr (!Logarithm && std::is_same_v<C, R>) {
+    for (extent_t i = 0; i < n; ++i) out[i] = power(i);
+    const C total = lane_sum<C>(n, [&](extent_t i) { return out[i]; });
+    for (extent_t i = 0; i < n; ++i) out[i] /= total;
+  } else {
+    const C total = lane_sum<C>(n, power);
+    const C logarithm = Logarithm ? std::log(total) : C(0);
     for (extent_t i = 0; i < n; ++i)
-      for (extent_t l = 0; l < width; ++l)
-        largest[l] = functions::maximum::of(largest[l], static_cast<C>(load(x[i * pitch + l])));
-    // Powers that the result can hold unrounded are kept there; narrower results would have to round them twice.
-    constexpr bool keep = !Logarithm && std::is_same_v<C, R>;
-    for (extent_t i = 0; i < n; ++i)
-      for (extent_t l = 0; l < width; ++l) {
-        const C power = std::exp(static_cast<C>(load(x[i * pitch + l])) - largest[l]);
-        if constexpr (keep) out[i * pitch + l] = power;
-        total[l] += power;
-      }
-    if constexpr (Logarithm)
-      for (extent_t l = 0; l < width; ++l) total[l] = std::log(total[l]);
-    for (extent_t i = 0; i < n; ++i)
-      for (extent_t l = 0; l < width; ++l) {
-        const extent_t at = i * pitch + l;
-        if constexpr (keep) {
-          out[at] /= total[l];
-        } else {
-          const C shifted = static_cast<C>(load(x[at])) - largest[l];
-          out[at] = store<R>(Logarithm ? shifted - total[l] : std::exp(shifted) / total[l]);
-        }
-      }
+      out[i] = store<R>(Logarithm ? static_cast<C>(load(x[i])) - largest - logarithm : power(i) / total);
+  }
+}
+
+/// Rows of `n` elements `pitch` apart, `lanes` of them side by side: each through memory of its own, with the bits of
+/// `softmax_row`.
+template <bool Logarithm, class X, class R>
+void softmax_columns(extent_t n, extent_t lanes, extent_t pitch, const X* x, R* out) {
+  X* const from = thread_memory<X, 1>(n);
+  R* const to = thread_memory<R, 2>(n);
+  for (extent_t l = 0; l < lanes; ++l) {
+    for (extent_t i = 0; i < n; ++i) from[i] = x[i * pitch + l];
+    softmax_row<Logarithm>(n, from, to);
+    for (extent_t i = 0; i < n; ++i) out[i * pitch + l] = to[i];
   }
 }
 
 template <bool Logarithm, class X, class R>
 void softmax_along(tensor_view<X> x, tensor_view<R> out, int axis) {
+  using element = std::remove_const_t<X>;
   const axis_split s = split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o) {
     const extent_t start = o * s.middle * s.inner;
-    softmax_lanes<Logarithm>(s.middle, s.inner, s.inner, static_cast<const std::remove_const_t<X>*>(x.data) + start,
-                             out.data + start);
+    const element* const from = x.data + start;
+    if (s.inner == 1)
+      softmax_row<Logarithm>(s.middle, from, out.data + start);
+    else
+      softmax_columns<Logarithm>(s.middle, s.inner, s.inner, from, out.data + start);
   }
 }
 
@@ -96,16 +96,12 @@ HYPERPARALLEL_EXACT void layer_norm(tensor_view<X> x, tensor_view<W> weight, std
   for (extent_t r = 0; r < rows; ++r) {
     const X* const from = x.data + r * width;
     R* const to = out.data + r * width;
-    C centre = C(0), squares = C(0);
-    for (extent_t i = 0; i < width; ++i) centre += static_cast<C>(load(from[i]));
-    centre /= static_cast<C>(width);
-    for (extent_t i = 0; i < width; ++i) {
-      const C away = static_cast<C>(load(from[i])) - centre;
-      squares += away * away;
-    }
+    const auto at = [from](extent_t i) { return static_cast<C>(load(from[i])); };
+    const C centre = lane_sum<C>(width, at) / static_cast<C>(width);
+    const C squares = lane_sum<C>(width, [&](extent_t i) { return (at(i) - centre) * (at(i) - centre); });
     const C scale = C(1) / std::sqrt(squares / static_cast<C>(width) + static_cast<C>(epsilon));
     for (extent_t i = 0; i < width; ++i) {
-      C value = (static_cast<C>(load(from[i])) - centre) * scale;
+      C value = (at(i) - centre) * scale;
       if (weight.data != nullptr) value *= static_cast<C>(load(weight.data[i]));
       if (bias.data != nullptr) value += static_cast<C>(load(bias.data[i]));
       to[i] = store<R>(value);
@@ -113,6 +109,14 @@ HYPERPARALLEL_EXACT void layer_norm(tensor_view<X> x, tensor_view<W> weight, std
     if (mean != nullptr) mean[r] = centre;
     if (reciprocal_deviation != nullptr) reciprocal_deviation[r] = scale;
   }
+}
+
+/// 1 / √(mean of x² + epsilon) of one row.
+template <class C, class X>
+HYPERPARALLEL_EXACT C inverse_root_mean_square(extent_t n, const X* x, double epsilon) {
+  HYPERPARALLEL_EXACT_BODY
+  const C squares = lane_sum<C>(n, [x](extent_t i) { return static_cast<C>(load(x[i])) * static_cast<C>(load(x[i])); });
+  return C(1) / std::sqrt(squares / static_cast<C>(n) + static_cast<C>(epsilon));
 }
 
 /// x / √(mean of x² + epsilon) · weight over the trailing dims, whose extents are weight.extents; `weight.data` may be
@@ -126,12 +130,7 @@ HYPERPARALLEL_EXACT void rms_norm(tensor_view<X> x, tensor_view<W> weight, tenso
   for (extent_t r = 0; r < rows; ++r) {
     const X* const from = x.data + r * width;
     R* const to = out.data + r * width;
-    C squares = C(0);
-    for (extent_t i = 0; i < width; ++i) {
-      const C value = static_cast<C>(load(from[i]));
-      squares += value * value;
-    }
-    const C scale = C(1) / std::sqrt(squares / static_cast<C>(width) + static_cast<C>(epsilon));
+    const C scale = inverse_root_mean_square<C>(width, from, epsilon);
     for (extent_t i = 0; i < width; ++i) {
       C value = static_cast<C>(load(from[i])) * scale;
       if (weight.data != nullptr) value *= static_cast<C>(load(weight.data[i]));

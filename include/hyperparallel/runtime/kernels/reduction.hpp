@@ -3,11 +3,12 @@
 // Folding dims away: sum, mean, prod, max, min, all, any over a set of dims, and the place of the largest element.
 //
 // Law: a result is the left-to-right fold, from the identity and in row-major order, of the elements that it stands
-// for, in the computing type of the result; so it depends on them alone, and any split of the dims that stay gives
-// bit-equal parts. Extents of the result may keep the folded dims as 1 or drop them: the elements are the same.
+// for, in the computing type of the result; sums of floats are taken in double, over 256 terms at a time, and rounded to
+// that type. So a result depends on its elements alone, and any split of the dims that stay gives bit-equal parts. Extents of the result may keep the folded dims as 1 or drop them: the elements are the same.
 
 #include <concepts>
 #include <limits>
+#include <type_traits>
 
 #include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
@@ -106,6 +107,36 @@ HYPERPARALLEL_EXACT void fold_lanes(const loop_nest<1>& folded, extent_t lanes, 
   });
 }
 
+/// The same of sums of floats: in double, sums over 256 terms added up.
+template <class C, class X>
+HYPERPARALLEL_EXACT void sum_lanes(const loop_nest<1>& folded, extent_t lanes, extent_t across, const X* x, C* sum) {
+  HYPERPARALLEL_EXACT_BODY
+  constexpr extent_t most = 64, block = 256;
+  double part[most] = {}, total[most] = {};
+  extent_t terms = 0;
+  bool first = true;
+  const auto end_block = [&] {
+    for (extent_t lane = 0; lane < lanes; ++lane) {
+      total[lane] = first ? part[lane] : total[lane] + part[lane];
+      part[lane] = 0;
+    }
+    terms = 0;
+    first = false;
+  };
+  for_each_run(folded, [&](const auto& offset, extent_t n, const auto& step) {
+    const X* row = x + offset[0];
+    for (extent_t i = 0; i < n; ++i, row += step[0]) {
+      if (across == 1)
+        for (extent_t lane = 0; lane < lanes; ++lane) part[lane] += static_cast<double>(load(row[lane]));
+      else
+        for (extent_t lane = 0; lane < lanes; ++lane) part[lane] += static_cast<double>(load(row[lane * across]));
+      if (++terms == block) end_block();
+    }
+  });
+  if (terms > 0) end_block();
+  for (extent_t lane = 0; lane < lanes; ++lane) sum[lane] = static_cast<C>(total[lane]);
+}
+
 /// `finish` turns a fold into its result, before it is stored.
 template <class Fold, class X, class R, class Finish>
 void fold(tensor_view<X> x, tensor_view<R> out, dim_set dims, Finish finish) {
@@ -120,7 +151,10 @@ void fold(tensor_view<X> x, tensor_view<R> out, dim_set dims, Finish finish) {
     const extent_t most = step[0] == 1 ? most_contiguous : most_strided;
     for (extent_t first = 0; first < n; first += most) {
       const extent_t lanes = smaller(most, n - first);
-      fold_lanes<Fold>(folded, lanes, step[0], from + offset[0] + first * step[0], sum);
+      if constexpr (std::is_same_v<Fold, fold_sum> && std::floating_point<computing<R>>)
+        sum_lanes(folded, lanes, step[0], from + offset[0] + first * step[0], sum);
+      else
+        fold_lanes<Fold>(folded, lanes, step[0], from + offset[0] + first * step[0], sum);
       for (extent_t lane = 0; lane < lanes; ++lane) *to++ = store<R>(finish(sum[lane]));
     }
   });

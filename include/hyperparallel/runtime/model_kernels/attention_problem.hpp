@@ -7,43 +7,24 @@
 // are the sum of one or two products, so the second pair of latent attention is one more part.
 // Law: row r of a head sees, when causal, the keys at global positions up to its own. O(rows) of tables.
 
-#include <limits>
-
+#include <hyperparallel/runtime/kernels/attention_head.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
-inline constexpr int most_score_parts = 2;
-
-/// Sizes and tables of one call. `out` stands for whatever has the rows of the result, `statistic` for their sums.
-struct attention_geometry {
-  int parts = 1;
+/// A head's geometry, and where heads lie in the blocks of the call.
+struct attention_problem : attention_geometry {
   loop_list heads;
-  extent_t rows = 0, per_position = 1, keys = 0, width = 0;
-  extent_t depth[most_score_parts] = {}, key_step[most_score_parts] = {}, value_step = 0;
-  extent_t first_position = 0, first_key = 0;
-  bool causal = false;
-  double scale = 1;
   loop_steps query[most_score_parts], key[most_score_parts], value, out, statistic;
-  std::vector<extent_t> query_row[most_score_parts], out_row, statistic_row;
-
-  /// How many of the keys, from the first, row r sees.
-  extent_t seen(extent_t r) const {
-    if (!causal) return keys;
-    const extent_t n = first_position + r / per_position - first_key + 1;
-    return n < 0 ? 0 : n < keys ? n : keys;
-  }
 };
 
 /// Reads the geometry of `c` into `g`, whose tables keep their memory from call to call.
 inline void read_geometry(const operator_call& c, int parts, const tensor_factors* const* query,
                           const tensor_factors* const* key, const tensor_factors& value, const tensor_factors& out,
-                          const tensor_factors& statistic, attention_geometry& g) {
+                          const tensor_factors& statistic, attention_problem& g) {
   g.parts = parts;
   g.heads = loops_of(*query[0], {&value, &out}, {});
   const loop_list rows = loops_of(*query[0], {&out}, {&value}), keys = loops_of(value, {}, {&out});
@@ -54,6 +35,7 @@ inline void read_geometry(const operator_call& c, int parts, const tensor_factor
   g.keys = c.loop[keys.loop[0]].extent;
   g.first_key = c.loop[keys.loop[0]].begin;
   g.causal = c.attributes->integer[0] != 0;
+  g.window = c.attributes->integer[1];
   g.scale = c.attributes->real[0];
   g.value = steps_of(c, value);
   g.value_step = g.value.of[keys.loop[0]];
@@ -73,26 +55,6 @@ inline void read_geometry(const operator_call& c, int parts, const tensor_factor
   }
 }
 
-inline constexpr extent_t attention_tile_rows = 64, attention_tile_keys = 64;
-
-/// Rows [first, first + rows) of `from`, `width` wide and placed by `at`, side by side in `to`.
-template <class T>
-void gather_tile(const T* from, const extent_t* at, extent_t first, extent_t rows, extent_t width, T* to) {
-  for (extent_t r = 0; r < rows; ++r)
-    std::memcpy(to + r * width, from + at[first + r], static_cast<std::size_t>(width) * sizeof(T));
-}
-
-/// Scores of `rows` gathered queries against `width` keys, as the products leave them: not scaled, not masked.
-template <class T>
-void tile_scores(const attention_geometry& g, extent_t rows, extent_t width, const T* const* query, const T* const* key,
-                 T* score) {
-  for (int i = 0; i < g.parts; ++i)
-    blocked_product<T>(rows, width, g.depth[i], even_matrix<const T>{query[i], {g.depth[i]}, {1}},
-                       even_matrix<const T>{key[i], {1}, {g.key_step[i]}},
-                       even_matrix<T>{score, {attention_tile_keys}, {1}},
-                       i == 0 ? product_mode::overwrite : product_mode::accumulate);
-}
-
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

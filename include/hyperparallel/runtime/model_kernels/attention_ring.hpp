@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// q, k, v of one block -> o, lse of that block alone.
 template <class T>
@@ -31,35 +31,22 @@ void attention_block_gradient_kernel(const operator_call& c) {
 /// o, lse, o, lse -> o, lse.
 template <class T>
 void attention_merge_kernel(const operator_call& c) {
-  const T *first = operand<T>(c, 0), *second = operand<T>(c, 2);
-  const T *first_sum = operand<T>(c, 1), *second_sum = operand<T>(c, 3);
-  T *out = result<T>(c, 0), *sum = result<T>(c, 1);
-  const extent_t rows = c.result_elements(1), width = c.loop[last_loop(c, c.rule->result[0])].extent;
-  for (extent_t r = 0; r < rows; ++r, first += width, second += width, out += width) {
-    const T one = first_sum[r], other = second_sum[r], most = one > other ? one : other;
-    if (most == -std::numeric_limits<T>::infinity()) {
-      for (extent_t e = 0; e < width; ++e) out[e] = T(0);
-      sum[r] = most;
-      continue;
-    }
-    const T by_one = std::exp(one - most), by_other = std::exp(other - most), total = by_one + by_other;
-    const T part_one = by_one / total, part_other = by_other / total;
-    for (extent_t e = 0; e < width; ++e) out[e] = part_one * first[e] + part_other * second[e];
-    sum[r] = most + std::log(total);
-  }
+  const extent_t width = c.loop[last_loop(c, c.rule->result[0])].extent;
+  merge_rows(c.result_elements(1), width, operand<T>(c, 0), operand<T>(c, 1), operand<T>(c, 2), operand<T>(c, 3),
+             result<T>(c, 0), result<T>(c, 1));
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_block> = model_kernels::attention_block_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::attention_block_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = model_kernels::attention_merge_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::attention_merge> = kernels::attention_merge_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> =
-    model_kernels::attention_block_gradient_kernel<T>;
+    kernels::attention_block_gradient_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

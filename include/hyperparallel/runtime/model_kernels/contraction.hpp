@@ -9,13 +9,13 @@
 
 #include <utility>
 
+#include <hyperparallel/runtime/kernels/blocked_product.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 namespace detail {
 
@@ -95,12 +95,12 @@ void contract_kernel(const operator_call& c) {
   });
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::contract> = model_kernels::contract_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::contract> = kernels::contract_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

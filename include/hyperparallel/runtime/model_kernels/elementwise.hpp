@@ -2,21 +2,20 @@
 #pragma once
 // Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, sigmoid and their gradients.
 //
-//   silu(x) = x · σ(x)          silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
+//   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
 // Laws: a result element depends on the operands' elements at its own point alone; results may be the same memory as an
 // operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
 // loop of its operands is their contraction. O(points).
 
-#include <cmath>
-
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/model_kernels/contraction.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// Whether both tensors' dims follow the same loops in the same order.
 inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
@@ -74,11 +73,6 @@ void pointwise(const operator_call& c, const Function& f) {
 }
 
 template <class T>
-T sigmoid_of(T x) {
-  return T(1) / (T(1) + std::exp(-x));
-}
-
-template <class T>
 void sum_kernel(const operator_call& c) {
   if (c.rule->operand_count == 2) {
     pointwise<T, 2>(c, [](T x, T y) { return x + y; });
@@ -120,12 +114,12 @@ void accumulate_kernel(const operator_call& c) {
 
 template <class T>
 void silu_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return x * sigmoid_of(x); });
+  pointwise<T, 1>(c, [](T x) { return functions::silu::of(x); });
 }
 
 template <class T>
 T silu_slope(T x) {
-  const T s = sigmoid_of(x);
+  const T s = functions::sigmoid::of(x);
   return s * (T(1) + x * (T(1) - s));
 }
 
@@ -137,7 +131,7 @@ void silu_gradient_kernel(const operator_call& c) {
 
 template <class T>
 void sigmoid_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return sigmoid_of(x); });
+  pointwise<T, 1>(c, [](T x) { return functions::sigmoid::of(x); });
 }
 
 /// dy, y -> dx.
@@ -148,7 +142,7 @@ void sigmoid_gradient_kernel(const operator_call& c) {
 
 template <class T>
 void swiglu_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T gate, T up) { return gate * sigmoid_of(gate) * up; });
+  pointwise<T, 2>(c, [](T gate, T up) { return functions::silu::of(gate) * up; });
 }
 
 /// dy, gate, up -> d gate, d up.
@@ -159,38 +153,38 @@ void swiglu_gradient_kernel(const operator_call& c) {
   T *d_gate = result<T>(c, 0), *d_up = result<T>(c, 1);
   const extent_t n = c.result_elements(0);
   for (extent_t i = 0; i < n; ++i) {
-    const T d = dy[i], g = gate[i], u = up[i], s = sigmoid_of(g);
+    const T d = dy[i], g = gate[i], u = up[i], s = functions::sigmoid::of(g);
     d_gate[i] = d * u * (s * (T(1) + g * (T(1) - s)));
     d_up[i] = d * (g * s);
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::broadcast> = model_kernels::broadcast_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sum> = model_kernels::sum_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::scale> = model_kernels::scale_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::multiply> = model_kernels::multiply_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::swiglu> = model_kernels::swiglu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = model_kernels::swiglu_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu> = model_kernels::silu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::silu_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = model_kernels::silu_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = model_kernels::sigmoid_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = kernels::sigmoid_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = model_kernels::sigmoid_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels::sigmoid_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::accumulate> = model_kernels::accumulate_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

@@ -11,12 +11,12 @@
 #include <cstring>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 namespace detail {
 
@@ -134,21 +134,21 @@ void combine_weight_gradient_kernel(const operator_call& c) {
                           });
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::dispatch> = model_kernels::dispatch_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::dispatch> = kernels::dispatch_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::undispatch> = model_kernels::undispatch_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::undispatch> = kernels::undispatch_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::combine> = model_kernels::combine_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::combine> = kernels::combine_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::dispatch_weighted> = model_kernels::dispatch_weighted_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::dispatch_weighted> = kernels::dispatch_weighted_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::combine_weight_gradient> =
-    model_kernels::combine_weight_gradient_kernel<T>;
+    kernels::combine_weight_gradient_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

@@ -10,12 +10,12 @@
 #include <cstring>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
 [[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
@@ -74,16 +74,16 @@ void pick_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::embed> = model_kernels::embed_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::embed> = kernels::embed_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = model_kernels::embed_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = kernels::embed_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::pick> = model_kernels::pick_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::pick> = kernels::pick_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

@@ -12,7 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// q, qr, k, kr, v -> o, lse.
 template <class T>
@@ -26,15 +26,15 @@ void latent_attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 2);
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = model_kernels::latent_attention_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = kernels::latent_attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::latent_attention_gradient> =
-    model_kernels::latent_attention_gradient_kernel<T>;
+    kernels::latent_attention_gradient_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

@@ -2,7 +2,7 @@
 #pragma once
 // The loss of a row of logits from its parts, its gradient, reductions and fills.
 //
-//   loss = max + log Σ e^(x − max) − x[label]          dx = d loss · (e^(x − max) / Σ − [column = label])
+//   loss = log Σ e^(x − max) + max − x[label]          dx = d loss · (e^(x − max) / Σ − [column = label])
 //
 // Laws: the maximum, the sum and the pick are reductions over the columns, so each may be joined from boxes; a negative
 // label gives loss and gradient 0. `reduce` adds in double, 256 terms at a time, in the order of the operand's loops.
@@ -10,22 +10,21 @@
 
 #include <cstdint>
 
+#include <hyperparallel/runtime/kernels/cross_entropy.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// x, max -> Σ e^(x − max) over the last dim.
 template <class T>
 void exp_sum_kernel(const operator_call& c) {
   const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent, n = c.result_elements(0);
-  const T *x = operand<T>(c, 0), *most = operand<T>(c, 1);
-  T* const to = result<T>(c, 0);
-  for (extent_t r = 0; r < n; ++r, x += width)
-    to[r] = lane_sum<T>(width, [&](extent_t i) { return std::exp(x[i] - most[r]); });
+  row_sum_exp(const_view<T>{operand<T>(c, 0), shape(n, width)}, const_view<T>{operand<T>(c, 1), shape(n)},
+              tensor_view<T>{result<T>(c, 0), shape(n)});
 }
 
 /// max, exp sum, picked, label -> loss.
@@ -35,7 +34,7 @@ void token_loss_kernel(const operator_call& c) {
   const std::int32_t* const label = operand<std::int32_t>(c, 3);
   T* const to = result<T>(c, 0);
   const extent_t n = c.result_elements(0);
-  for (extent_t i = 0; i < n; ++i) to[i] = label[i] < 0 ? T(0) : most[i] + std::log(total[i]) - picked[i];
+  for (extent_t i = 0; i < n; ++i) to[i] = label[i] < 0 ? T(0) : std::log(total[i]) + (most[i] - picked[i]);
 }
 
 /// d loss, x, max, exp sum, label -> dx.
@@ -79,10 +78,10 @@ void reduce_kernel(const operator_call& c) {
       for (std::size_t q = p; q < end; ++q)
         for (std::size_t i = 0; i < count; ++i) {
           const double value = static_cast<double>(in[from[first + i] + term[q]]);
-          part[i] = !maximum ? part[i] + value : value > part[i] ? value : part[i];
+          part[i] = maximum ? functions::maximum::of(part[i], value) : part[i] + value;
         }
       for (std::size_t i = 0; i < count; ++i)
-        total[i] = p == 0 ? part[i] : !maximum ? total[i] + part[i] : part[i] > total[i] ? part[i] : total[i];
+        total[i] = p == 0 ? part[i] : maximum ? functions::maximum::of(total[i], part[i]) : total[i] + part[i];
     }
     for (std::size_t i = 0; i < count; ++i) out[to[first + i]] = static_cast<T>(total[i]);
   }
@@ -96,21 +95,20 @@ void fill_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.attributes->real[0]);
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::reduce> = model_kernels::reduce_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::reduce> = kernels::reduce_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = model_kernels::exp_sum_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = kernels::exp_sum_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::token_loss> = model_kernels::token_loss_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::token_loss> = kernels::token_loss_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> =
-    model_kernels::cross_entropy_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> = kernels::cross_entropy_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::fill> = model_kernels::fill_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::fill> = kernels::fill_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

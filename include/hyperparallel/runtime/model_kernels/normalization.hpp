@@ -10,30 +10,22 @@
 // Source: Zhang and Sennrich, arXiv:1910.07467; Su et al., arXiv:2104.09864. O(elements).
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/normalization.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/elementwise.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
-
-/// 1 / √(mean x² + ε).
-template <class T>
-T inverse_root_mean_square(extent_t n, const T* x, double epsilon) {
-  return T(1) / std::sqrt(dot(n, x, x) / static_cast<T>(n) + static_cast<T>(epsilon));
-}
+namespace hyperparallel::inline v0_2::kernels {
 
 /// x, weight -> y.
 template <class T>
 void rms_norm_kernel(const operator_call& c) {
   expect_same_loops(c, 1);
   const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
-  const T *x = operand<T>(c, 0), *weight = operand<T>(c, 1);
-  T* y = result<T>(c, 0);
-  for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, x += width, y += width) {
-    const T by = inverse_root_mean_square(width, x, c.attributes->real[0]);
-    for (extent_t i = 0; i < width; ++i) y[i] = x[i] * by * weight[i];
-  }
+  const shape rows(c.result_elements(0) / width, width);
+  rms_norm(const_view<T>{operand<T>(c, 0), rows}, const_view<T>{operand<T>(c, 1), shape(width)},
+           tensor_view<T>{result<T>(c, 0), rows}, c.attributes->real[0]);
 }
 
 /// dy, x, weight -> dx, d weight.
@@ -50,7 +42,7 @@ void rms_norm_gradient_kernel(const operator_call& c) {
   for (extent_t first = 0; first < rows; first += block) {
     for (extent_t i = 0; i < width; ++i) part[i] = T(0);
     for (extent_t r = first; r < rows && r < first + block; ++r, dy += width, x += width, dx += width) {
-      const T by = inverse_root_mean_square(width, x, c.attributes->real[0]);
+      const T by = inverse_root_mean_square<T>(width, x, c.attributes->real[0]);
       const T mean =
           lane_sum<T>(width, [&](extent_t i) { return weight[i] * dy[i] * (x[i] * by); }) / static_cast<T>(width);
       for (extent_t i = 0; i < width; ++i) {
@@ -113,16 +105,16 @@ void rope_kernel(const operator_call& c) {
     }
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = model_kernels::rms_norm_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = kernels::rms_norm_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = model_kernels::rms_norm_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = kernels::rms_norm_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::rope> = model_kernels::rope_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::rope> = kernels::rope_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

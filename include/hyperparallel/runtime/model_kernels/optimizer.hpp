@@ -13,14 +13,14 @@
 
 #include <cmath>
 
+#include <hyperparallel/runtime/kernels/blocked_product.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
-#include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// The clip factor: operand `i`, one number.
 template <class T>
@@ -197,24 +197,24 @@ void update_bias_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = bias[i] + (count[i] < mean ? rate : count[i] > mean ? -rate : T(0));
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = model_kernels::sum_of_squares_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = kernels::sum_of_squares_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = model_kernels::clip_factor_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::clip_factor> = kernels::clip_factor_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sgd> = model_kernels::sgd_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sgd> = kernels::sgd_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::adamw> = model_kernels::adamw_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::adamw> = kernels::adamw_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = model_kernels::adamw_master_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::adamw_master> = kernels::adamw_master_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::muon> = model_kernels::muon_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::muon> = kernels::muon_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::update_bias> = model_kernels::update_bias_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::update_bias> = kernels::update_bias_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

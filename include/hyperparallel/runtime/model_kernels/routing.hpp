@@ -13,26 +13,20 @@
 #include <limits>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/normalization.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/elementwise.hpp>
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 template <class T>
 void softmax_kernel(const operator_call& c) {
   expect_same_loops(c, 1);
   const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
-  const T* x = operand<T>(c, 0);
-  T* y = result<T>(c, 0);
-  for (extent_t rows = c.result_elements(0) / width; rows > 0; --rows, x += width, y += width) {
-    T most = x[0];
-    for (extent_t i = 1; i < width; ++i) most = x[i] > most ? x[i] : most;
-    for (extent_t i = 0; i < width; ++i) y[i] = std::exp(x[i] - most);
-    const T total = lane_sum<T>(width, [&](extent_t i) { return y[i]; });
-    for (extent_t i = 0; i < width; ++i) y[i] /= total;
-  }
+  const shape rows(c.result_elements(0) / width, width);
+  softmax(const_view<T>{operand<T>(c, 0), rows}, tensor_view<T>{result<T>(c, 0), rows}, 1);
 }
 
 /// dy, y -> dx.
@@ -129,22 +123,22 @@ void count_experts_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 namespace hyperparallel::inline v0_2 {
 
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::softmax> = model_kernels::softmax_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::softmax> = kernels::softmax_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::softmax_gradient> = model_kernels::softmax_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::softmax_gradient> = kernels::softmax_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::top_k> = model_kernels::top_k_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::top_k> = kernels::top_k_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::biased_top_k> = model_kernels::biased_top_k_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::biased_top_k> = kernels::biased_top_k_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = model_kernels::top_k_gradient_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = kernels::top_k_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::count_experts> = model_kernels::count_experts_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::count_experts> = kernels::count_experts_kernel<T>;
 
 }  // namespace hyperparallel::inline v0_2
 

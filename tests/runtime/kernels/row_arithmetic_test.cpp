@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/model_kernels/row_arithmetic.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-namespace mk = hyperparallel::model_kernels;
+namespace mk = hyperparallel::kernels;
 using hyperparallel::extent_t;
 
 template <class T>

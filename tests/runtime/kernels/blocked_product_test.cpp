@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/model_kernels/blocked_product.hpp>
+#include <hyperparallel/runtime/kernels/blocked_product.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-namespace mk = hyperparallel::model_kernels;
+namespace mk = hyperparallel::kernels;
 using hyperparallel::extent_t;
 
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// C[m×n] = or += A[m×k] · B[k×n] where operands lie in memory in any manner: the matrix product of all model kernels.
+// C[m×n] = or += A[m×k] · B[k×n] where operands lie in memory in any manner: the matrix product of all kernels.
 //
 // Law: element (i, j) is the sum of sums over 256 consecutive terms, blocks and terms left to right, every product and
 // sum rounded by itself. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
@@ -9,15 +9,17 @@
 // stay in registers (Goto and van de Geijn, 2008). O(m·n·k).
 
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/tensor_view.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/support/integer.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::model_kernels {
+namespace hyperparallel::inline v0_2::kernels {
 
 /// Index i lies `step` elements from index i - 1.
 struct even_steps {
@@ -124,9 +126,17 @@ bool side_by_side(const Steps& s, extent_t first, extent_t count) {
   return true;
 }
 
-/// Strips of `Strip` lines: to[line strip][term][line]; lines beyond `lines` are zero.
-template <extent_t Strip, class T, class Steps>
-void pack_strips(const T* data, const Steps& line, const Steps& term, extent_t first_line, extent_t lines,
+template <extent_t Strip, class T, class X>
+void load_strip(const X* from, T* to) {
+  if constexpr (std::is_same_v<X, T>)
+    std::memcpy(to, from, static_cast<std::size_t>(Strip) * sizeof(T));
+  else
+    for (extent_t s = 0; s < Strip; ++s) to[s] = static_cast<T>(load(from[s]));
+}
+
+/// Strips of `Strip` lines: to[line strip][term][line]; lines beyond `lines` are zero. Elements are loaded into T.
+template <extent_t Strip, class T, class X, class Steps>
+void pack_strips(const X* data, const Steps& line, const Steps& term, extent_t first_line, extent_t lines,
                  extent_t first_term, extent_t terms, T* to) {
   for (extent_t j = 0; j < lines; j += Strip, to += Strip * terms) {
     const extent_t count = lines - j < Strip ? lines - j : Strip;
@@ -134,17 +144,17 @@ void pack_strips(const T* data, const Steps& line, const Steps& term, extent_t f
     if (count < Strip) std::memset(to, 0, static_cast<std::size_t>(Strip * terms) * sizeof(T));
     if (side_by_side(line, first_line + j, count)) {
       if (count == Strip) {
-        for (extent_t p = 0; p < terms; ++p)
-          std::memcpy(to + p * Strip, data + base + term(first_term + p), static_cast<std::size_t>(Strip) * sizeof(T));
+        for (extent_t p = 0; p < terms; ++p) load_strip<Strip>(data + base + term(first_term + p), to + p * Strip);
         continue;
       }
       for (extent_t p = 0; p < terms; ++p)
-        for (extent_t s = 0; s < count; ++s) to[p * Strip + s] = data[base + term(first_term + p) + s];
+        for (extent_t s = 0; s < count; ++s)
+          to[p * Strip + s] = static_cast<T>(load(data[base + term(first_term + p) + s]));
       continue;
     }
     for (extent_t s = 0; s < count; ++s) {
-      const T* const from = data + line(first_line + j + s);
-      for (extent_t p = 0; p < terms; ++p) to[p * Strip + s] = from[term(first_term + p)];
+      const X* const from = data + line(first_line + j + s);
+      for (extent_t p = 0; p < terms; ++p) to[p * Strip + s] = static_cast<T>(load(from[term(first_term + p)]));
     }
   }
 }
@@ -169,10 +179,11 @@ struct product_panels {
 
 enum class product_mode { overwrite, accumulate };
 
-/// Domain: m, n ≥ 0, k ≥ 1; C overlaps neither A nor B.
-template <class T, class Steps, class OutSteps>
-void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<const T, Steps>& a,
-                     const matrix_in_memory<const T, Steps>& b, const matrix_in_memory<T, OutSteps>& c,
+/// Operands may be stored in narrower types than T, in which all is computed. Domain: m, n ≥ 0, k ≥ 1; C overlaps
+/// neither A nor B.
+template <class T, class A, class B, class Steps, class OutSteps>
+void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<const A, Steps>& a,
+                     const matrix_in_memory<const B, Steps>& b, const matrix_in_memory<T, OutSteps>& c,
                      product_mode mode = product_mode::overwrite) {
   using namespace detail;
   constexpr extent_t columns = tile_columns<T>;
@@ -216,6 +227,6 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::model_kernels
+}  // namespace hyperparallel::inline v0_2::kernels
 
 HYPERPARALLEL_EXACT_END
