@@ -13,11 +13,15 @@ namespace models {
 
 namespace hp = hyperparallel;
 
-template <hp::extent_t Batch, hp::extent_t Patches, hp::extent_t Prompt, hp::extent_t Sequence>
+struct captioner_sizes {
+  hp::extent_t batch = 1, patches = 196, prompt = 32, sequence = 64;
+  hp::extent_t image_layers = 12, prompt_layers = 6, decoder_layers = 6;  ///< at most 6 of the decoder
+  hp::extent_t hidden = 768, vocabulary = 32000, patch_values = 16 * 16 * 3, heads = 12, width = 2048;
+};
+
+template <captioner_sizes S = captioner_sizes{}>
 struct captioner {
-  static constexpr hp::extent_t image_layers = 12, prompt_layers = 6;
-  static constexpr hp::extent_t hidden = 768, vocabulary = 32000, patch_values = 16 * 16 * 3;
-  static constexpr hp::extent_t heads = 12, head_dim = 64, width = 2048;
+  static constexpr hp::extent_t heads = S.heads, head_dim = S.hidden / S.heads, width = S.width;
 
   using block = hp::transformer_block<hp::attention_layer, hp::swiglu_layer>;
   static constexpr block image_block{
@@ -31,26 +35,28 @@ struct captioner {
                                       .feed_forward = {.width = width}};
 
   static constexpr void build(hp::model_builder& m) {
-    const int batch = m.dim("batch", Batch), patches = m.dim("patches", Patches), prompt = m.dim("prompt", Prompt);
-    const int sequence = m.dim("seq", Sequence), model_width = m.dim("hidden", hidden);
-    const int image = m.input("image", {batch, patches, m.dim("patch_values", patch_values)});
+    const int batch = m.dim("batch", S.batch), patches = m.dim("patches", S.patches),
+              prompt = m.dim("prompt", S.prompt);
+    const int sequence = m.dim("seq", S.sequence), model_width = m.dim("hidden", S.hidden);
+    const int image = m.input("image", {batch, patches, m.dim("patch_values", S.patch_values)});
     const int prompt_tokens = m.index_input("prompt_tokens", {batch, prompt});
     const int tokens = m.index_input("tokens", {batch, sequence});
     const int labels = m.index_input("labels", {batch, sequence});
 
     int seen = hp::linear_layer{"patch_embedding", {model_width}}(m, image);
     seen = hp::position_embedding{"patch_position"}(m, seen);
-    seen = m.repeat("image_layers", image_layers, seen, image_block);
+    seen = m.repeat("image_layers", S.image_layers, seen, image_block);
     seen = hp::rms_norm_layer{"image_norm"}(m, seen);
 
-    int asked = hp::token_embedding{"prompt_embedding", vocabulary, hidden}(m, prompt_tokens);
-    asked = m.repeat("prompt_layers", prompt_layers, asked, prompt_block);
+    int asked = hp::token_embedding{"prompt_embedding", S.vocabulary, S.hidden}(m, prompt_tokens);
+    asked = m.repeat("prompt_layers", S.prompt_layers, asked, prompt_block);
     asked = hp::rms_norm_layer{"prompt_norm"}(m, asked);
 
-    int x = hp::token_embedding{"embedding", vocabulary, hidden}(m, tokens);
+    int x = hp::token_embedding{"embedding", S.vocabulary, S.hidden}(m, tokens);
     // Written out: a repeated segment takes nothing with a gradient from outside but the tensor that it carries.
-    for (const char* layer : decoder_layer_names) x = m.scope(layer, [&] { return decode(m, x, seen, asked); });
-    hp::language_head{.vocabulary = vocabulary}(m, x, labels);
+    for (hp::extent_t i = 0; i < S.decoder_layers; ++i)
+      x = m.scope(decoder_layer_names[i], [&] { return decode(m, x, seen, asked); });
+    hp::language_head{.vocabulary = S.vocabulary}(m, x, labels);
   }
 
  private:

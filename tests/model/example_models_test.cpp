@@ -62,11 +62,11 @@ TEST(ExampleModels, FoldedAndUnrolledCountAlike) {
       {hp::graph_code::ok, 2 * 32001 * 768 + 768 + 12 * (4 * 768 * 768 + 3 * 768 * 2048 + 2 * 768 + 6 * 128 * 768), 0});
   // Patches, positions, three tables of 32000, three norms at ends; blocks of one attention, of three in the decoder.
   constexpr hp::extent_t attention = 4 * 768 * 768 + 768, feed_forward = 3 * 768 * 2048 + 768;
-  expect_folded_equals_unrolled<models::captioner<2, 9, 5, 7>>({hp::graph_code::ok,
-                                                                768 * 768 + 9 * 768 + 3 * 32000 * 768 + 3 * 768 +
-                                                                    18 * (attention + feed_forward) +
-                                                                    6 * (3 * attention + feed_forward),
-                                                                0});
+  expect_folded_equals_unrolled<models::captioner<models::captioner_sizes{2, 9, 5, 7}>>(
+      {hp::graph_code::ok,
+       768 * 768 + 9 * 768 + 3 * 32000 * 768 + 3 * 768 + 18 * (attention + feed_forward) +
+           6 * (3 * attention + feed_forward),
+       0});
 }
 
 TEST(ExampleModels, ActiveParametersOfQwen3) {
@@ -147,7 +147,7 @@ TEST(SmallMoe, MisuseIsReported) {
 
 TEST(Captioner, EncodersShareNoTensorButTheDecoders) {
   // Tensors that depend on the image and on the prompt both come after both encoders.
-  const hp::graph g = built<models::captioner<2, 9, 5, 7>>(false);
+  const hp::graph g = built<models::captioner<models::captioner_sizes{2, 9, 5, 7}>>(false);
   std::vector<int> from(static_cast<std::size_t>(g.tensor.size), 0);
   from[static_cast<std::size_t>(find_tensor(g, "image"))] = 1;
   from[static_cast<std::size_t>(find_tensor(g, "prompt_tokens"))] = 2;

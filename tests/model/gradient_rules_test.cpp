@@ -32,6 +32,16 @@ graph every_operator() {
         inner, x);
   });
   x = m.apply<ops::multiply>("gated", {x, m.apply<ops::silu>("gate", {x})});
+  x = dropout_layer{}(m, gelu_layer{"plain", 7, "plain_width"}(m, layer_norm_layer{"centred"}(m, x)));
+  const int image =
+      m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 5), m.dim("image_width", 5)});
+  const int channels = m.dim("channels", 4);
+  int seen = convolution_layer{.output = channels, .padding = 1}(m, image);
+  seen = convolution_layer{.name = "again", .output = m.dim("groups", 2), .taps = 2, .stride = 2}(m, seen);
+  seen = m.apply<ops::broadcast>("grouped", {seen},
+                                 {.text = "bgyx->bgcyx", .created = {{'c', channels}}, .created_count = 1});
+  seen = m.apply<ops::reduce>("seen", {group_norm_layer{"groups_norm"}(m, seen)}, {.text = "*->"});
+  m.auxiliary_loss(seen);
   language_head{.vocabulary = 11}(m, x, text.labels);
   differentiate(m.graph);
   return m.graph;

@@ -169,7 +169,8 @@ TEST(partition, masked_diffusion) {
   EXPECT_GT(expect_all_lawful(g, "masked diffusion", false), 60);
 }
 TEST(partition, captioner) {
-  const hp::graph g = programs::graph_of<models::captioner<24, 48, 24, 48>>({.unrolled = true});
+  const hp::graph g =
+      programs::graph_of<models::captioner<models::captioner_sizes{24, 48, 24, 48}>>({.unrolled = true});
   EXPECT_GT(expect_all_lawful(g, "captioner", false), 60);
 }
 

@@ -38,7 +38,7 @@ TEST(ModelParts, WrittenOutLayersAreParts) {
 
 TEST(ModelParts, WhatSharesMoreThanAJointIsOnePart) {
   hp::model_builder m;
-  models::captioner<2, 9, 5, 7>::build(m);
+  models::captioner<models::captioner_sizes{2, 9, 5, 7}>::build(m);
   hp::differentiate(m.graph);
   const hp::model_parts parts = hp::find_parts(m.graph);
   for (const int p : parts.of_op) {

@@ -52,8 +52,17 @@ builtin_case of(const hp::operator_attributes& attributes = {}, unsigned positiv
   return {hp::id_of<Operator>, text, count, attributes, positive, &hp::check_operator<Operator>, apply};
 }
 
+/// Extents that a convolution's letters have: P and Q of 7 positions and U and V of 3 taps, padded by 1, make Y and X of
+/// 7, or Z of 4 by strides of 2. 0: no such letter.
+inline hp::extent_t convolution_letter(char letter) {
+  if (letter == 'U' || letter == 'V') return 3;
+  if (letter == 'Z') return 4;
+  return letter == 'P' || letter == 'Q' || letter == 'X' || letter == 'Y' ? 7 : 0;
+}
+
 /// Pairs of a rotation are even; two of at least two experts are chosen.
 inline hp::extent_t builtin_extent(char letter, hp::extent_t drawn) {
+  if (convolution_letter(letter) > 0) return convolution_letter(letter);
   if (letter == 'D') return 2 * drawn;
   if (letter == 'K') return 2;
   return letter == 'E' || letter == 'e' ? drawn + 1 : drawn;
@@ -119,6 +128,19 @@ inline const builtin_case builtin_cases[] = {
     of<ops::adamw_master>({.real = {0.1, 0.9, 0.95, 1e-8, 0.01}}, 0b10000),
     of<ops::muon, "RC,RC,RC,->RC,RC">({.integer = {0, 1}, .real = {0.1, 0.9, 0.01}}),
     of<ops::update_bias>({.real = {0.1}}),
+    of<ops::gelu>(),
+    of<ops::gelu_gradient>(),
+    of<ops::layer_norm>({.real = {1e-3}}),
+    of<ops::layer_norm_gradient>({.real = {1e-3}}),
+    of<ops::group_norm, "bgCPQ,gC,gC->bgCPQ">({.real = {1e-3}}),
+    of<ops::group_norm, "bgCP,gC,gC->bgCP">({.real = {1e-3}}),
+    of<ops::group_norm_gradient, "bgCP,bgCP,gC->bgCP,gC,gC">({.real = {1e-3}}),
+    of<ops::dropout>({.integer = {5, 7}, .real = {0.4}}),
+    of<ops::convolution, "bcP,ocU->boY">({.integer = {1, 1}}),
+    of<ops::convolution, "bcP,ocU->boZ">({.integer = {2, 1}}),
+    of<ops::convolution, "bgcPQ,ogcUV->boYX">({.integer = {1, 1}}),
+    of<ops::convolution_input_gradient, "boY,ocU->bcP">({.integer = {1, 1}}),
+    of<ops::convolution_weight_gradient, "boY,bcP->ocU">({.integer = {1, 1}}),
 };
 
 }  // namespace builtin

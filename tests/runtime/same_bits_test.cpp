@@ -26,7 +26,10 @@ using hp::detail::operator_sample;
 constexpr extent_t sizes[] = {4, 8, 12};
 
 /// Extents that a mesh of 2 x 2 x 2 divides.
-extent_t divisible_extent(char letter, extent_t drawn) { return letter == 'K' ? 2 : sizes[drawn % 3]; }
+extent_t divisible_extent(char letter, extent_t drawn) {
+  if (convolution_letter(letter) > 0) return convolution_letter(letter);
+  return letter == 'K' ? 2 : sizes[drawn % 3];
+}
 
 /// Which of the operator's loops each axis of the mesh shards.
 hp::operator_placement random_placement(const operator_sample& sample, const hp::mesh_shape& m,

@@ -31,10 +31,13 @@
 #include <hyperparallel/operators/ops/activations.hpp>
 #include <hyperparallel/operators/ops/attention_block.hpp>
 #include <hyperparallel/operators/ops/contract.hpp>
+#include <hyperparallel/operators/ops/convolution.hpp>
 #include <hyperparallel/operators/ops/cross_entropy.hpp>
 #include <hyperparallel/operators/ops/dispatch.hpp>
+#include <hyperparallel/operators/ops/dropout.hpp>
 #include <hyperparallel/operators/ops/embed.hpp>
 #include <hyperparallel/operators/ops/latent_attention.hpp>
+#include <hyperparallel/operators/ops/layer_norm.hpp>
 #include <hyperparallel/operators/ops/optimizer_steps.hpp>
 #include <hyperparallel/operators/ops/reduce.hpp>
 #include <hyperparallel/operators/ops/rms_norm.hpp>
@@ -57,7 +60,9 @@ using builtin_operators = boost::mp11::mp_list<
     ops::softmax_gradient, ops::top_k, ops::biased_top_k, ops::top_k_gradient, ops::count_experts, ops::dispatch,
     ops::undispatch, ops::combine, ops::dispatch_weighted, ops::combine_weight_gradient, ops::exp_sum, ops::pick,
     ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
-    ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias>;
+    ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias, ops::gelu, ops::gelu_gradient,
+    ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient, ops::dropout,
+    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.

@@ -96,15 +96,16 @@ class program_values {
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
     check_training_step(step);
     const int micro_batches = program_.graph.micro_batches;
-    self().set_training_step(step);
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
       feed(m);
+      self().set_training_step(step + (static_cast<std::int64_t>(m) << 40));
       const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
       if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
       sum += get(program_.graph.loss).front();
     }
+    self().set_training_step(step);
     loss_ = sum / static_cast<T>(micro_batches);
     return micro_batches == 1 ? run_result::complete : self().run(update_phases, watch...);
   }

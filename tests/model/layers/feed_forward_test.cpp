@@ -35,4 +35,12 @@ TEST(FeedForward, WidthsOfTwoSizesNeedTwoDims) {
   EXPECT_EQ(hp::swiglu_layer{}(g.m, -1), -1);
 }
 
+TEST(FeedForward, WithGeluHasTwoWeights) {
+  token_graph g(2, 3, 4);
+  EXPECT_EQ(described(g.m.graph, hp::gelu_layer{.width = 10}(g.m, g.x)),
+            "feed_forward.down (batch 2, seq 3, hidden 4)");
+  EXPECT_EQ(operators(g.m.graph),
+            (strings{"contract feed_forward.up", "gelu feed_forward.activation", "contract feed_forward.down"}));
+}
+
 }  // namespace

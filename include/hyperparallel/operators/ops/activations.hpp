@@ -36,6 +36,21 @@ struct silu {
   }
 };
 
+/// dy, x -> dx.
+struct gelu_gradient {
+  static constexpr const char *name = "gelu_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 14;
+};
+/// x · Φ(x), by the error function. Source: Hendrycks & Gimpel, "Gaussian Error Linear Units", 2016.
+struct gelu {
+  static constexpr const char *name = "gelu", *text = "*->*";
+  static constexpr int flops_per_point = 7;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<gelu_gradient>("g0,x0>0");
+  }
+};
+
 /// dy, y -> dx.
 struct sigmoid_gradient {
   static constexpr const char *name = "sigmoid_gradient", *text = "*,*->*";

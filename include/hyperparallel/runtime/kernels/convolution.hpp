@@ -40,7 +40,7 @@ struct convolution_loops {
   extent_t stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
 };
 
-constexpr convolution_loops loops_of(const shape& x, const shape& weight, const shape& out,
+constexpr convolution_loops convolution_loops_of(const shape& x, const shape& weight, const shape& out,
                                      const convolution_options& o) {
   convolution_loops l;
   const int dims = x.rank - 2;
@@ -90,7 +90,7 @@ template <class X, class W, class R>
 void convolution(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<const_view<W>> bias, tensor_view<R> out,
                  const convolution_options& options = {}) {
   using C = computing<R>;
-  const detail::convolution_loops l = detail::loops_of(x.extents, weight.extents, out.extents, options);
+  const detail::convolution_loops l = detail::convolution_loops_of(x.extents, weight.extents, out.extents, options);
   const extent_t channels = weight.extents.extent[1], out_channels = weight.extents.extent[0];
   const extent_t plane = l.in[0] * l.in[1] * l.in[2], taps = channels * l.kernel[0] * l.kernel[1] * l.kernel[2];
   const std::remove_const_t<X>* const from = x.data;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, sigmoid and their gradients.
+// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
 // Laws: a result element depends on the operands' elements at its own point alone; results may be the same memory as an
 // operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
 // loop of its operands is their contraction. O(points).
+
+#include <cmath>
+#include <numbers>
 
 #include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
@@ -130,6 +133,21 @@ void silu_gradient_kernel(const operator_call& c) {
 }
 
 template <class T>
+void gelu_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return functions::gelu::of(x); });
+}
+
+/// dy, x -> dx: Φ(x) + x · φ(x).
+template <class T>
+void gelu_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T x) {
+    const T below = std::erfc(-x / std::numbers::sqrt2_v<T>) / 2;
+    const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
+    return d * (below + x * density);
+  });
+}
+
+template <class T>
 void sigmoid_kernel(const operator_call& c) {
   pointwise<T, 1>(c, [](T x) { return functions::sigmoid::of(x); });
 }
@@ -179,6 +197,10 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::silu_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::gelu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = kernels::sigmoid_kernel<T>;
 template <class T>

@@ -4,10 +4,13 @@
 
 #include <hyperparallel/runtime/model_kernels/attention_ring.hpp>
 #include <hyperparallel/runtime/model_kernels/contraction.hpp>
+#include <hyperparallel/runtime/model_kernels/convolution.hpp>
+#include <hyperparallel/runtime/model_kernels/dropout.hpp>
 #include <hyperparallel/runtime/model_kernels/elementwise.hpp>
 #include <hyperparallel/runtime/model_kernels/experts.hpp>
 #include <hyperparallel/runtime/model_kernels/indexing.hpp>
 #include <hyperparallel/runtime/model_kernels/latent_attention.hpp>
+#include <hyperparallel/runtime/model_kernels/layer_norm.hpp>
 #include <hyperparallel/runtime/model_kernels/loss.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
 #include <hyperparallel/runtime/model_kernels/normalization.hpp>

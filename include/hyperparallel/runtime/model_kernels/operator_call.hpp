@@ -24,7 +24,9 @@ struct operator_call {
   loop_span loop[max_factors] = {};
   const void* operand[max_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
   void* result[max_results] = {};          ///< may be the same memory as an operand that it replaces
-  std::int64_t step = 1;                   ///< of training, from 1: bias correction of Adam
+  /// Of training, from 1: bias correction of Adam. Forward and backward of micro-batch m have m · 2^40 added, so that random
+  /// numbers differ.
+  std::int64_t step = 1;
 
   /// Elements of operand `i`'s block.
   extent_t operand_elements(int i) const { return elements(rule->operand[i]); }
