@@ -69,6 +69,8 @@ WITHOUT_HEADER = {
     "model/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
     "model/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
     "runtime/model_kernels/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
+    "runtime/mixed_precision_test.cpp": "trains in 16-bit storage, over all of model/ and runtime/",
+    "runtime/model_families_test.cpp": "trains models that are no language models, over all of model/ and runtime/",
     "runtime/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
     "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of model/ and runtime/",

@@ -193,9 +193,9 @@ class model_builder {
     for (int r = 0; r < o.result_count; ++r) {
       graph_tensor t;
       t.name = r == 0 ? o.name : add_text(g, g.text_at(o.name), r == 1 ? ":1" : r == 2 ? ":2" : r == 3 ? ":3" : ":4");
-      t.type = type_of_result(g.value_of(o), r, type);
       t.kind = o.phase == graph_phase::forward ? graph_tensor_kind::activation : graph_tensor_kind::gradient;
       give_shape(g, o, r, t);
+      t.type = type_of_result(g.value_of(o), r, t.shape.rank, type);
       t.producer = number;
       t.segment = o.segment;
       o.result[r] = g.tensor.push(t);
@@ -207,10 +207,10 @@ class model_builder {
  private:
   static constexpr int most_prefix = 160;
 
-  /// Statistics that sums depend on keep at least 32 bits.
-  static constexpr data_type type_of_result(const operator_value& o, int result, data_type type) {
+  /// Statistics that sums depend on, and single numbers, losses among them, keep at least 32 bits.
+  static constexpr data_type type_of_result(const operator_value& o, int result, int rank, data_type type) {
     if (is_in(o.index_results, result)) return data_type::i32;
-    return is_in(o.statistics, result) && bytes_of(type) < 4 ? data_type::f32 : type;
+    return (is_in(o.statistics, result) || rank == 0) && bytes_of(type) < 4 ? data_type::f32 : type;
   }
 
   constexpr int add_tensor(const char* name, data_type type, graph_tensor_kind kind, const number_list& dims) {

@@ -25,9 +25,10 @@ struct prepared_program {
 };
 
 /// Throws program_error where the program was refused, has folded segments or a move without a plan, or where `keep`
-/// names what is not there, or the budget cannot be kept.
+/// names what is not there, or the budget cannot be kept. `declared_types`: tensors keep the types of the graph, which
+/// kernels that compute in `floating` have to take.
 prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
-                                 const memory_budget& budget = {});
+                                 const memory_budget& budget = {}, bool declared_types = false);
 
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.

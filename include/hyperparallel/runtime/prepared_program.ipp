@@ -11,19 +11,44 @@
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
+#include <hyperparallel/runtime/widened_kernel.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
+namespace detail {
+
+/// Throws program_error for a tensor whose type kernels that compute in `floating` do not take.
+HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type floating) {
+  for (const program_compute& c : p.compute) {
+    const graph_operator& op = p.graph.op[c.op];
+    const auto check = [&](int tensor) {
+      const data_type type = p.graph.tensor[tensor].type;
+      if (floating == data_type::f64 ? widens_to<double>(type) : widens_to<float>(type)) return;
+      throw program_error(std::string("operator ") + p.graph.text_at(op.name) + " (" + p.graph.value_of(op).name +
+                          ") has no kernel for \"" + p.graph.name_of_tensor(tensor) + "\" of " + name_of(type) +
+                          " that computes in " + name_of(floating));
+    };
+    for (int i = 0; i < op.operand_count; ++i) check(op.operand[i]);
+    for (int r = 0; r < op.result_count; ++r) check(op.result[r]);
+  }
+}
+
+}  // namespace detail
+
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
-                                                    const std::vector<std::string>& keep, const memory_budget& budget) {
+                                                    const std::vector<std::string>& keep, const memory_budget& budget,
+                                                    bool declared_types) {
   if (p.status.code != strategy_code::ok)
     throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
     if (s.repeats > 1)
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
                           "\" is folded: only graphs that are built unrolled can run");
-  set_run_types(p, floating);
+  if (declared_types)
+    detail::check_declared_types(p, floating);
+  else
+    set_run_types(p, floating);
   prepared_program prepared;
   prepared.monitors = p.graph.monitor.size;
   for (const std::string& name : keep) {

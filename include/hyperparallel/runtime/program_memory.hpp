@@ -16,6 +16,7 @@
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>
+#include <hyperparallel/runtime/widened_kernel.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -56,7 +57,7 @@ class program_memory {
   /// What `gather` reads: of each term each box once, from the first rank that holds it.
   std::vector<gathered_block> gathered_blocks(int value) const;
 
-  /// Fills `whole` with elements of type U. Domain: sizeof(U) are the bytes of the tensor's elements.
+  /// Fills `whole` with elements of type U. Domain: U stores the tensor's type, or is a float wider than it.
   template <class U>
   void gather(int value, U* whole) const {
     gather(value, whole, gathered_blocks(value), [&](std::size_t, int rank) { return block(value, rank); });
@@ -79,8 +80,17 @@ class program_memory {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const gathered_block& b = blocks[i];
       U* const to = b.term == 0 ? whole : term.data();
-      copy_box(copy_between(b.part, all, b.part, bytes_of(t.type)), source(i, b.rank),
-               reinterpret_cast<std::byte*>(to));
+      if (t.type == data_type_of<U>) {
+        copy_box(copy_between(b.part, all, b.part, bytes_of(t.type)), source(i, b.rank),
+                 reinterpret_cast<std::byte*>(to));
+      } else if constexpr (std::is_floating_point_v<U>) {
+        std::vector<U> wide(static_cast<std::size_t>(volume(b.part)));
+        const std::byte* const stored = source(i, b.rank);
+        detail::visit_narrow(
+            t.type, [&]<class Storage>(std::type_identity<Storage>) { detail::load_block<U, Storage>(stored, wide); });
+        copy_box(copy_between(b.part, all, b.part, static_cast<int>(sizeof(U))),
+                 reinterpret_cast<const std::byte*>(wide.data()), reinterpret_cast<std::byte*>(to));
+      }
       const bool complete = i + 1 == blocks.size() || blocks[i + 1].term != b.term;
       for (extent_t e = 0; b.term > 0 && complete && e < elements; ++e)
         whole[e] = folded(op, whole[e], term[static_cast<std::size_t>(e)]);

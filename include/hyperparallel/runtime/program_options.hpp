@@ -15,6 +15,7 @@ struct program_options {
   executor_options execution{};
   std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
   kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
+  bool declared_types = false;      ///< tensors are stored in the types of the graph, not in the one of the run
   bool vector_queue = false;        ///< vector operators on a queue of their own
   int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
   memory_budget budget{};           ///< where it has bytes, what does not fit leaves for slower tiers

@@ -22,6 +22,7 @@
 #include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
+#include <hyperparallel/runtime/widened_kernel.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -35,8 +36,8 @@ void check_block(const sharded_program& p, const graph_operator& op, int value, 
 /// How errors call a step.
 std::string name_of_step(const sharded_program& p, int step);
 
-/// The kernel of a compute step. Throws program_error where its operator has none.
-operator_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose);
+/// The kernel of a compute step, which computes in `computes`. Throws program_error where its operator has none.
+typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose, data_type computes);
 
 /// The call of a compute step on one rank. Its operator belongs to the program. Throws program_error where the step's
 /// placement and the layouts of its values do not agree.
@@ -50,8 +51,10 @@ std::vector<move_task> transfers_of(const sharded_program& p, const program_pull
 class program_tasks {
  public:
   /// `tier_link` is the link each way between tier 0 and a slower one, from tier 1 on; tiers behind its end have none.
+  /// Kernels compute in `computes`; blocks of other types are loaded into it.
   program_tasks(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
-                kernel_choice choose, const std::vector<offload_link>& tier_link = {}, bool measured = false);
+                kernel_choice choose, const std::vector<offload_link>& tier_link = {}, bool measured = false,
+                data_type computes = data_type::f32);
 
   /// Number of the training step that kernels are told; from 1. Domain: not during a run.
   void set_training_step(std::int64_t step) { training_step_ = step; }
@@ -90,7 +93,7 @@ class program_tasks {
     }
   };
   struct step_work {
-    operator_kernel kernel = nullptr;
+    typed_kernel kernel{};
     std::vector<operator_call> call;  ///< of each rank
     std::vector<move_task> move;
     const offload_link* link = nullptr;  ///< of a copy between tiers

@@ -34,11 +34,23 @@ HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) 
   return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
 }
 
-HYPERPARALLEL_BODY operator_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose) {
-  const operator_kernel chosen = choose(p.graph.op[p.compute[p.step[step].index].op].kind);
-  if (chosen != nullptr) return chosen;
-  throw program_error("operator " + name_of_step(p, step) +
-                      " has no kernel; a user's come with program_options::kernels = kernels_of<T, operators<...>>");
+HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose,
+                                               data_type computes) {
+  const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
+  typed_kernel k{choose(op.kind)};
+  if (k.function == nullptr)
+    throw program_error("operator " + name_of_step(p, step) +
+                        " has no kernel; a user's come with program_options::kernels = kernels_of<T, operators<...>>");
+  bool narrow = false;
+  const auto type_of = [&](int tensor) {
+    const data_type type = p.graph.tensor[tensor].type;
+    narrow = narrow || (type != computes && (type == data_type::f32 || bytes_of(type) == 2));
+    return type;
+  };
+  for (int i = 0; i < op.operand_count; ++i) k.types.operand[i] = type_of(op.operand[i]);
+  for (int r = 0; r < op.result_count; ++r) k.types.result[r] = type_of(op.result[r]);
+  if (narrow) k.widened = computes == data_type::f64 ? &run_widened<double> : &run_widened<float>;
+  return k;
 }
 
 HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
@@ -94,7 +106,8 @@ HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p,
 
 HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const program_pulls& pulls,
                                                 const program_memory& memory, kernel_choice choose,
-                                                const std::vector<offload_link>& tier_link, bool measured)
+                                                const std::vector<offload_link>& tier_link, bool measured,
+                                                data_type computes)
     : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), pace_(2 * ranks_) {
   for (int s = 0; s < p.step.size; ++s) {
     step_work& work = *step_.emplace_back(std::make_unique<step_work>());
@@ -106,7 +119,7 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
       pace(p, s, work);
       continue;
     }
-    work.kernel = kernel_of_step(p, s, choose);
+    work.kernel = kernel_of_step(p, s, choose, computes);
     for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
   }
 }

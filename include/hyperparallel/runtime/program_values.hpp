@@ -28,6 +28,7 @@
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
+#include <hyperparallel/runtime/widened_kernel.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -131,6 +132,10 @@ class program_values {
   program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted);
   ~program_values();
 
+  /// Whether floats of type `stored` are read and written as those of the run.
+  static constexpr bool is_read_as(data_type stored, data_type run) {
+    return run == data_type_of<T> && detail::is_widened_to<T>(stored);
+  }
   /// The best value of the tensor that is there: whole rather than waiting terms.
   int value_to_read(int t, data_type type) const;
 

@@ -103,9 +103,8 @@ program_values<World, T>::program_values(prepared_program&& p, int lookahead, co
 
 template <class World, class T>
 int program_values<World, T>::value_to_read(int t, data_type type) const {
-  if (program_.graph.tensor[t].type != type)
-    throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", asked as " +
-                        name_of(type));
+  if (const data_type stored = program_.graph.tensor[t].type; stored != type && !is_read_as(stored, type))
+    throw program_error(label(t) + " has elements of type " + name_of(stored) + ", asked as " + name_of(type));
   int found = program_.home[t];
   if (found >= 0 && valid_[static_cast<std::size_t>(program_.value[found].storage)]) return found;
   found = -1;
@@ -130,14 +129,23 @@ template <class World, class T>
 void program_values<World, T>::set_home(int t, data_type type, const void* whole, std::size_t elements) {
   const int home = program_.home[t];
   if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
-  if (program_.graph.tensor[t].type != type)
-    throw program_error(label(t) + " has elements of type " + name_of(program_.graph.tensor[t].type) + ", given " +
-                        name_of(type));
+  const data_type stored = program_.graph.tensor[t].type;
+  if (stored != type && !is_read_as(stored, type))
+    throw program_error(label(t) + " has elements of type " + name_of(stored) + ", given " + name_of(type));
   if (elements != count(t))
     throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
   if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
   if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
-  memory_->scatter(home, static_cast<const std::byte*>(whole));
+  if (stored == type) {
+    memory_->scatter(home, static_cast<const std::byte*>(whole));
+  } else {  // rounded once
+    std::vector<std::byte> narrow(elements * static_cast<std::size_t>(bytes_of(stored)));
+    detail::visit_narrow(stored, [&]<class Storage>(std::type_identity<Storage>) {
+      for (std::size_t e = 0; e < elements; ++e)
+        reinterpret_cast<Storage*>(narrow.data())[e] = kernels::store<Storage>(static_cast<const T*>(whole)[e]);
+    });
+    memory_->scatter(home, narrow.data());
+  }
   valid(program_.value[home].storage) = true;
 }
 

@@ -25,13 +25,13 @@ class program_runs {
  public:
   program_runs(const sharded_program& p, const program_pulls& pulls, const program_slots& slots,
                const program_memory& memory, const std::vector<std::int64_t>& step_duration, kernel_choice kernels,
-               const program_options& options)
+               data_type computes, const program_options& options)
       : options_(options),
         program_(p),
         pulls_(pulls),
         slots_(slots),
         step_duration_(step_duration),
-        tasks_(p, pulls, memory, kernels, options.budget.tiers, options.measured) {
+        tasks_(p, pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
     options_.execution.copy_workers = options_.execution.copy_workers || !options.budget.tiers.empty();
   }
 
@@ -74,14 +74,16 @@ class program_runs {
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget), options) {}
+    : program_world(
+          prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget, options.declared_types),
+          options) {}
 
 template <class T>
 program_world<T>::program_world(prepared_program&& p, const program_options& options)
     : values(std::move(p), options.lookahead, all_ranks(p.program)),
       runs_(std::make_unique<detail::program_runs>(
           this->program_, this->pulls_, this->slots_, *this->memory_, this->duration_,
-          options.kernels != nullptr ? options.kernels : &kernel_of<T>, options)) {}
+          options.kernels != nullptr ? options.kernels : &kernel_of<T>, data_type_of<T>, options)) {}
 
 template <class T>
 program_world<T>::~program_world() = default;

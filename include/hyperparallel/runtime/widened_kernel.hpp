@@ -49,6 +49,21 @@ void visit_narrow(data_type type, const F& f) {
 
 }  // namespace detail
 
+/// A kernel bound to the types of its blocks.
+struct typed_kernel {
+  operator_kernel function = nullptr;
+  void (*widened)(operator_kernel, operator_call,
+                  const block_types&) = nullptr;  ///< none: blocks are of the kernel's type
+  block_types types{};
+
+  void operator()(const operator_call& c) const {
+    if (widened != nullptr)
+      widened(function, c, types);
+    else
+      function(c);
+  }
+};
+
 /// Whether a kernel that computes in T can be run on a block of the type: of T, of a narrower float, of numbers.
 template <class T>
 constexpr bool widens_to(data_type type) {

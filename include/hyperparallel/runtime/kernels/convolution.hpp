@@ -41,7 +41,7 @@ struct convolution_loops {
 };
 
 constexpr convolution_loops convolution_loops_of(const shape& x, const shape& weight, const shape& out,
-                                     const convolution_options& o) {
+                                                 const convolution_options& o) {
   convolution_loops l;
   const int dims = x.rank - 2;
   for (int d = 0; d < dims; ++d) {

@@ -25,7 +25,8 @@ class mpi_program_run {
   /// All but `slots` have to outlive it. Throws program_error with the step that cannot be ordered, mpi_error,
   /// std::bad_alloc.
   mpi_program_run(const mpi_world& world, const sharded_program& p, const program_pulls& pulls,
-                  const program_slots& slots, const program_memory& memory, kernel_choice choose, unsigned phases)
+                  const program_slots& slots, const program_memory& memory, kernel_choice choose, data_type computes,
+                  unsigned phases)
       : world_(world), program_(p), phases_(phases), order_(overlap_moves(p, pulls, slots, {.phases = phases})) {
     if (const program_flow_status& s = order_.status; s.code != program_flow_code::ok)
       throw program_error("step " + std::to_string(s.step) + (s.step < 0 ? "" : " (" + name_of_step(p, s.step) + ")") +
@@ -36,7 +37,7 @@ class mpi_program_run {
     for (int i = 0; i < order_.action.size; ++i) {
       const step_action& a = order_.action[i];
       if (a.kind == step_action_kind::compute) {
-        add_compute(a.step, memory, choose);
+        add_compute(a.step, memory, choose, computes);
       } else if (a.kind == step_action_kind::start) {
         add_move(a, pulls, memory);
         staged.push({i, i, aligned(moves_.back().staging_bytes())});
@@ -108,16 +109,16 @@ class mpi_program_run {
  private:
   struct compute_step {
     int step = 0;
-    operator_kernel kernel = nullptr;
+    typed_kernel kernel{};
     std::vector<operator_call> call;  ///< of each rank of this process
   };
 
   static std::size_t at(const step_action& a) { return static_cast<std::size_t>(2 * a.step + a.part); }
 
-  void add_compute(int step, const program_memory& memory, kernel_choice choose) {
+  void add_compute(int step, const program_memory& memory, kernel_choice choose, data_type computes) {
     compute_step& c = computes_.emplace_back();
     c.step = step;
-    c.kernel = kernel_of_step(program_, step, choose);
+    c.kernel = kernel_of_step(program_, step, choose, computes);
     for (const int r : world_.hosted()) c.call.push_back(call_of(program_, memory, step, r));
   }
 

@@ -88,7 +88,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     prepared_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget);
+      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types);
       if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
@@ -124,7 +124,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
       if (r->phases() == phases) return *r;
     return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
-        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, phases));
+        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, data_type_of<T>, phases));
   }
 
   /// What is on its way when a value is read.

@@ -12,6 +12,7 @@
 #include <hyperparallel/runtime/dtensor/forms/attention_plan.hpp>
 #include <hyperparallel/runtime/dtensor/forms/form.hpp>
 #include <hyperparallel/runtime/dtensor/operations/attention.hpp>
+#include <hyperparallel/runtime/kernels/reduction.hpp>
 
 namespace hyperparallel::inline v0_2::distributed {
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training in 16-bit storage with binary32 arithmetic and masters: every strategy against one device in the same types.
+#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/model/memory_account.hpp>
+#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
+
+#include "support/error_of.hpp"
+#include "support/tries.hpp"
+#include "training_models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace hp = hyperparallel;
+using hp::data_type;
+using tested::error_of;
+
+hp::graph narrow_step(data_type type) {
+  hp::model_builder m({.activation = type, .parameter = type, .unrolled = true});
+  models::build_small_moe(m, {.batch = 8,
+                              .sequence = 16,
+                              .layers = 2,
+                              .hidden = 32,
+                              .query_heads = 16,
+                              .key_heads = 8,
+                              .head_dim = 4,
+                              .expert_width = 16});
+  return programs::trained(m, {.unrolled = true});
+}
+
+hp::model_run_options declared() {
+  hp::model_run_options options;
+  options.program.declared_types = true;
+  return options;
+}
+
+std::vector<float> losses(hp::model_run<float>& run, int steps) {
+  std::vector<float> all;
+  for (int s = 0; s < steps; ++s)
+    all.push_back(run.train_step([&](int) { run.set_random_inputs(static_cast<std::uint64_t>(s % 2)); }));
+  return all;
+}
+
+// Sums of other orders are rounded to 8 bits of fraction (bf16) or 11 (f16) where they are stored, so losses part by some
+// units of these in the first steps.
+void expect_one_device(data_type type, float tolerance, int every) {
+  const hp::graph g = narrow_step(type);
+  ASSERT_EQ(g.status.code, hp::graph_code::ok);
+  const int steps = tested::tries(4, 100);
+  hp::model_run<float> single(g, hp::strategy_called("single", 1).strategy, declared());
+  const std::vector<float> one = losses(single, steps);
+  hp::model_run<float> wide(g, hp::strategy_called("single", 1).strategy);
+  const std::vector<float> in_float = losses(wide, steps);
+  EXPECT_LT(one.back(), one.front()) << "it learns";
+  EXPECT_NE(one, in_float) << "16 bits are another arithmetic";
+  EXPECT_NEAR(one.front(), in_float.front(), tolerance * in_float.front());
+  float worst = 0;
+  for (int i = 0; i < hp::named_strategy_count; i += every) {
+    const char* const name = hp::named_strategy_at(i).name;
+    hp::model_run<float> run(g, hp::strategy_called(name, 8).strategy, declared());
+    const std::vector<float> many = losses(run, steps);
+    for (std::size_t s = 0; s < many.size(); ++s) {
+      const float apart = std::abs(many[s] - one[s]) / one[s];
+      EXPECT_LE(apart, tolerance) << name << ", step " << s;
+      worst = std::max(worst, apart);
+    }
+  }
+  std::printf("losses within %.2g of one device\n", static_cast<double>(worst));
+}
+
+// The thread sanitizer looks at every access: a few strategies show it every kind of task.
+#if defined(__SANITIZE_THREAD__)
+constexpr int many = 6;
+#else
+constexpr int many = 1;
+#endif
+
+TEST(MixedPrecision, BrainFloatsTrainUnderEveryNamedStrategy) { expect_one_device(data_type::bf16, 1e-2F, many); }
+TEST(MixedPrecision, HalfFloatsTrainUnderEveryNamedStrategy) {
+  expect_one_device(data_type::f16, 2e-3F, tested::exhaustive() ? 1 : 5);
+}
+
+// A parameter is its master, rounded.
+TEST(MixedPrecision, ParametersAreTheirRoundedMasters) {
+  const hp::graph g = narrow_step(data_type::bf16);
+  hp::model_run<float> run(g, hp::strategy_called("zero3", 4).strategy, declared());
+  losses(run, 2);
+  int masters = 0;
+  for (const int p : training::parameters_of(g)) {
+    const int master = hp::find_tensor(g, ("master(" + std::string(g.name_of_tensor(p)) + ")").c_str());
+    ASSERT_GE(master, 0);
+    const std::vector<float> narrow = run.world().get(p), exact = run.world().get(master);
+    for (std::size_t e = 0; e < narrow.size(); ++e) ASSERT_EQ(narrow[e], hp::to_float(hp::to_bf16(exact[e])));
+    ++masters;
+  }
+  EXPECT_GT(masters, 10);
+}
+
+// Half of the bytes travel, and memory is what the account of these types says.
+TEST(MixedPrecision, MemoryAndTrafficAreThoseOfTheTypes) {
+  const hp::graph g = narrow_step(data_type::bf16);
+  const hp::strategy_value s = hp::strategy_called("zero3", 4).strategy;
+  hp::model_run<float> narrow(g, s, declared()), wide(g, s);
+  losses(narrow, 1);
+  losses(wide, 1);
+  EXPECT_LT(narrow.world().received(0), 0.6 * static_cast<double>(wide.world().received(0)));
+  const double account = static_cast<double>(hp::memory_account_of(narrow.world().program(), 64).peak);
+  EXPECT_NEAR(static_cast<double>(narrow.world().high_water(0)), account, 0.01 * account);
+}
+
+// What no kernel computes is refused by name.
+TEST(MixedPrecision, TypesWithoutAKernelAreRefused) {
+  const hp::graph g = narrow_step(data_type::f64);
+  EXPECT_EQ(
+      error_of<hp::program_error>([&] { hp::model_run<float>(g, hp::strategy_called("dp", 2).strategy, declared()); }),
+      "operator embedding (embed) has no kernel for \"embedding.weight\" of f64 that computes in f32");
+}
+
+}  // namespace
