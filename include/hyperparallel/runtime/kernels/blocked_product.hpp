@@ -5,7 +5,7 @@
 // Law: element (i, j) is the sum of sums over 256 consecutive terms, blocks and terms left to right, every product and
 // sum rounded by itself. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
 // same bits, with any width of the vector unit: lanes are columns.
-// Panels of A (64 × 256) and B (256 × 128) are packed into memory of the thread; tiles of 4 rows by 64 bytes of columns
+// Panels of A (96 × 256) and B (256 × 2 KiB) are packed into memory of the thread; tiles of 6 rows by 128 bytes of columns
 // stay in registers (Goto and van de Geijn, 2008). O(m·n·k).
 
 #include <cstring>
@@ -45,48 +45,47 @@ using even_matrix = matrix_in_memory<T, even_steps>;
 
 namespace detail {
 
-inline constexpr extent_t tile_rows = 4;
+inline constexpr extent_t tile_rows = 6;
 template <class T>
-inline constexpr extent_t tile_columns = 64 / static_cast<extent_t>(sizeof(T));
-inline constexpr extent_t panel_height = 64, panel_depth = 256, panel_width = 128;
+inline constexpr extent_t tile_columns = 128 / static_cast<extent_t>(sizeof(T));
+inline constexpr extent_t panel_height = 96, panel_depth = 256;
+/// 512 KiB of B stay in a second-level cache while all of A passes.
+template <class T>
+inline constexpr extent_t panel_width = 2048 / static_cast<extent_t>(sizeof(T));
 
 template <class T, int Bytes>
 struct product_lanes {
   typedef T type __attribute__((vector_size(Bytes)));
 };
 
-// One tile from packed strips: to[4 × columns] = left[terms × 4]ᵀ · right[terms × columns], in vectors of `Bytes`.
+#define HYPERPARALLEL_EACH_ROW(Do) Do(0) Do(1) Do(2) Do(3) Do(4) Do(5)
+#define HYPERPARALLEL_START_ROW(i) lanes a##i = {}, b##i = {};
+#define HYPERPARALLEL_ADD_TO_ROW(i) \
+  a##i += x * l[i];                 \
+  b##i += y * l[i];
+#define HYPERPARALLEL_STORE_ROW(i)                      \
+  std::memcpy(out + (i) * columns, &a##i, sizeof a##i); \
+  std::memcpy(out + (i) * columns + per, &b##i, sizeof b##i);
+
+// One tile from packed strips: to[6 × columns] = left[terms × 6]ᵀ · right[terms × columns], two vectors of `Bytes` of
+// columns at a time: twelve sums in registers hide the latency of an addition.
 #define HYPERPARALLEL_PRODUCT_TILE(Bytes)                                                                     \
   HYPERPARALLEL_EXACT_BODY                                                                                    \
   using lanes = typename product_lanes<T, Bytes>::type;                                                       \
   constexpr extent_t columns = tile_columns<T>, width = columns * static_cast<extent_t>(sizeof(T)) / (Bytes); \
   constexpr extent_t per = columns / width;                                                                   \
   for (extent_t v = 0; v < width; v += 2) {                                                                   \
-    lanes a0 = {}, a1 = {}, a2 = {}, a3 = {}, b0 = {}, b1 = {}, b2 = {}, b3 = {};                             \
+    HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_START_ROW)                                                           \
     const T* l = left;                                                                                        \
     const T* r = right + v * per;                                                                             \
     for (extent_t p = 0; p < terms; ++p, l += tile_rows, r += columns) {                                      \
       lanes x, y;                                                                                             \
       std::memcpy(&x, r, sizeof x);                                                                           \
       std::memcpy(&y, r + per, sizeof y);                                                                     \
-      a0 += x * l[0];                                                                                         \
-      b0 += y * l[0];                                                                                         \
-      a1 += x * l[1];                                                                                         \
-      b1 += y * l[1];                                                                                         \
-      a2 += x * l[2];                                                                                         \
-      b2 += y * l[2];                                                                                         \
-      a3 += x * l[3];                                                                                         \
-      b3 += y * l[3];                                                                                         \
+      HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_ADD_TO_ROW)                                                        \
     }                                                                                                         \
     T* const out = to + v * per;                                                                              \
-    std::memcpy(out, &a0, sizeof a0);                                                                         \
-    std::memcpy(out + per, &b0, sizeof b0);                                                                   \
-    std::memcpy(out + columns, &a1, sizeof a1);                                                               \
-    std::memcpy(out + columns + per, &b1, sizeof b1);                                                         \
-    std::memcpy(out + 2 * columns, &a2, sizeof a2);                                                           \
-    std::memcpy(out + 2 * columns + per, &b2, sizeof b2);                                                     \
-    std::memcpy(out + 3 * columns, &a3, sizeof a3);                                                           \
-    std::memcpy(out + 3 * columns + per, &b3, sizeof b3);                                                     \
+    HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_STORE_ROW)                                                           \
   }
 
 template <class T>
@@ -100,15 +99,18 @@ template <class T>
                                                                    T* to) {
   HYPERPARALLEL_PRODUCT_TILE(32)
 }
-
-inline bool has_wide_lanes() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
+template <class T>
+[[gnu::target("avx512f")]] HYPERPARALLEL_EXACT void widest_product_tile(extent_t terms, const T* left, const T* right,
+                                                                        T* to) {
+  HYPERPARALLEL_PRODUCT_TILE(64)
 }
 
 template <class T>
 auto choose_product_tile() {
-  return has_wide_lanes() ? wide_product_tile<T> : product_tile<T>;
+  static const auto chosen = __builtin_cpu_supports("avx512f") != 0 ? widest_product_tile<T>
+                             : __builtin_cpu_supports("avx2") != 0  ? wide_product_tile<T>
+                                                                    : product_tile<T>;
+  return chosen;
 }
 #else
 template <class T>
@@ -117,6 +119,10 @@ auto choose_product_tile() {
 }
 #endif
 #undef HYPERPARALLEL_PRODUCT_TILE
+#undef HYPERPARALLEL_STORE_ROW
+#undef HYPERPARALLEL_ADD_TO_ROW
+#undef HYPERPARALLEL_START_ROW
+#undef HYPERPARALLEL_EACH_ROW
 
 /// Whether indices [first, first + count) lie side by side.
 template <class Steps>
@@ -165,7 +171,7 @@ struct product_panels {
   std::vector<T> memory;
   T* left;
   T* right;
-  product_panels() : memory(static_cast<std::size_t>(panel_depth * (panel_height + panel_width) + tile_columns<T>)) {
+  product_panels() : memory(static_cast<std::size_t>(panel_depth * (panel_height + panel_width<T>)+tile_columns<T>)) {
     T* const start = memory.data();
     const std::size_t past = reinterpret_cast<std::uintptr_t>(start) % 64;
     left = past == 0 ? start : start + (64 - past) / sizeof(T);
@@ -190,8 +196,8 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   static thread_local product_panels<T> panels;
   const auto tile = choose_product_tile<T>();
   alignas(64) T block[array_bound(tile_rows * columns)];
-  for (extent_t j = 0; j < n; j += panel_width) {
-    const extent_t width = n - j < panel_width ? n - j : panel_width;
+  for (extent_t j = 0; j < n; j += panel_width<T>) {
+    const extent_t width = n - j < panel_width<T> ? n - j : panel_width<T>;
     for (extent_t p = 0; p < k; p += panel_depth) {
       const extent_t terms = k - p < panel_depth ? k - p : panel_depth;
       const bool add = p > 0 || mode == product_mode::accumulate;

@@ -25,8 +25,8 @@ class mpi_program_run {
   /// All but `slots` have to outlive it. Throws program_error with the step that cannot be ordered, mpi_error,
   /// std::bad_alloc.
   mpi_program_run(const mpi_world& world, const sharded_program& p, const program_pulls& pulls,
-                  const program_slots& slots, const program_memory& memory, kernel_choice choose, data_type computes,
-                  unsigned phases)
+                  const program_slots& slots, const program_memory& memory, kernel_choice choose, unsigned phases,
+                  data_type computes = data_type::f32)
       : world_(world), program_(p), phases_(phases), order_(overlap_moves(p, pulls, slots, {.phases = phases})) {
     if (const program_flow_status& s = order_.status; s.code != program_flow_code::ok)
       throw program_error("step " + std::to_string(s.step) + (s.step < 0 ? "" : " (" + name_of_step(p, s.step) + ")") +

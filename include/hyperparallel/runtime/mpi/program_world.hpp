@@ -124,7 +124,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
       if (r->phases() == phases) return *r;
     return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
-        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, data_type_of<T>, phases));
+        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, phases, data_type_of<T>));
   }
 
   /// What is on its way when a value is read.
