@@ -80,6 +80,7 @@ WITHOUT_HEADER = {
 # Folders whose headers fix the bits of their arithmetic, and their headers that have none.
 EXACT_FOLDERS = {"runtime/kernels", "runtime/model_kernels"}
 WITHOUT_ARITHMETIC = {
+    "runtime/kernels/gemm.hpp", "runtime/kernels/transposed_gemm.hpp",
     "runtime/kernels/exact.hpp", "runtime/kernels/keyed_random.hpp", "runtime/model_kernels/model_kernels.hpp",
     "runtime/model_kernels/operator_call.hpp", "runtime/model_kernels/single_device.hpp",
 }

@@ -3,7 +3,8 @@
 // C[m×n] = or += A[m×k] · B[k×n] where operands lie in memory in any manner: the matrix product of all kernels.
 //
 // Law: element (i, j) is the sum of sums over 256 consecutive terms, blocks and terms left to right, every product and
-// sum rounded by itself. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
+// sum rounded by itself; or, `in_order`, the sum of all terms left to right, so that any cut of k into accumulating parts
+// gives the same bits. Nothing in it depends on m, n or the place in a tile, so any cut of rows and columns gives the
 // same bits, with any width of the vector unit: lanes are columns.
 // Panels of A (96 × 256) and B (256 × 2 KiB) are packed into memory of the thread; tiles of 6 rows by 128 bytes of columns
 // stay in registers (Goto and van de Geijn, 2008). O(m·n·k).
@@ -59,7 +60,10 @@ struct product_lanes {
 };
 
 #define HYPERPARALLEL_EACH_ROW(Do) Do(0) Do(1) Do(2) Do(3) Do(4) Do(5)
-#define HYPERPARALLEL_START_ROW(i) lanes a##i = {}, b##i = {};
+#define HYPERPARALLEL_START_ROW(i)                      \
+  lanes a##i, b##i;                                     \
+  std::memcpy(&a##i, out + (i) * columns, sizeof a##i); \
+  std::memcpy(&b##i, out + (i) * columns + per, sizeof b##i);
 #define HYPERPARALLEL_ADD_TO_ROW(i) \
   a##i += x * l[i];                 \
   b##i += y * l[i];
@@ -67,7 +71,7 @@ struct product_lanes {
   std::memcpy(out + (i) * columns, &a##i, sizeof a##i); \
   std::memcpy(out + (i) * columns + per, &b##i, sizeof b##i);
 
-// One tile from packed strips: to[6 × columns] = left[terms × 6]ᵀ · right[terms × columns], two vectors of `Bytes` of
+// One tile from packed strips: to[6 × columns] += left[terms × 6]ᵀ · right[terms × columns], two vectors of `Bytes` of
 // columns at a time: twelve sums in registers hide the latency of an addition.
 #define HYPERPARALLEL_PRODUCT_TILE(Bytes)                                                                     \
   HYPERPARALLEL_EXACT_BODY                                                                                    \
@@ -75,6 +79,7 @@ struct product_lanes {
   constexpr extent_t columns = tile_columns<T>, width = columns * static_cast<extent_t>(sizeof(T)) / (Bytes); \
   constexpr extent_t per = columns / width;                                                                   \
   for (extent_t v = 0; v < width; v += 2) {                                                                   \
+    T* const out = to + v * per;                                                                              \
     HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_START_ROW)                                                           \
     const T* l = left;                                                                                        \
     const T* r = right + v * per;                                                                             \
@@ -84,7 +89,6 @@ struct product_lanes {
       std::memcpy(&y, r + per, sizeof y);                                                                     \
       HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_ADD_TO_ROW)                                                        \
     }                                                                                                         \
-    T* const out = to + v * per;                                                                              \
     HYPERPARALLEL_EACH_ROW(HYPERPARALLEL_STORE_ROW)                                                           \
   }
 
@@ -184,10 +188,11 @@ struct product_panels {
 }  // namespace detail
 
 enum class product_mode { overwrite, accumulate };
+enum class product_law { in_blocks, in_order };
 
 /// Operands may be stored in narrower types than T, in which all is computed. Domain: m, n ≥ 0, k ≥ 1; C overlaps
 /// neither A nor B.
-template <class T, class A, class B, class Steps, class OutSteps>
+template <class T, product_law Law = product_law::in_blocks, class A, class B, class Steps, class OutSteps>
 void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<const A, Steps>& a,
                      const matrix_in_memory<const B, Steps>& b, const matrix_in_memory<T, OutSteps>& c,
                      product_mode mode = product_mode::overwrite) {
@@ -209,23 +214,30 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
           const extent_t across = width - s < columns ? width - s : columns;
           const bool even = side_by_side(c.column, j + s, across);
           for (extent_t r = 0; r < height; r += tile_rows) {
-            tile(terms, panels.left + r * terms, panels.right + s * terms, block);
             const extent_t down = height - r < tile_rows ? height - r : tile_rows;
-            for (extent_t x = 0; x < down; ++x) {
-              T* const out = c.data + c.row(i + r + x) + (even ? c.column(j + s) : 0);
-              const T* const from = block + x * columns;
-              if (even && across == columns) {
-                if (add)
-                  for (extent_t y = 0; y < columns; ++y) out[y] += from[y];
-                else
-                  std::memcpy(out, from, sizeof(T) * static_cast<std::size_t>(columns));
-              } else {
-                for (extent_t y = 0; y < across; ++y) {
-                  T& element = even ? out[y] : out[c.column(j + s + y)];
-                  element = add ? element + from[y] : from[y];
-                }
-              }
-            }
+            const auto each_row = [&](const auto& body) {
+              for (extent_t x = 0; x < down; ++x)
+                body(block + x * columns, c.data + c.row(i + r + x) + (even ? c.column(j + s) : 0));
+            };
+            const auto place = [&](T* row, extent_t y) { return even ? row + y : row + c.column(j + s + y); };
+            std::memset(block, 0, sizeof block);
+            constexpr bool goes_on = Law == product_law::in_order;
+            if (goes_on && add)
+              each_row([&](T* sum, T* out) {
+                for (extent_t y = 0; y < across; ++y) sum[y] = *place(out, y);
+              });
+            tile(terms, panels.left + r * terms, panels.right + s * terms, block);
+            each_row([&](const T* sum, T* out) {
+              const bool whole = even && across == columns;
+              if (add && !goes_on && whole)
+                for (extent_t y = 0; y < columns; ++y) out[y] += sum[y];
+              else if (add && !goes_on)
+                for (extent_t y = 0; y < across; ++y) *place(out, y) += sum[y];
+              else if (whole)
+                std::memcpy(out, sum, sizeof(T) * static_cast<std::size_t>(columns));
+              else
+                for (extent_t y = 0; y < across; ++y) *place(out, y) = sum[y];
+            });
           }
         }
       }
