@@ -27,10 +27,12 @@ HYPERPARALLEL_EXACT void sum_exp_along(const_view<X> x, int axis, const C* large
   HYPERPARALLEL_EXACT_BODY
   const kernels::axis_split s = kernels::split_at(x.extents, axis);
   for (extent_t o = 0; o < s.outer; ++o)
-    for (extent_t m = 0; m < s.middle; ++m)
-      for (extent_t i = 0; i < s.inner; ++i)
-        total[o * s.inner + i] += std::exp(static_cast<C>(kernels::load(x.data[(o * s.middle + m) * s.inner + i])) -
-                                           largest[o * s.inner + i]);
+    for (extent_t i = 0; i < s.inner; ++i) {
+      const X* const row = x.data + o * s.middle * s.inner + i;
+      const C most = largest[o * s.inner + i];
+      total[o * s.inner + i] = kernels::lane_sum<C>(
+          s.middle, [&](extent_t m) { return std::exp(static_cast<C>(kernels::load(row[m * s.inner])) - most); });
+    }
 }
 
 /// `total` is Σ e^(x − largest).
@@ -85,11 +87,11 @@ template <class X, class C>
 HYPERPARALLEL_EXACT void sum_squares(const X* x, const row_split& s, const C* centre, C* sum) {
   HYPERPARALLEL_EXACT_BODY
   for (extent_t r = 0; r < s.rows; ++r)
-    for (extent_t i = 0; i < s.width; ++i) {
+    sum[r] = kernels::lane_sum<C>(s.width, [&](extent_t i) {
       const C value = static_cast<C>(kernels::load(x[r * s.width + i]));
       const C away = centre == nullptr ? value : value - centre[r];
-      sum[r] += away * away;
-    }
+      return away * away;
+    });
 }
 
 /// (x − centre) · scale · weight + bias; `centre`, `bias` may be null.
@@ -124,8 +126,11 @@ void norm_form(form_run& r, bool centred, double epsilon, const Root& root) {
   if (centred) {
     r.ranks().for_each_rank("norm", [&](int p) {
       const row_split s = split(p);
-      kernels::sum(const_view<X>{r.in<X>(0, p).data, shape{s.rows, s.width}}, tensor_view<C>{rows(centre, p), {}},
-                   0b10u);
+      const X* const x = r.in<X>(0, p).data;
+      C* const to = rows(centre, p);
+      for (extent_t row = 0; row < s.rows; ++row)
+        to[row] = kernels::lane_sum<C>(s.width,
+                                       [&](extent_t i) { return static_cast<C>(kernels::load(x[row * s.width + i])); });
     });
     all_reduce_sum(r.along, centre);
   }
