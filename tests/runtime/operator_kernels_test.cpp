@@ -8,11 +8,13 @@
 #include <hyperparallel/model/operator_work.hpp>
 #include <hyperparallel/model/optimizer.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
+#include <hyperparallel/runtime/kernels/normalization.hpp>
 #include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -48,19 +50,16 @@ struct residual_norm_gradient {
   template <class T>
   static void run(const hp::operator_call& c, hp::const_view<T> ds, hp::const_view<T> dn, hp::const_view<T> s,
                   hp::const_view<T> w, hp::tensor_view<T> dx, hp::tensor_view<T> dr, hp::tensor_view<T> dw) {
-    const extent_t width = w.extents.extent[0], rows = hp::volume(s) / width;
-    for (extent_t h = 0; h < width; ++h) dw.data[h] = 0;
-    for (extent_t i = 0; i < rows; ++i) {
-      const extent_t at = i * width;
-      T squares = 0, along = 0;
-      for (extent_t h = 0; h < width; ++h) squares += s.data[at + h] * s.data[at + h];
-      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.attributes->real[0]));
-      for (extent_t h = 0; h < width; ++h) along += dn.data[at + h] * w.data[h] * s.data[at + h];
+    const extent_t width = hp::volume(w);
+    std::fill_n(dw.data, width, T(0));
+    for (extent_t at = 0; at < hp::volume(s); at += width) {
+      const T *row = s.data + at, *dy = dn.data + at;
+      const T root = hp::kernels::inverse_root_mean_square<T>(width, row, c.attributes->real[0]);
+      const T along = hp::kernels::lane_sum<T>(width, [&](extent_t h) { return dy[h] * w.data[h] * row[h]; });
       for (extent_t h = 0; h < width; ++h) {
-        const T own = dn.data[at + h] * w.data[h] * root;
-        dx.data[at + h] = dr.data[at + h] =
-            ds.data[at + h] + own - s.data[at + h] * root * root * root * along / static_cast<T>(width);
-        dw.data[h] += dn.data[at + h] * s.data[at + h] * root;
+        const T through = dy[h] * w.data[h] * root - row[h] * root * root * root * along / static_cast<T>(width);
+        dx.data[at + h] = dr.data[at + h] = ds.data[at + h] + through;
+        dw.data[h] += dy[h] * row[h] * root;
       }
     }
   }
@@ -75,16 +74,8 @@ struct residual_norm {
   template <class T>
   static void run(const hp::operator_call& c, hp::const_view<T> x, hp::const_view<T> r, hp::const_view<T> w,
                   hp::tensor_view<T> s, hp::tensor_view<T> n) {
-    const extent_t width = w.extents.extent[0], rows = hp::volume(s) / width;
-    for (extent_t i = 0; i < rows; ++i) {
-      T squares = 0;
-      for (extent_t at = i * width; at < (i + 1) * width; ++at) {
-        s.data[at] = x.data[at] + r.data[at];
-        squares += s.data[at] * s.data[at];
-      }
-      const T root = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(c.attributes->real[0]));
-      for (extent_t h = 0; h < width; ++h) n.data[i * width + h] = s.data[i * width + h] * root * w.data[h];
-    }
+    for (extent_t i = 0; i < hp::volume(s); ++i) s.data[i] = x.data[i] + r.data[i];
+    hp::kernels::rms_norm(hp::const_view<T>(s), w, n, c.attributes->real[0]);
   }
 };
 

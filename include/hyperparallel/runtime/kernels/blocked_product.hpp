@@ -228,12 +228,12 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
               });
             tile(terms, panels.left + r * terms, panels.right + s * terms, block);
             each_row([&](const T* sum, T* out) {
-              const bool whole = even && across == columns;
-              if (add && !goes_on && whole)
+              const bool full_row = even && across == columns;
+              if (add && !goes_on && full_row)
                 for (extent_t y = 0; y < columns; ++y) out[y] += sum[y];
               else if (add && !goes_on)
                 for (extent_t y = 0; y < across; ++y) *place(out, y) += sum[y];
-              else if (whole)
+              else if (full_row)
                 std::memcpy(out, sum, sizeof(T) * static_cast<std::size_t>(columns));
               else
                 for (extent_t y = 0; y < across; ++y) *place(out, y) = sum[y];
