@@ -159,8 +159,10 @@ double worst_difference(const results& a, const results& b) {
 }
 
 std::string described(const builtin_case& c, const operator_sample& sample, const hp::operator_placement& p) {
-  std::string s = std::string(hp::name_of(c.op)) + " " + c.text + sample.shapes() + "; axes";
-  for (int i = 0; i < p.count; ++i) s += " " + std::to_string(p.axis[i]) + ":" + std::to_string(p.loop[p.axis[i]]);
+  std::string s = hp::name_of(c.op);
+  s.append(" ").append(c.text).append(sample.shapes()).append("; axes");
+  for (int i = 0; i < p.count; ++i)
+    s.append(" ").append(std::to_string(p.axis[i])).append(":").append(std::to_string(p.loop[p.axis[i]]));
   return s;
 }
 

@@ -138,7 +138,7 @@ class operator_checker {
   static std::string digits(unsigned group) {
     std::string s;
     for (int i = 0; i < max_operands; ++i)
-      if (is_in(group, i)) s += (s.empty() ? "" : ", ") + std::to_string(i);
+      if (is_in(group, i)) s.append(s.empty() ? "" : ", ").append(std::to_string(i));
     return s;
   }
 

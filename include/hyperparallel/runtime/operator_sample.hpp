@@ -104,7 +104,7 @@ class operator_sample {
     for (int i = 0; i < model().tensor.size && i < checked_.operands; ++i) {
       s += i == 0 ? "; operands (" : ", (";
       for (int d = 0; d < model().tensor[i].shape.rank; ++d)
-        s += (d > 0 ? ", " : "") + std::to_string(model().tensor[i].shape.extent[d]);
+        s.append(d > 0 ? ", " : "").append(std::to_string(model().tensor[i].shape.extent[d]));
       s += ")";
     }
     return s;
