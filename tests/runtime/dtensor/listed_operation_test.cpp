@@ -119,6 +119,17 @@ TEST(ListedOperation, NumbersOutOfRangeAreRefusedByPlace) {
   }
 }
 
+// Any negative label is none, as in models.
+TEST(ListedOperation, NegativeLabelsPickNothing) {
+  const hp::layout_value alone = hp::replicated({1, {4}}, 1);
+  const std::vector<std::int32_t> labels{1, -1, -100};
+  const std::vector<float> logits{1, 2, 3, 4, 5, 6};
+  const hp::dynamic_dtensor x = hp::distribute<float>(group(), hp::shape(3, 2), hp::replicated({1, {4}}, 2), logits);
+  const hp::dynamic_dtensor picked = hp::apply(
+      hp::listed<ops::pick>{}, x, hp::distribute<std::int32_t>(group(), hp::shape(extent_t{3}), alone, labels));
+  EXPECT_EQ(hp::full_tensor<float>(picked), (std::vector<float>{2, 0, 0}));
+}
+
 TEST(ListedOperation, WhatItCannotRunHasAStatus) {
   const hp::shape two[] = {hp::shape(2, 3), hp::shape(3, 4)};
   EXPECT_EQ(refusal((hp::listed<ops::contract, "mk,kn->mn">{}.rule(two, 2))), "ok");

@@ -59,13 +59,20 @@ inline operator_call call_at(const local_operation& at, const operator_attribute
   return c;
 }
 
-/// Numbers are below the extent of the factor that the operator names. Throws dtensor_error.
+/// Numbers are below the extent of the factor that the operator names; negative ones where it takes them for none. Throws
+/// dtensor_error.
 inline void check_numbers(const local_operation& at, const operator_call& c, const operator_value& o) {
-  constexpr extent_t none = -1;
+  if (o.index_below == '\0') return;
+  extent_t limit = -1;
   for (int f = 0; f < c.rule->factor_count; ++f)
-    for (std::size_t i = 0; i < at.operand.size() && c.rule->factor[f].letter == o.index_below; ++i)
-      if (o.index_below != '\0' && is_in(o.indices, static_cast<int>(i)))
-        check_indices<std::int32_t>(at.operand[i], &c.loop[f].whole, 1, o.index_or_negative ? &none : nullptr);
+    if (c.rule->factor[f].letter == o.index_below) limit = c.loop[f].whole;
+  for (std::size_t i = 0; i < at.operand.size() && limit >= 0; ++i) {
+    if (!is_in(o.indices, static_cast<int>(i))) continue;
+    const const_view<std::int32_t> number = at.operand[i].view<std::int32_t>();
+    for (extent_t e = 0; e < volume(number); ++e)
+      if (number.data[e] >= limit || (number.data[e] < 0 && !o.index_or_negative))
+        refuse_index(at.operand[i], e, number.data[e], limit);
+  }
 }
 
 /// What a reduction over nothing gives. Results read as zero, which is that of a sum.
