@@ -65,8 +65,11 @@ TEST(OperatorList, ValuesAreWhatTheTypesSay) {
   EXPECT_STREQ(first.text, "*->*");
   EXPECT_EQ(first.flops_per_point, 1);
   EXPECT_EQ(first.constant, 0u);
-  EXPECT_EQ(first.gradient, nullptr);
-  EXPECT_EQ(first.flops, nullptr);
+  EXPECT_FALSE(first.has_flops);
+  hp::gradient_writer none(list::list);
+  first.gradient(none);
+  EXPECT_EQ(none.count, 0);
+  EXPECT_TRUE(first.has_gradient_for(hp::factor_rule{}));
   const hp::operator_value& second = list::list[list::list.id_of(hp::operator_value_of<rich>)];
   EXPECT_EQ(second.unit, hp::compute_unit::matrix);
   EXPECT_EQ(second.flops_per_point, 7);
@@ -77,9 +80,24 @@ TEST(OperatorList, ValuesAreWhatTheTypesSay) {
   EXPECT_TRUE(second.index_or_negative);
   EXPECT_EQ(second.gathered, 1u);
   EXPECT_EQ(second.statistics, 1u);
-  ASSERT_NE(second.flops, nullptr);
+  ASSERT_TRUE(second.has_flops);
   EXPECT_EQ(second.flops(hp::local_work{.points = 5}), 15);
   EXPECT_FALSE(list::list.has(list::list.id_of(hp::operator_value_of<back>)));
+}
+
+namespace elsewhere {
+struct plain {
+  static constexpr const char *name = "plain", *text = "*->*";
+};
+}  // namespace elsewhere
+
+// Types of one name in two namespaces are two operators.
+TEST(OperatorList, KeysAreOfTypes) {
+  std::set<std::uint64_t> keys{hp::operator_value_of<plain>.key, hp::operator_value_of<elsewhere::plain>.key};
+  EXPECT_EQ(keys.size(), 2u);
+  for (int i = 0; i < hp::builtin_operator_count; ++i)
+    keys.insert(hp::builtin_list[static_cast<hp::operator_id>(i)].key);
+  EXPECT_EQ(static_cast<int>(keys.size()), hp::builtin_operator_count + 2);
 }
 
 // Every list begins with the built-in operators, each under its own number.

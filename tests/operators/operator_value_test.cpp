@@ -40,7 +40,13 @@ TEST(OperatorValue, SumsPassTogetherOnlyThroughPointwiseRules) {
   EXPECT_FALSE(hp::is_pointwise(rule_with({}, "->a"))) << "no operand tells where";
 }
 
-constexpr hp::operator_value first{"first", "*->*"}, second{"second", "*,*->*"}, stranger{"stranger", "*->*"};
+constexpr hp::operator_value keyed(const char* name, const char* text, std::uint64_t key) {
+  hp::operator_value o{name, text};
+  o.key = key;
+  return o;
+}
+constexpr hp::operator_value first = keyed("first", "*->*", 1), second = keyed("second", "*,*->*", 2),
+                             stranger = keyed("stranger", "*->*", 3);
 constexpr const hp::operator_value* items[] = {&first, &second};
 constexpr hp::operator_list list{items, 2};
 
@@ -56,9 +62,12 @@ TEST(OperatorValue, AListKnowsItsOperatorsByPlace) {
 
 // More operators than a byte counts keep their numbers apart.
 TEST(OperatorValue, ListsAreLong) {
-  const hp::operator_value many[300] = {};
+  hp::operator_value many[300] = {};
   const hp::operator_value* places[300];
-  for (int i = 0; i < 300; ++i) places[i] = &many[i];
+  for (int i = 0; i < 300; ++i) {
+    many[i].key = static_cast<std::uint64_t>(i);
+    places[i] = &many[i];
+  }
   const hp::operator_list long_list{places, 300};
   for (int i = 0; i < 300; ++i) EXPECT_EQ(static_cast<int>(long_list.id_of(many[i])), i);
 }

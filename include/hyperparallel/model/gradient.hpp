@@ -138,11 +138,10 @@ class gradient_pass {
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
     }
     const operator_value& value = g.operators[kind];
-    if (value.has_gradient_for != nullptr && !value.has_gradient_for(g.rule_of(g.op[f])))
-      return refuse(f, first_result);
+    if (!value.has_gradient_for(g.rule_of(g.op[f]))) return refuse(f, first_result);
     bool read[max_operator_results] = {};
     gradient_writer rules(g.operators);
-    if (value.gradient != nullptr) value.gradient(rules);
+    value.gradient(rules);
     if (rules.count > max_gradient_rules) return refuse_text(f);
     for (int n = 0; n < rules.count; ++n) {
       const gradient_rule& rule = rules.rule[n];

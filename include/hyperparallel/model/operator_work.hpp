@@ -44,7 +44,7 @@ constexpr local_work local_work_of(const graph& g, const graph_operator& o, cons
 /// Operations of one operator on one device under a placement. O(loops · axes).
 constexpr extent_t flops_of(const graph& g, const graph_operator& o, const operator_placement& p, const mesh_shape& m) {
   const operator_value& value = g.value_of(o);
-  if (value.flops != nullptr) return value.flops(local_work_of(g, o, p, m));
+  if (value.has_flops) return value.flops(local_work_of(g, o, p, m));
   extent_t points = value.flops_per_point;
   for (int l = 0; l < o.loop_count; ++l) points *= o.loop[l].extent / pieces_of_loop(p, m, l);
   return points;

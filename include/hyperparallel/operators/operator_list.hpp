@@ -90,9 +90,19 @@ struct operator_has_no_name_or_no_rule;
 
 namespace detail {
 
+/// A number of the type's name. Addresses would do, but to compare them is no constant expression where code is sanitized.
+template <class Operator>
+constexpr std::uint64_t key_of_type() {
+  std::uint64_t h = 0xcbf29ce484222325U;
+  for (const char* at = __PRETTY_FUNCTION__; *at != '\0'; ++at)
+    h = (h ^ static_cast<unsigned char>(*at)) * 0x100000001b3U;
+  return h;
+}
+
 template <class Operator>
 constexpr operator_value operator_value_from() {
   operator_value o{Operator::name, Operator::text, compute_unit::vector, 1};
+  o.key = key_of_type<Operator>();
   if constexpr (requires { Operator::unit; }) o.unit = Operator::unit;
   if constexpr (requires { Operator::flops_per_point; }) o.flops_per_point = Operator::flops_per_point;
   if constexpr (requires { Operator::partials; }) o.partials = Operator::partials;
@@ -104,7 +114,10 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::statistics; }) o.statistics = Operator::statistics;
   if constexpr (requires { Operator::constant; }) o.constant = Operator::constant;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
-  if constexpr (requires(const local_work& w) { Operator::flops(w); }) o.flops = &Operator::flops;
+  if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
+    o.has_flops = true;
+    o.flops = &Operator::flops;
+  }
   if constexpr (requires(gradient_writer& b) { Operator::gradient(b); })
     o.gradient = [](gradient_writer& b) { Operator::gradient(b); };
   if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })

@@ -15,6 +15,15 @@ enum class compute_unit : unsigned char { matrix, vector };
 /// The place of an operator in a program's list.
 enum class operator_id : int {};
 
+namespace detail {
+
+// Functions that an operator does not have. They are called, not compared with null: that is no constant expression
+// where code is sanitized.
+constexpr void says_no_gradient(gradient_writer&) {}
+constexpr bool has_gradient_for_any(const factor_rule&) { return true; }
+
+}  // namespace detail
+
 /// What an instance of an operator says beside its operands; each operator gives them their meaning.
 struct operator_attributes {
   extent_t integer[2] = {};
@@ -36,9 +45,11 @@ struct operator_value {
   unsigned index_results = 0;      ///< results that hold numbers
   unsigned statistics = 0;         ///< results of at least 32 bits: what sums depend on
   unsigned constant = 0;           ///< results that do not change with the operands, so that no gradient passes
-  extent_t (*flops)(const local_work&) = nullptr;          ///< none: `flops_per_point` for every point
-  void (*gradient)(gradient_writer&) = nullptr;            ///< says the backward operators; none: no gradient
-  bool (*has_gradient_for)(const factor_rule&) = nullptr;  ///< none: for every rule
+  std::uint64_t key = 0;           ///< of its type: two operators are the same where this is
+  bool has_flops = false;          ///< `flops` tells the cost; otherwise `flops_per_point` for every point
+  extent_t (*flops)(const local_work&) = nullptr;
+  void (*gradient)(gradient_writer&) = detail::says_no_gradient;                ///< says the backward operators
+  bool (*has_gradient_for)(const factor_rule&) = detail::has_gradient_for_any;  ///< whether these serve the rule
 };
 
 /// The operators of a program: built-in ones, then a user's. Lives as long as its types.
@@ -52,7 +63,7 @@ struct operator_list {
   /// The place of an operator; `has` is false of the answer where it is not in the list. O(count).
   constexpr operator_id id_of(const operator_value& o) const {
     int i = 0;
-    while (i < count && item[i] != &o) ++i;
+    while (i < count && item[i]->key != o.key) ++i;
     return static_cast<operator_id>(i);
   }
 };

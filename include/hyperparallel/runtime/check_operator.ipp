@@ -26,8 +26,9 @@ class operator_checker {
       for (int f = 0; f < sample.rule().factor_count && check_.ok; ++f)
         if (!is_whole(sample.rule(), f) && sample.op().loop[f].extent > 1) check_pieces(sample, all, f);
       for (int op = 1; op < reduce_op_count && check_.ok; ++op) check_words(sample, static_cast<reduce_op>(op));
-      const bool has_gradient =
-          value.gradient != nullptr && (value.has_gradient_for == nullptr || value.has_gradient_for(sample.rule()));
+      gradient_writer rules(checked_.operators);
+      value.gradient(rules);
+      const bool has_gradient = rules.count > 0 && value.has_gradient_for(sample.rule());
       if (check_.ok && has_gradient) check_gradient(sample);
     }
     return check_;
