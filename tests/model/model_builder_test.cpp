@@ -95,6 +95,26 @@ TEST(model_builder, a_mistake_names_the_operator_and_the_build_goes_on) {
   EXPECT_EQ(other.graph.status.code, graph_code::operand_does_not_exist);
 }
 
+TEST(model_builder, indices_and_floats_are_told_apart) {
+  const auto code_of = [](bool indices, bool swapped) {
+    hp::model_builder m;
+    const int rows = m.dim("rows", 4), vocab = m.dim("vocab", 8);
+    const int ids = indices ? m.index_input("ids", {rows}) : m.input("ids", {rows});
+    const int table = m.parameter("table", {vocab});
+    const int first = swapped ? table : ids, second = swapped ? ids : table;
+    EXPECT_EQ(m.apply<hp::ops::embed>("embed", {first, second}) >= 0, m.graph.status.code == graph_code::ok);
+    return std::pair(m.graph.status.code, m.graph.status.extent);
+  };
+  EXPECT_EQ(code_of(true, false).first, graph_code::ok);
+  EXPECT_EQ(code_of(false, false), std::pair(graph_code::operand_holds_no_indices, hp::extent_t{0}));
+  EXPECT_EQ(code_of(true, true), std::pair(graph_code::operand_holds_no_indices, hp::extent_t{0}));
+  hp::model_builder m;
+  const int ids = m.index_input("ids", {m.dim("rows", 4)}), x = m.input("x", {m.dim("rows", 4)});
+  EXPECT_EQ(m.sum("sum", x, ids), -1);
+  EXPECT_EQ(m.graph.status.code, graph_code::operand_holds_indices);
+  EXPECT_EQ(m.graph.status.extent, 1);
+}
+
 TEST(model_builder, folded_and_unrolled_repetitions_have_their_names) {
   for (const bool unrolled : {false, true}) {
     hp::model_builder m({.unrolled = unrolled});

@@ -89,6 +89,14 @@ TEST(refused_program, a_graph_is_told_its_names_and_numbers) {
                 "differentiate was called on a graph that has operators of backward or of an optimizer already, "
                 "the first \"gradient(loss)\"");
   EXPECT_EQ(refused([](hp::graph& g) {
+              g.fail({hp::graph_code::operand_holds_no_indices, g.op[0].name, g.tensor[0].name, 0, 0, 0});
+            }),
+            prefix + "operand 0 of operator \"up\" is \"x\", which holds floats: the operator takes indices there");
+  EXPECT_EQ(refused([](hp::graph& g) {
+              g.fail({hp::graph_code::operand_holds_indices, g.op[0].name, g.tensor[0].name, 1, 0, 1});
+            }),
+            prefix + "operand 1 of operator \"up\" is \"x\", which holds indices: the operator takes floats there");
+  EXPECT_EQ(refused([](hp::graph& g) {
               g.fail({hp::graph_code::dim_differs_between_operands, g.op[0].name, g.tensor[0].name, 0, 0, 8, 6});
             }),
             prefix + "dim_differs_between_operands, operator \"up\", tensor \"x\", 8 and 6");
@@ -97,7 +105,7 @@ TEST(refused_program, a_graph_is_told_its_names_and_numbers) {
 TEST(refused_program, every_code_has_a_text_of_its_own) {
   std::set<std::string> texts;
   const hp::graph g = product();
-  const int codes = static_cast<int>(hp::graph_code::optimizer_number_is_out_of_range);
+  const int codes = static_cast<int>(hp::graph_code::attribute_is_out_of_range);
   for (int c = 1; c <= codes; ++c)
     texts.insert(text_of_refusal(g, {static_cast<hp::graph_code>(c), g.op[0].name, g.tensor[0].name, 0, 0, 3, 4}));
   EXPECT_EQ(static_cast<int>(texts.size()), codes);

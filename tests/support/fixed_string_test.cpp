@@ -15,6 +15,10 @@ struct named {
 static_assert(named<"tokens">::length == 6 && named<"">::length == 0);
 static_assert(hp::fixed_string("ab") == hp::fixed_string("ab") && !(hp::fixed_string("ab") == hp::fixed_string("ac")));
 
+// FNV-1a's published values.
+static_assert(hp::hash_of_text("") == 0xcbf29ce484222325U && hp::hash_of_text("a") == 0xaf63dc4c8601ec8cU);
+static_assert(hp::hash_of_text("foobar") == 0x85944171f73967e8U);
+
 TEST(short_text, keeps_up_to_its_capacity_and_cuts_the_rest) {
   char text[40] = {};
   for (int length = 0; length < 39; ++length) {

@@ -135,6 +135,9 @@ enum class graph_code : unsigned char {
   graph_has_no_optimizer,            ///< no parameter has a next value
   micro_batches_changed,             ///< `extent` of them, the gradient is that of `other`
   optimizer_number_is_out_of_range,  ///< `op` names it, `number` is its value
+  operand_holds_no_indices,          ///< and the operator takes indices as operand number `extent`
+  operand_holds_indices,             ///< and the operator takes floats as operand number `extent`
+  attribute_is_out_of_range,         ///< `tensor` names it, `extent` is its value, `other` the least
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -171,7 +174,10 @@ constexpr const char* name_of(graph_code c) {
                                    "graph_has_an_optimizer_already",
                                    "graph_has_no_optimizer",
                                    "micro_batches_changed",
-                                   "optimizer_number_is_out_of_range"};
+                                   "optimizer_number_is_out_of_range",
+                                   "operand_holds_no_indices",
+                                   "operand_holds_indices",
+                                   "attribute_is_out_of_range"};
   return names[static_cast<int>(c)];
 }
 

@@ -109,6 +109,14 @@ class model_builder {
         return -1;
       }
     }
+    for (int i = 0; i < operands.count; ++i) {
+      const graph_tensor& t = graph.tensor[operands.item[i]];
+      const bool taken = is_in(graph.value_of(o).indices, i), held = t.type == data_type::i32;
+      if (taken == held) continue;
+      graph.fail(
+          {taken ? graph_code::operand_holds_no_indices : graph_code::operand_holds_indices, o.name, t.name, i, 0, i});
+      return -1;
+    }
     graph_status s = bind_loops(graph, o, how.text != nullptr ? how.text : graph.value_of(o).text, operands.item,
                                 operands.count, how.created, how.created_count);
     if (s.code != graph_code::ok) {

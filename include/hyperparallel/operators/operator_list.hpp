@@ -93,10 +93,7 @@ namespace detail {
 /// A number of the type's name. Addresses would do, but to compare them is no constant expression where code is sanitized.
 template <class Operator>
 constexpr std::uint64_t key_of_type() {
-  std::uint64_t h = 0xcbf29ce484222325U;
-  for (const char* at = __PRETTY_FUNCTION__; *at != '\0'; ++at)
-    h = (h ^ static_cast<unsigned char>(*at)) * 0x100000001b3U;
-  return h;
+  return hash_of_text(__PRETTY_FUNCTION__);
 }
 
 template <class Operator>

@@ -9,12 +9,8 @@
 
 namespace hyperparallel::inline v0_2 {
 
-/// The stream of random numbers that belongs to a name: FNV-1a.
-constexpr std::uint64_t stream_of(const char* name) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3U;
-  return hash;
-}
+/// The stream of random numbers that belongs to a name.
+constexpr std::uint64_t stream_of(const char* name) { return hash_of_text(name); }
 
 /// How a parameter begins: uniform in ±√3 · deviation, or `constant` where that is not 0.
 struct first_values {

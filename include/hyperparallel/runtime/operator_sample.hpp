@@ -69,11 +69,12 @@ class operator_sample {
  public:
   operator_sample(const checked_operator& checked, const operator_options& how, const operator_check_options& options,
                   std::mt19937_64& random)
-      : checked_(checked), how_(how), options_(options), random_(random), builder({.operators = checked.operators}) {
+      : builder({.operators = checked.operators}), checked_(checked), how_(how), options_(options), random_(random) {
     build();
     if (complaint.empty()) fill();
   }
 
+  model_builder builder;
   std::string complaint;  ///< why the operator has no sample
   std::vector<sampled_block> operand;
   int first_result = -1;
@@ -231,9 +232,6 @@ class operator_sample {
   const operator_options& how_;
   const operator_check_options& options_;
   std::mt19937_64& random_;
-
- public:
-  model_builder builder;
 };
 
 }  // namespace detail

@@ -86,7 +86,7 @@ class program_memory {
       } else if constexpr (std::is_floating_point_v<U>) {
         std::vector<U> wide(static_cast<std::size_t>(volume(b.part)));
         const std::byte* const stored = source(i, b.rank);
-        detail::visit_narrow(
+        detail::visit_float(
             t.type, [&]<class Storage>(std::type_identity<Storage>) { detail::load_block<U, Storage>(stored, wide); });
         copy_box(copy_between(b.part, all, b.part, static_cast<int>(sizeof(U))),
                  reinterpret_cast<const std::byte*>(wide.data()), reinterpret_cast<std::byte*>(to));

@@ -44,7 +44,7 @@ HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int ste
   bool narrow = false;
   const auto type_of = [&](int tensor) {
     const data_type type = p.graph.tensor[tensor].type;
-    narrow = narrow || (type != computes && (type == data_type::f32 || bytes_of(type) == 2));
+    narrow = narrow || detail::is_widened(type, computes);
     return type;
   };
   for (int i = 0; i < op.operand_count; ++i) k.types.operand[i] = type_of(op.operand[i]);

@@ -134,7 +134,7 @@ class program_values {
 
   /// Whether floats of type `stored` are read and written as those of the run.
   static constexpr bool is_read_as(data_type stored, data_type run) {
-    return run == data_type_of<T> && detail::is_widened_to<T>(stored);
+    return run == data_type_of<T> && detail::is_widened(stored, run);
   }
   /// The best value of the tensor that is there: whole rather than waiting terms.
   int value_to_read(int t, data_type type) const;

@@ -140,7 +140,7 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
     memory_->scatter(home, static_cast<const std::byte*>(whole));
   } else {  // rounded once
     std::vector<std::byte> narrow(elements * static_cast<std::size_t>(bytes_of(stored)));
-    detail::visit_narrow(stored, [&]<class Storage>(std::type_identity<Storage>) {
+    detail::visit_float(stored, [&]<class Storage>(std::type_identity<Storage>) {
       for (std::size_t e = 0; e < elements; ++e)
         reinterpret_cast<Storage*>(narrow.data())[e] = kernels::store<Storage>(static_cast<const T*>(whole)[e]);
     });

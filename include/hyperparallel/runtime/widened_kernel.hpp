@@ -21,9 +21,9 @@ struct block_types {
 
 namespace detail {
 
-template <class T>
-constexpr bool is_widened_to(data_type type) {
-  return type != data_type_of<T> && (type == data_type::bf16 || type == data_type::f16 || type == data_type::f32);
+/// Whether blocks of floats of the type are loaded into, and stored from, blocks of `computes`.
+constexpr bool is_widened(data_type type, data_type computes) {
+  return type != computes && (type == data_type::bf16 || type == data_type::f16 || type == data_type::f32);
 }
 
 template <class T, class Storage>
@@ -36,15 +36,12 @@ void store_block(const std::vector<T>& from, void* to) {
   for (std::size_t i = 0; i < from.size(); ++i) static_cast<Storage*>(to)[i] = kernels::store<Storage>(from[i]);
 }
 
-/// Calls f with the storage type as a `std::type_identity`.
+/// Calls f with the type that stores floats of `type`, as a `std::type_identity`; with none for other types.
 template <class F>
-void visit_narrow(data_type type, const F& f) {
-  if (type == data_type::bf16)
-    f(std::type_identity<bf16_bits>{});
-  else if (type == data_type::f16)
-    f(std::type_identity<f16_bits>{});
-  else
-    f(std::type_identity<float>{});
+void visit_float(data_type type, const F& f) {
+  visit_element_type(type, [&]<class Storage>(std::type_identity<Storage> storage) {
+    if constexpr (!std::is_integral_v<Storage>) f(storage);
+  });
 }
 
 }  // namespace detail
@@ -67,7 +64,7 @@ struct typed_kernel {
 /// Whether a kernel that computes in T can be run on a block of the type: of T, of a narrower float, of numbers.
 template <class T>
 constexpr bool widens_to(data_type type) {
-  return type == data_type_of<T> || type == data_type::i32 || detail::is_widened_to<T>(type);
+  return type == data_type_of<T> || type == data_type::i32 || detail::is_widened(type, data_type_of<T>);
 }
 
 /// Runs a kernel that computes in T. Domain: `widens_to<T>` of all types.
@@ -75,23 +72,23 @@ template <class T>
 void run_widened(operator_kernel function, operator_call c, const block_types& types) {
   std::vector<T> operand[max_operands], result[max_results];
   for (int i = 0; i < c.rule->operand_count; ++i) {
-    if (!detail::is_widened_to<T>(types.operand[i])) continue;
+    if (!detail::is_widened(types.operand[i], data_type_of<T>)) continue;
     operand[i].resize(static_cast<std::size_t>(c.operand_elements(i)));
-    detail::visit_narrow(types.operand[i], [&]<class Storage>(std::type_identity<Storage>) {
+    detail::visit_float(types.operand[i], [&]<class Storage>(std::type_identity<Storage>) {
       detail::load_block<T, Storage>(c.operand[i], operand[i]);
     });
     c.operand[i] = operand[i].data();
   }
   const operator_call narrow = c;
   for (int r = 0; r < c.rule->result_count; ++r) {
-    if (!detail::is_widened_to<T>(types.result[r])) continue;
+    if (!detail::is_widened(types.result[r], data_type_of<T>)) continue;
     result[r].resize(static_cast<std::size_t>(c.result_elements(r)));
     c.result[r] = result[r].data();
   }
   function(c);
   for (int r = 0; r < c.rule->result_count; ++r)
-    if (detail::is_widened_to<T>(types.result[r]))
-      detail::visit_narrow(types.result[r], [&]<class Storage>(std::type_identity<Storage>) {
+    if (detail::is_widened(types.result[r], data_type_of<T>))
+      detail::visit_float(types.result[r], [&]<class Storage>(std::type_identity<Storage>) {
         detail::store_block<T, Storage>(result[r], narrow.result[r]);
       });
 }

@@ -9,6 +9,7 @@
 // them.
 
 #include <cstddef>
+#include <cstdint>
 
 #include <hyperparallel/support/array_bound.hpp>
 
@@ -66,6 +67,13 @@ constexpr bool same_text(const char* a, const char* begin, const char* end) {
     ++begin;
   }
   return *a == '\0';
+}
+
+/// A number of the text (FNV-1a, 64 bits). O(length).
+constexpr std::uint64_t hash_of_text(const char* text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3U;
+  return hash;
 }
 
 /// Fewest characters put in, left out or exchanged that make one text the other (Levenshtein). O(length²).

@@ -205,6 +205,17 @@ inline constexpr refusal_words refusal_table[] = {
     {"graph_code::optimizer_number_is_out_of_range",
      "the optimizer's {named_operator} is [{number}|out of range], expected {named_tensor}",
      "Correct the member of the optimizer's value"},
+    {"graph_code::operand_holds_no_indices",
+     "operand {value 4} of operator {named_operator} is {named_tensor}, which holds floats: the operator takes indices "
+     "there",
+     "Make it an index_input, or name the operands in the order of the operator's text"},
+    {"graph_code::operand_holds_indices",
+     "operand {value 4} of operator {named_operator} is {named_tensor}, which holds indices: the operator takes floats "
+     "there",
+     "Embed the indices first, or name the operands in the order of the operator's text"},
+    {"graph_code::attribute_is_out_of_range",
+     "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
+     "Correct the member of the layer"},
     {"graph_code::loss_is_not_one_number",
      "[the loss {named_tensor} is not one number|the graph has no loss: model_builder::loss names the number to be "
      "minimised]",

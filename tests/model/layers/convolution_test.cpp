@@ -37,6 +37,14 @@ TEST(ConvolutionLayer, MisuseIsReported) {
   hp::convolution_layer{.name = "small", .output = g.hidden, .taps = 9}(g.m, g.x);
   EXPECT_EQ(mistake(g.m.graph), "dim_is_not_positive small.positions 0 0");
   EXPECT_EQ((hp::convolution_layer{.output = g.hidden}(g.m, -1)), -1);
+  const auto refused = [](hp::convolution_layer layer) {
+    token_graph one(2, 3, 4);
+    layer.output = one.hidden;
+    EXPECT_EQ(layer(one.m, one.x), -1);
+    return mistake(one.m.graph);
+  };
+  EXPECT_EQ(refused({.name = "still", .stride = 0}), "attribute_is_out_of_range stride 0 1");
+  EXPECT_EQ(refused({.name = "cut", .padding = -1}), "attribute_is_out_of_range padding -1 0");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // Convolution over one to three dims of positions: x (batch, channels, positions…) -> (batch, output, positions…).
 //
 // "name.weight" (output, channels, taps…). Positions of the result are new dims, "name.positions", "name.positions.1", …;
-// stride and padding are alike in all dims. Channels may be sharded as any dim, positions are whole.
+// stride (≥ 1) and padding (≥ 0) are alike in all dims. Channels may be sharded as any dim, positions are whole.
 
 #include <hyperparallel/model/layers/layer_input.hpp>
 
@@ -18,6 +18,13 @@ struct convolution_layer {
 
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, 3)) return -1;
+    const auto at_least = [&](const char* what, extent_t value, extent_t least) {
+      if (value < least)
+        m.graph.fail(
+            {graph_code::attribute_is_out_of_range, m.scoped(name), add_text(m.graph, what), 0, 0, value, least});
+      return value >= least;
+    };
+    if (!at_least("stride", stride, 1) || !at_least("padding", padding, 0)) return -1;
     const int rank = m.graph.tensor[x].shape.rank, spatial = rank - 2;
     number_list weight_dims{output, m.graph.tensor[x].dim[1]};
     operator_options how{.integer = {stride, padding}};

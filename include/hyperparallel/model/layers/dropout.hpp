@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Dropout of activations: "name" tells its random numbers apart from other layers', `seed` runs from each other.
+// Dropout of activations. Random numbers are keyed by the layer's full name and by `seed`: other layers and other seeds
+// drop other elements.
 //
 // Law: the same elements are dropped under every strategy; another training step drops others. Rate 0 adds nothing.
 
@@ -14,17 +15,9 @@ struct dropout_layer {
   extent_t seed = 0;
 
   constexpr int operator()(model_builder& m, int x) const {
-    if (rate <= 0 || !has_rank(m, name, x, 0)) return x;
-    return m.apply<ops::dropout>(name, {x},
-                                 {.integer = {key_of(m.graph.text_at(m.scoped(name))), seed}, .real = {rate}});
-  }
-
- private:
-  /// Of the full name (FNV-1a).
-  static constexpr extent_t key_of(const char* text) {
-    std::uint64_t h = 0xcbf29ce484222325U;
-    for (; *text != '\0'; ++text) h = (h ^ static_cast<unsigned char>(*text)) * 0x100000001b3U;
-    return static_cast<extent_t>(h >> 1);
+    if (rate == 0 || !has_rank(m, name, x, 0)) return x;
+    const auto key = static_cast<extent_t>(hash_of_text(m.graph.text_at(m.scoped(name))) >> 1);
+    return m.apply<ops::dropout>(name, {x}, {.integer = {key, seed}, .real = {rate}});
   }
 };
 

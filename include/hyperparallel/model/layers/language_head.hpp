@@ -19,6 +19,7 @@ namespace hyperparallel::inline v0_2 {
 /// The mean cross entropy of logits (…, classes) and labels (…), as a number. `weights`, where given, are factors of the
 /// losses; the divisor is the number of labels.
 constexpr int mean_cross_entropy(model_builder& m, int logits, int labels, int weights = -1) {
+  if (logits < 0 || labels < 0) return -1;
   const int largest = m.apply<ops::reduce>("max", {logits}, {.text = "*v->*", .reduction = reduce_op::max});
   const int exponentials = m.apply<ops::exp_sum>("exp_sum", {logits, largest});
   const int picked = m.apply<ops::pick>("picked", {logits, labels});

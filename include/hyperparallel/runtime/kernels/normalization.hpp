@@ -84,6 +84,20 @@ void log_softmax(tensor_view<X> x, tensor_view<R> out, int axis) {
   detail::softmax_along<true>(x, out, axis);
 }
 
+/// Of one row: its mean, and 1 / √(variance + epsilon).
+template <class C>
+struct row_moments {
+  C mean, scale;
+};
+template <class C, class X>
+HYPERPARALLEL_EXACT row_moments<C> moments_of(extent_t n, const X* x, double epsilon) {
+  HYPERPARALLEL_EXACT_BODY
+  const auto at = [x](extent_t i) { return static_cast<C>(load(x[i])); };
+  const C mean = lane_sum<C>(n, at) / static_cast<C>(n);
+  const C squares = lane_sum<C>(n, [at, mean](extent_t i) { return (at(i) - mean) * (at(i) - mean); });
+  return {mean, C(1) / std::sqrt(squares / static_cast<C>(n) + static_cast<C>(epsilon))};
+}
+
 /// (x − mean) / √(variance + epsilon) · weight + bias over the trailing dims, whose extents are weight.extents.
 /// `weight.data` (then 1) and `bias.data` (then 0) may be null; `mean` and `reciprocal_deviation`, one a row, too.
 template <class X, class W, class R, class C = computing<R>>
@@ -96,18 +110,15 @@ HYPERPARALLEL_EXACT void layer_norm(tensor_view<X> x, tensor_view<W> weight, std
   for (extent_t r = 0; r < rows; ++r) {
     const X* const from = x.data + r * width;
     R* const to = out.data + r * width;
-    const auto at = [from](extent_t i) { return static_cast<C>(load(from[i])); };
-    const C centre = lane_sum<C>(width, at) / static_cast<C>(width);
-    const C squares = lane_sum<C>(width, [&](extent_t i) { return (at(i) - centre) * (at(i) - centre); });
-    const C scale = C(1) / std::sqrt(squares / static_cast<C>(width) + static_cast<C>(epsilon));
+    const row_moments<C> m = moments_of<C>(width, from, epsilon);
     for (extent_t i = 0; i < width; ++i) {
-      C value = (at(i) - centre) * scale;
+      C value = (static_cast<C>(load(from[i])) - m.mean) * m.scale;
       if (weight.data != nullptr) value *= static_cast<C>(load(weight.data[i]));
       if (bias.data != nullptr) value += static_cast<C>(load(bias.data[i]));
       to[i] = store<R>(value);
     }
-    if (mean != nullptr) mean[r] = centre;
-    if (reciprocal_deviation != nullptr) reciprocal_deviation[r] = scale;
+    if (mean != nullptr) mean[r] = m.mean;
+    if (reciprocal_deviation != nullptr) reciprocal_deviation[r] = m.scale;
   }
 }
 

@@ -92,18 +92,13 @@ template <class T>
 void convolution_kernel(const operator_call& c) {
   const detail::convolution_sizes s =
       detail::sizes_of_convolution(c, c.rule->operand[0], c.rule->operand[1], c.rule->result[0]);
-  const T *x = operand<T>(c, 0), *const weight = operand<T>(c, 1);
-  T* y = result<T>(c, 0);
-  for (extent_t b = 0; b < s.batch; ++b, x += s.channels * s.plane())
-    for (extent_t o = 0; o < s.out_channels; ++o, y += s.places()) {
-      for (extent_t p = 0; p < s.places(); ++p) y[p] = T(0);
-      for (extent_t ch = 0; ch < s.channels; ++ch) {
-        const T *const from = x + ch * s.plane(), *const w = weight + (o * s.channels + ch) * s.taps();
-        detail::for_each_row_of_taps(s.l, [&](extent_t out, extent_t in, extent_t tap, extent_t n) {
-          for (extent_t i = 0; i < n; ++i) y[out + i] += w[tap] * from[in + i * s.l.stride[2]];
-        });
-      }
-    }
+  const detail::convolution_loops& l = s.l;
+  const const_view<T> x{operand<T>(c, 0), {s.batch, s.channels, l.in[0], l.in[1], l.in[2]}};
+  const const_view<T> weight{operand<T>(c, 1), {s.out_channels, s.channels, l.kernel[0], l.kernel[1], l.kernel[2]}};
+  const tensor_view<T> y{result<T>(c, 0), {s.batch, s.out_channels, l.out[0], l.out[1], l.out[2]}};
+  convolution(
+      x, weight, {}, y,
+      {.stride = {l.stride[0], l.stride[1], l.stride[2]}, .padding = {l.padding[0], l.padding[1], l.padding[2]}});
 }
 
 /// dy, weight -> dx.

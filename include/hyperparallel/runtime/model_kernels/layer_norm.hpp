@@ -9,9 +9,8 @@
 // is one position and one group. Laws: a row depends on itself alone; dw and db are summed over 64 rows at a time.
 // O(elements).
 
-#include <cmath>
-
 #include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/normalization.hpp>
 #include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 #include <hyperparallel/runtime/model_kernels/block_steps.hpp>
 
@@ -41,18 +40,6 @@ inline norm_rows rows_of_norm(const operator_call& c, const tensor_factors& x, c
   return n;
 }
 
-template <class T>
-struct row_moments {
-  T mean, scale;
-};
-template <class T>
-HYPERPARALLEL_EXACT row_moments<T> moments_of(extent_t n, const T* x, double epsilon) {
-  HYPERPARALLEL_EXACT_BODY
-  const T mean = lane_sum<T>(n, [x](extent_t i) { return x[i]; }) / static_cast<T>(n);
-  const T squares = lane_sum<T>(n, [x, mean](extent_t i) { return (x[i] - mean) * (x[i] - mean); });
-  return {mean, T(1) / std::sqrt(squares / static_cast<T>(n) + static_cast<T>(epsilon))};
-}
-
 }  // namespace detail
 
 /// x, weight, bias -> y.
@@ -62,7 +49,7 @@ void norm_kernel(const operator_call& c) {
   const T *x = operand<T>(c, 0), *weight = operand<T>(c, 1), *bias = operand<T>(c, 2);
   T* y = result<T>(c, 0);
   for (extent_t r = 0; r < n.rows; ++r, x += n.width(), y += n.width()) {
-    const detail::row_moments<T> m = detail::moments_of(n.width(), x, c.attributes->real[0]);
+    const row_moments<T> m = moments_of<T>(n.width(), x, c.attributes->real[0]);
     const extent_t first = r % n.groups * n.channels;
     for (extent_t i = 0; i < n.width(); ++i) {
       const extent_t channel = first + i / n.positions;
@@ -83,7 +70,7 @@ void norm_gradient_kernel(const operator_call& c) {
   for (extent_t start = 0; start < n.rows; start += block) {
     for (extent_t i = 0; i < 2 * channels; ++i) part[i] = T(0);
     for (extent_t r = start; r < n.rows && r < start + block; ++r, dy += width, x += width, dx += width) {
-      const detail::row_moments<T> m = detail::moments_of(width, x, c.attributes->real[0]);
+      const row_moments<T> m = moments_of<T>(width, x, c.attributes->real[0]);
       const extent_t first = r % n.groups * n.channels;
       const auto through = [&](extent_t i) { return weight[first + i / n.positions] * dy[i]; };
       const auto normal = [&](extent_t i) { return (x[i] - m.mean) * m.scale; };
