@@ -100,9 +100,10 @@ TEST(model_builder, indices_and_floats_are_told_apart) {
     hp::model_builder m;
     const int rows = m.dim("rows", 4), vocab = m.dim("vocab", 8);
     const int ids = indices ? m.index_input("ids", {rows}) : m.input("ids", {rows});
-    const int table = m.parameter("table", {vocab});
+    const int table = m.parameter("table", {vocab, m.dim("hidden", 2)});
     const int first = swapped ? table : ids, second = swapped ? ids : table;
-    EXPECT_EQ(m.apply<hp::ops::embed>("embed", {first, second}) >= 0, m.graph.status.code == graph_code::ok);
+    const int made = m.apply<hp::ops::embed>("embed", {first, second});
+    EXPECT_EQ(made >= 0, m.graph.status.code == graph_code::ok);
     return std::pair(m.graph.status.code, m.graph.status.extent);
   };
   EXPECT_EQ(code_of(true, false).first, graph_code::ok);

@@ -6,6 +6,7 @@
 // gradient of a token's loss goes straight to the logits, over the loops of `exp_sum`.
 
 #include <hyperparallel/model/rule_table.hpp>
+#include <hyperparallel/operators/backward_rule.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -29,11 +30,6 @@ constexpr graph_operator start_backward(const graph& g, int forward, operator_id
   return b;
 }
 
-/// The factors that `letter`, with its number, stands for in a gradient text.
-constexpr const tensor_factors& factors_of(const factor_rule& forward, char letter, char number) {
-  return letter == 'x' ? forward.operand[number - '0'] : forward.result[number - '0'];
-}
-
 /// The rule that a gradient text writes over the factors of rule `forward`; factors that it does not use keep their
 /// numbers. O(rules of the kind · length).
 constexpr int find_backward_rule(graph& g, operator_id kind, int forward, const char* text) {
@@ -41,19 +37,7 @@ constexpr int find_backward_rule(graph& g, operator_id kind, int forward, const 
     const graph_rule& r = g.rule[i];
     if (r.kind == kind && r.forward == forward && same_text(g.text_at(r.text), text)) return i;
   }
-  const operator_value& row = g.operators[kind];
-  const factor_rule& f = g.rule[forward].rule;
-  factor_rule b;
-  b.name = short_text(row.name);
-  b.flops_per_point = row.flops_per_point;
-  for (b.factor_count = 0; b.factor_count < f.factor_count; ++b.factor_count)
-    b.factor[b.factor_count] = f.factor[b.factor_count];
-  const char* at = text;
-  for (; *at != '>'; at += at[2] == ',' ? 3 : 2) add_operand(b) = factors_of(f, at[0], at[1]);
-  for (++at; *at != '\0'; ++at) add_result(b) = f.operand[*at - '0'];
-  reduce_missing_factors(b, reduce_op::sum);
-  b.partials = row.partials;
-  index_places(b);
+  const factor_rule b = backward_rule(g.rule[forward].rule, g.operators[kind], text);
   return g.rule.push({kind, reduce_op::sum, add_text(g, text), forward, {}, b});
 }
 

@@ -19,6 +19,7 @@ inline constexpr int max_gradient_rules = 8;
 /// One backward operator.
 struct gradient_rule {
   operator_id backward{};
+  const operator_value* value = nullptr;  ///< of the backward operator, where it was named as a type
   const char* text = "";
   bool reverses = false;  ///< attribute integer[0], a direction, is turned around
 };
@@ -36,7 +37,7 @@ class gradient_writer {
   constexpr gradient_rule& backward(operator_id kind, const char* text) {
     gradient_rule& r = rule[count < max_gradient_rules ? count : max_gradient_rules];
     ++count;
-    return r = {kind, text};
+    return r = {kind, nullptr, text};
   }
 
  private:

@@ -130,10 +130,13 @@ inline constexpr operator_value operator_value_of = detail::operator_value_from<
 
 template <class Backward>
 constexpr gradient_rule& gradient_writer::backward(const char* text) {
+  gradient_rule* r = nullptr;
   if constexpr (builtin_operator<Backward>)
-    return backward(id_of<Backward>, text);
+    r = &backward(id_of<Backward>, text);
   else
-    return backward(operators_.id_of(operator_value_of<Backward>), text);
+    r = &backward(operators_.id_of(operator_value_of<Backward>), text);
+  r->value = &operator_value_of<Backward>;
+  return *r;
 }
 
 namespace detail {
@@ -169,17 +172,17 @@ struct listed_verdict<true, true, Operator> {
 };
 
 template <class List>
-struct listed;
+struct listed_operators;
 template <class... All>
-struct listed<boost::mp11::mp_list<All...>> {
+struct listed_operators<boost::mp11::mp_list<All...>> {
   static constexpr const operator_value* item[] = {&operator_value_of<All>...};
   static constexpr operator_list value{item, static_cast<int>(sizeof...(All))};
 };
 
 template <bool Named, class... Own>
-struct list_of_named : listed<boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>> {};
+struct list_of_named : listed_operators<boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>> {};
 template <class... Own>
-struct list_of_named<false, Own...> : listed<builtin_operators> {};
+struct list_of_named<false, Own...> : listed_operators<builtin_operators> {};
 
 }  // namespace detail
 

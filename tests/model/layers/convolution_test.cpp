@@ -43,8 +43,8 @@ TEST(ConvolutionLayer, MisuseIsReported) {
     EXPECT_EQ(layer(one.m, one.x), -1);
     return mistake(one.m.graph);
   };
-  EXPECT_EQ(refused({.name = "still", .stride = 0}), "attribute_is_out_of_range stride 0 1");
-  EXPECT_EQ(refused({.name = "cut", .padding = -1}), "attribute_is_out_of_range padding -1 0");
+  EXPECT_EQ(refused({.name = "still", .stride = 0}), "attribute_is_out_of_range still stride 0 1");
+  EXPECT_EQ(refused({.name = "cut", .padding = -1}), "attribute_is_out_of_range cut padding -1 0");
 }
 
 }  // namespace

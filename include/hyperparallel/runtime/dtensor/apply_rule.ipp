@@ -37,6 +37,33 @@ HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std
   return r;
 }
 
+HYPERPARALLEL_BODY std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule,
+                                                           std::span<const dynamic_dtensor> operands,
+                                                           std::span<const data_type> types,
+                                                           const std::function<void(const local_operation&)>& work) {
+  const placed_operation x = place_operation(rule, operands, types);
+  const rank_group& group = operands[0].group();
+  const std::size_t ranks = static_cast<std::size_t>(group.ranks());
+  std::vector<std::vector<dynamic_dtensor::block>> blocks(x.results.size());
+  for (std::vector<dynamic_dtensor::block>& b : blocks) b.resize(ranks);
+  group.for_each_rank(rule.name.text, [&](int position) {
+    std::array<const_local_block, max_operands> in;
+    std::array<local_block, max_results> out;
+    for (std::size_t o = 0; o < x.operands.size(); ++o) in[o] = x.operands[o].local(position);
+    for (std::size_t i = 0; i < x.results.size(); ++i) {
+      const tensor_description& d = x.results[i];
+      const box place = slice_at(d.layout, d.shape, coordinates_of(d.layout.mesh, position));
+      const std::shared_ptr<std::byte> bytes = allocate_block(block_bytes(d, place));
+      out[i] = {bytes.get(), d.type, place, d.shape};
+      blocks[i][static_cast<std::size_t>(position)] = bytes;
+    }
+    work(local_operation{position, {in.data(), x.operands.size()}, {out.data(), x.results.size()}, &rule});
+  });
+  std::vector<dynamic_dtensor> results;
+  for (std::size_t i = 0; i < x.results.size(); ++i) results.emplace_back(group, x.results[i], std::move(blocks[i]));
+  return results;
+}
+
 HYPERPARALLEL_BODY dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x) {
   const data_type type = x.type();
   const placed_operation placed = place_operation(rule, {&x, 1}, {&type, 1});

@@ -30,6 +30,11 @@ struct created_extents {
   extent_t extent[2] = {};
 };
 
+/// The step of training that an operator belongs to, from 1: Adam corrects its moments by it, dropout drops others.
+struct at_step {
+  std::int64_t number = 1;
+};
+
 namespace detail {
 
 constexpr bool runs_over_one_loop_a_dim(const factor_rule& r) {
@@ -94,8 +99,9 @@ void fill_empty(const local_operation& at) {
 /// Runs a kernel that computes in T at one position. Throws dtensor_error, and what the kernel throws.
 template <class T>
 void run_at(const local_operation& at, const operator_value& o, operator_kernel function,
-            const operator_attributes& attributes) {
-  const operator_call c = call_at(at, attributes);
+            const operator_attributes& attributes, at_step step = {}) {
+  operator_call c = call_at(at, attributes);
+  c.step = step.number;
   for (int f = 0; f < c.rule->factor_count; ++f)
     if (c.loop[f].extent == 0) return fill_empty<T>(at);
   check_numbers(at, c, o);
@@ -105,33 +111,35 @@ void run_at(const local_operation& at, const operator_value& o, operator_kernel 
   run_widened<T>(function, c, types);
 }
 
-/// The element type of all operands that hold no numbers; float where all do. `ok`: they are alike, and kernels of the
-/// type they are computed in exist.
-template <class Operator, int Index, class Lead, class... X>
-struct listed_element {
+/// The element type of all operands outside the mask `Indices`, float where there is none. `ok`: they are alike and
+/// computed in float or double, and those of the mask hold std::int32_t.
+template <unsigned Indices, int Index, class Lead, class... X>
+struct lead_element {
   using type = std::conditional_t<std::is_void_v<Lead>, float, Lead>;
-  static constexpr bool ok = (std::same_as<kernels::computing<type>, float> || std::same_as<type, double>) &&
-                             (builtin_operator<Operator> || has_own_kernel<kernels::computing<type>, Operator>);
+  static constexpr bool ok = std::same_as<kernels::computing<type>, float> || std::same_as<type, double>;
 };
-template <class Operator, int Index, class Lead, class First, class... Rest>
-struct listed_element<Operator, Index, Lead, First, Rest...> {
-  static constexpr bool holds_numbers = is_in(operator_value_of<Operator>.indices, Index);
-  using next = listed_element<Operator, Index + 1,
-                              std::conditional_t<holds_numbers || !std::is_void_v<Lead>, Lead, First>, Rest...>;
+template <unsigned Indices, int Index, class Lead, class First, class... Rest>
+struct lead_element<Indices, Index, Lead, First, Rest...> {
+  static constexpr bool holds_numbers = is_in(Indices, Index);
+  using next = lead_element<Indices, Index + 1, std::conditional_t<holds_numbers || !std::is_void_v<Lead>, Lead, First>,
+                            Rest...>;
   using type = typename next::type;
   static constexpr bool ok = next::ok && (holds_numbers ? std::same_as<First, std::int32_t>
                                                         : std::is_void_v<Lead> || std::same_as<First, Lead>);
 };
 
 /// The same of the views that a kernel is called with: those of const elements are the operands'.
-template <class Operator, class Operands>
-struct listed_element_of;
-template <class Operator, class... X>
-struct listed_element_of<Operator, boost::mp11::mp_list<X...>>
-    : listed_element<Operator, 0, void, std::remove_const_t<X>...> {};
-template <class Operator, class... T>
-using element_of_views =
-    listed_element_of<Operator, boost::mp11::mp_copy_if<boost::mp11::mp_list<T...>, std::is_const>>;
+template <unsigned Indices, class Operands>
+struct lead_element_of;
+template <unsigned Indices, class... X>
+struct lead_element_of<Indices, boost::mp11::mp_list<X...>>
+    : lead_element<Indices, 0, void, std::remove_const_t<X>...> {};
+template <unsigned Indices, class... T>
+using element_of_views = lead_element_of<Indices, boost::mp11::mp_copy_if<boost::mp11::mp_list<T...>, std::is_const>>;
+
+/// Whether there is a kernel for elements of type T.
+template <class Operator, class T>
+concept computes_elements = builtin_operator<Operator> || has_own_kernel<kernels::computing<T>, Operator>;
 
 template <class Operator, class T, class Results>
 struct listed_results;
@@ -148,6 +156,7 @@ template <named_operator_type Operator, fixed_string Text = "">
 struct listed {
   operator_attributes attributes{};
   created_extents created{};
+  at_step step{};
 
   static constexpr unsigned indices = operator_value_of<Operator>.indices;
 
@@ -168,24 +177,28 @@ struct listed {
 
   static constexpr const char* text = Text.text[0] != '\0' ? Text.text : Operator::text;
   template <class... X>
-  using results =
-      typename detail::listed_results<Operator, typename detail::listed_element<Operator, 0, void, X...>::type,
-                                      std::make_index_sequence<detail::parts_written(text, true)>>::type;
+  using results = typename detail::listed_results<Operator, typename detail::lead_element<indices, 0, void, X...>::type,
+                                                  std::make_index_sequence<detail::parts_written(text, true)>>::type;
 
   /// Views of the operands, then of the results.
   template <class... T>
-    requires(detail::element_of_views<Operator, T...>::ok)
+    requires(detail::element_of_views<indices, T...>::ok &&
+             detail::computes_elements<Operator, typename detail::element_of_views<indices, T...>::type>)
   void run(const local_operation& at, tensor_view<T>...) const {
-    using computed = kernels::computing<typename detail::element_of_views<Operator, T...>::type>;
-    detail::run_at<computed>(at, operator_value_of<Operator>, kernel_of<computed, Operator>(), attributes);
+    using computed = kernels::computing<typename detail::element_of_views<indices, T...>::type>;
+    detail::run_at<computed>(at, operator_value_of<Operator>, kernel_of<computed, Operator>(), attributes, step);
   }
 };
 
 /// The operator on dtensors. `attributes` are known when it runs; an instance whose rule depends on them (a reduction that
 /// is no sum, created dims) is `apply<listed<…>{…}>(x…)`.
 template <named_operator_type Operator, fixed_string Text = "", dtensor_type First, dtensor_type... Rest>
+auto apply(at_step step, const operator_attributes& attributes, const First& first, const Rest&... rest) {
+  return apply_as<listed<Operator, Text>{}>(listed<Operator, Text>{attributes, {}, step}, first, rest...);
+}
+template <named_operator_type Operator, fixed_string Text = "", dtensor_type First, dtensor_type... Rest>
 auto apply(const operator_attributes& attributes, const First& first, const Rest&... rest) {
-  return apply_as<listed<Operator, Text>{}>(listed<Operator, Text>{attributes}, first, rest...);
+  return apply<Operator, Text>(at_step{}, attributes, first, rest...);
 }
 template <named_operator_type Operator, fixed_string Text = "", dtensor_type First, dtensor_type... Rest>
 auto apply(const First& first, const Rest&... rest) {
