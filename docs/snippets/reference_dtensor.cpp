@@ -46,6 +46,23 @@ void dtensors(const hp::rank_group& ranks) {
   assert(hp::full_tensor<float>(twin) == q.full_tensor());
 }
 
+void gradients(const hp::rank_group& ranks) {
+  using tokens = hp::dtensor<float, hp::extents<8, 64>, by_token>;
+  using weight = hp::dtensor<float, hp::extents<64, 32>, by_column>;
+  const auto x = hp::randn<tokens>(ranks, {.seed = 1});
+  auto waves = hp::randn<weight>(ranks, {.seed = 2});
+  hp::adamw_state<weight> state(ranks);
+
+  const auto loss_of = [&](const auto& w) { return mean(matmul(x, w)); };
+  const auto [loss, gradients] = hp::value_and_gradient(loss_of, waves);
+  const auto& d_waves = std::get<0>(gradients);  // it waits for its sum over dp, and says so
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(d_waves)>::layout,
+                               hp::layout<mesh, hp::none, "tp", hp::partial("dp")>>);
+  const auto clip = hp::clip_factor(1.0, d_waves.reduce_partial());
+  hp::adamw_update({.rate = 1e-2}, /*step=*/1, waves, d_waves.reduce_partial(), state, clip);
+  assert(loss.full_tensor().size() == 1);
+}
+
 void manual(const hp::rank_group& ranks) {
   using tokens = hp::dtensor<float, hp::extents<8, 64>, by_token>;
   const auto doubled = hp::custom_shard<hp::inputs<by_column, hp::unplaced>, hp::outputs<by_column>>(
@@ -78,6 +95,7 @@ void shard(const hp::rank_group& ranks) {
 int main() {
   const hp::rank_group ranks(4);
   dtensors(ranks);
+  gradients(ranks);
   manual(ranks);
   shard(ranks);
 }

@@ -22,20 +22,19 @@
 #include <boost/mp11/list.hpp>
 
 #include <hyperparallel/runtime/dtensor/creation.hpp>
+#include <hyperparallel/runtime/dtensor/slots.hpp>
 #include <hyperparallel/runtime/dtensor/traced_operation.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
 namespace diag {
-template <class Value>
-struct gradient_is_of_no_single_number;
+template <class Argument>
+struct argument_has_no_gradient;
 template <class Argument>
 struct value_does_not_depend_on_argument;
+template <class Extents>
+struct gradient_is_of_no_single_number;
 }  // namespace diag
-
-/// In an error line: which argument of a program, from 0.
-template <int>
-struct argument_number {};
 
 namespace detail {
 
@@ -150,11 +149,6 @@ auto walk_back(gradient_parts& parts, mp::mp_list<Node, Rest...>) {
   }
 }
 
-template <std::size_t... Wanted>
-constexpr bool is_wanted(std::size_t argument) {
-  return sizeof...(Wanted) == 0 ? argument == 0 : ((argument == Wanted) || ...);
-}
-
 template <bool Wanted, int Number, class Argument>
 auto argument_of(const Argument& x) {
   if constexpr (Wanted) {
@@ -165,15 +159,107 @@ auto argument_of(const Argument& x) {
   }
 }
 
+/// Whether an argument may be differentiated: a dtensor of floats.
+template <class Argument>
+inline constexpr bool is_float_dtensor = false;
+template <class T, class Extents, class Layout>
+inline constexpr bool is_float_dtensor<dtensor<T, Extents, Layout>> = !std::is_integral_v<T>;
+
+template <std::size_t Number, class... Argument>
+constexpr bool may_be_differentiated() {
+  if constexpr (Number < sizeof...(Argument))
+    return is_float_dtensor<mp::mp_at_c<mp::mp_list<Argument...>, Number>>;
+  else
+    return false;
+}
+
+template <class Wanted, class... Argument>
+struct traced_arguments;
+template <std::size_t... Wanted, class... Argument>
+struct traced_arguments<std::index_sequence<Wanted...>, Argument...> {
+  static constexpr bool is_wanted(std::size_t number) { return ((number == Wanted) || ...); }
+  /// The first of them that may not be, -1 where all may.
+  static constexpr int refused() {
+    int first = -1;
+    ((first = first < 0 && !may_be_differentiated<Wanted, Argument...>() ? static_cast<int>(Wanted) : first), ...);
+    return first;
+  }
+  static auto of(const Argument&... x) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::make_tuple(argument_of<is_wanted(I), static_cast<int>(I)>(x)...);
+    }(std::index_sequence_for<Argument...>{});
+  }
+  using type = decltype(of(std::declval<const Argument&>()...));
+};
+
+template <class Node>
+using has_no_gradient = std::bool_constant<!Node::has_gradient>;
+
+template <int Number>
+struct reads_argument {
+  template <class Source>
+  struct is_it : std::false_type {};
+  template <class Tensor>
+  struct is_it<source<argument_node<Number, Tensor>, 0, Tensor>> : std::true_type {};
+  template <class Node>
+  using fn = mp::mp_any_of<mp::mp_rename<typename Node::sources, mp::mp_list>, is_it>;
+};
+
+/// Why there is no gradient of a value that a program made of its arguments.
+template <class Value, class Wanted>
+struct gradient_verdict {
+  using type = diag::value_does_not_depend_on_argument<argument<0>>;
+};
+template <class Value, std::size_t First, std::size_t... Rest>
+  requires(!variable_type<Value>)
+struct gradient_verdict<Value, std::index_sequence<First, Rest...>> {
+  using type = diag::value_does_not_depend_on_argument<argument<static_cast<int>(First)>>;
+};
+template <class Node, int Result, class Tensor, std::size_t... Wanted>
+struct gradient_verdict<variable<Node, Result, Tensor>, std::index_sequence<Wanted...>> {
+  using nodes = typename listed_nodes<mp::mp_list<>, Node>::type;
+  using without = mp::mp_copy_if<nodes, has_no_gradient>;
+  static constexpr int unread() {
+    int first = -1;
+    constexpr bool direct = mp::mp_empty<nodes>::value;  // the value is an argument
+    ((first = first < 0 && !direct && !mp::mp_any_of_q<nodes, reads_argument<static_cast<int>(Wanted)>>::value
+                  ? static_cast<int>(Wanted)
+                  : first),
+     ...);
+    return first;
+  }
+  static constexpr auto choose() {
+    if constexpr (Tensor::extents::declared.rank != 0)
+      return std::type_identity<diag::gradient_is_of_no_single_number<typename Tensor::extents>>{};
+    else if constexpr (!mp::mp_empty<without>::value)
+      return std::type_identity<
+          diag::operator_on_dtensors_has_no_gradient<typename mp::mp_front<without>::operator_type>>{};
+    else if constexpr (unread() >= 0)
+      return std::type_identity<diag::value_does_not_depend_on_argument<argument<unread()>>>{};
+    else
+      return std::type_identity<accepted>{};
+  }
+  using type = typename decltype(choose())::type;
+};
+
+template <int Refused, class Program, class Traced, class Wanted>
+struct program_verdict {
+  using type = diag::argument_has_no_gradient<argument<Refused>>;
+};
+template <class Program, class... Traced, class Wanted>
+struct program_verdict<-1, Program, std::tuple<Traced...>, Wanted> {
+  using value = std::remove_cvref_t<std::invoke_result_t<const Program&, const Traced&...>>;
+  using type = typename gradient_verdict<value, Wanted>::type;
+};
+template <class Program, class Wanted, class... Argument>
+using verdict_of_program = typename program_verdict<traced_arguments<Wanted, Argument...>::refused(), Program,
+                                                    typename traced_arguments<Wanted, Argument...>::type, Wanted>::type;
+
 template <int Number, class Parts, class Arguments>
 auto gradient_of_argument(const Arguments& arguments, const gradient_parts& parts) {
   const auto& argument = std::get<static_cast<std::size_t>(Number)>(arguments);
   using node = typename std::remove_cvref_t<decltype(argument)>::source::node_type;
-  using joined = joined_of<Parts, node, 0>;
-  static_assert(
-      insist<std::conditional_t<std::is_same_v<joined, nothing>,
-                                diag::value_does_not_depend_on_argument<argument_number<Number>>, accepted>>::met);
-  return joined_as<joined>(parts, *argument.origin().node, 0);
+  return joined_as<joined_of<Parts, node, 0>>(parts, *argument.origin().node, 0);
 }
 
 }  // namespace detail
@@ -185,33 +271,52 @@ struct differentiated {
   std::tuple<Gradient...> gradient;
 };
 
+namespace detail {
+
+template <class Value, class... Gradient>
+differentiated<Value, Gradient...> with_gradients(const Value& value, const std::tuple<Gradient...>& all) {
+  return {value, all};
+}
+
+/// Something of the right form, so that no error cascades.
+template <std::size_t... Wanted, class... Argument>
+auto refused_gradients(std::index_sequence<Wanted...>, const std::tuple<const Argument&...>& arguments) {
+  return with_gradients(std::get<0>(arguments),
+                        std::make_tuple(std::get<(Wanted < sizeof...(Argument) ? Wanted : 0)>(arguments)...));
+}
+
+}  // namespace detail
+
+/// Whether `value_and_gradient<Wanted…>(program, arguments…)` would be accepted; silent when not. `Wanted` is a
+/// std::index_sequence.
+template <class Program, class Wanted, class... Argument>
+concept differentiable = std::is_same_v<detail::verdict_of_program<Program, Wanted, Argument...>, accepted>;
+
 /// The value of `program(arguments…)`, one number, and its gradients for the arguments `Wanted…`, dtensors of floats;
 /// argument 0 where none is named. Throws what the operators throw.
 template <std::size_t... Wanted, class Program, class... Argument>
 auto value_and_gradient(const Program& program, const Argument&... arguments) {
-  if constexpr (sizeof...(Wanted) == 0) {
-    return value_and_gradient<0>(program, arguments...);
+  using wanted = std::conditional_t<sizeof...(Wanted) == 0, std::index_sequence<0>, std::index_sequence<Wanted...>>;
+  using verdict = detail::verdict_of_program<Program, wanted, Argument...>;
+  static_assert(insist<verdict>::met);
+  if constexpr (!std::is_same_v<verdict, accepted>) {
+    return detail::refused_gradients(wanted{}, std::tie(arguments...));  // already refused
   } else {
-    const auto traced = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::make_tuple(detail::argument_of<detail::is_wanted<Wanted...>(I), static_cast<int>(I)>(arguments)...);
-    }(std::index_sequence_for<Argument...>{});
+    const auto traced = detail::traced_arguments<wanted, Argument...>::of(arguments...);
     const auto made = std::apply(program, traced);
-    using value_type = std::remove_cvref_t<decltype(made)>;
-    static_assert(variable_type<value_type>, "what the program gives depends on none of the arguments that are named");
-    static_assert(insist<std::conditional_t<value_type::extents::declared.rank == 0, accepted,
-                                            diag::gradient_is_of_no_single_number<value_type>>>::met);
-    using tensor = typename value_type::tensor;
-    using seed_type = detail::gradient_tensor<tensor>;
-    using source = typename value_type::source;
+    using source = typename std::remove_cvref_t<decltype(made)>::source;
+    using tensor = typename source::tensor;
+    using seed = detail::gradient_tensor<tensor>;
     using nodes = typename detail::listed_nodes<boost::mp11::mp_list<>, typename source::node_type>::type;
-    gradient_parts parts{{made.origin().node, source::result, 0, ones<seed_type>(made.value().group()).dynamic()}};
-    const auto left = detail::walk_back<boost::mp11::mp_list<detail::part_type<source, seed_type>>>(
+    gradient_parts parts{{made.origin().node, source::result, 0, ones<seed>(made.value().group()).dynamic()}};
+    const auto left = detail::walk_back<boost::mp11::mp_list<detail::part_type<source, seed>>>(
         parts, boost::mp11::mp_reverse<nodes>{});
-    const auto gradients = std::make_tuple(
-        detail::gradient_of_argument<static_cast<int>(Wanted), std::remove_const_t<decltype(left)>>(traced, parts)...);
-    return [&]<class... Gradient>(const std::tuple<Gradient...>& all) {
-      return differentiated<tensor, Gradient...>{made.value(), all};
-    }(gradients);
+    return [&]<std::size_t... Number>(std::index_sequence<Number...>) {
+      const auto gradients =
+          std::make_tuple(detail::gradient_of_argument<static_cast<int>(Number), std::remove_const_t<decltype(left)>>(
+              traced, parts)...);
+      return detail::with_gradients(made.value(), gradients);
+    }(wanted{});
   }
 }
 
@@ -219,7 +324,7 @@ auto value_and_gradient(const Program& program, const Argument&... arguments) {
 template <std::size_t... Wanted, class Program, class... Argument>
 auto gradient(const Program& program, const Argument&... arguments) {
   auto all = value_and_gradient<Wanted...>(program, arguments...).gradient;
-  if constexpr (sizeof...(Wanted) <= 1)
+  if constexpr (std::tuple_size_v<decltype(all)> == 1)
     return std::get<0>(std::move(all));
   else
     return all;

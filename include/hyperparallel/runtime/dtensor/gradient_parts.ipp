@@ -2,7 +2,6 @@
 #pragma once
 // Bodies of gradient_parts.hpp; see support/compiled.hpp.
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <utility>
@@ -28,9 +27,12 @@ HYPERPARALLEL_BODY gradient_node::gradient_node(const void* of, std::vector<shap
 HYPERPARALLEL_BODY std::vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
                                                                                    const void* kind) {
   std::vector<std::shared_ptr<const gradient_node>> nodes;
-  for (const gradient_part& p : parts)
-    if (p.node->kind == kind && std::find(nodes.begin(), nodes.end(), p.node) == nodes.end()) nodes.push_back(p.node);
-  std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->number > b->number; });
+  for (const gradient_part& p : parts) {
+    if (p.node->kind != kind) continue;
+    auto at = nodes.begin();
+    while (at != nodes.end() && (*at)->number > p.node->number) ++at;
+    if (at == nodes.end() || *at != p.node) nodes.insert(at, p.node);
+  }
   return nodes;
 }
 
@@ -57,10 +59,12 @@ HYPERPARALLEL_BODY dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>
 HYPERPARALLEL_BODY dynamic_dtensor joined_gradient(const gradient_parts& parts, const gradient_node& node, int result,
                                                    data_type type, const layout_value& to) {
   std::vector<const gradient_part*> mine;
-  for (const gradient_part& p : parts)
-    if (p.node.get() == &node && p.result == result) mine.push_back(&p);
-  std::stable_sort(mine.begin(), mine.end(),
-                   [](const gradient_part* a, const gradient_part* b) { return a->from > b->from; });
+  for (const gradient_part& p : parts) {
+    if (p.node.get() != &node || p.result != result) continue;
+    auto at = mine.end();
+    while (at != mine.begin() && (*(at - 1))->from < p.from) --at;
+    mine.insert(at, &p);
+  }
   std::vector<dynamic_dtensor> terms;
   for (const gradient_part* p : mine) terms.push_back(redistribute(p->gradient, to));
   if (!terms.empty()) return joined_sum(terms);

@@ -80,6 +80,9 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     : gradient_node {
   using sources = std::tuple<Source...>;
   using reads = gradient_reads<Operator, sources>;
+  using operator_type = Operator;
+  static constexpr bool has_gradient =
+      reads::passes_on || (reads::rules.count > 0 && operator_value_of<Operator>.has_gradient_for(Operation::rule));
   static constexpr int result_count = static_cast<int>(sizeof...(Made));
   static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
   using kept_operands = decltype(kept_tensors<reads, 'x'>(std::declval<const Operand&>()...));
@@ -118,7 +121,6 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   template <class... Gradient>
   static constexpr bool every_gradient_is_read() {
     const bool there[] = {!std::is_same_v<Gradient, nothing>...};
-    if (!operator_value_of<Operator>.has_gradient_for(Operation::rule)) return false;
     for (int r = 0; r < result_count; ++r) {
       bool read = !there[r];
       for (int n = 0; n < rules.count; ++n) read = read || reads_gradient(rules.rule[n], r);
