@@ -18,7 +18,6 @@
 
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
-#include <hyperparallel/runtime/kernels/rows.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
@@ -167,8 +166,9 @@ class ffn_layer {
   void run_dispatch(int block) {
     const std::int64_t row = block * ffn::tile_rows;
     repeat([&](std::int64_t rows) {
-      hp::gather_rows(rows, ffn::hidden, in_.data(), ffn::hidden, token_.data() + row,
-                      dispatched_.data() + row * ffn::hidden, ffn::hidden);
+      for (std::int64_t i = row; i < row + rows; ++i)
+        std::copy_n(in_.data() + token_[static_cast<std::size_t>(i)] * ffn::hidden, ffn::hidden,
+                    dispatched_.data() + i * ffn::hidden);
     });
   }
 

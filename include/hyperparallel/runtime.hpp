@@ -10,15 +10,12 @@
 #include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
+#include <hyperparallel/runtime/kernels/choice.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
-#include <hyperparallel/runtime/kernels/router.hpp>
-#include <hyperparallel/runtime/kernels/router_gradient.hpp>
 #include <hyperparallel/runtime/kernels/row_products.hpp>
-#include <hyperparallel/runtime/kernels/rows.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 #include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
-#include <hyperparallel/runtime/kernels/top_k.hpp>
 #include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/model_kernels/model_kernels.hpp>

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/runtime/kernels/choice.hpp>
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/keyed_random.hpp>
-#include <hyperparallel/runtime/kernels/router_gradient.hpp>
 #include <hyperparallel/runtime/kernels/row_products.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 #include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
@@ -161,13 +162,12 @@ float_gradients run(const problem& p, const std::vector<int>& choice, const numb
   const int h = p.layer.hidden, width = p.layer.intermediate, experts = p.layer.experts, chosen = p.layer.top_k;
   const int tokens = static_cast<int>(p.tokens()), share = tokens / cut.devices;
   const floats x = rounded(p.x), router = rounded(p.router), dy = rounded(dy_exact);
-  const hp::router_settings settings{experts, chosen};
   floats scores(static_cast<size_t>(tokens * experts)), weight(choice.size());
   hp::gemm(tokens, experts, h, x.data(), h, router.data(), experts, scores.data(), experts);
   for (int t = 0; t < tokens; ++t) {
-    hp::detail::score_row(experts, settings.scores, scores.data() + t * experts);
-    hp::detail::weigh_choice(settings, scores.data() + t * experts, choice.data() + t * chosen,
-                             weight.data() + t * chosen);
+    float* const score = scores.data() + t * experts;
+    for (int e = 0; e < experts; ++e) score[e] = hp::kernels::functions::sigmoid::of(score[e]);
+    hp::kernels::weigh_choice(chosen, score, choice.data() + t * chosen, true, 1.0F, weight.data() + t * chosen);
   }
 
   float_gradients g{floats(choice.size()), floats(x.size()), floats(x.size()), floats(router.size()), {}, {}};
@@ -248,7 +248,13 @@ float_gradients run(const problem& p, const std::vector<int>& choice, const numb
   }
 
   floats to_logits(scores.size());
-  hp::router_gradient(settings, tokens, scores.data(), choice.data(), weight.data(), g.weight.data(), to_logits.data());
+  for (int t = 0; t < tokens; ++t) {
+    const float* const score = scores.data() + t * experts;
+    float* const to = to_logits.data() + t * experts;
+    hp::kernels::choice_gradient(experts, chosen, g.weight.data() + t * chosen, score, choice.data() + t * chosen, true,
+                                 1.0F, to);
+    for (int e = 0; e < experts; ++e) to[e] = hp::kernels::functions::sigmoid_gradient(to[e], score[e]);
+  }
   hp::gemm_nt(tokens, h, experts, to_logits.data(), experts, router.data(), experts, g.x_by_router.data(), h);
   const hp::row_segment all{x.data(), to_logits.data(), tokens};
   hp::gemm_tn(h, experts, &all, 1, h, experts, g.router.data(), experts);

@@ -14,9 +14,10 @@
 
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/kernels/accumulate.hpp>
+#include <hyperparallel/runtime/kernels/choice.hpp>
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/gemm.hpp>
-#include <hyperparallel/runtime/kernels/router.hpp>
 #include <hyperparallel/runtime/kernels/swiglu.hpp>
 #include <hyperparallel/runtime/moe_rank_view.hpp>
 
@@ -115,15 +116,15 @@ inline void run_route_logits(const kernel_call& call) {
 inline void run_route_top_k(const kernel_call& call) {
   const detail::moe_rank_view v = detail::view(call);
   const auto [first, last] = detail::tile_tokens(v, call.item);
-  const router_settings settings{v.p.layer.experts, v.p.layer.top_k};
+  const int experts = v.p.layer.experts, k = v.p.layer.top_k;
   const detail::moe_routes routes = v.routes();
   for (int t = first; t < last; ++t) {
-    float* const score = v.data<float>(v.t.scores) + extent_t{t} * settings.experts;
-    int* const choice = routes.choice + t * settings.chosen;
-    float* const weight = routes.weight + t * settings.chosen;
-    detail::score_row(settings.experts, settings.scores, score);
-    top_k(settings.experts, settings.chosen, score, choice, weight);
-    detail::weigh_choice(settings, score, choice, weight);
+    float* const score = v.data<float>(v.t.scores) + extent_t{t} * experts;
+    for (int e = 0; e < experts; ++e) score[e] = kernels::functions::sigmoid::of(score[e]);
+    int* const choice = routes.choice + t * k;
+    float* const weight = routes.weight + t * k;
+    kernels::top_k(experts, k, score, choice, weight);
+    kernels::weigh_choice(k, score, choice, true, 1.0F, weight);
   }
 }
 

@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/router_gradient.hpp>
+#include <hyperparallel/runtime/kernels/choice.hpp>
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/moe_gradient_kernels.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 
@@ -110,14 +111,19 @@ class moe_training_world : private moe_world<Profile> {
 
   /// dLogits from the choices' gradients; dX += dLogits · Wrᵀ; dWr = xᵀ · dLogits over all tokens in order.
   void differentiate_router(std::span<float> token_gradient) {
-    const int h = plan().layer.hidden, experts = plan().layer.experts;
+    const int h = plan().layer.hidden, experts = plan().layer.experts, k = plan().layer.top_k;
     gemm_mode mode = gemm_mode::overwrite;
     for (int r = 0; r < plan().ranks; ++r) {
       const detail::moe_rank_view v(*base::context_, r);
       const detail::moe_routes routes = v.routes();
       const int tokens = v.valid_tokens();
-      hyperparallel::router_gradient({experts, plan().layer.top_k}, tokens, v.data<float>(v.t.scores), routes.choice,
-                                     routes.weight, v.data<float>(v.t.probability_gradient), logits_gradient_.data());
+      for (int t = 0; t < tokens; ++t) {
+        const float* const score = v.data<float>(v.t.scores) + extent_t{t} * experts;
+        float* const to = logits_gradient_.data() + extent_t{t} * experts;
+        kernels::choice_gradient(experts, k, v.data<float>(v.t.probability_gradient) + t * k, score,
+                                 routes.choice + t * k, true, 1.0F, to);
+        for (int e = 0; e < experts; ++e) to[e] = kernels::functions::sigmoid_gradient(to[e], score[e]);
+      }
       if (tokens > 0)  // else the part may have no address
         gemm_nt(tokens, h, experts, logits_gradient_.data(), experts, v.data<float>(v.t.router_weight), experts,
                 base::part(token_gradient, r).data(), h, gemm_mode::accumulate);

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include <hyperparallel/runtime/kernels/exact.hpp>
+#include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
 
@@ -24,12 +24,8 @@ HYPERPARALLEL_EXACT inline void accumulate_rows(std::int64_t rows, std::int64_t 
                                                 std::int64_t pitch_from, const routed_row* row, float* to,
                                                 std::int64_t pitch_to) {
   HYPERPARALLEL_EXACT_BODY
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const float* const source = from + i * pitch_from;
-    float* const sum = to + row[i].token * pitch_to;
-    const float by = row[i].weight;
-    for (std::int64_t c = 0; c < width; ++c) sum[c] += by * source[c];
-  }
+  for (std::int64_t i = 0; i < rows; ++i)
+    kernels::add_scaled_row(width, row[i].weight, from + i * pitch_from, to + row[i].token * pitch_to);
 }
 
 }  // namespace hyperparallel::inline v0_2

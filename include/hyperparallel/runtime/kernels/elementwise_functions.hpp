@@ -57,6 +57,19 @@ struct sigmoid {
 struct silu {
   static auto of(std::floating_point auto x) { return x / (1 + std::exp(-x)); }
 };
+/// d · slope at x of the sigmoid, told by its value y.
+template <std::floating_point T>
+T sigmoid_gradient(T d, T y) {
+  HYPERPARALLEL_EXACT_BODY
+  return d * y * (T(1) - y);
+}
+/// d · slope of silu at x. Where e^-x overflows s is 0, and so is the slope: 1 − s and not s · e^-x, that is 0 · ∞.
+template <std::floating_point T>
+T silu_gradient(T d, T x) {
+  HYPERPARALLEL_EXACT_BODY
+  const T s = sigmoid::of(x);
+  return d * (s * (T(1) + x * (T(1) - s)));
+}
 struct relu {
   static constexpr auto of(auto x) { return x < 0 ? decltype(x){} : x; }
 };

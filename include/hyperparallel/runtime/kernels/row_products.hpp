@@ -66,11 +66,7 @@ HYPERPARALLEL_EXACT inline void dot_rows(std::int64_t rows, std::int64_t width, 
 /// to[row[i].token] += from[i], columns [0, width). Weights are not read. Domain: from and to do not overlap.
 inline void add_rows(std::int64_t rows, std::int64_t width, const float* from, std::int64_t pitch_from,
                      const routed_row* row, float* to, std::int64_t pitch_to) {
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const float* const source = from + i * pitch_from;
-    float* const sum = to + row[i].token * pitch_to;
-    for (std::int64_t c = 0; c < width; ++c) sum[c] += source[c];
-  }
+  for (std::int64_t i = 0; i < rows; ++i) kernels::add_row(width, from + i * pitch_from, to + row[i].token * pitch_to);
 }
 
 }  // namespace hyperparallel::inline v0_2

@@ -5,9 +5,9 @@
 // A row of the input is gate | up, each `width` long: what one product with a packed weight leaves behind.
 // Law: each output element depends on its two inputs alone, so any tiling gives bit-equal results.
 
-#include <cmath>
 #include <cstdint>
 
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -22,7 +22,7 @@ HYPERPARALLEL_EXACT inline void swiglu(std::int64_t rows, std::int64_t width, co
     const float* const gate = in + r * pitch_in;
     const float* const up = gate + width;
     float* const to = out + r * pitch_out;
-    for (std::int64_t i = 0; i < width; ++i) to[i] = gate[i] / (1.0F + std::exp(-gate[i])) * up[i];
+    for (std::int64_t i = 0; i < width; ++i) to[i] = kernels::functions::silu::of(gate[i]) * up[i];
   }
 }
 

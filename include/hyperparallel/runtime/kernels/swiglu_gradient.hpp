@@ -7,9 +7,9 @@
 // Law: each pair of output elements depends on its three inputs alone, so any tiling gives bit-equal results. Where
 // e^-gate overflows, s is 0 and so are both gradients; 1 − s and not s · e^-gate, for that would be 0 · ∞.
 
-#include <cmath>
 #include <cstdint>
 
+#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN
@@ -30,9 +30,9 @@ HYPERPARALLEL_EXACT inline void swiglu_gradient(std::int64_t rows, std::int64_t 
     float* const to_gate = gradient_in + r * pitch_gradient_in;
     float* const to_up = to_gate + width;
     for (std::int64_t i = 0; i < width; ++i) {
-      const float g = gate[i], u = up[i], d = from[i], divisor = 1.0F + std::exp(-g), s = 1.0F / divisor;
-      to_gate[i] = d * u * (s * (1.0F + g * (1.0F - s)));
-      to_up[i] = d * (g / divisor);  // the factor that the forward pass gave to up
+      const float g = gate[i], u = up[i], d = from[i];
+      to_gate[i] = kernels::functions::silu_gradient(d * u, g);
+      to_up[i] = d * kernels::functions::silu::of(g);
     }
   }
 }

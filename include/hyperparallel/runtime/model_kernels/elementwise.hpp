@@ -120,16 +120,10 @@ void silu_kernel(const operator_call& c) {
   pointwise<T, 1>(c, [](T x) { return functions::silu::of(x); });
 }
 
-template <class T>
-T silu_slope(T x) {
-  const T s = functions::sigmoid::of(x);
-  return s * (T(1) + x * (T(1) - s));
-}
-
 /// dy, x -> dx.
 template <class T>
 void silu_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T x) { return d * silu_slope(x); });
+  pointwise<T, 2>(c, [](T d, T x) { return functions::silu_gradient(d, x); });
 }
 
 template <class T>
@@ -155,7 +149,7 @@ void sigmoid_kernel(const operator_call& c) {
 /// dy, y -> dx.
 template <class T>
 void sigmoid_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T y) { return d * y * (T(1) - y); });
+  pointwise<T, 2>(c, [](T d, T y) { return functions::sigmoid_gradient(d, y); });
 }
 
 template <class T>
@@ -171,9 +165,9 @@ void swiglu_gradient_kernel(const operator_call& c) {
   T *d_gate = result<T>(c, 0), *d_up = result<T>(c, 1);
   const extent_t n = c.result_elements(0);
   for (extent_t i = 0; i < n; ++i) {
-    const T d = dy[i], g = gate[i], u = up[i], s = functions::sigmoid::of(g);
-    d_gate[i] = d * u * (s * (T(1) + g * (T(1) - s)));
-    d_up[i] = d * (g * s);
+    const T d = dy[i], g = gate[i], u = up[i];
+    d_gate[i] = functions::silu_gradient(d * u, g);
+    d_up[i] = d * functions::silu::of(g);
   }
 }
 

@@ -3,15 +3,14 @@
 // Routing of tokens to experts: softmax over the last dim, the choice of the k best, and their gradients.
 //
 //   softmax          y = e^(x − max) / Σ           dx = y · (dy − Σ dy · y)
-//   top_k            w_j = scale · p_j             dp_j = scale · dw_j
-//   normalised       w_j = scale · p_j / S         dp_j = scale · (dw_j − Σ dw · p / S) / S,  S = Σ of the chosen p
+//   top_k            the choice of kernels/choice.hpp
 //
-// Laws: rows are independent; choices stand in falling order, equal ones by rising index; a bias sways the choice alone
-// (Wang et al., arXiv:2408.15664). O(rows · experts · k).
+// Laws: rows are independent; a bias sways the choice alone (Wang et al., arXiv:2408.15664). O(rows · experts · k).
 
 #include <cstdint>
 #include <limits>
 
+#include <hyperparallel/runtime/kernels/choice.hpp>
 #include <hyperparallel/runtime/kernels/exact.hpp>
 #include <hyperparallel/runtime/kernels/normalization.hpp>
 #include <hyperparallel/runtime/kernels/row_arithmetic.hpp>
@@ -48,29 +47,12 @@ void choose_best(const operator_call& c, const T* p, const T* bias) {
   const extent_t width = c.loop[last_loop(c, c.rule->operand[0])].extent;
   const extent_t k = c.loop[last_loop(c, c.rule->result[0])].extent;
   expect(k <= width, c, "more experts are to be chosen than there are");
-  T* weight = result<T>(c, 0);
+  T *weight = result<T>(c, 0), *const swayed = thread_memory<T, 0>(width);
   std::int32_t* index = result<std::int32_t>(c, 1);
   for (extent_t rows = c.result_elements(0) / k; rows > 0; --rows, p += width, weight += k, index += k) {
-    T chosen_sum = T(0);
-    for (extent_t j = 0; j < k; ++j) {
-      extent_t best = -1;
-      T best_key = T(0);
-      for (extent_t e = 0; e < width; ++e) {
-        const T key = bias == nullptr ? p[e] : p[e] + bias[e];
-        if (best >= 0 && !(key > best_key)) continue;
-        bool taken = false;
-        for (extent_t before = 0; before < j; ++before) taken = taken || index[before] == e;
-        if (taken) continue;
-        best = e;
-        best_key = key;
-      }
-      index[j] = static_cast<std::int32_t>(best);
-      weight[j] = p[best];
-      chosen_sum += p[best];
-    }
-    const T scale = static_cast<T>(c.attributes->real[0]);
-    const T by = c.attributes->integer[1] != 0 ? scale / chosen_sum : scale;
-    for (extent_t j = 0; j < k; ++j) weight[j] *= by;
+    for (extent_t e = 0; bias != nullptr && e < width; ++e) swayed[e] = p[e] + bias[e];
+    top_k(width, k, bias == nullptr ? p : swayed, index, weight);
+    weigh_choice(k, p, index, c.attributes->integer[1] != 0, static_cast<T>(c.attributes->real[0]), weight);
   }
 }
 
@@ -94,19 +76,10 @@ void top_k_gradient_kernel(const operator_call& c) {
   const T *d_weight = operand<T>(c, 0), *p = operand<T>(c, 1);
   const std::int32_t* index = operand<std::int32_t>(c, 2);
   T* dp = result<T>(c, 0);
-  const T scale = static_cast<T>(c.attributes->real[0]);
   for (extent_t rows = c.result_elements(0) / width; rows > 0;
-       --rows, d_weight += k, index += k, p += width, dp += width) {
-    for (extent_t e = 0; e < width; ++e) dp[e] = T(0);
-    T chosen_sum = T(0), weighted = T(0);
-    for (extent_t j = 0; j < k; ++j) {
-      chosen_sum += p[index[j]];
-      weighted += d_weight[j] * p[index[j]];
-    }
-    const bool normalised = c.attributes->integer[1] != 0;
-    for (extent_t j = 0; j < k; ++j)
-      dp[index[j]] += normalised ? scale * (d_weight[j] - weighted / chosen_sum) / chosen_sum : scale * d_weight[j];
-  }
+       --rows, d_weight += k, index += k, p += width, dp += width)
+    choice_gradient(width, k, d_weight, p, index, c.attributes->integer[1] != 0, static_cast<T>(c.attributes->real[0]),
+                    dp);
 }
 
 /// index -> how often each expert of the box was chosen.
