@@ -6,12 +6,12 @@
 #include "models/small_moe.hpp"
 #include "standard_output.hpp"
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/mpi.hpp>
 #include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;
 

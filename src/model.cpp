@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run-time twins of model/: graphs, gradients, strategies by name, partition, its laws.
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/operator_loops.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/model/recomputation.hpp>
+// The run-time twins of graph/ and strategy/: graphs, gradients, strategies by name, partition, its laws.
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/operator_loops.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 namespace hyperparallel::inline v0_2::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of model operators in float.
-#include <hyperparallel/runtime/model_kernels/model_kernels.ipp>
+#include <hyperparallel/kernels/ops/builtin_kernels.ipp>
 
 template hyperparallel::operator_kernel hyperparallel::kernel_of<float>(hyperparallel::operator_id);

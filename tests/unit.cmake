@@ -81,7 +81,7 @@ function(hyperparallel_add_unit program group)
   endforeach()
 endfunction()
 
-# tests/runtime/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm.
+# tests/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm.
 function(hyperparallel_test_name source folder entity)
   file(RELATIVE_PATH path "${CMAKE_CURRENT_SOURCE_DIR}" "${source}")
   string(REGEX MATCH "^([^/]+)/(.*)_test\\.cpp$" matched "${path}")

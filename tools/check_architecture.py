@@ -4,7 +4,7 @@
 
   direction   a header includes only from its own folder and from lower layers
   weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits> and the lists of Boost.MP11; fmt only in
-              io/ and report/, threads and atomics only in runtime/, all else of Boost from layer 5 up
+              io/ and report/, threads and atomics only in runtime/ and dtensor/, all else of Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
   exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
               HYPERPARALLEL_EXACT_END, which no #include does
@@ -28,14 +28,16 @@ LAYERS = {
     "layout": 2, "taskflow": 2,
     "redistribution": 3,
     "operators": 4,
-    "model": 5,
-    "mpmd": 6, "offload": 6,
-    "program": 7,
-    "runtime": 8,
-    "io": 9, "report": 9,
+    "graph": 5,
+    "layers": 6, "strategy": 6, "kernels": 6,
+    "mpmd": 7, "offload": 7,
+    "program": 8,
+    "runtime": 9,
+    "dtensor": 10,
+    "io": 11, "report": 11,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
-FRONTS = {"shard": 4, "dtensor": 8, "distributed_forms": 8, "train": 8, "hyperparallel": 9}
+FRONTS = {"shard": 4, "model": 6, "distributed_forms": 10, "train": 9, "hyperparallel": 11}
 HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
@@ -65,24 +67,32 @@ FOLDERS_WITHOUT_TEST = {
 }
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
-    "model/example_models_test.cpp": "builds the models of examples/models/",
-    "model/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
-    "model/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
-    "runtime/model_kernels/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
-    "runtime/mixed_precision_test.cpp": "trains in 16-bit storage, over all of model/ and runtime/",
-    "runtime/model_families_test.cpp": "trains models that are no language models, over all of model/ and runtime/",
+    "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
+    "strategy/example_models_test.cpp": "builds the models of examples/models/",
+    "strategy/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
+    "strategy/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
+    "kernels/ops/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
+    "runtime/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and runtime/",
+    "runtime/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and runtime/",
     "runtime/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
     "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
-    "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of model/ and runtime/",
+    "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
 }
 # Folders whose headers fix the bits of their arithmetic, and their headers that have none.
-EXACT_FOLDERS = {"runtime/kernels", "runtime/model_kernels"}
+EXACT_FOLDERS = {"kernels", "kernels/ops"}
 WITHOUT_ARITHMETIC = {
-    "runtime/kernels/gemm.hpp", "runtime/kernels/transposed_gemm.hpp",
-    "runtime/kernels/exact.hpp", "runtime/kernels/keyed_random.hpp", "runtime/model_kernels/model_kernels.hpp",
-    "runtime/model_kernels/operator_call.hpp", "runtime/model_kernels/single_device.hpp",
+    "kernels/element_type.hpp",
+    "kernels/exact.hpp",
+    "kernels/gemm.hpp",
+    "kernels/keyed_random.hpp",
+    "kernels/operator_call.hpp",
+    "kernels/operator_kernels.hpp",
+    "kernels/ops/builtin_kernels.hpp",
+    "kernels/streaming_copy.hpp",
+    "kernels/transposed_gemm.hpp",
+    "kernels/widened_kernel.hpp",
 }
 # Folders of tests that mirror no folder of headers.
 FREE_TEST_FOLDERS = {"properties"}
@@ -142,8 +152,8 @@ def check_includes(header, text, say):
                 say(f"includes <{name}>; layers 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
         elif name.startswith("fmt/") and folder not in ("io", "report"):
             say(f"includes <{name}>; fmt is for io/ and report/")
-        elif name in THREAD_INCLUDES and folder != "runtime":
-            say(f"includes <{name}>; threads and atomics are for runtime/")
+        elif name in THREAD_INCLUDES and folder not in ("runtime", "dtensor"):
+            say(f"includes <{name}>; threads and atomics are for runtime/ and dtensor/")
 
 
 def check_exact(header, text, say):

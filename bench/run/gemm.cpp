@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/gemm.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
 #if __has_include(<Eigen/Core>)
 #include <hyperparallel/runtime/eigen_kernels.hpp>
 #endif

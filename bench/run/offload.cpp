@@ -18,12 +18,12 @@
 #include <cstdio>
 #include <vector>
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "../../examples/models/small_moe.hpp"

@@ -19,14 +19,14 @@
 #include <iterator>
 #include <vector>
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "../../examples/models/small_moe.hpp"

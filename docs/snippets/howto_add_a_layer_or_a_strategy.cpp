@@ -4,11 +4,11 @@
 #include <cassert>
 #include <cmath>
 
-#include <hyperparallel/model/check_graph.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/graph/check_graph.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;
 

@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include <hyperparallel/hardware.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/report/format_search.hpp>

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../../examples/models/llama3_8b.hpp"
 

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <type_traits>
 
-#include <hyperparallel/runtime/dtensor/creation.hpp>
-#include <hyperparallel/runtime/dtensor/forms/attention.hpp>
-#include <hyperparallel/runtime/dtensor/forms/cross_entropy.hpp>
-#include <hyperparallel/runtime/dtensor/forms/selection.hpp>
+#include <hyperparallel/dtensor/creation.hpp>
+#include <hyperparallel/dtensor/forms/attention.hpp>
+#include <hyperparallel/dtensor/forms/cross_entropy.hpp>
+#include <hyperparallel/dtensor/forms/selection.hpp>
 
 namespace hp = hyperparallel;
 namespace hpd = hyperparallel::distributed;

@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/layers.hpp>
 #include <hyperparallel/offload/host_swap.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
@@ -20,6 +17,9 @@
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 namespace hp = hyperparallel;
 

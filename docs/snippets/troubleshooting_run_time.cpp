@@ -11,19 +11,19 @@
 #include <vector>
 
 #include <hyperparallel/dtensor.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 namespace hp = hyperparallel;
 

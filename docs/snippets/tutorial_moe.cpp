@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <hyperparallel/io/atomic_file.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/program/moe_program.hpp>
 #include <hyperparallel/report/trace.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 
 namespace hp = hyperparallel;

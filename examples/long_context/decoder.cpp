@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <string>
 
-#include <hyperparallel/runtime/kernels/attention.hpp>
-#include <hyperparallel/runtime/kernels/gemm.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
-#include <hyperparallel/runtime/kernels/normalization.hpp>
-#include <hyperparallel/runtime/kernels/rope.hpp>
-#include <hyperparallel/runtime/kernels/swiglu.hpp>
+#include <hyperparallel/kernels/attention.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/normalization.hpp>
+#include <hyperparallel/kernels/rope.hpp>
+#include <hyperparallel/kernels/swiglu.hpp>
 
 namespace long_context {
 

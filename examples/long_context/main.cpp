@@ -18,9 +18,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
 
 #include "../command_line.hpp"
 #include "decoder.hpp"

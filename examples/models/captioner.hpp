@@ -7,7 +7,7 @@
 // and "labels" (batch, seq). The branches share no operator before the decoder, so they may run on different devices.
 // Source of the shape: encoders of Dosovitskiy et al., "ViT", 2020, decoder of Vaswani et al., 2017, both pre-norm.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -8,7 +8,7 @@
 // of the tokens, which is what a run without dropping computes on average. Left out: the limit of a token's experts to
 // four of eight groups, the sequence-wise auxiliary loss, and YaRN, which is of longer contexts than the training's.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

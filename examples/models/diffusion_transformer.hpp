@@ -6,7 +6,7 @@
 // the time; "noise" like the latent. The loss is the mean squared difference. Source: Peebles & Xie, "Scalable diffusion
 // models with transformers", 2023 (adaLN).
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -4,7 +4,7 @@
 //
 // Values of the published configuration (meta-llama/Meta-Llama-3-8B, config.json). The blocks are one repeated segment.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -8,7 +8,7 @@
 // the share, which the blocks are conditioned on. Sources: Sahoo et al., "Simple and effective masked diffusion
 // language models", 2024; Nie et al., "LLaDA", 2025.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -6,7 +6,7 @@
 // Values of the published configuration (Qwen/Qwen3-30B-A3B, config.json). Experts have room for their even share of
 // the tokens, which is what a run without dropping computes on average; the auxiliary loss is left out.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

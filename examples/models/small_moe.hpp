@@ -8,7 +8,7 @@
 //
 // Inputs "tokens" and "labels" (batch, seq): labels are the tokens that follow.
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -6,7 +6,7 @@
 // branches of a block. Source: Dosovitskiy et al., "An image is worth 16x16 words", 2020, with the mean of all patches
 // for a class token (its appendix D.3).
 
-#include <hyperparallel/model/layers.hpp>
+#include <hyperparallel/layers.hpp>
 
 namespace models {
 

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/progress.hpp>
 #include <hyperparallel/report/trace.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 
 #include "layer.hpp"

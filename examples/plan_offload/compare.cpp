@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans with and without offload beside each other, printed.
 
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/named_plans.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/report/format_offload.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include "../command_line.hpp"
 #include "options.hpp"

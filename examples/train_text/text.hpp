@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <hyperparallel/io/text_file.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 
 namespace train_text {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/checkpoint.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../models/small_moe.hpp"
 #include "budget.hpp"

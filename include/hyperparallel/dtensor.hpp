@@ -3,24 +3,24 @@
 // HyperShard at run time: distributed tensors on simulated ranks, their operators and gradients, manual shards
 // and sharding plans.
 
-#include <hyperparallel/runtime/custom_shard.hpp>
-#include <hyperparallel/runtime/dtensor/apply.hpp>
-#include <hyperparallel/runtime/dtensor/creation.hpp>
-#include <hyperparallel/runtime/dtensor/dtensor.hpp>
-#include <hyperparallel/runtime/dtensor/gradient.hpp>
-#include <hyperparallel/runtime/dtensor/listed_operation.hpp>
-#include <hyperparallel/runtime/dtensor/operation.hpp>
-#include <hyperparallel/runtime/dtensor/operations/attention.hpp>
-#include <hyperparallel/runtime/dtensor/operations/contraction.hpp>
-#include <hyperparallel/runtime/dtensor/operations/convolution.hpp>
-#include <hyperparallel/runtime/dtensor/operations/elementwise.hpp>
-#include <hyperparallel/runtime/dtensor/operations/indexing.hpp>
-#include <hyperparallel/runtime/dtensor/operations/movement.hpp>
-#include <hyperparallel/runtime/dtensor/operations/normalization.hpp>
-#include <hyperparallel/runtime/dtensor/operations/ordering.hpp>
-#include <hyperparallel/runtime/dtensor/operations/reduction.hpp>
-#include <hyperparallel/runtime/dtensor/optimizer.hpp>
-#include <hyperparallel/runtime/dtensor/resolved.hpp>
-#include <hyperparallel/runtime/dtensor/sharded_set.hpp>
-#include <hyperparallel/runtime/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/apply.hpp>
+#include <hyperparallel/dtensor/creation.hpp>
+#include <hyperparallel/dtensor/custom_shard.hpp>
+#include <hyperparallel/dtensor/dtensor.hpp>
+#include <hyperparallel/dtensor/gradient.hpp>
+#include <hyperparallel/dtensor/listed_operation.hpp>
+#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/operations/attention.hpp>
+#include <hyperparallel/dtensor/operations/contraction.hpp>
+#include <hyperparallel/dtensor/operations/convolution.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/indexing.hpp>
+#include <hyperparallel/dtensor/operations/movement.hpp>
+#include <hyperparallel/dtensor/operations/normalization.hpp>
+#include <hyperparallel/dtensor/operations/ordering.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
+#include <hyperparallel/dtensor/optimizer.hpp>
+#include <hyperparallel/dtensor/resolved.hpp>
+#include <hyperparallel/dtensor/sharded_set.hpp>
+#include <hyperparallel/dtensor/traced_functions.hpp>
 #include <hyperparallel/shard.hpp>

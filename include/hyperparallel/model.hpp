@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of model/: models for one device, their gradients and optimizers, strategies, and the program of every
-// device; descriptions of layers, plans of name patterns.
+// Front header of graph/, layers/ and strategy/: models for one device, their gradients and optimizers, strategies, and the program of every
+// device; plans of name patterns.
 
-#include <hyperparallel/model/address_plan.hpp>
-#include <hyperparallel/model/check_graph.hpp>
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/gradient_buckets.hpp>
-#include <hyperparallel/model/gradient_rules.hpp>
-#include <hyperparallel/model/graph.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/lifetimes.hpp>
-#include <hyperparallel/model/memory_account.hpp>
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/model/moe_layer.hpp>
-#include <hyperparallel/model/move_kinds.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/operator_loops.hpp>
-#include <hyperparallel/model/operator_order.hpp>
-#include <hyperparallel/model/operator_placement.hpp>
-#include <hyperparallel/model/operator_work.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/optimizer_value.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/model/program_writer.hpp>
-#include <hyperparallel/model/recomputation.hpp>
-#include <hyperparallel/model/ring_attention.hpp>
-#include <hyperparallel/model/rule_table.hpp>
-#include <hyperparallel/model/sharded_program.hpp>
-#include <hyperparallel/model/sharding_plan.hpp>
-#include <hyperparallel/model/storage_uses.hpp>
-#include <hyperparallel/model/strategies.hpp>
-#include <hyperparallel/model/strategy.hpp>
-#include <hyperparallel/model/strategy_layouts.hpp>
-#include <hyperparallel/model/strategy_type.hpp>
-#include <hyperparallel/model/tensor_names.hpp>
-#include <hyperparallel/model/value_lists.hpp>
-#include <hyperparallel/model/version_book.hpp>
+#include <hyperparallel/graph/check_graph.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/gradient_rules.hpp>
+#include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
+#include <hyperparallel/graph/operator_loops.hpp>
+#include <hyperparallel/graph/operator_order.hpp>
+#include <hyperparallel/graph/operator_placement.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/graph/optimizer_value.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
+#include <hyperparallel/graph/rule_table.hpp>
+#include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/graph/tensor_names.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/gradient_buckets.hpp>
+#include <hyperparallel/strategy/lifetimes.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/operator_work.hpp>
+#include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/program_writer.hpp>
+#include <hyperparallel/strategy/ring_attention.hpp>
+#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/storage_uses.hpp>
+#include <hyperparallel/strategy/strategies.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
+#include <hyperparallel/strategy/strategy_layouts.hpp>
+#include <hyperparallel/strategy/strategy_type.hpp>
+#include <hyperparallel/strategy/value_lists.hpp>
+#include <hyperparallel/strategy/version_book.hpp>

@@ -10,6 +10,7 @@
 #include <hyperparallel/mpmd/lower_chain.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/mpmd/moe_expert_events.hpp>
+#include <hyperparallel/mpmd/moe_layer.hpp>
 #include <hyperparallel/mpmd/moe_plan.hpp>
 #include <hyperparallel/mpmd/moe_tensors.hpp>
 #include <hyperparallel/mpmd/schedule_buckets.hpp>

@@ -2,7 +2,7 @@
 // processes: 3
 #include <hyperparallel/runtime/mpi/program_run.hpp>
 
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 
 #include "mpi/worlds.hpp"

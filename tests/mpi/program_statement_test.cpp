@@ -2,7 +2,7 @@
 // processes: 1
 #include <hyperparallel/runtime/mpi/program_statement.hpp>
 
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include "runtime/training_models.hpp"
 

@@ -3,7 +3,7 @@
 // Steps that compute: terms meet, axes are filled, and several steps follow each other; against tensors of one process.
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/dtensor/move.hpp>
+#include <hyperparallel/dtensor/move.hpp>
 
 #include "mpi/worlds.hpp"
 

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
-#include <hyperparallel/runtime/kernels/gemm.hpp>
 #include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/taskflow.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/operator_list.hpp>
 
-#include <hyperparallel/model/check_graph.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/model_builder.hpp>
+#include <hyperparallel/graph/check_graph.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <program/search_models.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/cache_operators.hpp>
 
-#include <hyperparallel/model/address_plan.hpp>
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>

@@ -3,12 +3,12 @@
 
 #include <program/search_models.hpp>
 
-#include <hyperparallel/model/memory_account.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/offloaded_program.hpp>
 
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <runtime/small_models.hpp>
 #include <support/tries.hpp>

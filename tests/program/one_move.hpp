@@ -2,7 +2,7 @@
 #pragma once
 // Programs of a single move, between random layouts of random meshes.
 
-#include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/strategy/sharded_program.hpp>
 
 #include <initializer_list>
 #include <random>

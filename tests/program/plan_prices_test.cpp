@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "search_models.hpp"
 

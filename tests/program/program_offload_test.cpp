@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/program_offload.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/offload/use_chains.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <runtime/small_models.hpp>
 

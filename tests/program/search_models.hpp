@@ -2,12 +2,12 @@
 #pragma once
 // Small models, devices and topologies that strategy search is tried on.
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/model/recomputation.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <random>
 

@@ -4,8 +4,8 @@
 #include <model/stacked_model.hpp>
 #include <program/refused_hardware.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "search_models.hpp"
 

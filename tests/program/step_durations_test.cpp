@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/step_durations.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <runtime/small_models.hpp>
 

@@ -3,8 +3,8 @@
 
 #include <program/search_models.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
 

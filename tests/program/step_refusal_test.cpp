@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 #include <model/strategy_on.hpp>
 #include <model/trained_models.hpp>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "search_models.hpp"
 

@@ -5,11 +5,11 @@
 // makes a token of what it found. A mutant is unsafe when some step, or a home at the end, finds another token than in
 // the program that was broken, or when some interleaving can; it knows nothing of laws, lifetimes or waits.
 
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/taskflow/exact_check.hpp>
 
 #include <program/random_cache_actions.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
 
 #include <gtest/gtest.h>
 

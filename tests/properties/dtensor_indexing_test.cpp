@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/dtensor/operations/attention.hpp>
-#include <hyperparallel/runtime/dtensor/operations/convolution.hpp>
-#include <hyperparallel/runtime/dtensor/operations/indexing.hpp>
+#include <hyperparallel/dtensor/operations/attention.hpp>
+#include <hyperparallel/dtensor/operations/convolution.hpp>
+#include <hyperparallel/dtensor/operations/indexing.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/dtensor/operations/movement.hpp>
+#include <hyperparallel/dtensor/operations/movement.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/dtensor/operations/contraction.hpp>
-#include <hyperparallel/runtime/dtensor/operations/normalization.hpp>
-#include <hyperparallel/runtime/dtensor/operations/ordering.hpp>
-#include <hyperparallel/runtime/dtensor/operations/reduction.hpp>
+#include <hyperparallel/dtensor/operations/contraction.hpp>
+#include <hyperparallel/dtensor/operations/normalization.hpp>
+#include <hyperparallel/dtensor/operations/ordering.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 // operands partial, or nothing; some operands are left whole, which the rule may slice, fill or refuse; one draw in
 // five pads its dims. What is refused must be refused at run time with the status of the value form.
 
+#include <hyperparallel/dtensor/operation.hpp>
 #include <hyperparallel/operators/factor_terms.hpp>
-#include <hyperparallel/runtime/dtensor/operation.hpp>
 
-#include "runtime/dtensor/worlds.hpp"
+#include "dtensor/worlds.hpp"
 
 #include <rapidcheck.h>
 

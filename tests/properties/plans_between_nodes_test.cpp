@@ -3,11 +3,11 @@
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/layers.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/recomputation.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/report/format_compute.hpp>
 
-#include <hyperparallel/model/layers/linear.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/model/strategies.hpp>
+#include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/operators/operator_list.hpp>
+#include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/strategies.hpp>
 
 #include <gtest/gtest.h>
 

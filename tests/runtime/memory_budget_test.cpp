@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/memory_budget.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training in 16-bit storage with binary32 arithmetic and masters: every strategy against one device in the same types.
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/memory_account.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "support/error_of.hpp"
 #include "support/tries.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that are no language models, trained under every strategy that takes them: the losses of one device.
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/optimizer.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../../examples/models/captioner.hpp"
 #include "../../examples/models/diffusion_transformer.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/model_run.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A MoE layer on one device in double precision, forward and backward, written from the formula of
-// model/moe_layer.hpp and nothing else: what the taskflow, on any number of devices, is held against.
+// mpmd/moe_layer.hpp and nothing else: what the taskflow, on any number of devices, is held against.
 //
 //   score = sigmoid(x · router)      weight = score / Σ scores of the choice
 //   y[t] = Σ over chosen experts e of weight[t, e] · swiglu(x[t] · w1[e]) · w2[e]
@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <hyperparallel/model/moe_layer.hpp>
+#include <hyperparallel/mpmd/moe_layer.hpp>
 
 namespace moe_reference {
 

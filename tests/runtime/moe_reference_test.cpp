@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/choice.hpp>
-#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
-#include <hyperparallel/runtime/kernels/row_products.hpp>
-#include <hyperparallel/runtime/kernels/swiglu.hpp>
-#include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
-#include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/kernels/choice.hpp>
+#include <hyperparallel/kernels/elementwise_functions.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/row_products.hpp>
+#include <hyperparallel/kernels/swiglu.hpp>
+#include <hyperparallel/kernels/swiglu_gradient.hpp>
+#include <hyperparallel/kernels/transposed_gemm.hpp>
 
 namespace {
 

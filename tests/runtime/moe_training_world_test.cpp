@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/taskflow/exact_check.hpp>
 

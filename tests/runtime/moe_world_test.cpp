@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 
 namespace hp = hyperparallel;

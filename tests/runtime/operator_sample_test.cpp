@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/operator_sample.hpp>
 
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // A world that carries nothing out, so that what is set, written and spoilt is the test's to say.
 #include <hyperparallel/runtime/program_values.ipp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/runtime/program_values.ipp>  // a world of its own: its values are in no library
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/program_world.hpp>
 
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>

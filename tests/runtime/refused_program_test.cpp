@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/refused_program.hpp>
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,11 +2,11 @@
 // Every built-in operator on distributed tensors and in a model, under the same layouts: the same bits, and those of one
 // device where no sharded factor is reduced.
 #include <hyperparallel/dtensor.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
-#include <hyperparallel/runtime/dtensor/conversion.hpp>
-#include <hyperparallel/runtime/dtensor/move.hpp>
+#include <hyperparallel/dtensor/conversion.hpp>
+#include <hyperparallel/dtensor/move.hpp>
 #include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "builtin_cases.hpp"
 

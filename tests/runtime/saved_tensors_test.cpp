@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/gemm.hpp>
-#include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
+#include <hyperparallel/kernels/transposed_gemm.hpp>
 
 #include "support/error_of.hpp"
 

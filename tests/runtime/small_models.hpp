@@ -2,11 +2,11 @@
 #pragma once
 // Small models that train, and a small product of two layers whose program is written by hand.
 
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/sharded_program.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/strategy/sharded_program.hpp>
 
-#include "model/language_model.hpp"
+#include "models/language_model.hpp"
 
 namespace small_models {
 

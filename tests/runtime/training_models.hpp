@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "model/trained_models.hpp"
+#include "models/trained_models.hpp"
 
 namespace training {
 

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <limits>
 
-#include <hyperparallel/model/memory_account.hpp>
-#include <hyperparallel/runtime/model_kernels/single_device.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/runtime/single_device.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
 
 #include "support/tries.hpp"
 #include "training_models.hpp"

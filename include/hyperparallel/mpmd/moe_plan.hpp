@@ -11,7 +11,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
 #include <hyperparallel/hardware/rank_rotation.hpp>
-#include <hyperparallel/model/moe_layer.hpp>
+#include <hyperparallel/mpmd/moe_layer.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel::inline v0_2 {

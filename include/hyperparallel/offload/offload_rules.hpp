@@ -10,7 +10,7 @@
 // a rule that describes no storage, none that can do what it says, or only storages that later rules decide.
 // O(rules · storages · length of a name).
 
-#include <hyperparallel/model/sharding_plan.hpp>
+#include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/offload/use_chains.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -8,9 +8,9 @@
 // storages of a group are used by the same blocks in the same way, have the same class, and the same pin. Source: use-
 // definition chains over blocks. O(accesses + storages · groups).
 
-#include <hyperparallel/model/address_plan.hpp>
-#include <hyperparallel/model/storage_uses.hpp>
 #include <hyperparallel/offload/offload_program.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/strategy/storage_uses.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

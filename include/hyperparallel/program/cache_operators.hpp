@@ -9,7 +9,7 @@
 // read before; `check_program` holds for the result if it did for the program; without actions but steps the program is
 // what it was. What is computed again goes into new storages. O(actions + steps · operands).
 
-#include <hyperparallel/model/lifetimes.hpp>
+#include <hyperparallel/strategy/lifetimes.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

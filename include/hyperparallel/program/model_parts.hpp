@@ -11,7 +11,7 @@
 // nothing else that an operator made. Where a parameter or an input is read in two parts, or a cut would lie inside a
 // segment's end, the model is one part. Complexity: O(operators + tensors).
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/graph/graph.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -5,7 +5,7 @@
 //   using program = hp::moe_program<layer, mesh, hp::matrix384>;
 //   static_assert(program::verified && program::certificate.ratio() <= 10100);
 //
-// The composition is of values: `make_moe_plan` joins the layer (model/), the weight window (offload/) and the tile
+// The composition is of values: `make_moe_plan` joins the layer, the weight window (offload/) and the tile
 // lowering (mpmd/); the type adds layouts and evaluates each stage once. The same values are planned at run time by
 // `planned_flow`, for other sizes, windows or meshes.
 

@@ -7,8 +7,8 @@
 // `choose_move` by time; it is at most that of the plan by fewest bytes.
 // Units: elements; picoseconds. O(kinds · candidates · steps).
 
-#include <hyperparallel/model/move_kinds.hpp>
 #include <hyperparallel/redistribution/move_load.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -7,8 +7,8 @@
 // a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the certificate of
 // the plan counts. O(kinds · (plan + transfers)).
 
-#include <hyperparallel/model/move_kinds.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

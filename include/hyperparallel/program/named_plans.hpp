@@ -4,7 +4,7 @@
 //
 // Law: each ordered factorization of the ranks into a strategy's axes is visited once, degrees of 1 included.
 
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

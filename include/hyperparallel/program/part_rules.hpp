@@ -8,8 +8,8 @@
 // Law: the rules of all parts together, each narrowed to its part, decide what the rules decided.
 // O(rules · operators² · name) where names clash, else less.
 
-#include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/program/model_parts.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

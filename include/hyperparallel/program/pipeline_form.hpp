@@ -6,7 +6,7 @@
 // ceil(L / p) layers and 1 / p of the rest; phases of micro-batches take (m + p - 1) / m as long; min(p, m)
 // micro-batches' kept activations are alive. Law: with one stage every share is the whole. O(segments).
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/graph/graph.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -10,10 +10,10 @@
 // Laws: without a pipeline the time is `times.total` of the program's account; it is at least what computing takes
 // together, and at least what moves over links do (busy_times). Units: picoseconds, bytes.
 
-#include <hyperparallel/model/memory_account.hpp>
-#include <hyperparallel/model/partition.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/step_clock.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

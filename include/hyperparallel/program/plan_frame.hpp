@@ -10,8 +10,8 @@
 // full set experts or context. A pipeline's stages are outermost. Degrees that do not divide batch, sequence or experts
 // are not listed, nor are options that say the same as others. Law: each frame is visited once.
 
+#include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/mesh/device_matrix.hpp>
-#include <hyperparallel/model/graph.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -9,8 +9,8 @@
 // what addresses are aligned to. Where `recomputation` is allowed, what a single compute step makes once can be made
 // again from the storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
 
-#include <hyperparallel/model/address_plan.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -8,7 +8,7 @@
 // intervals are counted in cache lines. Laws: slots are disjoint and in address order; two places overlap iff one is
 // listed with the other. Complexity: O(places log places + overlapping pairs).
 
-#include <hyperparallel/model/address_plan.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel::inline v0_2 {

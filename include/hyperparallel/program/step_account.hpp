@@ -9,9 +9,9 @@
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/model/memory_account.hpp>
 #include <hyperparallel/program/step_timing.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
+#include <hyperparallel/strategy/memory_account.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

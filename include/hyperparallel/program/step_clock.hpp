@@ -14,10 +14,10 @@
 // of_move(m), and load_of(m) where it does. Laws: both queues' busy times are exact sums; total ≥ either;
 // something is always running, so exposed communication = total − busy compute. O(steps · repetitions played).
 
-#include <hyperparallel/model/value_lists.hpp>
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/program/step_times.hpp>
+#include <hyperparallel/strategy/value_lists.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

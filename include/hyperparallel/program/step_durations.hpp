@@ -6,7 +6,7 @@
 // Law: a step takes its overhead, and the longer of its operations and its bytes at their rates; a move its bytes that
 // others bring; a copy between tiers all of its bytes. Units: picoseconds. O(steps · operands).
 
-#include <hyperparallel/model/move_kinds.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

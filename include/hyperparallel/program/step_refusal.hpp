@@ -4,8 +4,8 @@
 // so.
 
 #include <hyperparallel/mesh/axis_names.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
 

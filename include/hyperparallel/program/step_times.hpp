@@ -4,7 +4,7 @@
 // of its unit and its bytes at the rate of memory, and the overhead of a task. Units: picoseconds. O(1).
 
 #include <hyperparallel/hardware/device.hpp>
-#include <hyperparallel/model/operator_work.hpp>
+#include <hyperparallel/strategy/operator_work.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

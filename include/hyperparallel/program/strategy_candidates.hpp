@@ -2,13 +2,13 @@
 #pragma once
 // The space that strategy search covers in one frame: what each part of a model may do with the tensor axes.
 //
-// A family is a row of rules on x and tp, as in model/strategies.hpp; each part takes one of those that fit the frame,
+// A family is a row of rules on x and tp, as in strategy/strategies.hpp; each part takes one of those that fit the frame,
 // narrowed to the part, equal ones once. Rules of data, experts, context and sharded states are the frame's.
 // Law: where all parts take one family, the strategy decides what the family's rules decide by themselves.
 
-#include <hyperparallel/model/strategies.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/strategy/strategies.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -12,17 +12,17 @@
 // not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,
 // nothing recomputed.
 
-#include <hyperparallel/model/check_program.hpp>
-#include <hyperparallel/model/gradient.hpp>
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/model/optimizer.hpp>
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/model/recomputation.hpp>
-#include <hyperparallel/model/strategy_type.hpp>
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
+#include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/strategy/check_program.hpp>
+#include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -13,11 +13,11 @@
 
 #include <string>
 
-#include <hyperparallel/model/operator_work.hpp>
-#include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/report/format_operators.hpp>
 #include <hyperparallel/report/format_program.hpp>
 #include <hyperparallel/report/table.hpp>
+#include <hyperparallel/strategy/operator_work.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

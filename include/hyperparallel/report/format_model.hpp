@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include <hyperparallel/model/moe_layer.hpp>
+#include <hyperparallel/mpmd/moe_layer.hpp>
 #include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 

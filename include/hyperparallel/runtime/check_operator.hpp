@@ -15,7 +15,7 @@
 
 #include <string>
 
-#include <hyperparallel/runtime/operator_kernels.hpp>
+#include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/support/compiled.hpp>
 

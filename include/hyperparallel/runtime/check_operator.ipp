@@ -2,9 +2,9 @@
 #pragma once
 // Bodies of check_operator.hpp; see support/compiled.hpp.
 
-#include <hyperparallel/model/gradient.hpp>
+#include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
-#include <hyperparallel/runtime/model_kernels/single_device.hpp>
+#include <hyperparallel/runtime/single_device.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

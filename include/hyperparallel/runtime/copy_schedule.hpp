@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/kernels/fold_terms.hpp>
+#include <hyperparallel/kernels/streaming_copy.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
-#include <hyperparallel/runtime/kernels/fold_terms.hpp>
-#include <hyperparallel/runtime/streaming_copy.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -11,7 +11,7 @@
 
 #include <Eigen/Core>
 
-#include <hyperparallel/runtime/kernels/gemm.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <hyperparallel/model/graph.hpp>
+#include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {

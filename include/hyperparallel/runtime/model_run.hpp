@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/runtime/first_values.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {

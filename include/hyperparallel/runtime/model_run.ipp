@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/model/index_range.hpp>
-#include <hyperparallel/runtime/kernels/keyed_random.hpp>
+#include <hyperparallel/graph/index_range.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
 namespace hyperparallel::inline v0_2 {

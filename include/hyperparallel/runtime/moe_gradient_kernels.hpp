@@ -15,10 +15,10 @@
 #include <algorithm>
 #include <span>
 
-#include <hyperparallel/runtime/kernels/exact.hpp>
-#include <hyperparallel/runtime/kernels/row_products.hpp>
-#include <hyperparallel/runtime/kernels/swiglu_gradient.hpp>
-#include <hyperparallel/runtime/kernels/transposed_gemm.hpp>
+#include <hyperparallel/kernels/exact.hpp>
+#include <hyperparallel/kernels/row_products.hpp>
+#include <hyperparallel/kernels/swiglu_gradient.hpp>
+#include <hyperparallel/kernels/transposed_gemm.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN

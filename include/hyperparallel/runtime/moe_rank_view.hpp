@@ -12,10 +12,10 @@
 #include <span>
 #include <utility>
 
+#include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
-#include <hyperparallel/runtime/kernels/accumulate.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/kernels/choice.hpp>
-#include <hyperparallel/runtime/kernels/elementwise_functions.hpp>
+#include <hyperparallel/kernels/choice.hpp>
+#include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/runtime/moe_gradient_kernels.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/model/model_builder.hpp>
-#include <hyperparallel/runtime/dtensor/status_text.hpp>
-#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
+#include <hyperparallel/graph/model_builder.hpp>
+#include <hyperparallel/kernels/operator_call.hpp>
+#include <hyperparallel/runtime/status_text.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <hyperparallel/kernels/fold_terms.hpp>
 #include <hyperparallel/redistribution/lower_move.hpp>
-#include <hyperparallel/runtime/kernels/fold_terms.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/model/strategy.hpp>
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_options.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

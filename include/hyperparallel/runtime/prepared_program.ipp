@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/model/partition.hpp>
+#include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
-#include <hyperparallel/runtime/widened_kernel.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -12,11 +12,11 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>
-#include <hyperparallel/runtime/widened_kernel.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
-#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/kernels/operator_call.hpp>
+#include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
-#include <hyperparallel/runtime/model_kernels/operator_call.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
-#include <hyperparallel/runtime/widened_kernel.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -22,13 +22,13 @@
 #include <type_traits>
 #include <vector>
 
-#include <hyperparallel/model/address_plan.hpp>
-#include <hyperparallel/model/check_training.hpp>
-#include <hyperparallel/model/index_range.hpp>
+#include <hyperparallel/graph/check_training.hpp>
+#include <hyperparallel/graph/index_range.hpp>
+#include <hyperparallel/kernels/element_type.hpp>
+#include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/program_slots.hpp>
-#include <hyperparallel/runtime/element_type.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
-#include <hyperparallel/runtime/widened_kernel.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -17,9 +17,9 @@
 #include <memory>
 #include <vector>
 
-#include <hyperparallel/model/partition.hpp>
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/runtime/program_values.hpp>
+#include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel::inline v0_2 {

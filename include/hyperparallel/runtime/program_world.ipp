@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>

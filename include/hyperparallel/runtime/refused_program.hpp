@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <string>
 
-#include <hyperparallel/model/check_training.hpp>
-#include <hyperparallel/model/named_strategies.hpp>
+#include <hyperparallel/graph/check_training.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
 namespace hyperparallel::inline v0_2 {

@@ -4,7 +4,7 @@
 // expect: attention
 // expect: operand<1>
 // expect: dim<3>
-#include <hyperparallel/runtime/dtensor/forms/attention.hpp>
+#include <hyperparallel/dtensor/forms/attention.hpp>
 
 namespace hp = hyperparallel;
 namespace hpd = hyperparallel::distributed;

@@ -4,7 +4,7 @@
 // expect: softmax
 // expect: operand<0>
 // expect: alias<'d', 'p'>
-#include <hyperparallel/runtime/dtensor/forms/normalization.hpp>
+#include <hyperparallel/dtensor/forms/normalization.hpp>
 
 namespace hp = hyperparallel;
 namespace hpd = hyperparallel::distributed;

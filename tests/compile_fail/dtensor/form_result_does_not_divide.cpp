@@ -3,7 +3,7 @@
 // expect: diag::extent_is_not_divisible_by_its_shards<
 // expect: extent<6>
 // expect: shards<4>
-#include <hyperparallel/runtime/dtensor/forms/halo.hpp>
+#include <hyperparallel/dtensor/forms/halo.hpp>
 
 namespace hp = hyperparallel;
 namespace hpd = hyperparallel::distributed;

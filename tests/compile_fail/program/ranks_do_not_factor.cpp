@@ -4,8 +4,8 @@
 // expect: ranks_do_not_factor
 // expect: extent<8>
 // expect: extent<6>
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;
 

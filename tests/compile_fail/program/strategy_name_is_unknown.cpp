@@ -3,8 +3,8 @@
 // expect: diag::no_strategy_has_this_name<
 // expect: strategy_named<'z', 'e', 'r', 'o', '4'>
 // expect: nearest_name<'z', 'e', 'r', 'o', '1'>
-#include <hyperparallel/model/named_strategies.hpp>
 #include <hyperparallel/program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;
 

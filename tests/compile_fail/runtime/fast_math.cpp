@@ -5,5 +5,5 @@
 #ifdef NEGATIVE
 #define __FAST_MATH__ 1
 #endif
-#include <hyperparallel/runtime/kernels/gemm.hpp>
-#include <hyperparallel/runtime/kernels/swiglu.hpp>
+#include <hyperparallel/kernels/gemm.hpp>
+#include <hyperparallel/kernels/swiglu.hpp>

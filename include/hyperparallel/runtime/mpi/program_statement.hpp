@@ -9,8 +9,8 @@
 #include <charconv>
 #include <string>
 
-#include <hyperparallel/model/sharded_program.hpp>
 #include <hyperparallel/runtime/mpi/statement.hpp>
+#include <hyperparallel/strategy/sharded_program.hpp>
 
 namespace hyperparallel::inline v0_2 {
 

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/model_kernels/model_kernels.hpp>
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/mpi/program_run.hpp>
 #include <hyperparallel/runtime/mpi/program_statement.hpp>

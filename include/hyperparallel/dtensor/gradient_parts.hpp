@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Gradients on their way back through a program of dtensors: the nodes that they belong to, and their sums.
+//
+// What of reverse mode needs no types: gradient.hpp knows them, and brings them back.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <hyperparallel/dtensor/dynamic_dtensor.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// A step of a program, or one of its arguments. `kind` is the address of something that nodes of one type share.
+struct gradient_node {
+  gradient_node(const void* of, std::vector<shape> made);
+  const void* kind;
+  std::int64_t number;  ///< in the order in which they are made
+  std::vector<shape> results;
+};
+
+/// What operator `from` adds to the gradient of result `result` of a node.
+struct gradient_part {
+  std::shared_ptr<const gradient_node> node;
+  int result;
+  std::int64_t from;
+  dynamic_dtensor gradient;
+};
+using gradient_parts = std::vector<gradient_part>;
+
+/// The nodes of a kind that have parts, the last made first. O(parts · nodes).
+std::vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts, const void* kind);
+
+/// The sum of a result's parts in layout `to`, in the order in which a graph's gradients are joined: operators that
+/// stand later in the program first, up to 8 at a time. Zeros where there are none. Domain: some node has a part.
+dynamic_dtensor joined_gradient(const gradient_parts& parts, const gradient_node& node, int result, data_type type,
+                                const layout_value& to);
+
+/// a + b + …, as the operator `sum` of models. Domain: at least one, alike in everything.
+dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>& terms);
+
+/// Gives up the parts of all nodes of a kind.
+void forget_kind(gradient_parts& parts, const void* kind);
+
+}  // namespace hyperparallel::inline v0_2
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/dtensor/gradient_parts.ipp>
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of gradient_parts.hpp; see support/compiled.hpp.
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include <hyperparallel/dtensor/gradient_parts.hpp>
+#include <hyperparallel/dtensor/listed_operation.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace detail {
+
+HYPERPARALLEL_BODY std::int64_t next_node_number() {
+  static std::atomic<std::int64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY gradient_node::gradient_node(const void* of, std::vector<shape> made)
+    : kind(of), number(detail::next_node_number()), results(std::move(made)) {}
+
+HYPERPARALLEL_BODY std::vector<std::shared_ptr<const gradient_node>> nodes_of_kind(const gradient_parts& parts,
+                                                                                   const void* kind) {
+  std::vector<std::shared_ptr<const gradient_node>> nodes;
+  for (const gradient_part& p : parts) {
+    if (p.node->kind != kind) continue;
+    auto at = nodes.begin();
+    while (at != nodes.end() && (*at)->number > p.node->number) ++at;
+    if (at == nodes.end() || *at != p.node) nodes.insert(at, p.node);
+  }
+  return nodes;
+}
+
+HYPERPARALLEL_BODY dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>& terms) {
+  dynamic_dtensor total = terms[0];
+  for (std::size_t next = 1; next < terms.size();) {
+    std::vector<dynamic_dtensor> operands{total};
+    while (next < terms.size() && operands.size() < static_cast<std::size_t>(max_operands))
+      operands.push_back(terms[next++]);
+    std::vector<shape> shapes;
+    for (const dynamic_dtensor& one : operands) shapes.push_back(one.shape());
+    const rule_result made = listed<ops::sum>{}.rule(shapes.data(), static_cast<int>(shapes.size()));
+    const data_type type = total.type();
+    total = apply_rule(made.rule, operands, {&type, 1}, [type](const local_operation& at) {
+      if (type == data_type::f64)
+        detail::run_at<double>(at, operator_value_of<ops::sum>, kernel_of<double, ops::sum>(), {});
+      else
+        detail::run_at<float>(at, operator_value_of<ops::sum>, kernel_of<float, ops::sum>(), {});
+    })[0];
+  }
+  return total;
+}
+
+HYPERPARALLEL_BODY dynamic_dtensor joined_gradient(const gradient_parts& parts, const gradient_node& node, int result,
+                                                   data_type type, const layout_value& to) {
+  std::vector<const gradient_part*> mine;
+  for (const gradient_part& p : parts) {
+    if (p.node.get() != &node || p.result != result) continue;
+    auto at = mine.end();
+    while (at != mine.begin() && (*(at - 1))->from < p.from) --at;
+    mine.insert(at, &p);
+  }
+  std::vector<dynamic_dtensor> terms;
+  for (const gradient_part* p : mine) terms.push_back(redistribute(p->gradient, to));
+  if (!terms.empty()) return joined_sum(terms);
+  return make_dtensor(parts.front().gradient.group(), {type, node.results[static_cast<std::size_t>(result)], to},
+                      "zeros", [](int, const local_block&) {});
+}
+
+HYPERPARALLEL_BODY void forget_kind(gradient_parts& parts, const void* kind) {
+  std::erase_if(parts, [kind](const gradient_part& p) { return p.node->kind == kind; });
+}
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Backward operators of a listed operator as descriptions (operation.hpp): what its gradient says, on dtensors.
+//
+// Law: rule, attributes and kernel are those of the backward operators that `differentiate` appends to a graph, so the
+// gradient of a program of dtensors has the bits of a model's that lies alike. A factor that the backward operator
+// creates (the rows of a table, what a sum ran over) has the extent that it had in the forward operands.
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <hyperparallel/dtensor/listed_operation.hpp>
+#include <hyperparallel/operators/backward_rule.hpp>
+#include <hyperparallel/operators/factor_extents.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace detail {
+
+constexpr gradient_writer written_gradient(const operator_value& o) {
+  gradient_writer w(builtin_list);
+  o.gradient(w);
+  return w;
+}
+
+/// What the gradient of an operator type says.
+template <class Operator>
+inline constexpr gradient_writer gradient_of_type = written_gradient(operator_value_of<Operator>);
+
+/// The letter and the digit of part `n` of what a gradient text reads.
+struct gradient_part {
+  char letter;
+  int number;
+};
+constexpr gradient_part part_of_gradient(const char* text, int n) {
+  for (; n > 0; --n) text += 3;
+  return {text[0], text[1] - '0'};
+}
+constexpr int parts_read(const gradient_rule& rule) {
+  return static_cast<int>(gradients_made_by(rule) - rule.text) / 3;
+}
+constexpr int parts_made(const gradient_rule& rule) { return text_length(gradients_made_by(rule)); }
+
+/// Whether the rule reads operand, or result, `number`.
+constexpr bool reads_part(const gradient_rule& rule, char letter, int number) {
+  for (int n = 0; n < parts_read(rule); ++n) {
+    const gradient_part p = part_of_gradient(rule.text, n);
+    if (p.letter == letter && p.number == number) return true;
+  }
+  return false;
+}
+
+/// The kernels of the backward operators that a gradient names, in its order.
+template <class T>
+class kernel_collector {
+ public:
+  template <class Backward>
+  gradient_rule& backward(const char*) {
+    kernel[count < max_gradient_rules ? count : max_gradient_rules] = kernel_of<T, Backward>();
+    ++count;
+    return rule_;
+  }
+  operator_kernel kernel[max_gradient_rules + 1] = {};
+  int count = 0;
+
+ private:
+  gradient_rule rule_;
+};
+
+/// The backward rule of a forward rule on operands of these extents.
+template <class Operation>
+struct backward_rule_on;
+template <auto Forward, class... Extents>
+struct backward_rule_on<operation<Forward, Extents...>> {
+  static constexpr rule_result of(const gradient_rule& gradient) {
+    using forward = operation<Forward, Extents...>;
+    factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
+    const shape list[] = {Extents::declared...};
+    const factor_extents known = extents_of(forward::rule, list, static_cast<int>(sizeof...(Extents)));
+    unsigned read = 0;
+    for (int i = 0; i < rule.operand_count; ++i) read |= rule.operand[i].mask;
+    for (int f = 0; f < rule.factor_count; ++f)
+      if (!(read >> f & 1u) && known.status.code == extents_code::ok && known.extent[f] > 0)
+        rule.factor[f].extent = known.extent[f];
+    return checked_rule(without_unused_factors(rule));
+  }
+};
+
+template <class T, class Number>
+struct repeated_element;
+template <class T, std::size_t... I>
+struct repeated_element<T, std::index_sequence<I...>> {
+  template <std::size_t>
+  using same = T;
+  using type = std::tuple<same<I>...>;
+};
+
+}  // namespace detail
+
+/// Backward operator `Number` of `Operator`, whose forward operation was `Operation`. Results have the element type of
+/// the operands.
+template <named_operator_type Operator, class Operation, int Number>
+struct listed_backward {
+  operator_attributes attributes{};
+  at_step step{};
+
+  static constexpr gradient_rule gradient = detail::gradient_of_type<Operator>.rule[Number];
+  static constexpr unsigned indices = gradient.value->indices;
+
+  constexpr rule_result rule(const shape*, int) const { return detail::backward_rule_on<Operation>::of(gradient); }
+
+  template <class... X>
+  using results =
+      typename detail::repeated_element<typename detail::lead_element<indices, 0, void, X...>::type,
+                                        std::make_index_sequence<static_cast<std::size_t>(detail::parts_made(
+                                            detail::gradient_of_type<Operator>.rule[Number]))>>::type;
+
+  template <class... T>
+    requires(detail::element_of_views<indices, T...>::ok)
+  void run(const local_operation& at, tensor_view<T>...) const {
+    using computed = kernels::computing<typename detail::element_of_views<indices, T...>::type>;
+    detail::kernel_collector<computed> named;
+    Operator::gradient(named);
+    if (named.kernel[Number] == nullptr)
+      throw dtensor_error(std::string(gradient.value->name) + ", a backward operator of " + Operator::name +
+                          ", has no kernel");
+    operator_attributes turned = attributes;
+    if (gradient.reverses) turned.integer[0] = attributes.integer[0] < 0 ? 1 : -1;
+    detail::run_at<computed>(at, *gradient.value, named.kernel[Number], turned, step);
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of move.hpp; see support/compiled.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/dtensor/move.hpp>
+#include <hyperparallel/runtime/planned_tensor.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+HYPERPARALLEL_BODY std::string move_error::text(const move_plan& p) {
+  if (p.code == move_code::layouts_are_on_different_meshes) return "layouts_are_on_different_meshes";
+  if (p.code == move_code::traffic_overflows) return "traffic_overflows: elements times devices leave 64 bits";
+  if (p.code == move_code::reductions_do_not_commute)
+    return "reductions_do_not_commute: axis " + std::to_string(p.axis);
+  if (p.code == move_code::filled_axis_is_cut_in_parts)
+    return "filled_axis_is_cut_in_parts: axis " + std::to_string(p.axis);
+  return layout_error(p.layout).what();
+}
+
+namespace detail {
+
+HYPERPARALLEL_BODY dynamic_dtensor::block part_of_block(const framed_blocks& x, int position, const box& part) {
+  const std::size_t p = static_cast<std::size_t>(position);
+  const strided_copy run = flatten(copy_between(x.frame[p], part, part, bytes_of(x.type)));
+  if (run.dims == 0) return {x.block[p], x.block[p].get() + run.source_start};
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(part) * bytes_of(x.type));
+  copy_strided(run, x.block[p].get(), bytes.get());
+  return bytes;
+}
+
+HYPERPARALLEL_BODY dynamic_dtensor::block run_step(const move_step& step, const shape& s, int position,
+                                                   const framed_blocks& from, const box& frame) {
+  const step_receiver r = receiver_of(step, s, position);
+  if (r.transfers == 1) {
+    const transfer only = transfer_at(step, r, 0);
+    if (only.sender == position && only.part == frame) return part_of_block(from, position, frame);
+  }
+  const int size = bytes_of(from.type);
+  const step_values values = values_of(step, from.type);
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(frame) * size);
+  write_identity(values.fill, from.type, volume(frame), bytes.get());
+  std::vector<dynamic_dtensor::block> term(static_cast<std::size_t>(r.terms));
+  std::vector<const std::byte*> start(term.size());
+  for (extent_t k = 0; k < r.transfers; k += r.terms) {
+    const transfer t = transfer_at(step, r, k);
+    const extent_t n = volume(t.part);
+    if (n == 0) continue;
+    const std::size_t sender = static_cast<std::size_t>(t.sender);
+    if (r.terms == 1) {
+      copy_box(copy_between(from.frame[sender], frame, t.part, size), from.block[sender].get(), bytes.get());
+      continue;
+    }
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      term[i] = part_of_block(from, transfer_at(step, r, k + static_cast<extent_t>(i)).sender, t.part);
+      start[i] = term[i].get();
+    }
+    const strided_copy into = flatten(copy_between(t.part, frame, t.part, size));
+    if (into.dims == 0) {  // one run of the frame: no block in between
+      kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, bytes.get() + into.target_start,
+                         store_kind::cached);
+      continue;
+    }
+    const std::shared_ptr<std::byte> sum = allocate_block(n * size);
+    kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, sum.get(), store_kind::cached);
+    copy_strided(into, sum.get(), bytes.get());
+  }
+  return bytes;
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to,
+                                                const move_plan& plan) {
+  if (x.layout() == to) return x;
+  if (plan.code != move_code::ok) throw move_error(plan);
+  const std::size_t positions = static_cast<std::size_t>(x.ranks());
+  detail::framed_blocks held{x.type(), {}, {}};
+  for (int p = 0; p < x.ranks(); ++p) {
+    held.block.push_back(x.shared_block(p));
+    held.frame.push_back(x.local_box(p));
+  }
+  for (int i = 0; i < plan.step_count; ++i) {
+    const move_step& step = plan.step[i];
+    detail::framed_blocks next{x.type(), std::vector<dynamic_dtensor::block>(positions), std::vector<box>(positions)};
+    x.group().for_each_rank(name_of(step.kind), [&](int p) {
+      const std::size_t at = static_cast<std::size_t>(p);
+      next.frame[at] = target_frame(step, plan.shape, p);
+      next.block[at] = detail::run_step(step, plan.shape, p, held, next.frame[at]);
+    });
+    held = std::move(next);
+  }
+  return {x.group(), {x.type(), x.shape(), to}, std::move(held.block)};
+}
+
+HYPERPARALLEL_BODY dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to) {
+  if (x.layout() == to) return x;
+  return redistribute(x, to, plan_move(x.layout(), to, x.shape()));
+}
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Products on dtensors: matmul with broadcast batches and transposed operands, and the linear map of a layer.
+
+#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/kernels/contraction.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace operations {
+
+/// a · b over the last two dims; a tensor of one dim is a vector.
+struct matmul {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  constexpr rule_result rule(const shape* x, int count) const {
+    if (count != 2) return no_rule("matmul", rule_code::too_many_operands, count);
+    const detail::aligned_shapes<max_operands> s(x, count);
+    return rules::matmul(s.at[0], s.at[1], transpose_a, transpose_b);
+  }
+  template <class X>
+    requires(!std::same_as<X, bool>)
+  void run(const local_operation&, const_view<X> a, const_view<X> b, tensor_view<X> out) const {
+    const bool row = a.extents.rank == 1, column = b.extents.rank == 1;
+    if (row) a.extents = shape(extent_t{1}, a.extents.extent[0]);
+    if (column) b.extents = shape(b.extents.extent[0], extent_t{1});
+    const kernels::transposition t{transpose_a && !row, transpose_b && !column};
+    out.extents = kernels::matmul_shape(a.extents, b.extents, t);
+    kernels::matmul(a, b, out, t);
+  }
+};
+
+/// x · weightᵀ, plus a bias where there is a third operand; the weight lies out × in.
+struct linear {
+  constexpr rule_result rule(const shape* x, int count) const { return rules::linear(x[0].rank, count == 3); }
+  template <class X>
+    requires(!std::same_as<X, bool>)
+  void run(const local_operation&, const_view<X> x, const_view<X> weight, tensor_view<X> out) const {
+    kernels::linear(x, weight, const_view<X>{}, out);
+  }
+  template <class X>
+    requires(!std::same_as<X, bool>)
+  void run(const local_operation&, const_view<X> x, const_view<X> weight, const_view<X> bias,
+           tensor_view<X> out) const {
+    kernels::linear(x, weight, bias, out);
+  }
+};
+
+}  // namespace operations
+
+template <bool TransposeA = false, bool TransposeB = false, dtensor_type A, dtensor_type B>
+auto matmul(const A& a, const B& b) {
+  return apply<operations::matmul{TransposeA, TransposeB}>(a, b);
+}
+template <dtensor_type X, dtensor_type W>
+auto linear(const X& x, const W& weight) {
+  return apply<operations::linear{}>(x, weight);
+}
+template <dtensor_type X, dtensor_type W, dtensor_type B>
+auto linear(const X& x, const W& weight, const B& bias) {
+  return apply<operations::linear{}>(x, weight, bias);
+}
+
+}  // namespace hyperparallel::inline v0_2

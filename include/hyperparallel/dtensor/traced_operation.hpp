@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Listed operators on variables: forward as on dtensors, backward by the operator's own gradient.
+//
+//   hp::apply<hp::ops::rms_norm>({.real = {1e-6}}, x, weight);            // x or weight is a variable
+//   hp::apply<hp::listed<hp::ops::reduce, "ab->a">{}>(x);                 // an instance whose rule its value says
+//
+// Gradients that a backward operator takes as they come stay pending sums; where its rule refuses them they are reduced
+// to the layout of the value they belong to. An operator without a gradient is one error line where it is differentiated.
+
+#include <concepts>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <hyperparallel/dtensor/variable.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace diag {
+template <class Operator>
+struct operator_on_dtensors_has_no_gradient;
+}  // namespace diag
+
+namespace detail {
+
+/// `applies` of a pack that is never empty.
+template <auto Description, class... Tensor>
+constexpr bool applies_to() {
+  return []<class First, class... Rest>(std::tuple<First, Rest...>*) {
+    return applies<Description, First, Rest...>;
+  }(static_cast<std::tuple<Tensor...>*>(nullptr));
+}
+
+/// What the backward operators of `Operator` read, where these operands are variables.
+template <class Operator, class Sources>
+struct gradient_reads;
+template <class Operator, class... Source>
+struct gradient_reads<Operator, std::tuple<Source...>> {
+  static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
+  /// Each operand's gradient is the result's.
+  static constexpr bool passes_on = std::same_as<Operator, ops::sum>;
+
+  static constexpr bool wants(const gradient_rule& rule) {
+    const bool wanted[] = {Source::is_variable...};
+    for (const char* at = gradients_made_by(rule); *at != '\0'; ++at)
+      if (wanted[*at - '0']) return true;
+    return false;
+  }
+  /// Whether a backward operator reads operand ('x') or result ('y') `number`.
+  static constexpr bool of(char letter, int number) {
+    bool read = false;
+    for (int n = 0; n < rules.count && !passes_on; ++n)
+      read = read || (wants(rules.rule[n]) && reads_part(rules.rule[n], letter, number));
+    return read;
+  }
+};
+
+/// The tensors that backward operators read, `nothing` in place of the others.
+template <class Reads, char Letter, class... Tensor>
+auto kept_tensors(const Tensor&... x) {
+  const auto one = []<std::size_t N, class T>(std::integral_constant<std::size_t, N>, const T& t) {
+    if constexpr (Reads::of(Letter, static_cast<int>(N)))
+      return t;
+    else
+      return nothing{};
+  };
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::make_tuple(one(std::integral_constant<std::size_t, I>{}, x)...);
+  }(std::index_sequence_for<Tensor...>{});
+}
+
+template <class Operator, class Operation, class Sources, class Operands, class Results>
+struct operation_node;
+
+/// A step of a program: `Operator` with the rule of `Operation`.
+template <class Operator, class Operation, class... Source, class... Operand, class... Made>
+struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Operand...>, std::tuple<Made...>>
+    : gradient_node {
+  using sources = std::tuple<Source...>;
+  using reads = gradient_reads<Operator, sources>;
+  using operator_type = Operator;
+  static constexpr bool has_gradient =
+      reads::passes_on || (reads::rules.count > 0 && operator_value_of<Operator>.has_gradient_for(Operation::rule));
+  static constexpr int result_count = static_cast<int>(sizeof...(Made));
+  static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
+  using kept_operands = decltype(kept_tensors<reads, 'x'>(std::declval<const Operand&>()...));
+  using kept_results = decltype(kept_tensors<reads, 'y'>(std::declval<const Made&>()...));
+
+  operation_node(const operator_attributes& given, at_step when, sources from, kept_operands x, kept_results y,
+                 std::vector<shape> shapes)
+      : gradient_node(&kind_of_node<operation_node>, std::move(shapes)),
+        attributes(given),
+        step(when),
+        operand(std::move(from)),
+        read(std::move(x)),
+        made(std::move(y)) {}
+
+  operator_attributes attributes;
+  at_step step;
+  sources operand;
+  kept_operands read;
+  kept_results made;
+
+  /// Contributions to the operands from the gradients of the results, `nothing` where there is none.
+  template <class... Gradient>
+  auto backward(const std::tuple<Gradient...>& g) const {
+    if constexpr (reads::passes_on) {
+      return std::apply([&](const auto&... to) { return std::tuple_cat(contributed(to, std::get<0>(g))...); }, operand);
+    } else {
+      static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
+                                              diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
+      return [&]<std::size_t... N>(std::index_sequence<N...>) {
+        return std::tuple_cat(by_rule<static_cast<int>(N)>(g)...);
+      }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
+    }
+  }
+
+ private:
+  template <class... Gradient>
+  static constexpr bool every_gradient_is_read() {
+    const bool there[] = {!std::is_same_v<Gradient, nothing>...};
+    for (int r = 0; r < result_count; ++r) {
+      bool read = !there[r];
+      for (int n = 0; n < rules.count; ++n) read = read || reads_gradient(rules.rule[n], r);
+      if (!read) return false;
+    }
+    return true;
+  }
+  template <class... Gradient>
+  static constexpr bool possible(const gradient_rule& rule) {
+    const bool there[] = {!std::is_same_v<Gradient, nothing>...};
+    for (int r = 0; r < result_count; ++r)
+      if (reads_gradient(rule, r) && !there[r]) return false;
+    return true;
+  }
+
+  template <int Number, class... Gradient>
+  auto by_rule(const std::tuple<Gradient...>& g) const {
+    constexpr gradient_rule rule = rules.rule[Number];
+    if constexpr (!reads::wants(rule) || !possible<Gradient...>(rule)) {
+      return std::tuple<>();
+    } else {
+      const auto made_here = [&]<std::size_t... P>(std::index_sequence<P...>) {
+        using description = listed_backward<Operator, Operation, Number>;
+        if constexpr (applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(g))>...>())
+          return apply_as<description{}>(description{attributes, step}, part<Number, P, false>(g)...);
+        else
+          return apply_as<description{}>(description{attributes, step}, part<Number, P, true>(g)...);
+      }(std::make_index_sequence<static_cast<std::size_t>(parts_read(rule))>{});
+      return [&]<std::size_t... M>(std::index_sequence<M...>) {
+        return std::tuple_cat(contributed(std::get<made_for(Number, M)>(operand), result_at<M>(made_here))...);
+      }(std::make_index_sequence<static_cast<std::size_t>(parts_made(rule))>{});
+    }
+  }
+  static constexpr std::size_t made_for(int rule, std::size_t m) {
+    return static_cast<std::size_t>(gradients_made_by(rules.rule[rule])[m] - '0');
+  }
+  template <std::size_t M, class Results>
+  static const auto& result_at(const Results& r) {
+    if constexpr (dtensor_type<Results>)
+      return r;
+    else
+      return std::get<M>(r);
+  }
+
+  /// What part `P` of a backward rule's text stands for; gradients lie as their values where `Reduced`.
+  template <int Number, std::size_t P, bool Reduced, class... Gradient>
+  const auto part(const std::tuple<Gradient...>& g) const {
+    constexpr gradient_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
+    constexpr std::size_t n = static_cast<std::size_t>(p.number);
+    if constexpr (p.letter == 'x')
+      return std::get<n>(read);
+    else if constexpr (p.letter == 'y')
+      return std::get<n>(made);
+    else if constexpr (Reduced)
+      return brought_to<gradient_tensor<std::tuple_element_t<n, std::tuple<Made...>>>>(std::get<n>(g));
+    else
+      return std::get<n>(g);
+  }
+};
+
+/// Result `R` of a node as a variable; numbers, and what no gradient passes, as a dtensor.
+template <class Operator, int R, class Node, class Tensor>
+auto as_variable(const std::shared_ptr<const Node>& node, const Tensor& x) {
+  if constexpr (is_in(operator_value_of<Operator>.constant | operator_value_of<Operator>.index_results, R))
+    return x;
+  else
+    return variable<Node, R, Tensor>(node, x);
+}
+
+template <auto Rule, class Operator, class Run, class... Value>
+auto traced(const Run& run, const Value&... x) {
+  const auto made = apply_as<Rule>(run, value_of(x)...);
+  using result_type = std::remove_cvref_t<decltype(made)>;
+  const auto trace = [&]<class... Made>(const Made&... y) {
+    using node = operation_node<Operator, operation<Rule, typename tensor_of<Value>::extents...>,
+                                std::tuple<std::remove_cvref_t<decltype(source_of(x))>...>,
+                                std::tuple<tensor_of<Value>...>, std::tuple<Made...>>;
+    const std::shared_ptr<const node> step =
+        std::make_shared<node>(run.attributes, run.step, std::make_tuple(source_of(x)...),
+                               kept_tensors<typename node::reads, 'x'>(value_of(x)...),
+                               kept_tensors<typename node::reads, 'y'>(y...), shapes_of(y...));
+    return [&]<std::size_t... R>(std::index_sequence<R...>) {
+      if constexpr (sizeof...(Made) == 1)
+        return as_variable<Operator, 0>(step, y...);
+      else
+        return std::make_tuple(as_variable<Operator, static_cast<int>(R)>(step, y)...);
+    }(std::index_sequence_for<Made...>{});
+  };
+  if constexpr (dtensor_type<result_type>)
+    return trace(made);
+  else
+    return std::apply(trace, made);
+}
+
+template <class Description>
+struct operator_of_listed;
+template <class Operator, fixed_string Text>
+struct operator_of_listed<listed<Operator, Text>> {
+  using type = Operator;
+};
+
+}  // namespace detail
+
+/// The operator on variables and dtensors, see listed_operation.hpp.
+template <named_operator_type Operator, fixed_string Text = "", class First, class... Rest>
+  requires traced_operands<First, Rest...>
+auto apply(at_step step, const operator_attributes& attributes, const First& first, const Rest&... rest) {
+  return detail::traced<listed<Operator, Text>{}, Operator>(listed<Operator, Text>{attributes, {}, step}, first,
+                                                            rest...);
+}
+template <named_operator_type Operator, fixed_string Text = "", class First, class... Rest>
+  requires traced_operands<First, Rest...>
+auto apply(const operator_attributes& attributes, const First& first, const Rest&... rest) {
+  return apply<Operator, Text>(at_step{}, attributes, first, rest...);
+}
+template <named_operator_type Operator, fixed_string Text = "", class First, class... Rest>
+  requires traced_operands<First, Rest...>
+auto apply(const First& first, const Rest&... rest) {
+  return apply<Operator, Text>(operator_attributes{}, first, rest...);
+}
+/// With attributes, a text and created extents known to the compiler.
+template <auto Listed, class First, class... Rest>
+  requires traced_operands<First, Rest...>
+auto apply(const First& first, const Rest&... rest) {
+  using of = detail::operator_of_listed<std::remove_cvref_t<decltype(Listed)>>;
+  return detail::traced<Listed, typename of::type>(Listed, first, rest...);
+}
+
+}  // namespace hyperparallel::inline v0_2

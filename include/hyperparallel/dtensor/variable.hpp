@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Values of a program of dtensors that remember how they were made, so that `gradient` (gradient.hpp) can go back.
+//
+//   const auto h = hp::apply<hp::ops::silu>(x);              // a variable where x is one
+//   const auto r = h.redistribute<by_row>();                 // its gradient comes back reduced, to where h lies
+//   const auto c = r.redistribute_gradient<by_column>();     // r, whose gradient is brought to this layout first
+//
+// A variable is a dtensor and the node that made it. A node's type says its operator and the nodes of its operands, so
+// the compiler knows every gradient's layout and partial state. Law: the value of an operator on variables is that on
+// their values. Nodes keep only those operands and results that a backward operator reads; saving takes no copy.
+
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/dtensor/gradient_parts.hpp>
+#include <hyperparallel/dtensor/listed_backward.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+namespace detail {
+
+/// What a node keeps of something that no backward operator reads.
+struct nothing {};
+
+/// An address that nodes of one type share.
+template <class Node>
+inline constexpr char kind_of_node = 0;
+
+template <class... Tensor>
+std::vector<shape> shapes_of(const Tensor&... x) {
+  return {x.shape()...};
+}
+
+/// The layout of a gradient that nothing else is said of: that of the value, its sums complete.
+template <class Tensor>
+using gradient_tensor =
+    dtensor<typename Tensor::element, typename Tensor::extents,
+            placed_layout<typename Tensor::mesh, digits_of_layout(reduced_layout(Tensor::layout::value))>>;
+
+template <class To, class Tensor>
+To brought_to(const Tensor& x) {
+  if constexpr (std::is_same_v<To, Tensor>)
+    return x;
+  else
+    return x.template redistribute<typename To::layout>();
+}
+
+/// Where an operand's gradient goes: result `Result` of a node.
+template <class Node, int Result, class Tensor>
+struct source {
+  using node_type = Node;
+  using tensor = Tensor;
+  static constexpr int result = Result;
+  static constexpr bool is_variable = true;
+  std::shared_ptr<const Node> node;
+};
+/// An operand that is no variable.
+struct no_source {
+  static constexpr bool is_variable = false;
+};
+
+/// The gradient of one result of a node, on the way to it.
+template <class Source, class Gradient>
+struct contribution {
+  using to = Source;
+  using tensor = Gradient;
+  static constexpr int to_result = Source::result;
+  Source source;
+  Gradient gradient;
+};
+
+/// Contributions to the sources that are variables.
+template <class Source, class Gradient>
+auto contributed(const Source& to, const Gradient& gradient) {
+  if constexpr (Source::is_variable)
+    return std::tuple<contribution<Source, Gradient>>({to, gradient});
+  else
+    return std::tuple<>();
+}
+
+/// Argument `Number` of a program.
+template <int Number, class Tensor>
+struct argument_node : gradient_node {
+  using sources = std::tuple<>;
+  explicit argument_node(const Tensor& x) : gradient_node(&kind_of_node<argument_node>, shapes_of(x)) {}
+};
+
+template <class To, class Source>
+struct redistribute_node : gradient_node {
+  using sources = std::tuple<Source>;
+  static constexpr int result_count = 1;
+  static constexpr bool has_gradient = true;
+  redistribute_node(const Source& from, const shape& made)
+      : gradient_node(&kind_of_node<redistribute_node>, {made}), operand(from) {}
+  std::tuple<Source> operand;
+
+  /// `To`: the layout of the gradient.
+  template <class Gradient>
+  auto backward(const std::tuple<Gradient>& g) const {
+    return contributed(std::get<0>(operand), std::get<0>(g).template redistribute<To>());
+  }
+};
+
+}  // namespace detail
+
+/// A dtensor that an operator on variables, or the start of a program, made.
+template <class Node, int Result, dtensor_type Tensor>
+class variable {
+ public:
+  using tensor = Tensor;
+  using element = typename Tensor::element;
+  using extents = typename Tensor::extents;
+  using layout = typename Tensor::layout;
+  using mesh = typename Tensor::mesh;
+  using source = detail::source<Node, Result, Tensor>;
+
+  variable(std::shared_ptr<const Node> node, Tensor value) : node_(std::move(node)), value_(std::move(value)) {}
+
+  const Tensor& value() const { return value_; }
+  source origin() const { return {node_}; }
+
+  /// As of a dtensor. The gradient, reduced, comes back to this layout without its partial states.
+  template <layout_type To>
+  auto redistribute() const {
+    return through<typename detail::gradient_tensor<Tensor>::layout>(value_.template redistribute<To>());
+  }
+  auto reduce_partial() const {
+    return through<typename detail::gradient_tensor<Tensor>::layout>(value_.reduce_partial());
+  }
+  /// The same value, whose gradient is redistributed to `To` before it goes on: where a pending sum is reduced.
+  template <layout_type To>
+  auto redistribute_gradient() const {
+    return through<To>(value_);
+  }
+
+ private:
+  template <class To, class Value>
+  auto through(Value made) const {
+    using node = detail::redistribute_node<To, source>;
+    auto step = std::make_shared<node>(origin(), made.shape());
+    return variable<node, 0, Value>(std::move(step), std::move(made));
+  }
+
+  std::shared_ptr<const Node> node_;
+  Tensor value_;
+};
+
+template <class Value>
+inline constexpr bool is_variable = false;
+template <class Node, int Result, class Tensor>
+inline constexpr bool is_variable<variable<Node, Result, Tensor>> = true;
+
+template <class Value>
+concept variable_type = is_variable<Value>;
+
+/// Operands of a program of which some depend on its arguments: dtensors, and at least one variable.
+template <class... Value>
+concept traced_operands = ((dtensor_type<Value> || variable_type<Value>) && ...) && (variable_type<Value> || ...);
+
+namespace detail {
+
+template <dtensor_type Tensor>
+const Tensor& value_of(const Tensor& x) {
+  return x;
+}
+template <variable_type Variable>
+const typename Variable::tensor& value_of(const Variable& x) {
+  return x.value();
+}
+template <class Value>
+using tensor_of = std::remove_cvref_t<decltype(value_of(std::declval<const Value&>()))>;
+
+template <dtensor_type Tensor>
+no_source source_of(const Tensor&) {
+  return {};
+}
+template <variable_type Variable>
+typename Variable::source source_of(const Variable& x) {
+  return x.origin();
+}
+
+}  // namespace detail
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Backward operators in a graph, from what the operators' gradients say (operators/gradient_writer.hpp).
+//
+// `sum` needs none: each operand's gradient is the result's. The cross entropy has one for its four operators: the
+// gradient of a token's loss goes straight to the logits, over the loops of `exp_sum`.
+
+#include <hyperparallel/graph/rule_table.hpp>
+#include <hyperparallel/operators/backward_rule.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// A backward operator whose results are not yet tensors.
+struct backward_operator {
+  graph_operator op;
+  int operand[max_operator_results] = {};  ///< each result is the gradient of this operand of `op.forward`
+};
+
+namespace detail {
+
+/// A copy of the forward operator's loops and attributes without operands and results.
+constexpr graph_operator start_backward(const graph& g, int forward, operator_id kind) {
+  graph_operator b = g.op[forward];
+  b.kind = kind;
+  b.phase = graph_phase::backward;
+  b.name = 0;
+  b.reduction = reduce_op::sum;
+  b.forward = forward;
+  b.operand_count = b.result_count = 0;
+  return b;
+}
+
+/// The rule that a gradient text writes over the factors of rule `forward`; factors that it does not use keep their
+/// numbers. O(rules of the kind · length).
+constexpr int find_backward_rule(graph& g, operator_id kind, int forward, const char* text) {
+  for (int i = 0; i < g.rule.size; ++i) {
+    const graph_rule& r = g.rule[i];
+    if (r.kind == kind && r.forward == forward && same_text(g.text_at(r.text), text)) return i;
+  }
+  const factor_rule b = backward_rule(g.rule[forward].rule, g.operators[kind], text);
+  return g.rule.push({kind, reduce_op::sum, add_text(g, text), forward, {}, b});
+}
+
+/// Whether two rules say the same, numbers of factors apart.
+constexpr bool same_but_for_numbers(const factor_rule& a, const factor_rule& b) {
+  if (a.operand_count != b.operand_count || a.result_count != b.result_count) return false;
+  int match[max_factors] = {}, used = 0;
+  for (int i = 0; i < a.operand_count + a.result_count; ++i) {
+    const tensor_factors& s = i < a.operand_count ? a.operand[i] : a.result[i - a.operand_count];
+    const tensor_factors& t = i < a.operand_count ? b.operand[i] : b.result[i - a.operand_count];
+    if (s.rank != t.rank) return false;
+    for (int d = 0; d < s.rank; ++d) {
+      const int x = s.term[d], y = t.term[d];
+      const bool known = (used >> x & 1) != 0;
+      for (int f = 0; f < max_factors && !known; ++f)
+        if ((used >> f & 1) != 0 && match[f] == y) return false;
+      if (known ? match[x] != y : a.factor[x].kind != b.factor[y].kind || a.factor[x].op != b.factor[y].op)
+        return false;
+      match[x] = y;
+      used |= 1 << x;
+    }
+  }
+  return true;
+}
+
+/// Whether the rule made from a user's gradient text is the one that the backward operator's own text writes. Built-in
+/// ones without a text take any tensors of the right number.
+constexpr bool is_rule_of_its_operator(const graph& g, const graph_operator& backward) {
+  if (is_builtin(g.op[backward.forward].kind)) return true;
+  const factor_rule& made = g.rule_of(backward);
+  if (g.value_of(backward).text[0] == '\0')
+    return made.operand_count == (backward.kind == id_of<ops::contract> ? 2 : 1) && made.result_count == 1;
+  operand_ranks ranks{made.operand_count};
+  for (int i = 0; i < made.operand_count; ++i) ranks.rank[i] = made.operand[i].rank;
+  const rule_result written = rule_from("", g.value_of(backward).text, {}, ranks);
+  return written.status.code == rule_code::ok && same_but_for_numbers(written.rule, made);
+}
+
+}  // namespace detail
+
+/// The backward operator of a rule. Gradients of the forward operator's results are in `graph_tensor::gradient`.
+constexpr backward_operator build_backward(graph& g, int forward, const gradient_rule& rule) {
+  const graph_operator& f = g.op[forward];
+  backward_operator b{detail::start_backward(g, forward, rule.backward)};
+  b.op.rule = detail::find_backward_rule(g, rule.backward, f.rule, rule.text);
+  const char* at = rule.text;
+  for (; *at != '>'; at += at[2] == ',' ? 3 : 2) {
+    const int n = at[1] - '0', tensor = at[0] == 'x' ? f.operand[n] : f.result[n];
+    b.op.operand[b.op.operand_count++] = at[0] == 'g' ? g.tensor[tensor].gradient : tensor;
+  }
+  for (++at; *at != '\0'; ++at) b.operand[b.op.result_count++] = *at - '0';
+  if (rule.reverses) b.op.integer[0] = f.integer[0] < 0 ? 1 : -1;
+  return b;
+}
+
+/// The gradient of the logits for a `token_loss` whose operands are the maximum, the sum of exponentials and the picked
+/// logit of the same logits; without operands where they are not.
+constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {
+  const graph_operator& f = g.op[token_loss];
+  int producer[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    producer[i] = g.tensor[f.operand[i]].producer;
+    if (producer[i] < 0) return {};
+  }
+  const graph_operator& largest = g.op[producer[0]];
+  const graph_operator& exponentials = g.op[producer[1]];
+  const graph_operator& picked = g.op[producer[2]];
+  const int label = f.operand[3], logits = exponentials.operand[0];
+  if (largest.kind != id_of<ops::reduce> || largest.reduction != reduce_op::max ||
+      exponentials.kind != id_of<ops::exp_sum> || picked.kind != id_of<ops::pick> || largest.operand[0] != logits ||
+      exponentials.operand[1] != f.operand[0] || picked.operand[0] != logits || picked.operand[1] != label)
+    return {};
+  backward_operator b{detail::start_backward(g, producer[1], id_of<ops::cross_entropy_gradient>)};
+  b.op.rule = detail::find_backward_rule(g, id_of<ops::cross_entropy_gradient>, exponentials.rule, "g0,x0,x1,y0,x1>0");
+  b.op.segment = f.segment;
+  const int operands[] = {g.tensor[f.result[0]].gradient, logits, f.operand[0], f.operand[1], label};
+  for (const int t : operands) b.op.operand[b.op.operand_count++] = t;
+  b.op.result_count = 1;
+  return b;
+}
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Attention and its gradient over a box of rows and keys; heads may share keys. integer[0] = causal, integer[1] = window,
+// real[0] = scale. Laws: as attention_head.hpp, which has the arithmetic.
+
+#include <hyperparallel/kernels/exact.hpp>
+#include <hyperparallel/kernels/ops/attention_problem.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
+
+namespace hyperparallel::inline v0_2::kernels {
+
+/// Attention with `parts` pairs of queries and keys, then the values, as operands from 0 on -> o, lse.
+template <class T>
+void attend(const operator_call& c, int parts) {
+  const factor_rule& rule = *c.rule;
+  const tensor_factors *query[most_score_parts], *key[most_score_parts];
+  for (int i = 0; i < parts; ++i) {
+    query[i] = &rule.operand[i];
+    key[i] = &rule.operand[parts + i];
+  }
+  static thread_local attention_problem g;
+  read_geometry(c, parts, query, key, rule.operand[2 * parts], rule.result[0], rule.result[1], g);
+  const loop_steps steps[7] = {g.query[0], g.query[1], g.key[0], g.key[1], g.value, g.out, g.statistic};
+  for_each_point(c, g.heads, steps, [&](const extent_t(&at)[7]) {
+    const T *queries[most_score_parts], *keys[most_score_parts];
+    for (int i = 0; i < parts; ++i) {
+      queries[i] = operand<T>(c, i) + at[i];
+      keys[i] = operand<T>(c, parts + i) + at[2 + i];
+    }
+    detail::attend_head<T>(g, queries, keys, operand<T>(c, 2 * parts) + at[4], result<T>(c, 0) + at[5],
+                           result<T>(c, 1) + at[6]);
+  });
+}
+
+/// do, queries, keys, v, o, lse -> gradients of queries, keys and v.
+template <class T>
+void attend_gradient(const operator_call& c, int parts) {
+  const factor_rule& rule = *c.rule;
+  const tensor_factors *query[most_score_parts], *key[most_score_parts];
+  for (int i = 0; i < parts; ++i) {
+    query[i] = &rule.operand[1 + i];
+    key[i] = &rule.operand[1 + parts + i];
+  }
+  const int value = 1 + 2 * parts;
+  static thread_local attention_problem g;
+  read_geometry(c, parts, query, key, rule.operand[value], rule.operand[0], rule.operand[value + 2], g);
+  for (int r = parts; r <= 2 * parts; ++r) {
+    const extent_t n = c.result_elements(r);
+    for (extent_t i = 0; i < n; ++i) result<T>(c, r)[i] = T(0);
+  }
+  const loop_steps steps[7] = {g.query[0], g.query[1], g.key[0], g.key[1], g.value, g.out, g.statistic};
+  for_each_point(c, g.heads, steps, [&](const extent_t(&at)[7]) {
+    detail::attention_gradient_head<T> h{};
+    for (int i = 0; i < parts; ++i) {
+      h.query[i] = operand<T>(c, 1 + i) + at[i];
+      h.key[i] = operand<T>(c, 1 + parts + i) + at[2 + i];
+      h.d_query[i] = result<T>(c, i) + at[i];
+      h.d_key[i] = result<T>(c, parts + i) + at[2 + i];
+    }
+    h.value = operand<T>(c, value) + at[4];
+    h.d_value = result<T>(c, 2 * parts) + at[4];
+    h.d_out = operand<T>(c, 0) + at[5];
+    h.out = operand<T>(c, value + 1) + at[5];
+    h.log_sum = operand<T>(c, value + 2) + at[6];
+    detail::attend_head_gradient(g, h);
+  });
+}
+
+/// q, k, v -> o, lse.
+template <class T>
+void attention_kernel(const operator_call& c) {
+  attend<T>(c, 1);
+}
+
+/// do, q, k, v, o, lse -> dq, dk, dv.
+template <class T>
+void attention_gradient_kernel(const operator_call& c) {
+  attend_gradient<T>(c, 1);
+}
+
+}  // namespace hyperparallel::inline v0_2::kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention> = kernels::attention_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = kernels::attention_gradient_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
+HYPERPARALLEL_EXACT_END

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
+//
+//   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
+//
+// Laws: a result element depends on the operands' elements at its own point alone; results may be the same memory as an
+// operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
+// loop of its operands is their contraction. O(points).
+
+#include <cmath>
+#include <numbers>
+
+#include <hyperparallel/kernels/elementwise_functions.hpp>
+#include <hyperparallel/kernels/exact.hpp>
+#include <hyperparallel/kernels/ops/contraction.hpp>
+#include <hyperparallel/support/array_bound.hpp>
+
+HYPERPARALLEL_EXACT_BEGIN
+
+namespace hyperparallel::inline v0_2::kernels {
+
+/// Whether both tensors' dims follow the same loops in the same order.
+inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
+  if (a.rank != b.rank) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.term[d] != b.term[d]) return false;
+  return true;
+}
+
+/// Refuses a call whose operands [0, count) have not the loops of the first result.
+inline void expect_same_loops(const operator_call& c, int count) {
+  for (int i = 0; i < count; ++i)
+    expect(same_loops(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
+}
+
+/// result 0 = f(operand 0, …, operand Count - 1) at each point.
+template <class T, int Count, class Function>
+void pointwise(const operator_call& c, const Function& f) {
+  const tensor_factors& r = c.rule->result[0];
+  const T* in[array_bound(Count)];
+  loop_steps steps[array_bound(Count + 1)];
+  bool flat = true;
+  for (int i = 0; i < Count; ++i) {
+    in[i] = operand<T>(c, i);
+    steps[i] = steps_of(c, c.rule->operand[i]);
+    flat = flat && same_loops(c.rule->operand[i], r);
+    const loop_list missing = loops_of(c.rule->operand[i], {}, {&r});
+    expect(missing.count == 0, c, "the result lacks a loop of an operand");
+  }
+  steps[Count] = steps_of(c, r);
+  T* const out = result<T>(c, 0);
+  const auto run = [&](const extent_t(&at)[array_bound(Count + 1)], extent_t n,
+                       const extent_t(&stride)[array_bound(Count + 1)]) {
+    for (extent_t i = 0; i < n; ++i) {
+      T& to = out[at[Count] + i * stride[Count]];
+      if constexpr (Count == 1)
+        to = f(in[0][at[0] + i * stride[0]]);
+      else if constexpr (Count == 2)
+        to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]]);
+      else
+        to = f(in[0][at[0] + i * stride[0]], in[1][at[1] + i * stride[1]], in[2][at[2] + i * stride[2]]);
+    }
+  };
+  extent_t stride[array_bound(Count + 1)], origin[array_bound(Count + 1)] = {};
+  if (flat) {
+    for (extent_t& s : stride) s = 1;
+    run(origin, c.result_elements(0), stride);
+    return;
+  }
+  loop_list outer = loops_of(r);
+  expect(outer.count > 0, c, "operands and results have different loops");
+  const int inner = outer.loop[--outer.count];
+  for (int i = 0; i <= Count; ++i) stride[i] = steps[i].of[inner];
+  for_each_point(c, outer, steps, [&](const auto& at) { run(at, c.loop[inner].extent, stride); });
+}
+
+template <class T>
+void sum_kernel(const operator_call& c) {
+  if (c.rule->operand_count == 2) {
+    pointwise<T, 2>(c, [](T x, T y) { return x + y; });
+    return;
+  }
+  expect_same_loops(c, c.rule->operand_count);
+  T* const out = result<T>(c, 0);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    T total = operand<T>(c, 0)[i];
+    for (int x = 1; x < c.rule->operand_count; ++x) total += operand<T>(c, x)[i];
+    out[i] = total;
+  }
+}
+
+template <class T>
+void scale_kernel(const operator_call& c) {
+  const T by = static_cast<T>(c.attributes->real[0]);
+  pointwise<T, 1>(c, [by](T x) { return by * x; });
+}
+
+/// Element by element; a loop that the result lacks is summed over.
+template <class T>
+void multiply_kernel(const operator_call& c) {
+  for (int l = 0; l < c.rule->factor_count; ++l)
+    if (!has_factor(c.rule->result[0], l)) return contract_kernel<T>(c);
+  pointwise<T, 2>(c, [](T x, T y) { return x * y; });
+}
+
+template <class T>
+void broadcast_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return x; });
+}
+
+template <class T>
+void accumulate_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
+}
+
+template <class T>
+void silu_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return functions::silu::of(x); });
+}
+
+/// dy, x -> dx.
+template <class T>
+void silu_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T x) { return functions::silu_gradient(d, x); });
+}
+
+template <class T>
+void gelu_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return functions::gelu::of(x); });
+}
+
+/// dy, x -> dx: Φ(x) + x · φ(x).
+template <class T>
+void gelu_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T x) {
+    const T below = std::erfc(-x / std::numbers::sqrt2_v<T>) / 2;
+    const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
+    return d * (below + x * density);
+  });
+}
+
+template <class T>
+void sigmoid_kernel(const operator_call& c) {
+  pointwise<T, 1>(c, [](T x) { return functions::sigmoid::of(x); });
+}
+
+/// dy, y -> dx.
+template <class T>
+void sigmoid_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T y) { return functions::sigmoid_gradient(d, y); });
+}
+
+template <class T>
+void swiglu_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T gate, T up) { return functions::silu::of(gate) * up; });
+}
+
+/// dy, gate, up -> d gate, d up.
+template <class T>
+void swiglu_gradient_kernel(const operator_call& c) {
+  expect_same_loops(c, 3);
+  const T *dy = operand<T>(c, 0), *gate = operand<T>(c, 1), *up = operand<T>(c, 2);
+  T *d_gate = result<T>(c, 0), *d_up = result<T>(c, 1);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    const T d = dy[i], g = gate[i], u = up[i];
+    d_gate[i] = functions::silu_gradient(d * u, g);
+    d_up[i] = d * functions::silu::of(g);
+  }
+}
+
+}  // namespace hyperparallel::inline v0_2::kernels
+
+namespace hyperparallel::inline v0_2 {
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::silu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::gelu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = kernels::sigmoid_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels::sigmoid_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
+
+}  // namespace hyperparallel::inline v0_2
+
+HYPERPARALLEL_EXACT_END

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Softmax attention with grouped queries: `query_heads / key_heads` query heads share a key and a value head.
+//
+//   query   (batch, seq, key_heads, query_group, head_dim)      key, value   (batch, seq, key_heads, head_dim)
+//   y = output · softmax(query · key / sqrt(head_dim)) · value
+//
+// As many key as query heads are multi-head attention, one key head is multi-query attention. Rotary embedding where
+// `rope_base` is not 0; `query_key_norm` normalises each query and key head before it (Qwen3).
+// Parameters "name.query.weight", ".key.weight", ".value.weight", ".output.weight", ".query_norm.weight",
+// ".key_norm.weight". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
+
+#include <hyperparallel/layers/linear.hpp>
+#include <hyperparallel/layers/rms_norm.hpp>
+#include <hyperparallel/layers/rope.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// 1 / sqrt(width): scores of independent unit vectors keep unit variance. Newton's iteration from above.
+constexpr double attention_scale(extent_t width) {
+  const double square = width > 0 ? static_cast<double>(width) : 1.0;
+  double root = square < 1.0 ? 1.0 : square;
+  for (double next = 0.5 * (root + square / root); next < root; next = 0.5 * (root + square / root)) root = next;
+  return 1.0 / root;
+}
+
+struct attention_layer {
+  const char* name = "attention";
+  extent_t query_heads = 1;
+  extent_t key_heads = 1;  ///< divides the query heads
+  extent_t head_dim = 1;
+  bool causal = true;
+  extent_t window = 0;     ///< sliding window: a query sees keys less than this far away; 0: all
+  double rope_base = 0.0;  ///< 0: no rotation
+  bool query_key_norm = false;
+  double epsilon = 1e-6;
+
+  constexpr int operator()(model_builder& m, int x) const { return attend(m, x, x); }
+
+  /// Queries of `x`, keys and values of `context`.
+  constexpr int attend(model_builder& m, int x, int context) const {
+    const token_dims d = token_dims_of(m, name, x);
+    if (!d.valid || !token_dims_of(m, name, context).valid) return -1;
+    if (key_heads < 1 || query_heads < 1 || query_heads % key_heads != 0) {
+      m.graph.fail({graph_code::heads_do_not_divide, m.scoped(name), -1, 0, 0, query_heads, key_heads});
+      return -1;
+    }
+    const int heads = m.dim("key_heads", key_heads), group = m.dim("query_group", query_heads / key_heads);
+    const int width = m.dim("head_dim", head_dim);
+    return m.scope(name, [&] {
+      int query = linear_layer{"query", {heads, group, width}}(m, x);
+      int key = linear_layer{"key", {heads, width}}(m, context);
+      const int value = linear_layer{"value", {heads, width}}(m, context);
+      if (query_key_norm) {
+        query = rms_norm_layer{"query_norm", epsilon}(m, query);
+        key = rms_norm_layer{"key_norm", epsilon}(m, key);
+      }
+      if (rope_base > 0.0) {
+        query = rotary_layer{"query_rotated", rope_base}(m, query);
+        key = rotary_layer{"key_rotated", rope_base}(m, key);
+      }
+      const int mixed = m.apply<ops::attention>(
+          "attend", {query, key, value}, {.integer = {causal ? 1 : 0, window}, .real = {attention_scale(head_dim)}});
+      return linear_layer{"output", {d.hidden}, 3}(m, mixed);
+    });
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A mixture-of-experts feed-forward layer: each token goes through `top_k` of the routed experts and all shared ones.
+//
+//   scores    softmax(x · router) or sigmoid(x · router)                       (batch, seq, experts)
+//   choice    top k of the scores (sigmoid: of scores + bias)      weight, index (batch, seq, top_k)
+//   slots     dispatch(x, index)                               (batch, experts, capacity, hidden)
+//   experts   down[e] · swiglu(gate[e] · slots, up[e] · slots), one einsum for all
+//   y         combine(slots, index, weight) + shared(x)
+//
+// A group is a row of the batch: tokens beyond an expert's capacity are dropped, earlier tokens first served. `joint`
+// has one group of all tokens and slots (experts, capacity, hidden); `dropless` gives an expert a slot for each token
+// of the group. Sigmoid routers have a bias, a state that balances the load: "router.bias" (experts), chosen by but not
+// weighed with. Auxiliary loss, where `balance_scale` > 0: balance_scale · E · Σ_e f_e · p_e, f_e the share of choices
+// and p_e the mean softmax probability of expert e; it is `balance_scale` where the load is even.
+//
+// Parameters "name.router.weight" (hidden, experts), "name.experts.{gate,up}.weight" (experts, hidden, expert_ffn),
+// "name.experts.down.weight" (experts, expert_ffn, hidden), "name.shared.…" as `swiglu_layer` with width "shared_ffn".
+// Sources: Shazeer et al., 2017; GShard, 2020; Switch Transformers, 2021; DeepSeekMoE and DeepSeek-V3, 2024.
+
+#include <hyperparallel/layers/feed_forward.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+enum class expert_slots : unsigned char { per_group, joint, dropless };
+enum class expert_scores : unsigned char { softmax, sigmoid };
+
+/// Slots of one expert for `tokens` tokens of a group: their even share times `factor`, rounded up, at most all tokens.
+constexpr extent_t expert_capacity(extent_t tokens, extent_t experts, extent_t top_k, double factor) {
+  const double share = factor * static_cast<double>(tokens * top_k) / static_cast<double>(experts);
+  if (share >= static_cast<double>(tokens)) return tokens;
+  const extent_t floor = static_cast<extent_t>(share);
+  const extent_t slots = floor + (static_cast<double>(floor) < share ? 1 : 0);
+  return slots < 1 ? 1 : slots;
+}
+
+struct mixture_of_experts {
+  const char* name = "moe";
+  extent_t experts = 1;
+  extent_t top_k = 1;
+  extent_t width = 1;         ///< of one expert
+  extent_t shared_width = 0;  ///< of all shared experts together
+  expert_scores scores = expert_scores::softmax;
+  bool normalise = true;  ///< the weights of a token sum to `weight_scale`
+  double weight_scale = 1.0;
+  expert_slots slots = expert_slots::per_group;
+  double capacity_factor = 1.0;
+  double balance_scale = 0.0;
+
+  constexpr int operator()(model_builder& m, int x) const {
+    const token_dims d = token_dims_of(m, name, x);
+    if (!d.valid) return -1;
+    if (top_k < 1 || top_k > experts) {
+      m.graph.fail({graph_code::top_k_exceeds_experts, m.scoped(name), -1, 0, 0, top_k, experts});
+      return -1;
+    }
+    return m.scope(name, [&] {
+      const int expert = m.dim("experts", experts);
+      const choice chosen = route(m, x, expert);
+      int y = through_experts(m, x, d, expert, chosen);
+      if (shared_width > 0) {
+        const int shared = swiglu_layer{"shared", shared_width, "shared_ffn"}(m, x);
+        y = m.sum("output", y, shared);
+      }
+      return y;
+    });
+  }
+
+ private:
+  struct choice {
+    int weight = -1;
+    int index = -1;
+  };
+
+  constexpr choice route(model_builder& m, int x, int expert) const {
+    const int logits = linear_layer{"router", {expert}}(m, x);
+    const bool biased = scores == expert_scores::sigmoid;
+    const operator_options how{.created = {{'K', m.dim("top_k", top_k)}},
+                               .created_count = 1,
+                               .integer = {0, normalise ? 1 : 0},
+                               .real = {weight_scale}};
+    int probability = -1, weight = -1;
+    if (biased) {
+      probability = m.apply<ops::sigmoid>("scores", {logits});
+      const int bias = m.scope("router", [&] { return m.state("bias", data_type::f32, {expert}); });
+      weight = m.apply<ops::biased_top_k>("choice", {probability, bias}, how);
+    } else {
+      probability = m.apply<ops::softmax>("scores", {logits});
+      weight = m.apply<ops::top_k>("choice", {probability}, how);
+    }
+    const choice chosen{weight, weight < 0 ? -1 : weight + 1};
+    if (biased || balance_scale > 0.0) {
+      const int counts = m.apply<ops::count_experts>("expert_counts", {chosen.index},
+                                                     {.created = {{'e', expert}}, .created_count = 1});
+      if (balance_scale > 0.0) {
+        if (biased) probability = m.apply<ops::softmax>("balance_scores", {logits});
+        balance(m, probability, counts);
+      }
+    }
+    return chosen;
+  }
+
+  /// E · Σ_e (count_e / (tokens · k)) · (Σ_t p_te / tokens), scaled.
+  constexpr void balance(model_builder& m, int probability, int counts) const {
+    if (probability < 0 || counts < 0) return;
+    const int mass = m.apply<ops::reduce>("balance_mass", {probability}, {.text = "bse->e"});
+    const int product = m.contract("balance_product", "e,e->", counts, mass);
+    const double tokens = static_cast<double>(elements_of(m.graph.tensor[probability]) / experts);
+    const double scale = balance_scale * static_cast<double>(experts) / (tokens * tokens * static_cast<double>(top_k));
+    m.auxiliary_loss(m.apply<ops::scale>("balance_loss", {product}, {.real = {scale}}));
+  }
+
+  constexpr int through_experts(model_builder& m, int x, const token_dims& d, int expert, const choice& chosen) const {
+    const bool joint = slots == expert_slots::joint;
+    const extent_t tokens = m.extent_of(d.sequence) * (joint ? m.extent_of(d.batch) : 1);
+    const extent_t room =
+        slots == expert_slots::dropless ? tokens : expert_capacity(tokens, experts, top_k, capacity_factor);
+    const int capacity = m.dim("capacity", room), wide = m.dim("expert_ffn", width);
+    const int rows = m.apply<ops::dispatch>(
+        "dispatch", {x, chosen.index},
+        {.text = joint ? "BSh,BSK->eCh" : nullptr, .created = {{'e', expert}, {'C', capacity}}, .created_count = 2});
+    const int results = m.scope("experts", [&] {
+      const auto weight = [&](const char* part, const number_list& dims) {
+        return m.scope(part, [&] { return m.parameter("weight", dims); });
+      };
+      const int gate_weight = weight("gate", {expert, d.hidden, wide});
+      const int up_weight = weight("up", {expert, d.hidden, wide});
+      const int down_weight = weight("down", {expert, wide, d.hidden});
+      const int gate = m.contract("gate", "*ech,ehf->*ecf", rows, gate_weight);
+      const int up = m.contract("up", "*ech,ehf->*ecf", rows, up_weight);
+      const int activation = m.apply<ops::swiglu>("activation", {gate, up});
+      return m.contract("down", "*ecf,efh->*ech", activation, down_weight);
+    });
+    return m.apply<ops::combine>("combine", {results, chosen.index, chosen.weight},
+                                 {.text = joint ? "eCh,BSK,BSK->BSh" : nullptr});
+  }
+};
+
+}  // namespace hyperparallel::inline v0_2

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bytes of tier 0 of one device over the steps of a program, by class: the peak, what it is made of, the most of each
+// class.
+//
+//   parameters    homes of parameters              activations   what forward and backward make, gradients of it too
+//   gradients     of parameters, accumulated too   buffers       what moves write and do not leave for backward, blocks
+//   states        other homes but inputs                         between steps of moves, temporaries of the update
+//   inputs        homes of inputs
+//
+// Segments: what a repetition leaves for backward or for the update is counted for every repetition, what it makes and
+// ends is counted once, parameters and states `repeats` times. Law: the account of a folded program is the account of
+// the program with its repetitions written out; where no segment repeats, the peak with an alignment of 64 is the alive
+// maximum of address_plan.hpp. The bytes alive in repetition r are linear in r between the first two repetitions and
+// the last two, and linear in the number of repetitions; so five repetitions stand for any number, the middle one is
+// weighted and no maximum is taken in it. Units: bytes. O(storages + steps + moves · kinds of moves).
+
+#include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/strategy/storage_uses.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+struct memory_account {
+  extent_t peak = 0;
+  int peak_step = -1;                          ///< of the program: the first one with that much
+  extent_t at_peak[memory_class_count] = {};   ///< adds up to the peak
+  extent_t most[memory_class_count] = {};      ///< of each class by itself, in any step
+  extent_t resident[memory_class_count] = {};  ///< alive always: what is left between two steps of training
+  friend constexpr bool operator==(const memory_account&, const memory_account&) = default;
+};
+
+namespace detail {
+
+class memory_walk {
+ public:
+  constexpr memory_walk(const sharded_program& given, const program_moves& sorted, const storage_uses& used,
+                        extent_t rounding)
+      : p(given), moves(sorted), of(used), alignment(rounding) {}
+
+  constexpr memory_account run() {
+    first_at.resize(of.times + 1, -1);
+    first_within.resize(p.step.size + 1, -1);
+    for (int s = 0; s < p.storage.size; ++s) add_storage(s);
+    for (int i = 0; i < p.step.size; ++i) {
+      if (!p.step.item[i].is_move) continue;
+      const extent_t between = kind_of(moves, p.step.item[i].index).between;
+      if (between > 0)
+        add_within(memory_class::buffers, i, i, rounded(between * bytes_of(type_of_move(p.step.item[i].index))));
+    }
+    return take_maxima();
+  }
+
+ private:
+  static constexpr int written_out = storage_uses::written_out;
+  static constexpr int middle = 2;
+
+  constexpr extent_t rounded(extent_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
+  constexpr data_type type_of_move(int m) const {
+    return p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type;
+  }
+  constexpr void add(memory_class c, int first, int last, extent_t bytes) {
+    note(first_at.item[first], c, bytes);
+    note(first_at.item[last + 1], c, -bytes);
+  }
+  /// In every repetition from step `first` to step `last` of one block.
+  constexpr void add_within(memory_class c, int first, int last, extent_t bytes) {
+    note(first_within.item[first], c, bytes);
+    if (last + 1 < of.blocks.item[of.block_of.item[first]].end) note(first_within.item[last + 1], c, -bytes);
+  }
+  constexpr void note(int& list, memory_class c, extent_t bytes) {
+    list = changes.push({static_cast<int>(c), list, bytes});
+  }
+
+  constexpr void add_storage(int s) {
+    if (p.storage.item[s].tier > 0) return;
+    const storage_use& u = of.use.item[s];
+    const memory_class c = of.class_of(s);
+    const extent_t bytes = rounded(p.storage.item[s].bytes);
+    if (of.resident.item[s]) {
+      always.resident[static_cast<int>(c)] += bytes * repeats_of(p.graph, u.segment);
+      return;
+    }
+    if (u.first < 0) return;
+    if (u.segment < 0) return add(c, u.first_outside, u.last_outside, bytes);
+    if (u.next_last < 0 && u.last_outside < 0 && of.block_of.item[u.own_first] == of.block_of.item[u.own_last])
+      return add_within(c, u.own_first, u.own_last, bytes);
+    const extent_t repeats = repeats_of(p.graph, u.segment);
+    const int count = of.repetitions_of(u.segment);
+    if (repeats <= written_out || u.next_last < 0)
+      return add_repetitions(c, s, count, repeats - count + 1, false, bytes);
+    // What is carried over the middle has two forms: as one of five, and as one of four without it.
+    add_repetitions(c, s, count, 1, false, bytes * (repeats - count + 1));
+    add_repetitions(c, s, count, 1, true, bytes * (count - repeats));
+  }
+
+  /// One storage a repetition, the middle one of weight `middle_weight`. With `skips` it is left out.
+  constexpr void add_repetitions(memory_class c, int s, int count, extent_t middle_weight, bool skips, extent_t bytes) {
+    const storage_use& u = of.use.item[s];
+    const graph_segment& segment = p.graph.segment.item[u.segment];
+    const int tensor = p.storage.item[s].tensor;
+    const bool backward = tensor == segment.gradient_out, carried = tensor == segment.carried_out;
+    for (int r = 0; r < count; ++r) {
+      if (skips && r == middle) continue;
+      int last = of.time_of(u.own_last, r), next = backward ? r - 1 : r + 1;
+      if (skips && next == middle) next += next - r;
+      if (u.next_last >= 0 && next >= 0 && next < count && of.time_of(u.next_last, next) > last)
+        last = of.time_of(u.next_last, next);
+      if ((!backward && !carried) || r == (backward ? 0 : count - 1))
+        if (u.last_outside > last) last = u.last_outside;
+      add(c, of.time_of(u.own_first, r), last, bytes * (r == middle ? middle_weight : 1));
+    }
+  }
+
+  constexpr memory_account take_maxima() {
+    memory_account a = always;
+    extent_t alive[memory_class_count] = {};
+    for (int c = 0; c < memory_class_count; ++c) alive[c] = a.most[c] = a.at_peak[c] = a.resident[c];
+    for (int c = 0; c < memory_class_count; ++c) a.peak += alive[c];
+    int time = 0;
+    for (const step_block& b : of.blocks) {
+      const bool weighted = repeats_of(p.graph, b.segment) > written_out;
+      for (int r = 0; r < b.repetitions; ++r) {
+        extent_t within[memory_class_count] = {}, total = 0;
+        for (int c = 0; c < memory_class_count; ++c) total += alive[c];
+        for (int i = b.begin; i < b.end; ++i, ++time) {
+          const int at = first_at.item[time], inside = first_within.item[i];
+          if (i > b.begin && at < 0 && inside < 0) continue;
+          for (int k = at; k >= 0; k = changes.item[k].next) {
+            alive[changes.item[k].kind] += changes.item[k].bytes;
+            total += changes.item[k].bytes;
+          }
+          for (int k = inside; k >= 0; k = changes.item[k].next) {
+            within[changes.item[k].kind] += changes.item[k].bytes;
+            total += changes.item[k].bytes;
+          }
+          if (weighted && r == middle) continue;
+          // A class that does not change here had its say before, in a block's first step at the latest.
+          if (i == b.begin)
+            for (int c = 0; c < memory_class_count; ++c) a.most[c] = larger(a.most[c], alive[c] + within[c]);
+          for (int k = at; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
+          for (int k = inside; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
+          if (total <= a.peak && a.peak_step >= 0) continue;
+          a.peak = total;
+          a.peak_step = i;
+          for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = alive[c] + within[c];
+        }
+      }
+    }
+    return a;
+  }
+  static constexpr void raise(memory_account& a, int c, const extent_t* alive, const extent_t* within) {
+    const extent_t held = alive[c] + within[c];
+    if (held > a.most[c]) a.most[c] = held;
+  }
+
+  /// Bytes of a class that begin or end, in a list of one time or step.
+  struct class_change {
+    int kind;
+    int next;
+    extent_t bytes;
+  };
+
+  const sharded_program& p;
+  const program_moves& moves;
+  const storage_uses& of;
+  extent_t alignment;
+  growing_array<class_change> changes;
+  growing_array<int> first_at;      ///< of each time: its list in `changes`, -1
+  growing_array<int> first_within;  ///< of each step: likewise, in every repetition of its block alone
+  memory_account always{};
+};
+
+}  // namespace detail
+
+/// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`.
+constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
+                                           const storage_uses& uses, extent_t alignment = 1) {
+  return detail::memory_walk(p, moves, uses, alignment).run();
+}
+constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
+                                           extent_t alignment = 1) {
+  return memory_account_of(p, moves, storage_uses(p), alignment);
+}
+constexpr memory_account memory_account_of(const sharded_program& p, extent_t alignment = 1) {
+  return memory_account_of(p, kinds_of_moves(p), alignment);
+}
+
+}  // namespace hyperparallel::inline v0_2

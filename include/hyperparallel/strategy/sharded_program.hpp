@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The program that every device of a mesh runs: what the partitioner makes of a graph and a strategy.
+//
+// A *value* is a tensor under one layout. Steps stand in the order in which one device runs them: a compute step is an
+// operator of the graph under a placement, from values to values; a move takes one value to another layout of the same
+// tensor. A *storage* is memory that values share one after the other: a parameter and its next value are one storage,
+// anything else has its own. Storages of homes (inputs, parameters, states) live from the first step to the last.
+//
+// Laws: a step reads only values that earlier steps wrote, or homes; a value is written once; the value a `replaces`
+// tensor ends in has the layout and the storage of the home that it replaces; steps of one phase stand together, phases
+// in order. Steps forward to accumulate run once a micro-batch, norm and update once a step of training.
+// What belongs to a segment of a folded graph runs as often as the segment repeats.
+//
+// Operators work in tier 0. A move between tiers is a cache operator: `prefetch` copies towards tier 0, `store` away
+// from it, `detach` gives the source's memory back, for the value lies in its target, a slower tier, as well. Law:
+// cache operators keep the layout; what is detached is read no more.
+
+#include <hyperparallel/graph/operator_placement.hpp>
+#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/layout/slice.hpp>
+#include <hyperparallel/strategy/strategy_status.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// Blocks that have travelled `by` places along a mesh axis: the device at coordinate c holds the block of c - by.
+struct value_rotation {
+  int axis = -1;
+  int by = 0;
+  friend constexpr bool operator==(const value_rotation&, const value_rotation&) = default;
+};
+
+struct program_value {
+  int tensor = -1;
+  layout_value layout{};
+  value_rotation rotation{};
+  int storage = -1;
+};
+
+struct program_storage {
+  int tensor = -1;     ///< the first one that it holds
+  bool home = false;   ///< lives through the whole step
+  extent_t bytes = 0;  ///< on one device
+  int tier = 0;        ///< of the device
+  int held = -1;  ///< it keeps its memory up to this step, though none that late may use it; -1: up to its last use
+};
+
+struct program_compute {
+  int op = -1;
+  operator_placement placement{};
+  int operand[max_operator_operands] = {};  ///< values
+  int result[max_operator_results] = {};
+};
+
+struct program_move {
+  int source = -1;  ///< values
+  int target = -1;
+  int bucket = -1;  ///< moves of one bucket travel together
+  bool detaches = false;
+};
+
+struct program_step {
+  bool is_move = false;
+  int index = 0;  ///< into `compute` or `move`
+  graph_phase phase = graph_phase::forward;
+  int segment = -1;
+};
+
+struct sharded_program {
+  hyperparallel::graph graph;  ///< with what the partitioner added
+  mesh_value mesh{};
+  growing_array<program_value> value;
+  growing_array<program_storage> storage;
+  growing_array<program_compute> compute;
+  growing_array<program_move> move;
+  growing_array<program_step> step;
+  growing_array<int> home;  ///< of each tensor: its value before the first step, or -1
+  int buckets = 0;
+  strategy_status status{};
+  short_text strategy{};  ///< the name of the strategy that it was made under
+};
+
+/// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).
+constexpr box box_of(const sharded_program& p, int value, int position) {
+  const program_value& v = p.value[value];
+  coordinate at = coordinates_of(v.layout.mesh, position);
+  if (v.rotation.axis >= 0) {
+    const int n = v.layout.mesh.size[v.rotation.axis];
+    at.at[v.rotation.axis] = (at.at[v.rotation.axis] + n - v.rotation.by % n) % n;
+  }
+  return slice_at(v.layout, p.graph.tensor[v.tensor].shape, at);
+}
+
+/// Elements of a value on one device: all hold the same number, since dims divide.
+constexpr extent_t local_elements(const sharded_program& p, int value) {
+  const shape& s = p.graph.tensor.item[p.value.item[value].tensor].shape;
+  const layout_value& l = p.value.item[value].layout;
+  extent_t n = 1;
+  for (int d = 0; d < s.rank; ++d) static_cast<void>(__builtin_mul_overflow(n, s.extent[d], &n));
+  for (int i = 0; i < l.cut_count; ++i) n /= l.cut[i].size;
+  return n;
+}
+constexpr extent_t local_bytes(const sharded_program& p, int value) {
+  return local_elements(p, value) * bytes_of(p.graph.tensor.item[p.value.item[value].tensor].type);
+}
+
+enum class cache_operator : unsigned char { within_tier, prefetch, store, detach };
+
+constexpr const char* name_of(cache_operator c) {
+  constexpr const char* names[] = {"move", "prefetch", "store", "detach"};
+  return names[static_cast<int>(c)];
+}
+
+constexpr int tier_of(const sharded_program& p, int value) { return p.storage[p.value[value].storage].tier; }
+/// `within_tier` where the move stays in its tier.
+constexpr cache_operator cache_operator_of(const sharded_program& p, const program_move& m) {
+  if (m.detaches) return cache_operator::detach;
+  const int from = tier_of(p, m.source), to = tier_of(p, m.target);
+  return from == to ? cache_operator::within_tier : to < from ? cache_operator::prefetch : cache_operator::store;
+}
+
+/// Phases by bits: those of a micro-batch, and those once a step of training.
+inline constexpr unsigned micro_phases = 1u << static_cast<int>(graph_phase::forward) |
+                                         1u << static_cast<int>(graph_phase::backward) |
+                                         1u << static_cast<int>(graph_phase::accumulate);
+inline constexpr unsigned update_phases =
+    1u << static_cast<int>(graph_phase::norm) | 1u << static_cast<int>(graph_phase::update);
+
+constexpr bool is_in(graph_phase phase, unsigned phases) { return (phases >> static_cast<int>(phase) & 1u) != 0; }
+
+/// How often the step happens in a step of training.
+constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
+  const bool every = s.phase == graph_phase::norm || s.phase == graph_phase::update;
+  return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
+}
+
+}  // namespace hyperparallel::inline v0_2

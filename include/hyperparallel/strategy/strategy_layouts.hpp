@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a strategy's rules say of a graph: the placement of each operator, the layouts of parameters by stage.
+//
+// Laws: backward and recomputed operators have the placement of their forward operator; a stage only adds cuts, inside
+// those that computing needs, so gathering a stage's layout never crosses a computing axis. An axis that computing has
+// already given to the parameter is not used twice.
+
+#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+/// Rules of one graph and strategy, with names looked up once.
+class strategy_layouts {
+ public:
+  constexpr strategy_layouts(const graph& g, const strategy_value& s) : strategy_(s), status_(s.refused) {
+    if (s.mesh.shape.axis_count < 1) fail({strategy_code::mesh_is_not_valid});
+    for (int a = 0; a < s.mesh.shape.axis_count; ++a)
+      if (s.mesh.shape.size[a] < 1) fail({strategy_code::mesh_is_not_valid, -1, a, -1, -1, -1, s.mesh.shape.size[a]});
+    for (int r = 0; r < s.rule.size; ++r) {
+      const strategy_rule& rule = s.rule.item[r];
+      axis_[r] = axis_index(s.mesh, rule.axis.text);
+      any_dim_[r] = same_text(rule.dim.text, "*");
+      everywhere_[r] = same_text(rule.where.text, "*");
+      dim_[r] = dim_of_rule(g, rule.dim.text);
+      if (axis_[r] < 0) fail({strategy_code::axis_is_not_in_the_mesh, r});
+    }
+  }
+
+  /// The first mistake so far.
+  constexpr const strategy_status& status() const { return status_; }
+
+  /// The placement that compute rules give to an operator of the graph. Axes on one loop stand in the order of their
+  /// rules. O(rules · loops).
+  constexpr operator_placement place(const graph& g, int op) {
+    const graph_operator& o = g.op[op];
+    const mesh_shape& m = strategy_.mesh.shape;
+    operator_placement p;
+    const factor_rule& rule = g.rule_of(o);
+    for (int r = 0; r < strategy_.rule.size; ++r) {
+      const int a = axis_[r];
+      if (a < 0 || dim_[r] == no_dim || m.size[a] == 1 || p.loop[a] >= 0) continue;
+      if (strategy_.rule.item[r].stage != rule_stage::compute) continue;
+      if (!everywhere_[r] && !name_matches(strategy_.rule.item[r].where.text, g.name_of_op(op))) continue;
+      for (int l = 0; l < o.loop_count; ++l) {
+        if (is_whole(rule, l) || !speaks_of(o, rule, l, dim_[r])) continue;
+        const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
+        if (o.loop[l].extent % pieces != 0) {
+          if (!strategy_.rule.item[r].optional)
+            fail({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces});
+          continue;
+        }
+        p.add(a, l);
+        used_[r] = true;
+        break;
+      }
+    }
+    return p;
+  }
+
+  /// `base`, the layout that computing wants, with the further cuts of `stage`. O(rules · dims).
+  constexpr layout_value refine(const graph& g, int parameter, const layout_value& base, rule_stage stage) {
+    const graph_tensor& t = g.tensor[parameter];
+    const mesh_shape& m = strategy_.mesh.shape;
+    layout_value l = base;
+    for (int r = 0; r < strategy_.rule.size; ++r) {
+      const strategy_rule& rule = strategy_.rule.item[r];
+      const int a = axis_[r];
+      if (rule.stage != stage || a < 0 || m.size[a] == 1) continue;
+      if (!everywhere_[r] && !name_matches(rule.where.text, g.name_of_tensor(parameter))) continue;
+      used_[r] = true;
+      if (uses_axis(l, a)) continue;
+      for (int d = 0; d < t.shape.rank; ++d) {
+        if (!any_dim_[r] && t.dim[d] != dim_[r]) continue;
+        const extent_t shards = shards_of(l, d) * m.size[a];
+        if (t.shape.extent[d] % shards != 0) {
+          if (!rule.optional)
+            fail({strategy_code::dim_does_not_divide, r, a, -1, parameter, t.dim[d], t.shape.extent[d], shards});
+          continue;
+        }
+        insert_cut(l, {d, a, 1, m.size[a]});
+        break;
+      }
+    }
+    return l;
+  }
+
+  /// The layout that a pin gives the tensor, if any does.
+  constexpr bool pinned(const graph& g, int tensor, layout_value& l) {
+    for (int i = strategy_.pin.size - 1; i >= 0; --i) {
+      const strategy_pin& pin = strategy_.pin.item[i];
+      if (!name_matches(pin.pattern.text, g.name_of_tensor(tensor))) continue;
+      pin_used_[i] = true;
+      const graph_tensor& t = g.tensor[tensor];
+      if (pin.rank != t.shape.rank) {
+        fail({strategy_code::pin_has_wrong_rank, i, -1, -1, tensor, -1, t.shape.rank, pin.rank});
+        return false;
+      }
+      l = {};
+      l.mesh = strategy_.mesh.shape;
+      l.rank = pin.rank;
+      for (int d = 0; d < pin.rank; ++d) {
+        if (pin.axis[d].text[0] == '\0') continue;
+        const int a = axis_index(strategy_.mesh, pin.axis[d].text);
+        if (a < 0) {
+          fail({strategy_code::axis_is_not_in_the_mesh, i, -1, -1, tensor});
+          return false;
+        }
+        if (t.shape.extent[d] % l.mesh.size[a] != 0)
+          fail({strategy_code::dim_does_not_divide, i, a, -1, tensor, t.dim[d], t.shape.extent[d], l.mesh.size[a]});
+        append_cut(l, {d, a, 1, l.mesh.size[a]});
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// Fails with the first rule or pin that decided nothing. Domain: after everything has been placed.
+  constexpr void check_use() {
+    for (int r = 0; r < strategy_.rule.size; ++r)
+      if (!used_[r] && !strategy_.rule.item[r].optional && !strategy_.rule.item[r].if_present && axis_[r] >= 0 &&
+          strategy_.mesh.shape.size[axis_[r]] > 1)
+        fail({strategy_code::rule_matches_nothing, r, axis_[r]});
+    for (int i = 0; i < strategy_.pin.size; ++i)
+      if (!pin_used_[i]) fail({strategy_code::pattern_matches_nothing, i});
+  }
+
+  constexpr void fail(const strategy_status& s) {
+    if (status_.code == strategy_code::ok) status_ = s;
+  }
+
+ private:
+  static constexpr int no_dim = -1, output_dim = -2, input_dim = -3;
+
+  static constexpr int dim_of_rule(const graph& g, const char* name) {
+    if (same_text(name, "output")) return output_dim;
+    if (same_text(name, "input")) return input_dim;
+    return same_text(name, "*") ? no_dim : find_dim(g, name);
+  }
+  /// Whether the rule's dim is loop `l`.
+  static constexpr bool speaks_of(const graph_operator& o, const factor_rule& rule, int l, int dim) {
+    if (dim >= 0) return o.loop[l].dim == dim;
+    if (o.kind != id_of<ops::contract> || !has_factor(rule.operand[1], l)) return false;
+    return has_factor(rule.result[0], l) == (dim == output_dim);
+  }
+  static constexpr bool uses_axis(const layout_value& l, int a) {
+    for (int i = 0; i < l.cut_count; ++i)
+      if (l.cut[i].axis == a) return true;
+    return false;
+  }
+  /// Adds a cut as the innermost of its dim. Domain: its axis is new in the layout.
+  static constexpr void insert_cut(layout_value& l, const cut& c) {
+    int at = 0;
+    while (at < l.cut_count && l.cut[at].dim <= c.dim) ++at;
+    for (int i = l.cut_count++; i > at; --i) l.cut[i] = l.cut[i - 1];
+    l.cut[at] = c;
+  }
+
+  const strategy_value& strategy_;
+  int axis_[max_strategy_rules] = {};
+  int dim_[max_strategy_rules] = {};
+  bool any_dim_[max_strategy_rules] = {};
+  bool everywhere_[max_strategy_rules] = {};
+  bool used_[max_strategy_rules] = {};
+  bool pin_used_[max_strategy_pins] = {};
+  strategy_status status_;  ///< the first mistake
+};
+
+}  // namespace hyperparallel::inline v0_2

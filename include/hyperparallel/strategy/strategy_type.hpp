@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Strategies as types: `strategy<mesh, data_parallel<"dp">, tensor_parallel<"tp">, pin<"*.norm.weight", none>>`.
+//
+// A part is any type with `static constexpr void add(strategy_value&)`; parts are added in order, see strategies.hpp
+// for what the order means. Whether a strategy fits a model is asked where both are known, see training_step.hpp.
+
+#include <hyperparallel/layout/layout.hpp>
+#include <hyperparallel/strategy/strategies.hpp>
+
+namespace hyperparallel::inline v0_2 {
+
+template <fixed_string Axis>
+struct data_parallel {
+  static constexpr void add(strategy_value& s) { add_data_parallel(s, Axis.text); }
+};
+/// ZeRO stage 1, 2 or 3.
+template <fixed_string Axis, int Stage = 3>
+struct fully_sharded {
+  static_assert(Stage >= 1 && Stage <= 3, "ZeRO has the stages 1, 2 and 3");
+  static constexpr void add(strategy_value& s) { add_zero(s, Axis.text, Stage); }
+};
+template <fixed_string Replicate, fixed_string Shard, int Level = 3>
+struct hybrid_sharded {
+  static_assert(Level >= 1 && Level <= 3, "hybrid sharding has the levels 1, 2 and 3");
+  static constexpr void add(strategy_value& s) { add_hybrid_sharded(s, Replicate.text, Shard.text, Level); }
+};
+template <fixed_string Axis>
+struct tensor_parallel {
+  static constexpr void add(strategy_value& s) { add_tensor_parallel(s, Axis.text); }
+};
+/// Between the blocks of tensor parallelism: comes after it.
+template <fixed_string Axis>
+struct sequence_parallel {
+  static constexpr void add(strategy_value& s) { add_sequence_parallel(s, Axis.text); }
+};
+template <fixed_string Axis>
+struct vocabulary_parallel {
+  static constexpr void add(strategy_value& s) { add_vocabulary_parallel(s, Axis.text); }
+};
+template <fixed_string X, fixed_string Y>
+struct tensor_parallel_2d {
+  static constexpr void add(strategy_value& s) { add_tensor_2d(s, X.text, Y.text); }
+};
+template <fixed_string Row, fixed_string Column>
+struct summa_parallel {
+  static constexpr void add(strategy_value& s) { add_summa(s, Row.text, Column.text); }
+};
+
+enum class context_method : unsigned char { gathered, all_to_all, ring };
+
+template <fixed_string Axis, context_method Method = context_method::gathered>
+struct context_parallel {
+  static constexpr void add(strategy_value& s) {
+    if (Method == context_method::ring) return add_ring(s, Axis.text);
+    if (Method == context_method::all_to_all) return add_ulysses(s, Axis.text);
+    add_gathered_context(s, Axis.text);
+  }
+};
+/// Comes before the parallelism that shards tokens along the axis.
+template <fixed_string Axis>
+struct expert_parallel {
+  static constexpr void add(strategy_value& s) { add_expert_parallel(s, Axis.text); }
+};
+template <fixed_string Axis>
+struct replicated_expert_parallel {
+  static constexpr void add(strategy_value& s) { add_replicated_expert_parallel(s, Axis.text); }
+};
+
+/// Operators whose names match are cut along their output, or along what they sum over.
+template <fixed_string Pattern, fixed_string Axis>
+struct column_parallel {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void add(strategy_value& s) { add_column_parallel(s, Pattern.text, Axis.text); }
+};
+template <fixed_string Pattern, fixed_string Axis>
+struct row_parallel {
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void add(strategy_value& s) { add_row_parallel(s, Pattern.text, Axis.text); }
+};
+
+/// Tensors whose names match have this layout: an axis or `none` for each dim.
+template <fixed_string Pattern, map_entry... Entries>
+struct pin {
+  static_assert(sizeof...(Entries) <= max_pinned_dims, "a pinned tensor has at most four dims");
+  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
+  static constexpr void add(strategy_value& s) {
+    strategy_pin p{short_text(Pattern.text), static_cast<int>(sizeof...(Entries)), {}};
+    int d = 0;
+    ((p.axis[d++] = short_text(Entries.text)), ...);
+    s.add(p);
+  }
+};
+
+/// Gradients wait for the update, so micro-batches reduce them once.
+struct reduce_at_update {
+  static constexpr void add(strategy_value& s) { s.reduce_at_once = false; }
+};
+/// Moved activations stay for backward.
+struct keep_moved_activations {
+  static constexpr void add(strategy_value& s) { s.keep_moved = true; }
+};
+
+template <mesh_type Mesh, class... Parts>
+struct strategy {
+  using mesh = Mesh;
+  static constexpr strategy_value make() {
+    strategy_value s;
+    s.mesh = Mesh::value;
+    (Parts::add(s), ...);
+    return s;
+  }
+  static constexpr strategy_value value = make();
+};
+
+/// Any type with a `strategy_value` called `value`.
+template <class Strategy>
+concept strategy_type = requires {
+  { Strategy::value.rule.size };
+  { Strategy::value.mesh.shape.axis_count };
+};
+
+}  // namespace hyperparallel::inline v0_2

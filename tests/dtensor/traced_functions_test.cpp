@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/dtensor/traced_functions.hpp>
+
+#include <hyperparallel/dtensor/gradient.hpp>
+#include <hyperparallel/dtensor/operations/contraction.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/indexing.hpp>
+#include <hyperparallel/dtensor/operations/normalization.hpp>
+
+#include <gtest/gtest.h>
+
+#include "small_world.hpp"
+
+namespace {
+
+using namespace small_world;
+
+using rows = tensor<on<"dp", none>, 4, 6>;
+using whole = tensor<on<none, none>, 4, 6>;
+using columns = tensor<on<none, "tp">, 6, 8>;
+using transposed = tensor<on<"tp", none>, 8, 6>;
+using weight = tensor<on<none>, 6>;
+using by_class = tensor<on<"dp", "tp">, 4, 6>;
+using labels = hp::dtensor<std::int32_t, hp::extents<4>, on<"dp">>;
+using all_labels = hp::dtensor<std::int32_t, hp::extents<4>, on<none>>;
+
+template <class Tensor>
+auto traced(const Tensor& x) {
+  return hp::detail::argument_of<true, 0>(x);
+}
+
+/// f of a variable and of its value: the same bits.
+template <class F, class Tensor>
+void expect_same_value(const F& f, const Tensor& x) {
+  const auto with = f(traced(x));
+  const auto without = f(x);
+  static_assert(
+      std::is_same_v<typename std::remove_cvref_t<decltype(with)>::tensor, std::remove_cvref_t<decltype(without)>>);
+  EXPECT_EQ(with.value().full_tensor(), without.full_tensor());
+}
+
+TEST(TracedFunctions, HaveTheValuesOfDtensors) {
+  const auto x = waves<rows>(1);
+  const auto w = waves<columns>(2);
+  const auto t = waves<transposed>(3);
+  const auto s = waves<weight>(4);
+  expect_same_value([&](const auto& a) { return matmul(a, w); }, x);
+  expect_same_value([&](const auto& a) { return linear(a, t); }, x);
+  expect_same_value([&](const auto& a) { return rms_norm(a, s); }, x);
+  expect_same_value([&](const auto& a) { return layer_norm(a, s, s); }, x);
+  expect_same_value([](const auto& a) { return softmax(a); }, x);
+  expect_same_value([](const auto& a) { return silu(a) + gelu(a) * sigmoid(a); }, x);
+  expect_same_value([&](const auto& a) { return swiglu(a, x) * 2.0; }, x);
+  const auto id = hp::generate<labels>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
+  expect_same_value([&](const auto& a) { return cross_entropy(a, id); }, x);
+  const auto table = hp::generate<hp::dtensor<std::int32_t, hp::extents<3>, on<none>>>(
+      group(), [](hp::extent_t i) { return static_cast<std::int32_t>(3 - i); });
+  expect_same_value([&](const auto& a) { return embedding(table, a); }, waves<whole>());
+}
+
+/// The gradient of Σ f(x)² on rows over dp is that on one device, and the slope.
+template <class F>
+void expect_gradient(const F& f) {
+  const auto square = [&](const auto& x) {
+    const auto y = f(x);
+    return sum(y * y);
+  };
+  const std::vector<double> many = hp::gradient(square, waves<rows>(1)).full_tensor();
+  const std::vector<double> one = hp::gradient(square, waves<whole>(1)).full_tensor();
+  const auto value = [&](const whole& x) { return square(traced(x)).value().full_tensor()[0]; };
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(many[i], one[i], 1e-12);
+  for (const std::size_t i : {0U, 7U, 23U}) EXPECT_NEAR(one[i], slope(value, waves<whole>(1), i), 1e-7);
+}
+
+TEST(TracedFunctions, HaveTheirGradients) {
+  const auto w = waves<tensor<on<none, none>, 6, 8>>(2);
+  const auto t = waves<transposed>(3);
+  const auto s = waves<weight>(4);
+  expect_gradient([&](const auto& x) { return rms_norm(matmul(x, w) * 0.5, waves<tensor<on<none>, 8>>()); });
+  expect_gradient([&](const auto& x) { return linear(rms_norm(x, s), t); });
+  expect_gradient([&](const auto& x) { return layer_norm(silu(x), s, s); });
+  expect_gradient([](const auto& x) { return softmax(gelu(x)) + sigmoid(x) * x; });
+  expect_gradient([](const auto& x) { return swiglu(x, x) * 3; });
+}
+
+// Logits whose vocabulary is sharded: three sums of a row are reduced, the logits stay.
+TEST(TracedFunctions, CrossEntropyOfAShardedVocabulary) {
+  const auto mean_loss = [](const auto& logits, const auto& label) { return mean(cross_entropy(logits, label)); };
+  const auto number = [](hp::extent_t i) { return static_cast<std::int32_t>(i == 3 ? -1 : (5 * i) % 6); };
+  const auto many = hp::value_and_gradient(mean_loss, waves<by_class>(), hp::generate<labels>(group(), number));
+  const auto one = hp::value_and_gradient(mean_loss, waves<whole>(), hp::generate<all_labels>(group(), number));
+  const auto& gradient = std::get<0>(many.gradient);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(gradient)>, by_class>);
+  EXPECT_NEAR(many.value.full_tensor()[0], one.value.full_tensor()[0], 1e-14);
+  const std::vector<double> a = gradient.full_tensor(), b = std::get<0>(one.gradient).full_tensor();
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14);
+  for (std::size_t i = 18; i < 24; ++i) EXPECT_EQ(a[i], 0) << "no label, no loss";
+  const auto value = [&](const whole& x) {
+    return mean_loss(traced(x), hp::generate<all_labels>(group(), number)).value().full_tensor()[0];
+  };
+  for (const std::size_t i : {0U, 9U, 17U}) EXPECT_NEAR(b[i], slope(value, waves<whole>(), i), 1e-8);
+}
+
+TEST(TracedFunctions, RowsOfATableGetTheirGradients) {
+  using ids = hp::dtensor<std::int32_t, hp::extents<8>, on<"dp">>;
+  const auto id = hp::generate<ids>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
+  const auto d = hp::gradient([&](const auto& table) { return sum(embedding(id, table)); }, waves<whole>());
+  static_assert(std::is_same_v<layout_of<decltype(d)>, on<none, none, hp::partial("dp")>>);
+  const std::vector<double> got = d.full_tensor();
+  const double uses[] = {3, 3, 2, 0};
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], uses[i / 6]);
+}
+
+}  // namespace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/kernels/ops/elementwise.hpp>
+
+#include <gtest/gtest.h>
+
+#include "operator_cases.hpp"
+
+namespace {
+
+using namespace kernel_test;
+using hp::id_of;
+using hp::operator_id;
+namespace ops = hp::ops;
+
+/// Runs `op` on operands of one shape and compares every element with `f` of its operands' elements.
+template <class Function>
+void check(operator_id op, int operands, const Function& f, const case_options& options = {}) {
+  std::mt19937 random(1);
+  std::string text = "xyz", domains = "n";
+  for (int i = 1; i < operands; ++i) {
+    text += ",xyz";
+    domains += "n";
+  }
+  run_case<double> c(op, text + "->xyz", domains, options, random);
+  c.run_whole();
+  for (std::size_t i = 0; i < c.result[0].values.size(); ++i) {
+    double x[8] = {};
+    for (int o = 0; o < operands; ++o) x[o] = c.operand[at(o)].values[i];
+    EXPECT_NEAR(c.result[0].values[i], f(x), 1e-15 + 1e-14 * std::fabs(f(x))) << name_of(op);
+  }
+}
+
+double sigma(double x) { return 1 / (1 + std::exp(-x)); }
+
+TEST(Elementwise, AgreesWithTheFormulas) {
+  check(id_of<ops::sum>, 1, [](const double* x) { return x[0]; });
+  check(id_of<ops::sum>, 2, [](const double* x) { return x[0] + x[1]; });
+  check(id_of<ops::sum>, 8, [](const double* x) {
+    double total = 0;
+    for (int i = 0; i < 8; ++i) total += x[i];
+    return total;
+  });
+  check(id_of<ops::scale>, 1, [](const double* x) { return 2.5 * x[0]; }, {{}, {2.5}});
+  check(id_of<ops::multiply>, 2, [](const double* x) { return x[0] * x[1]; });
+  check(id_of<ops::accumulate>, 2, [](const double* x) { return x[0] + x[1]; });
+  check(id_of<ops::silu>, 1, [](const double* x) { return x[0] * sigma(x[0]); });
+  check(id_of<ops::sigmoid>, 1, [](const double* x) { return sigma(x[0]); });
+  check(id_of<ops::swiglu>, 2, [](const double* x) { return x[0] * sigma(x[0]) * x[1]; });
+  check(id_of<ops::sigmoid_gradient>, 2, [](const double* x) { return x[0] * x[1] * (1 - x[1]); });
+  check(id_of<ops::silu_gradient>, 2, [](const double* x) {
+    const double s = sigma(x[1]);
+    return x[0] * (s + x[1] * s * (1 - s));
+  });
+}
+
+TEST(Elementwise, OperandsRepeatAlongWhatTheyLack) {
+  std::mt19937 random(2);
+  run_case<float> c(id_of<ops::broadcast>, "zx->xyz", "n", {}, random);
+  c.run_whole();
+  const hp::operator_call call = c.whole();
+  const extent_t z = call.loop[0].extent, x = call.loop[1].extent, y = call.loop[2].extent;
+  for (extent_t i = 0; i < x; ++i)
+    for (extent_t j = 0; j < y; ++j)
+      for (extent_t k = 0; k < z; ++k)
+        EXPECT_EQ(c.result[0].values[at((i * y + j) * z + k)], c.operand[0].values[at(k * x + i)]);
+}
+
+// A product that lacks a loop of its operands is summed over it: what the gradient of a repeated operand needs.
+TEST(Elementwise, AProductMayBeSummed) {
+  std::mt19937 random(3);
+  run_case<double> c(id_of<ops::multiply>, "xy,xy->x", "nn", {}, random);
+  c.run_whole();
+  const extent_t x = c.op.loop[0].extent, y = c.op.loop[1].extent;
+  for (extent_t i = 0; i < x; ++i) {
+    double sum = 0;
+    for (extent_t j = 0; j < y; ++j) sum += c.operand[0].values[at(i * y + j)] * c.operand[1].values[at(i * y + j)];
+    EXPECT_NEAR(c.result[0].values[at(i)], sum, 1e-14);
+  }
+}
+
+TEST(Elementwise, LargeArgumentsStayFinite) {
+  for (const float x : {-1000.0F, -100.0F, 100.0F, 1000.0F}) {
+    EXPECT_NEAR(hp::kernels::functions::sigmoid::of(x), x < 0 ? 0.0F : 1.0F, 1e-30F);
+    EXPECT_NEAR(hp::kernels::silu_slope(x), x < 0 ? 0.0F : 1.0F, 1e-30F);
+  }
+}
+
+TEST(Elementwise, RefusesOperandsOfOtherLoops) {
+  std::mt19937 random(4);
+  run_case<float> c(id_of<ops::swiglu_gradient>, "xy,xy,yx->xy,xy", "nnn", {}, random);
+  EXPECT_THROW(c.run_whole(), std::invalid_argument);
+  run_case<float> lacking(id_of<ops::silu>, "xy->x", "n", {}, random);
+  EXPECT_THROW(lacking.run_whole(), std::invalid_argument);
+}
+
+}  // namespace

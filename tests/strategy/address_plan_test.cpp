@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/strategy/address_plan.hpp>
+
+#include <model/random_program.hpp>
+
+#include <model/stacked_model.hpp>
+
+#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/strategy/partition.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+struct block {
+  int first, last;
+  hp::extent_t begin, bytes;
+};
+
+/// All blocks of a planned program that have bytes.
+std::vector<block> blocks_of(const hp::sharded_program& p, const hp::program_addresses& a) {
+  std::vector<block> all;
+  const auto lives = hp::lifetimes_of(p);
+  for (int s = 0; s < p.storage.size; ++s)
+    if (lives[s].first <= lives[s].last && p.storage[s].bytes > 0)
+      all.push_back({lives[s].first, lives[s].last, a.storage[s], p.storage[s].bytes});
+  const hp::program_moves moves = hp::kinds_of_moves(p);
+  for (int i = 0; i < p.step.size; ++i) {
+    if (!p.step[i].is_move) continue;
+    const int m = p.step[i].index;
+    const hp::extent_t bytes =
+        hp::kind_of(moves, m).between * hp::bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
+    EXPECT_EQ(a.between[m] >= 0, bytes > 0);
+    if (bytes > 0) all.push_back({i, i, a.between[m], bytes});
+  }
+  return all;
+}
+
+void expect_laws(const hp::sharded_program& p, const hp::program_addresses& a) {
+  const std::vector<block> all = blocks_of(p, a);
+  hp::extent_t highest = 0, most_alive = 0;
+  for (int step = 0; step < p.step.size; ++step) {
+    hp::extent_t alive = 0;
+    for (const block& b : all)
+      if (b.first <= step && step <= b.last) alive += (b.bytes + 63) / 64 * 64;
+    most_alive = std::max(most_alive, alive);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].begin % hp::storage_alignment, 0);
+    highest = std::max(highest, (all[i].begin + all[i].bytes + 63) / 64 * 64);
+    for (std::size_t k = 0; k < i; ++k) {
+      const bool together = all[i].first <= all[k].last && all[k].first <= all[i].last;
+      const bool overlap = all[i].begin < all[k].begin + all[k].bytes && all[k].begin < all[i].begin + all[i].bytes;
+      ASSERT_FALSE(together && overlap);
+    }
+  }
+  EXPECT_EQ(a.high_water[0], highest);
+  EXPECT_EQ(a.alive_maximum[0], most_alive);
+  EXPECT_EQ(a.alive_maximum[0], hp::alive_maximum(p));
+  EXPECT_GE(a.high_water[0], a.alive_maximum[0]);
+}
+
+// What is alive may fit where no address plan that is found does.
+TEST(address_plan, fits_counts_addresses_and_not_bytes_alive) {
+  std::mt19937 random(11);
+  int gaps = 0;
+  for (int round = 0; round < 40; ++round) {
+    const hp::sharded_program p = programs::random_program(random, {.steps = 60, .most_elements = 40});
+    const hp::program_addresses a = hp::plan_addresses(p);
+    EXPECT_TRUE(hp::fits(p, a.high_water[0]));
+    EXPECT_FALSE(hp::fits(p, a.high_water[0] - 1));
+    if (a.alive_maximum[0] < a.high_water[0]) {
+      ++gaps;
+      EXPECT_FALSE(hp::fits(p, a.alive_maximum[0]));
+    }
+  }
+  EXPECT_GT(gaps, 0);
+}
+
+TEST(address_plan, blocks_alive_together_never_overlap) {
+  std::mt19937 random(3);
+  const int rounds = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 5000 : 200;
+  double worst = 1, sum = 0;
+  for (int round = 0; round < rounds; ++round) {
+    programs::random_program_sizes sizes;
+    sizes.steps = 1 + static_cast<int>(random() % 120);
+    sizes.most_elements = round % 3 == 0 ? 40 : 4000;
+    const hp::sharded_program p = programs::random_program(random, sizes);
+    const hp::program_addresses a = hp::plan_addresses(p);
+    expect_laws(p, a);
+    if (HasFatalFailure()) return;
+    const double ratio = static_cast<double>(a.high_water[0]) / static_cast<double>(a.alive_maximum[0]);
+    worst = std::max(worst, ratio);
+    sum += ratio;
+  }
+  RecordProperty("worst_ratio", std::to_string(worst));
+  RecordProperty("mean_ratio", std::to_string(sum / rounds));
+  EXPECT_LT(sum / rounds, 1.01);
+}
+
+/// Activations of layers are freed in reverse, and each layer has temporaries of its own.
+std::vector<hp::memory_interval> layered(std::mt19937& random, int layers, int kept, int temporaries) {
+  std::vector<hp::memory_interval> all;
+  const int period = 2 * (kept + temporaries), steps = 2 * layers * period;
+  for (int l = 0; l < layers; ++l) {
+    std::mt19937 sizes(7);  // alike in each layer
+    const int forward = l * period, backward = steps - (l + 1) * period;
+    for (int k = 0; k < kept; ++k)
+      all.push_back({forward + static_cast<int>(sizes() % static_cast<unsigned>(period)),
+                     backward + static_cast<int>(sizes() % static_cast<unsigned>(period)),
+                     64 * static_cast<hp::extent_t>(1 + sizes() % 4000)});
+    for (int k = 0; k < 2 * temporaries; ++k) {
+      const int begin = static_cast<int>(sizes() % static_cast<unsigned>(period - 4));
+      const int at = (k % 2 == 0 ? forward : backward) + begin;
+      all.push_back({at, at + 1 + static_cast<int>(sizes() % 4), 64 * static_cast<hp::extent_t>(1 + sizes() % 8000)});
+    }
+  }
+  std::shuffle(all.begin(), all.end(), random);
+  return all;
+}
+
+/// Blocks of that many layers in their places.
+struct packed_layers {
+  hp::growing_array<hp::memory_interval> blocks;
+  hp::extent_t least = 0;  ///< alive at once
+  hp::interval_packing packed;
+
+  packed_layers(std::mt19937& random, int layers) {
+    int steps = 0;
+    for (const hp::memory_interval& b : layered(random, layers, 12, 10)) {
+      blocks.push(b);
+      steps = std::max(steps, b.last + 1);
+    }
+    least = hp::alive_maximum(blocks, steps);
+    packed = hp::pack_intervals(blocks, least);
+  }
+  double excess() const { return static_cast<double>(packed.high_water) / static_cast<double>(least); }
+};
+
+TEST(address_plan, stays_near_what_is_alive_at_once_in_layers) {
+  std::mt19937 random(17);
+  for (const int layers : {4, 12, 40}) {
+    const packed_layers p(random, layers);
+    EXPECT_LE(p.excess(), 1.01) << layers << " layers";
+  }
+}
+
+TEST(address_plan, a_thousand_times_as_many_blocks_are_still_placed) {
+  std::mt19937 random(23);
+  const packed_layers p(random, 300);
+  EXPECT_GE(p.packed.high_water, p.least);
+  EXPECT_LE(p.excess(), 1.05) << p.blocks.size << " blocks";
+}
+
+TEST(address_plan, real_programs_need_hardly_more_than_is_alive_at_once) {
+  double worst = 1;
+  for (int i = 0; i < hp::named_strategy_count; ++i)
+    for (const int micro_batches : {1, 2}) {
+      const char* const name = hp::named_strategy_at(i).name;
+      programs::stacked_model model;
+      model.unrolled = true;
+      model.key_heads = 4;
+      model.micro_batches = micro_batches;
+      const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(name, 4).strategy);
+      if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts
+      const hp::program_addresses a = hp::plan_addresses(p);
+      expect_laws(p, a);
+      const double ratio = static_cast<double>(a.high_water[0]) / static_cast<double>(a.alive_maximum[0]);
+      EXPECT_LE(ratio, 1.01) << name;
+      worst = std::max(worst, ratio);
+    }
+  RecordProperty("worst_ratio", std::to_string(worst));
+}
+
+constexpr hp::growing_array<hp::memory_interval> staircase() {
+  hp::growing_array<hp::memory_interval> blocks;
+  for (int i = 0; i < 12; ++i) blocks.push({i, i + 2, 100 + 64 * (i % 3)});
+  return blocks;
+}
+constexpr bool is_tight() {
+  const auto blocks = staircase();
+  const hp::extent_t least = hp::alive_maximum(blocks, 16);
+  return hp::pack_intervals(blocks, least).high_water == least;
+}
+static_assert(hp::alive_maximum(staircase(), 16) == 128 + 192 + 256);
+static_assert(is_tight());
+
+}  // namespace
