@@ -21,14 +21,12 @@ set(hyperparallel_unoptimised_tests
     properties_dtensor_elementwise properties_dtensor_functions_of_one properties_dtensor_indexing
     properties_dtensor_movement properties_dtensor_operators)
 
-# The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so they are
-# groups of their own, which the thread sanitizer is spared.
+# The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
+# thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.
 function(hyperparallel_test_group folder entity result)
   set(group ${folder})
-  if(folder STREQUAL "runtime" AND entity MATCHES "^(model_)?kernels_")
-    set(group kernels)
-  elseif(folder STREQUAL "runtime" AND entity MATCHES "^dtensor_(forms|operations)_")
-    set(group dtensor)
+  if(folder STREQUAL "dtensor" AND NOT entity MATCHES "^(forms|operations)_")
+    set(group runtime)
   elseif(folder STREQUAL "properties" AND entity MATCHES "^(dtensor|cache)_")
     set(group full_properties)  # of distributed tensors and of programs: no core
   endif()
@@ -81,7 +79,7 @@ function(hyperparallel_add_unit program group)
   endforeach()
 endfunction()
 
-# tests/kernels/gemm_test.cpp: folder runtime, entity kernels_gemm.
+# tests/kernels/ops/loss_test.cpp: folder kernels, entity ops_loss.
 function(hyperparallel_test_name source folder entity)
   file(RELATIVE_PATH path "${CMAKE_CURRENT_SOURCE_DIR}" "${source}")
   string(REGEX MATCH "^([^/]+)/(.*)_test\\.cpp$" matched "${path}")

@@ -37,7 +37,7 @@ LAYERS = {
     "io": 11, "report": 11,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
-FRONTS = {"shard": 4, "model": 6, "distributed_forms": 10, "train": 9, "hyperparallel": 11}
+FRONTS = {"shard": 4, "model": 6, "distributed_forms": 10, "train": 9, "hana": 10, "hyperparallel": 11}
 HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}

@@ -5,8 +5,10 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor.hpp>
+#include <hyperparallel/hana.hpp>
 
 namespace hp = hyperparallel;
+using namespace hp::literals;
 
 struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
 using by_token = hp::layout<mesh, "dp", hp::none>;
@@ -63,6 +65,28 @@ void gradients(const hp::rank_group& ranks) {
   assert(loss.full_tensor().size() == 1);
 }
 
+using weight = hp::dtensor<float, hp::extents<64, 32>, by_column>;
+using row_weight = hp::dtensor<float, hp::extents<32, 64>, by_row>;
+struct mlp {
+  BOOST_HANA_DEFINE_STRUCT(mlp, (weight, up), (row_weight, down));
+};
+
+void named(const hp::rank_group& ranks) {
+  const auto x = hp::randn<hp::dtensor<float, hp::extents<8, 64>, by_token>>(ranks, {.seed = 1});
+  mlp model{hp::randn<weight>(ranks, {.seed = 2}), hp::randn<row_weight>(ranks, {.seed = 3})};
+  auto weights = hp::parameters(model);  // "up" and "down"; those of nested structs are "block.up"
+  auto states = hp::adamw_states(weights);
+  const auto loss_of = [](const auto& w, const auto& in) {
+    return mean(matmul(silu(matmul(in, w["up"_n])), w["down"_n]).reduce_partial());
+  };
+  for (int step = 1; step <= 3; ++step) {
+    const auto [loss, d] = hp::value_and_gradient(loss_of, weights, x);
+    hp::adamw_update({.rate = 1e-2}, step, weights, d, states);  // each reduced to where its parameter lies
+  }
+  hp::set_parameters(model, weights);
+  assert(model.up.full_tensor() == weights["up"_n].full_tensor());
+}
+
 void manual(const hp::rank_group& ranks) {
   using tokens = hp::dtensor<float, hp::extents<8, 64>, by_token>;
   const auto doubled = hp::custom_shard<hp::inputs<by_column, hp::unplaced>, hp::outputs<by_column>>(
@@ -96,6 +120,7 @@ int main() {
   const hp::rank_group ranks(4);
   dtensors(ranks);
   gradients(ranks);
+  named(ranks);
   manual(ranks);
   shard(ranks);
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "small_world.hpp"
+#include "dtensor/small_world.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <hyperparallel/graph/graph.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 #include <set>
 #include <string>

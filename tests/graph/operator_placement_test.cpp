@@ -4,7 +4,7 @@
 #include <hyperparallel/layout/slice.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 #include <algorithm>
 #include <random>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator_cases.hpp"
+#include "kernels/ops/operator_cases.hpp"
 
 namespace {
 

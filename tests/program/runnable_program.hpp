@@ -4,7 +4,7 @@
 
 #include <hyperparallel/program/program_slots.hpp>
 
-#include <model/random_program.hpp>
+#include <models/random_program.hpp>
 
 #include <random>
 

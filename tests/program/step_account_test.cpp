@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/step_account.hpp>
 
-#include <model/stacked_model.hpp>
+#include <models/stacked_model.hpp>
 #include <program/refused_hardware.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>

@@ -8,8 +8,8 @@
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
-#include <model/strategy_on.hpp>
-#include <model/trained_models.hpp>
+#include <models/strategy_on.hpp>
+#include <models/trained_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/step_timing.hpp>
 
-#include <model/one_device_program.hpp>
-#include <model/stacked_model.hpp>
+#include <models/one_device_program.hpp>
+#include <models/stacked_model.hpp>
 
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/traffic_account.hpp>
 
-#include <model/stacked_model.hpp>
+#include <models/stacked_model.hpp>
 
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

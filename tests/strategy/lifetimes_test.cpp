@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-#include <model/one_device_program.hpp>
-#include <model/random_program.hpp>
+#include <models/one_device_program.hpp>
+#include <models/random_program.hpp>
 
 #include <hyperparallel/graph/model_builder.hpp>
 

@@ -4,7 +4,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 #include <algorithm>
 #include <set>

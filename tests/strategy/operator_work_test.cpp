@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/strategy/operator_work.hpp>
 
-#include <model/one_device_program.hpp>
-#include <model/stacked_model.hpp>
+#include <models/one_device_program.hpp>
+#include <models/stacked_model.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

@@ -4,11 +4,11 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/bare_model.hpp>
-#include <model/program_volumes.hpp>
-#include <model/stacked_model.hpp>
-#include <model/strategy_on.hpp>
-#include <model/trained_models.hpp>
+#include <models/bare_model.hpp>
+#include <models/program_volumes.hpp>
+#include <models/stacked_model.hpp>
+#include <models/strategy_on.hpp>
+#include <models/trained_models.hpp>
 
 #include <array>
 #include <map>

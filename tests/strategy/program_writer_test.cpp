@@ -4,7 +4,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <hyperparallel/strategy/ring_attention.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 #include <set>
 #include <string>

@@ -5,8 +5,8 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/one_device_program.hpp>
-#include <model/trained_models.hpp>
+#include <models/one_device_program.hpp>
+#include <models/trained_models.hpp>
 
 #include <set>
 #include <string>

@@ -4,8 +4,8 @@
 #include <hyperparallel/strategy/strategy_layouts.hpp>
 
 #include <gtest/gtest.h>
-#include <model/strategy_on.hpp>
-#include <model/trained_models.hpp>
+#include <models/strategy_on.hpp>
+#include <models/trained_models.hpp>
 
 #include <string>
 

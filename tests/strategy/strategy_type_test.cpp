@@ -5,7 +5,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/trained_models.hpp>
+#include <models/trained_models.hpp>
 
 namespace {
 

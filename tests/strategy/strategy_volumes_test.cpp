@@ -11,8 +11,8 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/bare_model.hpp>
-#include <model/program_volumes.hpp>
+#include <models/bare_model.hpp>
+#include <models/program_volumes.hpp>
 
 #include <array>
 #include <initializer_list>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/strategy/value_lists.hpp>
 
-#include <model/random_program.hpp>
+#include <models/random_program.hpp>
 
 #include <gtest/gtest.h>
 

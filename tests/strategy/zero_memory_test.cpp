@@ -11,7 +11,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <gtest/gtest.h>
-#include <model/bare_model.hpp>
+#include <models/bare_model.hpp>
 
 #include <string>
 

@@ -4,7 +4,7 @@
 //
 //   auto mlp = hp::named_set(hp::parameter<"up.weight">(up), hp::parameter<"down.weight">(down),
 //                            hp::function<"ffn">([](const auto& set, const auto& x) { … }));
-//   mlp.get<"up.weight">();   mlp.call<"ffn">(x);
+//   mlp["up.weight"_n];   mlp.get<"up.weight">();   mlp.call<"ffn">(x);
 //
 // A function takes the set and its arguments. Under a plan, arguments and results of a call are redistributed to the
 // slots of their entries; a slot is a layout, or `as_it_is`. A name that is not there and counts that differ are one
@@ -18,6 +18,7 @@
 
 #include <hyperparallel/dtensor/slots.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/support/name_key.hpp>
 
 namespace hyperparallel::inline v0_2 {
 
@@ -72,18 +73,8 @@ named_function<Name, Function> function(Function f) {
   return {std::move(f)};
 }
 
-namespace diag {
-template <class Name>
-struct name_is_unknown;
-}  // namespace diag
-
 namespace detail {
 
-template <fixed_string Name>
-struct name_spelling {
-  static constexpr const char* text = Name.text;
-  static constexpr int length = Name.size();
-};
 template <class... Members>
 struct member_names {
   static constexpr int parameters = (0 + ... + (Members::is_parameter ? 1 : 0));
@@ -167,6 +158,12 @@ class basic_named_set {
   /// The parameter of that name.
   template <fixed_string Name>
   const auto& get() const {
+    return find<Name, true>();
+  }
+
+  /// The same: `set["up.weight"_n]`.
+  template <fixed_string Name>
+  const auto& operator[](name_key<Name>) const {
     return find<Name, true>();
   }
 

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Names that the compiler checks: models as Hana Structs whose members name the parameters, feeds and fetches by name.
+// A front header of its own, so that others do not need Boost.Hana.
+
+#include <hyperparallel/dtensor/model_parameters.hpp>
+#include <hyperparallel/runtime/feeds.hpp>
+#include <hyperparallel/runtime/named_values.hpp>
