@@ -2,10 +2,12 @@
 // docs/reference/dtensor.md
 #include <cassert>
 #include <concepts>
+#include <memory>
 #include <type_traits>
 
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/hana.hpp>
+#include <hyperparallel/hardware.hpp>
 
 namespace hp = hyperparallel;
 using namespace hp::literals;
@@ -63,6 +65,13 @@ void gradients(const hp::rank_group& ranks) {
   const auto clip = hp::clip_factor(1.0, d_waves.reduce_partial());
   hp::adamw_update({.rate = 1e-2}, /*step=*/1, waves, d_waves.reduce_partial(), state, clip);
   assert(loss.full_tensor().size() == 1);
+
+  const auto before = hp::value_and_gradient(loss_of, waves);
+  hp::offload_session session({{"hbm", 64 * hp::KiB}, {"dram", hp::MiB}});
+  const hp::saved_tensors_scope hooks(std::make_shared<hp::offload_hooks>());
+  const hp::keep_in_session scope(session);
+  const auto again = hp::value_and_gradient(loss_of, waves);
+  assert(again.value.full_tensor() == before.value.full_tensor());
 }
 
 using weight = hp::dtensor<float, hp::extents<64, 32>, by_column>;

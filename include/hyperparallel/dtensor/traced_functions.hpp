@@ -128,7 +128,7 @@ struct cross_entropy_node : gradient_node {
         largest(max),
         exponentials(sum) {}
   sources operand;
-  Logits logits;
+  kept<Logits, is_made<Source>> logits;
   Labels labels;
   Statistics largest, exponentials;
 
@@ -136,7 +136,7 @@ struct cross_entropy_node : gradient_node {
   auto backward(const std::tuple<Gradient>& g) const {
     const auto of = [&](const auto& d_losses) {
       return contributed(std::get<0>(operand),
-                         apply<ops::cross_entropy_gradient>(d_losses, logits, largest, exponentials, labels));
+                         apply<ops::cross_entropy_gradient>(d_losses, logits.value(), largest, exponentials, labels));
     };
     if constexpr (applies<listed<ops::cross_entropy_gradient>{}, Gradient, Logits, Statistics, Statistics, Labels>)
       return of(std::get<0>(g));

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <hyperparallel/dtensor/kept_dtensor.hpp>
 #include <hyperparallel/dtensor/variable.hpp>
 
 namespace hyperparallel::inline v0_2 {
@@ -57,12 +58,37 @@ struct gradient_reads<Operator, std::tuple<Source...>> {
   }
 };
 
+/// A tensor that the caller holds.
+class caller_dtensor {
+ public:
+  explicit caller_dtensor(const dynamic_dtensor& x) : x_(x) {}
+  const dynamic_dtensor& value() const { return x_; }
+
+ private:
+  dynamic_dtensor x_;
+};
+
+/// A tensor that a backward operator reads. Arguments of the program are the caller's, and stay where they are.
+template <class Tensor, bool Made>
+struct kept {
+  explicit kept(const Tensor& x) : held(x.dynamic()) {}
+  Tensor value() const { return Tensor(held.value()); }
+  std::conditional_t<Made, kept_dtensor, caller_dtensor> held;
+};
+
+template <class Source>
+inline constexpr bool is_made = true;
+template <>
+inline constexpr bool is_made<no_source> = false;
+template <int Number, class Node, int Result, class Tensor>
+inline constexpr bool is_made<source<argument_node<Number, Node>, Result, Tensor>> = false;
+
 /// The tensors that backward operators read, `nothing` in place of the others.
-template <class Reads, char Letter, class... Tensor>
+template <class Reads, char Letter, class Sources, class... Tensor>
 auto kept_tensors(const Tensor&... x) {
   const auto one = []<std::size_t N, class T>(std::integral_constant<std::size_t, N>, const T& t) {
     if constexpr (Reads::of(Letter, static_cast<int>(N)))
-      return t;
+      return kept<T, is_made<std::tuple_element_t<N, Sources>>>(t);
     else
       return nothing{};
   };
@@ -70,6 +96,22 @@ auto kept_tensors(const Tensor&... x) {
     return std::make_tuple(one(std::integral_constant<std::size_t, I>{}, x)...);
   }(std::index_sequence_for<Tensor...>{});
 }
+
+/// Brings them back.
+template <class... Kept>
+auto unpacked(const std::tuple<Kept...>& all) {
+  const auto one = []<class K>(const K& k) {
+    if constexpr (std::is_same_v<K, nothing>)
+      return k;
+    else
+      return k.value();
+  };
+  return std::apply([&](const Kept&... k) { return std::make_tuple(one(k)...); }, all);
+}
+
+/// Every result is made.
+template <class... Tensor>
+using made_here = std::tuple<std::type_identity<Tensor>...>;
 
 template <class Operator, class Operation, class Sources, class Operands, class Results>
 struct operation_node;
@@ -85,8 +127,8 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
       reads::passes_on || (reads::rules.count > 0 && operator_value_of<Operator>.has_gradient_for(Operation::rule));
   static constexpr int result_count = static_cast<int>(sizeof...(Made));
   static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
-  using kept_operands = decltype(kept_tensors<reads, 'x'>(std::declval<const Operand&>()...));
-  using kept_results = decltype(kept_tensors<reads, 'y'>(std::declval<const Made&>()...));
+  using kept_operands = decltype(kept_tensors<reads, 'x', sources>(std::declval<const Operand&>()...));
+  using kept_results = decltype(kept_tensors<reads, 'y', made_here<Made...>>(std::declval<const Made&>()...));
 
   operation_node(const operator_attributes& given, at_step when, sources from, kept_operands x, kept_results y,
                  std::vector<shape> shapes)
@@ -111,8 +153,10 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     } else {
       static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
                                               diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
+      const auto x = unpacked(read);
+      const auto y = unpacked(made);
       return [&]<std::size_t... N>(std::index_sequence<N...>) {
-        return std::tuple_cat(by_rule<static_cast<int>(N)>(g)...);
+        return std::tuple_cat(by_rule<static_cast<int>(N)>(g, x, y)...);
       }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
     }
   }
@@ -136,18 +180,18 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     return true;
   }
 
-  template <int Number, class... Gradient>
-  auto by_rule(const std::tuple<Gradient...>& g) const {
+  template <int Number, class Operands, class Results, class... Gradient>
+  auto by_rule(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
     constexpr gradient_rule rule = rules.rule[Number];
     if constexpr (!reads::wants(rule) || !possible<Gradient...>(rule)) {
       return std::tuple<>();
     } else {
       const auto made_here = [&]<std::size_t... P>(std::index_sequence<P...>) {
         using description = listed_backward<Operator, Operation, Number>;
-        if constexpr (applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(g))>...>())
-          return apply_as<description{}>(description{attributes, step}, part<Number, P, false>(g)...);
+        if constexpr (applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(g, x, y))>...>())
+          return apply_as<description{}>(description{attributes, step}, part<Number, P, false>(g, x, y)...);
         else
-          return apply_as<description{}>(description{attributes, step}, part<Number, P, true>(g)...);
+          return apply_as<description{}>(description{attributes, step}, part<Number, P, true>(g, x, y)...);
       }(std::make_index_sequence<static_cast<std::size_t>(parts_read(rule))>{});
       return [&]<std::size_t... M>(std::index_sequence<M...>) {
         return std::tuple_cat(contributed(std::get<made_for(Number, M)>(operand), result_at<M>(made_here))...);
@@ -166,14 +210,14 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   }
 
   /// What part `P` of a backward rule's text stands for; gradients lie as their values where `Reduced`.
-  template <int Number, std::size_t P, bool Reduced, class... Gradient>
-  const auto part(const std::tuple<Gradient...>& g) const {
+  template <int Number, std::size_t P, bool Reduced, class Operands, class Results, class... Gradient>
+  static auto part(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) {
     constexpr gradient_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
     constexpr std::size_t n = static_cast<std::size_t>(p.number);
     if constexpr (p.letter == 'x')
-      return std::get<n>(read);
+      return std::get<n>(x);
     else if constexpr (p.letter == 'y')
-      return std::get<n>(made);
+      return std::get<n>(y);
     else if constexpr (Reduced)
       return brought_to<gradient_tensor<std::tuple_element_t<n, std::tuple<Made...>>>>(std::get<n>(g));
     else
@@ -200,8 +244,8 @@ auto traced(const Run& run, const Value&... x) {
                                 std::tuple<tensor_of<Value>...>, std::tuple<Made...>>;
     const std::shared_ptr<const node> step =
         std::make_shared<node>(run.attributes, run.step, std::make_tuple(source_of(x)...),
-                               kept_tensors<typename node::reads, 'x'>(value_of(x)...),
-                               kept_tensors<typename node::reads, 'y'>(y...), shapes_of(y...));
+                               kept_tensors<typename node::reads, 'x', typename node::sources>(value_of(x)...),
+                               kept_tensors<typename node::reads, 'y', made_here<Made...>>(y...), shapes_of(y...));
     return [&]<std::size_t... R>(std::index_sequence<R...>) {
       if constexpr (sizeof...(Made) == 1)
         return as_variable<Operator, 0>(step, y...);
