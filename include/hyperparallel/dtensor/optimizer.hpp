@@ -55,8 +55,8 @@ void adamw_update(const optimizer_value& o, std::int64_t step, Parameter& parame
   auto [p, first, second] =
       apply<ops::adamw>(at_step{step}, numbers, parameter, gradient, state.first_moment, state.second_moment, clip);
   parameter = std::move(p);
-  state.first_moment = std::move(first);
-  state.second_moment = std::move(second);
+  state.first_moment = std::move(m);
+  state.second_moment = std::move(v);
 }
 
 /// One step of gradient descent with momentum, where `momentum` lies as the parameter.
