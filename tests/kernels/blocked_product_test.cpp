@@ -91,26 +91,4 @@ TEST(BlockedProduct, TablesMayPlaceAnything) {
     }
 }
 
-/// The tile that this machine is given, be its vectors wide or not, against the tile of the narrowest vectors.
-template <class T>
-void check_chosen_tile() {
-  constexpr extent_t columns = mk::detail::tile_columns<T>;
-  for (const extent_t terms : {1, 7, 100, 256}) {
-    const std::vector<T> left = noise<T>(mk::detail::tile_rows * terms, 7), right = noise<T>(columns * terms, 8);
-    std::vector<T> narrow(static_cast<std::size_t>(mk::detail::tile_rows * columns)), chosen = narrow;
-    mk::detail::product_tile<T>(terms, left.data(), right.data(), narrow.data());
-    mk::detail::choose_product_tile<T>()(terms, left.data(), right.data(), chosen.data());
-    EXPECT_EQ(std::memcmp(narrow.data(), chosen.data(), narrow.size() * sizeof(T)), 0) << terms;
-    for (extent_t i = 0; i < mk::detail::tile_rows; ++i)
-      for (extent_t j = 0; j < columns; ++j)
-        EXPECT_EQ(chosen[static_cast<std::size_t>(i * columns + j)],
-                  by_law(left.data() + i, mk::detail::tile_rows, right.data() + j, columns, terms, T(0), false));
-  }
-}
-
-TEST(BlockedProduct, TheWidthOfVectorsChangesNoBit) {
-  check_chosen_tile<float>();
-  check_chosen_tile<double>();
-}
-
 }  // namespace

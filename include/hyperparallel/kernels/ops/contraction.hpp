@@ -64,7 +64,7 @@ void contract_kernel(const operator_call& c) {
   int first = 0, second = 1;
   loop_list left = loops.left, right = loops.right;
   // Lanes are columns: the side with room for them goes right.
-  if (points_of(c, right) < detail::tile_columns<T> && points_of(c, left) > points_of(c, right)) {
+  if (points_of(c, right) < detail::strip_columns<T> && points_of(c, left) > points_of(c, right)) {
     std::swap(left, right);
     std::swap(first, second);
   }
