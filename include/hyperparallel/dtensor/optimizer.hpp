@@ -52,7 +52,7 @@ template <dtensor_type Parameter, dtensor_type Clip>
 void adamw_update(const optimizer_value& o, std::int64_t step, Parameter& parameter, const Parameter& gradient,
                   adamw_state<Parameter>& state, const Clip& clip) {
   const operator_attributes numbers{.real = {o.rate, o.beta1, o.beta2, o.epsilon, o.weight_decay}};
-  auto [p, first, second] =
+  auto [p, m, v] =
       apply<ops::adamw>(at_step{step}, numbers, parameter, gradient, state.first_moment, state.second_moment, clip);
   parameter = std::move(p);
   state.first_moment = std::move(m);

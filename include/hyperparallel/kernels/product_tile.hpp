@@ -127,11 +127,11 @@ bool is_faster_tile(const product_tile<T>& a, const product_tile<T>& b) {
 template <class T>
 product_tile<T> choose_product_tile() {
   static const product_tile<T> chosen = [] {
-    const product_tile<T> narrow{narrow_product_tile<T>, 1}, wide{wide_product_tile<T>, 1};
-    const product_tile<T> widest{widest_product_tile<T>, 2};
-    if (__builtin_cpu_supports("avx2") == 0) return narrow;
-    if (__builtin_cpu_supports("avx512f") == 0) return wide;
-    return is_faster_tile(widest, wide) ? widest : wide;
+    const product_tile<T> by_16{narrow_product_tile<T>, 1}, by_32{wide_product_tile<T>, 1};
+    const product_tile<T> by_64{widest_product_tile<T>, 2};
+    if (__builtin_cpu_supports("avx2") == 0) return by_16;
+    if (__builtin_cpu_supports("avx512f") == 0) return by_32;
+    return is_faster_tile(by_64, by_32) ? by_64 : by_32;
   }();
   return chosen;
 }
