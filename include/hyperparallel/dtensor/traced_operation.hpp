@@ -242,15 +242,15 @@ auto traced(const Run& run, const Value&... x) {
     using node = operation_node<Operator, operation<Rule, typename tensor_of<Value>::extents...>,
                                 std::tuple<std::remove_cvref_t<decltype(source_of(x))>...>,
                                 std::tuple<tensor_of<Value>...>, std::tuple<Made...>>;
-    const std::shared_ptr<const node> step =
+    const std::shared_ptr<const node> maker =
         std::make_shared<node>(run.attributes, run.step, std::make_tuple(source_of(x)...),
                                kept_tensors<typename node::reads, 'x', typename node::sources>(value_of(x)...),
                                kept_tensors<typename node::reads, 'y', made_here<Made...>>(y...), shapes_of(y...));
     return [&]<std::size_t... R>(std::index_sequence<R...>) {
       if constexpr (sizeof...(Made) == 1)
-        return as_variable<Operator, 0>(step, y...);
+        return as_variable<Operator, 0>(maker, y...);
       else
-        return std::make_tuple(as_variable<Operator, static_cast<int>(R)>(step, y)...);
+        return std::make_tuple(as_variable<Operator, static_cast<int>(R)>(maker, y)...);
     }(std::index_sequence_for<Made...>{});
   };
   if constexpr (dtensor_type<result_type>)
