@@ -51,22 +51,37 @@ constexpr bool reads_part(const gradient_rule& rule, char letter, int number) {
   return false;
 }
 
-/// The kernels of the backward operators that a gradient names, in its order.
-template <class T>
-class kernel_collector {
+/// Calls `each(std::type_identity<Backward>, number)` for the backward operators that a gradient names, in its order.
+template <class Each>
+class gradient_visitor {
  public:
+  constexpr explicit gradient_visitor(const Each& each) : each_(each) {}
   template <class Backward>
-  gradient_rule& backward(const char*) {
-    kernel[count < max_gradient_rules ? count : max_gradient_rules] = kernel_of<T, Backward>();
-    ++count;
+  constexpr gradient_rule& backward(const char*) {
+    each_(std::type_identity<Backward>{}, count_++);
     return rule_;
   }
-  operator_kernel kernel[max_gradient_rules + 1] = {};
-  int count = 0;
 
  private:
+  const Each& each_;
+  int count_ = 0;
   gradient_rule rule_;
 };
+template <class Operator, class Each>
+constexpr void visit_gradient(const Each& each) {
+  gradient_visitor<Each> visitor(each);
+  Operator::gradient(visitor);
+}
+
+/// Whether backward operator `wanted` of `Operator` has a kernel that computes in T.
+template <class T, class Operator>
+constexpr bool has_backward_kernel(int wanted) {
+  bool has = false;
+  visit_gradient<Operator>([&]<class Backward>(std::type_identity<Backward>, int number) {
+    has = has || (number == wanted && computes_elements<Backward, T>);
+  });
+  return has;
+}
 
 /// The backward rule of a forward rule on operands of these extents.
 template <class Operation>
@@ -117,17 +132,17 @@ struct listed_backward {
                                             detail::gradient_of_type<Operator>.rule[Number]))>>::type;
 
   template <class... T>
-    requires(detail::element_of_views<indices, T...>::ok)
+    requires(detail::element_of_views<indices, T...>::ok &&
+             detail::has_backward_kernel<typename detail::element_of_views<indices, T...>::type, Operator>(Number))
   void run(const local_operation& at, tensor_view<T>...) const {
     using computed = kernels::computing<typename detail::element_of_views<indices, T...>::type>;
-    detail::kernel_collector<computed> named;
-    Operator::gradient(named);
-    if (named.kernel[Number] == nullptr)
-      throw dtensor_error(std::string(gradient.value->name) + ", a backward operator of " + Operator::name +
-                          ", has no kernel");
+    operator_kernel function = nullptr;
+    detail::visit_gradient<Operator>([&]<class Backward>(std::type_identity<Backward>, int number) {
+      if (number == Number) function = kernel_of<computed, Backward>();
+    });
     operator_attributes turned = attributes;
     if (gradient.reverses) turned.integer[0] = attributes.integer[0] < 0 ? 1 : -1;
-    detail::run_at<computed>(at, *gradient.value, named.kernel[Number], turned, step);
+    detail::run_at<computed>(at, *gradient.value, function, turned, step);
   }
 };
 

@@ -167,6 +167,8 @@ inline constexpr refusal_words refusal_table[] = {
      "Sum it: sum(x) or mean(x)"},
     {"operator_on_dtensors_has_no_gradient", "{type 1} has no gradient, or none for this rule",
      "Give the operator a gradient, or keep it out of what the value depends on"},
+    {"backward_operator_has_no_kernel", "a backward operator of {type 1} has no kernel for these elements",
+     "Give it a member template run, as the operator itself has"},
     // Task flows.
     {"taskflow_is_malformed", "the task flow is malformed at task {task}: {code} (event {event}, slot {slot})",
      "Correct what the builder appends"},
