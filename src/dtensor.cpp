@@ -6,7 +6,7 @@
 #include <hyperparallel/dtensor/custom_shard.ipp>
 #include <hyperparallel/dtensor/dynamic_dtensor.ipp>
 #include <hyperparallel/dtensor/gradient_parts.ipp>
-#include <hyperparallel/dtensor/kept_dtensor.ipp>
+#include <hyperparallel/dtensor/keep_in_session.ipp>
 #include <hyperparallel/dtensor/move.ipp>
 #include <hyperparallel/dtensor/rank_group.ipp>
 #include <hyperparallel/dtensor/sharded_set.ipp>

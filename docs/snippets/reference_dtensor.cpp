@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor.hpp>
+#include <hyperparallel/dtensor/keep_in_session.hpp>
 #include <hyperparallel/hana.hpp>
 #include <hyperparallel/hardware.hpp>
 
