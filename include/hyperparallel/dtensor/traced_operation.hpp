@@ -51,11 +51,13 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
   /// Whether all backward operators that are asked for can run.
   static constexpr bool has_kernels() {
-    using element =
-        typename lead_element<operator_value_of<Operator>.indices, 0, void, typename Operand::element...>::type;
     bool all = true;
-    for (int n = 0; n < reads::rules.count && !reads::passes_on; ++n)
-      all = all && (!reads::wants(reads::rules.rule[n]) || has_backward_kernel<element, Operator>(n));
+    if constexpr (reads::rules.count > 0) {
+      using element =
+          typename lead_element<operator_value_of<Operator>.indices, 0, void, typename Operand::element...>::type;
+      for (int n = 0; n < reads::rules.count; ++n)
+        all = all && (!reads::wants(reads::rules.rule[n]) || has_backward_kernel<element, Operator>(n));
+    }
     return all;
   }
   using kept_operands = decltype(kept_tensors<reads, 'x', sources>(std::declval<const Operand&>()...));
