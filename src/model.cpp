@@ -8,7 +8,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,
                                    const created_dim* created, int created_count) {
@@ -26,4 +26,4 @@ strategy_result strategy_called_in_library(const char* name, int ranks, const in
 sharded_program partition_in_library(const graph& g, const strategy_value& s) { return partition_here(g, s); }
 program_status check_program_in_library(const sharded_program& p) { return check_program_here(p); }
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

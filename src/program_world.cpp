@@ -7,7 +7,7 @@
 #include <hyperparallel/runtime/program_values.ipp>
 #include <hyperparallel/runtime/program_world.ipp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template class program_values<program_world<float>, float>;
 template class program_values<program_world<double>, double>;
@@ -16,4 +16,4 @@ template class program_world<double>;
 template class model_run<float>;
 template class model_run<double>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

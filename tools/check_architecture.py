@@ -215,9 +215,9 @@ def version_namespace():
 
 
 def check_version(text, say):
-    expected = f"namespace hyperparallel::inline {version_namespace()}"
+    expected = f"namespace hyperparallel {{ inline namespace {version_namespace()} {{"
     for line in text.splitlines():
-        if line.startswith("namespace hyperparallel") and not line.startswith((expected + " {", expected + "::")):
+        if line.startswith("namespace hyperparallel") and not line.startswith(expected):
             say(f"'{line}', expected '{expected}' first")
 
 

@@ -20,7 +20,7 @@
 #include <hyperparallel/dtensor/dtensor.hpp>
 #include <hyperparallel/operators/derive.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class Operator, class Operand, class Dim, class Extent, class Expected>
@@ -198,4 +198,4 @@ auto apply_as_view(const X& x) {
   return std::tuple_element_t<0, results>(apply_view(Operator::rule, x.dynamic()));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

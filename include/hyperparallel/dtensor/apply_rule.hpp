@@ -13,7 +13,7 @@
 #include <hyperparallel/dtensor/move.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a kernel gets at one position: its blocks of the operands, and of the results, which read as zero.
 struct local_operation {
@@ -45,7 +45,7 @@ std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const
 /// same order.
 dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/apply_rule.ipp>

@@ -9,7 +9,7 @@
 #include <hyperparallel/dtensor/apply_rule.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                                     std::span<const data_type> types) {
@@ -72,4 +72,4 @@ HYPERPARALLEL_BODY dynamic_dtensor apply_view(const factor_rule& rule, const dyn
   return {x.group(), placed.results[0], std::move(blocks)};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 
 #include <hyperparallel/dtensor/move.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -120,7 +120,7 @@ std::vector<T> full_tensor(const dynamic_dtensor& x) {
 /// Whether positions that the layout gives the same block hold the same bytes. O(elements of all blocks).
 bool replicas_agree(const dynamic_dtensor& x);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/conversion.ipp>

@@ -14,7 +14,7 @@
 #include <hyperparallel/dtensor/conversion.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -46,4 +46,4 @@ HYPERPARALLEL_BODY bool replicas_agree(const dynamic_dtensor& x) {
   return true;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

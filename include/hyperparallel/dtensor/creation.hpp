@@ -19,7 +19,7 @@
 #include <hyperparallel/dtensor/dtensor.hpp>
 #include <hyperparallel/kernels/keyed_random.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Which random numbers: tensors of one seed and different streams are independent.
 struct random_key {
@@ -146,7 +146,7 @@ Tensor randn(const rank_group& group, const random_key& key) {
   return randn<Tensor>(group, Tensor::extents::declared, key);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/creation.ipp>

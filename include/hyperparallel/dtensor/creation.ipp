@@ -11,9 +11,7 @@
 #include <hyperparallel/dtensor/creation.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY double keyed_normal(const random_key& key, std::uint64_t index) {
   const double radius = 1.0 - unit_uniform({key.seed, mix_bits(key.stream)}, index);  // in (0, 1]
@@ -21,6 +19,4 @@ HYPERPARALLEL_BODY double keyed_normal(const random_key& key, std::uint64_t inde
   return std::sqrt(-2.0 * std::log(radius)) * std::cos(angle);
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -25,7 +25,7 @@
 
 #include <hyperparallel/dtensor/slots.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Which rank a call is for, and its position in the mesh.
 struct local_rank {
@@ -225,7 +225,7 @@ auto custom_shard(Function f) {
   return custom_sharded<Inputs, Outputs, OnMismatch, Function>(std::move(f));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/custom_shard.ipp>

@@ -16,7 +16,7 @@
 #include <hyperparallel/dtensor/custom_shard.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY custom_shard_error::custom_shard_error(const char* what, int result_, int position_)
     : dtensor_error("custom_shard: " + std::string(what) + ": result " + std::to_string(result_) + ", position " +
@@ -24,4 +24,4 @@ HYPERPARALLEL_BODY custom_shard_error::custom_shard_error(const char* what, int 
       result(result_),
       position(position_) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

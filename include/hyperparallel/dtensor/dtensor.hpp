@@ -21,7 +21,7 @@
 #include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -151,4 +151,4 @@ inline constexpr bool is_dtensor<dtensor<T, Extents, Layout>> = true;
 template <class Tensor>
 concept dtensor_type = is_dtensor<Tensor>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -24,7 +24,7 @@
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/status_text.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a tensor is, without its elements.
 struct tensor_description {
@@ -133,7 +133,7 @@ constexpr layout_value reduced_layout(layout_value l) {
   return l;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/dynamic_dtensor.ipp>

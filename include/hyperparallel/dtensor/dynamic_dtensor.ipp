@@ -13,7 +13,7 @@
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::shared_ptr<std::byte> allocate_block(std::int64_t bytes) {
   auto owner = std::make_shared<arena>(bytes);
@@ -38,4 +38,4 @@ HYPERPARALLEL_BODY void dynamic_dtensor::check(const rank_group& group, const te
                         std::to_string(group.ranks()) + " ranks");
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

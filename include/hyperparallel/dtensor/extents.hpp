@@ -13,7 +13,7 @@
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct dynamic_extent {
   constexpr operator extent_t() const { return -1; }
@@ -134,4 +134,4 @@ constexpr result_shape_result result_extents(const factor_rule& rule, const shap
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

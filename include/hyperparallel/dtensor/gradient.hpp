@@ -24,7 +24,7 @@
 #include <hyperparallel/dtensor/creation.hpp>
 #include <hyperparallel/dtensor/gradient_verdict.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -189,4 +189,4 @@ auto gradient(const Program& program, const Argument&... arguments) {
     return all;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

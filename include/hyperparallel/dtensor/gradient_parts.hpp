@@ -10,7 +10,7 @@
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A step of a program, or one of its arguments. `kind` is the address of something that nodes of one type share.
 struct gradient_node {
@@ -43,7 +43,7 @@ dynamic_dtensor joined_sum(const std::vector<dynamic_dtensor>& terms);
 /// Gives up the parts of all nodes of a kind.
 void forget_kind(gradient_parts& parts, const void* kind);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/gradient_parts.ipp>

@@ -10,7 +10,7 @@
 #include <hyperparallel/dtensor/listed_operation.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -76,4 +76,4 @@ HYPERPARALLEL_BODY void forget_kind(gradient_parts& parts, const void* kind) {
   std::erase_if(parts, [kind](const gradient_part& p) { return p.node->kind == kind; });
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/dtensor/slots.hpp>
 #include <hyperparallel/dtensor/traced_operation.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class Argument>
@@ -169,4 +169,4 @@ using verdict_of_program = typename program_verdict<traced_arguments<Wanted, Arg
 template <class Program, class Wanted, class... Argument>
 concept differentiable = std::is_same_v<detail::verdict_of_program<Program, Wanted, Argument...>, accepted>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

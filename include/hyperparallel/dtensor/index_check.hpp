@@ -11,7 +11,7 @@
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -50,4 +50,4 @@ void check_indices(const const_local_block& block, const const_local_block& of, 
   check_indices<I>(block, &of.whole.extent[dim], 1);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

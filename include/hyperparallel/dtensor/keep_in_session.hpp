@@ -17,7 +17,7 @@
 #include <hyperparallel/dtensor/kept_dtensor.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// While it lives, programs that this thread runs keep their tensors in the session. Ends after them, before it. They
 /// throw session_error, tier_error where the session has no room.
@@ -30,7 +30,7 @@ class keep_in_session {
   keeper_scope scope_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/keep_in_session.ipp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/dtensor/keep_in_session.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -121,4 +121,4 @@ class session_keeper final : public tensor_keeper {
 HYPERPARALLEL_BODY keep_in_session::keep_in_session(offload_session& session)
     : keeper_(std::make_unique<detail::session_keeper>(session)), scope_(*keeper_) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

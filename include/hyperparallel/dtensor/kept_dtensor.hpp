@@ -10,7 +10,7 @@
 
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A tensor that a keeper has.
 class kept_tensor {
@@ -68,4 +68,4 @@ class kept_dtensor {
   std::shared_ptr<kept_tensor> kept_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/dtensor/kept_dtensor.hpp>
 #include <hyperparallel/dtensor/variable.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// What the backward operators of `Operator` read, where these operands are variables.
 template <class Operator, class Sources>
@@ -94,4 +94,4 @@ auto unpacked(const std::tuple<Kept...>& all) {
 template <class... Tensor>
 using made_here = std::tuple<std::type_identity<Tensor>...>;
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

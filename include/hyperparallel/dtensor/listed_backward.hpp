@@ -14,7 +14,7 @@
 #include <hyperparallel/operators/backward_rule.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -146,4 +146,4 @@ struct listed_backward {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -22,7 +22,7 @@
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Extents of dims that results alone have, by letter: the experts and the capacity of a dispatch.
 struct created_extents {
@@ -205,4 +205,4 @@ auto apply(const First& first, const Rest&... rest) {
   return apply<Operator, Text>(operator_attributes{}, first, rest...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/dtensor/optimizer.hpp>
 #include <hyperparallel/runtime/named_values.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -131,4 +131,4 @@ void adamw_update(const optimizer_value& o, std::int64_t step, Set& set, const G
   });
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/dtensor/dynamic_dtensor.hpp>
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct move_error : dtensor_error {
   move_code code;
@@ -54,7 +54,7 @@ dynamic_dtensor redistribute(const dynamic_dtensor& x, const layout_value& to);
 /// Every partial state resolved, on every device.
 inline dynamic_dtensor reduce_partial(const dynamic_dtensor& x) { return redistribute(x, reduced_layout(x.layout())); }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/move.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/planned_tensor.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::string move_error::text(const move_plan& p) {
   if (p.code == move_code::layouts_are_on_different_meshes) return "layouts_are_on_different_meshes";
@@ -105,4 +105,4 @@ HYPERPARALLEL_BODY dynamic_dtensor redistribute(const dynamic_dtensor& x, const 
   return redistribute(x, to, plan_move(x.layout(), to, x.shape()));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

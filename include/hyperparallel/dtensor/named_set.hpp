@@ -20,7 +20,7 @@
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/support/name_key.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A slot that changes nothing.
 struct as_it_is {};
@@ -241,4 +241,4 @@ auto named_set(Members... members) {
   return basic_named_set<sharding_plan<>, Members...>(std::move(members)...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

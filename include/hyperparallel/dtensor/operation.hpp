@@ -30,7 +30,7 @@
 #include <hyperparallel/dtensor/operation_description.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -205,4 +205,4 @@ dynamic_dtensor apply(const Description& d, const Operands&... operands) {
   return apply_all(d, std::array<dynamic_dtensor, sizeof...(Operands)>{operands...})[0];
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

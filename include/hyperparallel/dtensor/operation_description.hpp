@@ -12,7 +12,7 @@
 #include <hyperparallel/dtensor/apply.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class Description>
 concept operation_description = requires(const Description& d, const shape* operands) {
@@ -133,4 +133,4 @@ struct kernel_refusal {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/dtensor/gradient.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// First and second moments of a parameter's gradient.
 template <dtensor_type Parameter>
@@ -68,4 +68,4 @@ void sgd_update(const optimizer_value& o, Parameter& parameter, const Parameter&
   momentum = std::move(next);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The work of one position threw; the original is nested in it (std::rethrow_if_nested).
 struct rank_error : std::runtime_error {
@@ -48,7 +48,7 @@ class rank_group {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/rank_group.ipp>

@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY rank_error::rank_error(int position_, const std::string& operation_, const std::string& cause)
     : std::runtime_error(operation_ + " failed at position " + std::to_string(position_) +
@@ -98,4 +98,4 @@ HYPERPARALLEL_BODY void rank_group::run(const char* operation, void (*call)(cons
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

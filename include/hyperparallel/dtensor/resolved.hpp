@@ -11,7 +11,7 @@
 #include <hyperparallel/dtensor/operation.hpp>
 #include <hyperparallel/operators/resolve.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct resolved_results {
   std::vector<dynamic_dtensor> results;
@@ -59,4 +59,4 @@ resolved_results apply_resolved_for(const layout_value& wanted, const Descriptio
   return detail::apply_resolved<Description, sizeof...(Operands)>(&wanted, d, {operands...});
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

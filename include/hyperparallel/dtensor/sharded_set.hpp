@@ -19,7 +19,7 @@
 
 #include <hyperparallel/dtensor/named_set.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <sharding_plan_code, class Key>
@@ -101,7 +101,7 @@ using dynamic_sharding_plan = std::vector<std::pair<std::string, layout_value>>;
 std::map<std::string, dynamic_dtensor> shard(const std::map<std::string, dynamic_dtensor>& tensors,
                                              const dynamic_sharding_plan& plan);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/dtensor/sharded_set.ipp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/dtensor/sharded_set.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY sharding_plan_error::sharding_plan_error(const sharding_plan_status& s, const std::string& key)
     : dtensor_error(std::string(name_of(s.code)) + ": " + key), status(s) {}
@@ -34,4 +34,4 @@ HYPERPARALLEL_BODY std::map<std::string, dynamic_dtensor> shard(const std::map<s
   return placed;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/dtensor/apply.hpp>
 #include <hyperparallel/dtensor/dtensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The slot of an argument or result that is no distributed tensor: each rank gets the same, or gives its own.
 struct unplaced {};
@@ -207,4 +207,4 @@ concept fits_inputs = requires {
   {}(static_cast<Inputs*>(nullptr));
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

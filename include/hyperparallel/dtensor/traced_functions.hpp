@@ -13,7 +13,7 @@
 
 #include <hyperparallel/dtensor/traced_operation.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class A, class B>
   requires traced_operands<A, B> && (B::extents::declared.rank == 2)
@@ -163,4 +163,4 @@ auto cross_entropy(const X& logits, const Labels& labels) {
   return variable<node, 0, made>(std::move(step), losses);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

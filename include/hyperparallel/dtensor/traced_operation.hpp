@@ -16,7 +16,7 @@
 
 #include <hyperparallel/dtensor/kept_tensors.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class Operator>
@@ -226,4 +226,4 @@ auto apply(const First& first, const Rest&... rest) {
   return detail::traced<Listed, typename of::type>(Listed, first, rest...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

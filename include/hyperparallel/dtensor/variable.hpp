@@ -19,7 +19,7 @@
 #include <hyperparallel/dtensor/gradient_parts.hpp>
 #include <hyperparallel/dtensor/listed_backward.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ typename Variable::source source_of(const Variable& x) {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

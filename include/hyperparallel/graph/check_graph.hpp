@@ -15,7 +15,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -103,4 +103,4 @@ constexpr graph_status check_graph(const graph& g) {
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

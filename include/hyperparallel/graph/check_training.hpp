@@ -12,7 +12,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The first breach of what an optimizer rests on: micro-batches, loss, gradients.
 constexpr graph_status check_gradients(const graph& g) {
@@ -54,4 +54,4 @@ constexpr graph_status check_training(const graph& g) {
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

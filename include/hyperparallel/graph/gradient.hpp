@@ -20,7 +20,7 @@
 #include <hyperparallel/graph/operator_loops.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The tensor that holds the gradient of `t`, or -1.
 constexpr int gradient_of(const graph& g, int t) { return g.tensor[t].gradient; }
@@ -302,4 +302,4 @@ constexpr void differentiate(graph& g) {
   detail::differentiate_here(g);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 #include <hyperparallel/graph/rule_table.hpp>
 #include <hyperparallel/operators/backward_rule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A backward operator whose results are not yet tensors.
 struct backward_operator {
@@ -119,4 +119,4 @@ constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {
   return b;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/operators/operator_list.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class graph_tensor_kind : unsigned char { input, parameter, activation, gradient, state };
 
@@ -284,4 +284,4 @@ constexpr extent_t parameter_count(const graph& g) {
   return n;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

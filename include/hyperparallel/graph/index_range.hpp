@@ -7,7 +7,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct index_range {
   extent_t limit = extent_t{1} << 31;  ///< numbers lie below it
@@ -47,4 +47,4 @@ constexpr extent_t index_limit(const graph& g, int input) {
   return r.op < 0 ? 1 : r.limit;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/graph/tensor_names.hpp>
 #include <hyperparallel/operators/operator_list.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A short list of numbers in braces: dims of a tensor, operands of an operator.
 struct number_list {
@@ -288,4 +288,4 @@ constexpr graph build_model(const build_options& options = {}) {
   return static_cast<graph&&>(m.graph);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A loop that no operand has: the letter of a result and the named dim that it makes.
 struct created_dim {
@@ -116,4 +116,4 @@ constexpr graph_status bind_loops(graph& g, graph_operator& o, const char* text,
   return detail::bind_loops_here(g, o, text, operands, count, created, created_count);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct operator_placement {
   int count = 0;                                                  ///< axes that shard something
@@ -73,4 +73,4 @@ constexpr interval loop_interval(const graph_operator& o, const operator_placeme
   return {piece * chunk, (piece + 1) * chunk};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

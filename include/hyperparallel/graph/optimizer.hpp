@@ -24,7 +24,7 @@
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -305,4 +305,4 @@ constexpr void append_optimizer(graph& g, const optimizer_value& value) {
   detail::append_optimizer_here(g, value);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

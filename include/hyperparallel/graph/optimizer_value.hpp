@@ -8,7 +8,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class optimizer_kind : unsigned char { sgd, adamw, muon };
 
@@ -77,4 +77,4 @@ constexpr matrix_sides sides_of(const graph& g, int p) {
   return sides.is_matrix ? sides : matrix_sides{};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

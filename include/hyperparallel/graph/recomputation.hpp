@@ -18,7 +18,7 @@
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Characters of a name that tell its repetition: up to the '.' after the first part that begins with a digit, or 0.
 constexpr int repetition_length(const char* name) {
@@ -161,4 +161,4 @@ constexpr void recompute(graph& g, const char* pattern) {
   detail::recompute_here(g, pattern);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

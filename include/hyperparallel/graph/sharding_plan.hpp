@@ -10,7 +10,7 @@
 
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Whether the pattern describes the whole name. O(pattern · name).
 constexpr bool name_matches(const char* pattern, const char* name) {
@@ -142,4 +142,4 @@ constexpr sharding_plan_status check_plan(const plan_entry* entry, int count, co
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class tensor_names {
  public:
@@ -43,4 +43,4 @@ class tensor_names {
   int count_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class collective : unsigned char {
   all_gather,
@@ -219,4 +219,4 @@ constexpr time_cost hierarchical_all_reduce_time(const link_level& inner, int in
               detail::alpha_beta(outer, 2 * (h - 1), bytes, 2 * (h - 1), h * g));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

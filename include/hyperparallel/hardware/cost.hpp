@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Saturated time: about 106 days.
 inline constexpr std::int64_t longest_time = INT64_MAX;
@@ -152,4 +152,4 @@ constexpr time_cost work_time(std::int64_t amount, std::int64_t factor, std::int
       detail::product(rate / rate_divisor, divisor, share.parts_per_million / share_divisor));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Formats whose multiply-accumulate rates differ.
 enum class number_format : unsigned char { bfloat16, float16, float32, int8 };
@@ -182,4 +182,4 @@ constexpr time_cost vector_time(const device_value& d, std::int64_t bytes, std::
   return slower(vector_time(d, bytes, queues), work_time(operations, d.aiv, 1, d.vector_flops));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct expert_all_to_all_fit {
   std::int64_t bandwidth = 192 * gigabyte;           ///< bytes per second and device; the link itself has 196 GB/s
@@ -29,4 +29,4 @@ constexpr time_cost expert_all_to_all_time(std::int64_t bytes, int ep, expert_al
   return then(latencies(ep, fit.latency_per_rank), work_time(bytes, ep - 1, ep, fit.bandwidth));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

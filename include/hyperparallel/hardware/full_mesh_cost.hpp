@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct full_mesh_2d {
   int x = 1;  ///< ranks of a row
@@ -119,4 +119,4 @@ constexpr time_cost all_gather_bound(const full_mesh_2d& m, std::int64_t bytes) 
   return work_time(bytes, ranks - 1, ranks, both.value);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

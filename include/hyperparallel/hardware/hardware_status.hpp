@@ -8,7 +8,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/topology.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct hardware_status {
   device_status device{};
@@ -29,4 +29,4 @@ constexpr hardware_status check_hardware(const device_value& d, const topology_v
   return check_hardware(d, t, 0, devices - 1);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct l2_cache {
   std::int64_t bytes = 0;               ///< capacity
@@ -99,4 +99,4 @@ constexpr std::int64_t touch(reuse_tracker<Sums, Positions>& t, int item, std::i
   return distance;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

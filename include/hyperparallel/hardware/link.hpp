@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A level that joins every rank.
 inline constexpr int unbounded_group = INT32_MAX;
@@ -27,4 +27,4 @@ constexpr time_cost transfer_time(const link_level& level, std::int64_t bytes) {
   return then(latencies(1, level.latency), work_time(bytes, 1, 1, level.bandwidth));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A type that describes hardware.
 template <class Hardware>
@@ -149,4 +149,4 @@ static_assert(check(ascend_910c_die::device) == device_status{} && check(generic
 static_assert(check(ascend_910c_die::topology) == topology_status{} &&
               check(matrix384::topology) == topology_status{} && check(generic_host::topology) == topology_status{});
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

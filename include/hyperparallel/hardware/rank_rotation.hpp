@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class rotation_kind : unsigned char { cyclic, nearest_first, farthest_first };
 inline constexpr int rotation_kind_count = 3;
@@ -135,4 +135,4 @@ constexpr rotation_choice choose_rotation(const topology_value& t, int devices, 
   return best;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_link_levels = 6;
 
@@ -99,4 +99,4 @@ constexpr time_cost transfer_time(const topology_value& t, int from, int to, std
   return transfer_time(t.level[level], bytes);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

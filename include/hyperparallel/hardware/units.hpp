@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr std::int64_t KiB = 1024;
 inline constexpr std::int64_t MiB = 1024 * KiB;
@@ -32,4 +32,4 @@ inline constexpr std::int64_t microsecond = 1000 * nanosecond;
 inline constexpr std::int64_t millisecond = 1000 * microsecond;
 inline constexpr std::int64_t second = 1000 * millisecond;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

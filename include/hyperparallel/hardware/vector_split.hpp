@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The number of vector cores that reach the full rate of the fabric, and of the memory of tier 0.
 struct vector_saturation {
@@ -101,4 +101,4 @@ constexpr vector_split choose_vector_split(const device_value& d, std::int64_t b
   return {above, d.aiv - above, {cost_code::ok, best}};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -38,7 +38,7 @@
 #include <hyperparallel/io/checksum.hpp>
 #include <hyperparallel/io/io_error.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -102,7 +102,7 @@ class atomic_file {
   int file_ = -1;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/io/atomic_file.ipp>

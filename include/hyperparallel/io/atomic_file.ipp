@@ -17,7 +17,7 @@
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -162,4 +162,4 @@ HYPERPARALLEL_BODY void atomic_file::discard() noexcept {
   temporary_.clear();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

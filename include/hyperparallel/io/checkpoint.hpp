@@ -29,7 +29,7 @@
 #include <hyperparallel/io/safetensors_header.hpp>
 #include <hyperparallel/io/tensor_entry.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 static_assert(std::endian::native == std::endian::little, "elements lie in the file as in memory");
 
@@ -217,4 +217,4 @@ checkpoint<T> load_whole_checkpoint(const std::string& path,
   return detail::load_tensors<T>(file, tensors, conversion);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

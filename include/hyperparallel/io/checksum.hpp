@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -82,7 +82,7 @@ constexpr std::uint64_t checksum_of(std::span<const std::byte> bytes) {
 /// Sixteen lower-case hexadecimal digits, most significant first.
 std::string checksum_text(std::uint64_t value);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/io/checksum.ipp>

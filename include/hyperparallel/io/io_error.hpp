@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The path between quotes, each control character shown as '?'.
 std::string quoted_path(std::string_view path);
@@ -29,7 +29,7 @@ struct io_error : std::runtime_error {
   io_error(const char* deed, std::string path_, int number_);
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/io/io_error.ipp>

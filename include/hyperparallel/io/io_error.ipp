@@ -12,7 +12,7 @@
 #include <hyperparallel/io/io_error.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::string quoted_path(std::string_view path) {
   std::string text = "'";
@@ -28,4 +28,4 @@ HYPERPARALLEL_BODY io_error::io_error(const char* deed, std::string path_, const
 HYPERPARALLEL_BODY io_error::io_error(const char* deed, std::string path_, int number_)
     : io_error(deed, std::move(path_), std::generic_category().message(number_), number_) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -38,7 +38,7 @@
 #include <hyperparallel/io/tensor_entry.hpp>
 #include <hyperparallel/io/text_file.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A tensor to be written: row-major, little-endian elements in the caller's memory.
 struct tensor_source {
@@ -246,4 +246,4 @@ inline safetensors_contents read_safetensors(const std::string& path) {
   return contents;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -29,7 +29,7 @@
 #include <hyperparallel/io/io_error.hpp>
 #include <hyperparallel/io/tensor_entry.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct safetensors_header {
   std::vector<tensor_entry> tensors;  ///< by begin, end, name
@@ -205,4 +205,4 @@ inline safetensors_header parse_safetensors_header(std::string_view text, std::i
   return header;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

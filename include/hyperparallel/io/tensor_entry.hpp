@@ -12,7 +12,7 @@
 #include <hyperparallel/io/io_error.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `begin` and `end` count bytes from the beginning of the file's data.
 struct tensor_entry {
@@ -59,7 +59,7 @@ checked_extent count_elements(const std::vector<std::int64_t>& extents);
 /// there is no such number: an unknown type, a negative extent, more than 64 bits can count, part of a byte.
 std::int64_t entry_bytes(const char* deed, const std::string& path, const tensor_entry& t);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/io/tensor_entry.ipp>

@@ -15,7 +15,7 @@
 
 #include <hyperparallel/io/io_error.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class empty_file : unsigned char { allowed, refused };
 
@@ -41,7 +41,7 @@ inline constexpr std::int64_t read_step = std::int64_t{1} << 16;
 /// `options.largest`, or is empty where that is refused. O(bytes).
 std::vector<unsigned char> read_bytes(const std::string& path, const read_options& options = {});
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/io/text_file.ipp>

@@ -12,7 +12,7 @@
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<unsigned char> read_bytes(const std::string& path, const read_options& options) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -35,4 +35,4 @@ HYPERPARALLEL_BODY std::vector<unsigned char> read_bytes(const std::string& path
   return bytes;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

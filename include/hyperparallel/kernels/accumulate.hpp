@@ -11,7 +11,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A routed row: which local token it belongs to and what it counts.
 struct routed_row {
@@ -28,6 +28,6 @@ HYPERPARALLEL_EXACT inline void accumulate_rows(std::int64_t rows, std::int64_t 
     kernels::add_scaled_row(width, row[i].weight, from + i * pitch_from, to + row[i].token * pitch_to);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -21,7 +21,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 struct attention_options {
   double scale = 0;           ///< 0 stands for 1 / √dim
@@ -100,6 +100,6 @@ void merge_attention(tensor_view<A> a, const std::type_identity_t<C>* lse_a, ten
                 static_cast<const std::remove_const_t<B>*>(b.data), lse_b, out.data, lse);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

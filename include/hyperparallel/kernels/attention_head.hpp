@@ -23,7 +23,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 inline constexpr int most_score_parts = 2;
 inline constexpr extent_t attention_tile_rows = 64, attention_tile_keys = 64;
@@ -257,6 +257,6 @@ HYPERPARALLEL_EXACT void merge_rows(extent_t rows, extent_t width, const A* a, c
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

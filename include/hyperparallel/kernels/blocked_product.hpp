@@ -22,7 +22,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Index i lies `step` elements from index i - 1.
 struct even_steps {
@@ -210,6 +210,6 @@ void blocked_product(extent_t m, extent_t n, extent_t k, const matrix_in_memory<
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

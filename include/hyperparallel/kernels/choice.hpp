@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Domain: 0 ≤ k ≤ n; `index` and `value` hold k entries each. O(n · k), no memory.
 template <class T, class I>
@@ -64,6 +64,6 @@ HYPERPARALLEL_EXACT void choice_gradient(extent_t n, extent_t k, const T* d_weig
     d_score[index[j]] += normalise ? scale * (d_weight[j] - weighted / total) / total : scale * d_weight[j];
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Which operands are stored with their last two dims swapped.
 struct transposition {
@@ -142,6 +142,6 @@ void linear(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<const_
                   detail::strided_matrix<in_w>{weight.data, 1, k}, bias.data, out.data);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Per spatial dim, in order. `padding` is before the first element; out's extents say how much follows the last.
 struct convolution_options {
@@ -114,6 +114,6 @@ void convolution(tensor_view<X> x, tensor_view<W> weight, std::type_identity_t<c
     }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -21,7 +21,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Labels of this value have no loss.
 inline constexpr extent_t ignored_label = -100;
@@ -87,6 +87,6 @@ void cross_entropy(tensor_view<X> logits, tensor_view<I> labels, tensor_view<R> 
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 #include <hyperparallel/layout/tensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// An IEEE binary16 number, as stored.
 struct f16_bits {
@@ -77,4 +77,4 @@ constexpr decltype(auto) visit_element_type(data_type type, Function&& f) {
       });
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

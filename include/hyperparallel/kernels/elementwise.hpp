@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 namespace detail {
 
@@ -65,6 +65,6 @@ void ternary(tensor_view<A> a, tensor_view<B> b, tensor_view<C> c, tensor_view<R
   detail::map<Function>(std::index_sequence<0, 1, 2>{}, out, a, b, c);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -13,7 +13,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels::functions {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace functions {
 
 /// Copies; between element types this is the cast.
 struct identity {
@@ -186,6 +186,6 @@ struct masked_fill {
   static constexpr auto of(auto x, bool mask, auto value) { return mask ? value : x; }
 };
 
-}  // namespace hyperparallel::inline v0_2::kernels::functions
+}}}}  // namespace hyperparallel::v0_2::kernels::functions
 
 HYPERPARALLEL_EXACT_END

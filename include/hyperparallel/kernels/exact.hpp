@@ -63,7 +63,7 @@ static_assert(FLT_EVAL_METHOD == 0, "portable kernels need float arithmetic with
 #if !defined(HYPERPARALLEL_ALLOW_FAST_MATH)
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 /// Ends the program where its command line changes the bits of kernels and defines no macro that says so.
 struct arithmetic_check {
@@ -81,7 +81,7 @@ struct arithmetic_check {
 };
 inline const arithmetic_check checked_arithmetic;
 
-}  // namespace hyperparallel::inline v0_2::kernels::detail
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 HYPERPARALLEL_EXACT_END
 #endif

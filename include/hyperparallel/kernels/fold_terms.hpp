@@ -19,7 +19,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// What becomes of the terms: `op` over all of them, then divided by `divisor`.
 struct term_fold {
@@ -125,6 +125,6 @@ inline void fold_runs(const term_fold& fold, int terms, const std::byte* const* 
   });
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

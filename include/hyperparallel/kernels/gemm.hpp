@@ -10,7 +10,7 @@
 
 #include <hyperparallel/kernels/blocked_product.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class gemm_mode { overwrite, accumulate };
 
@@ -36,4 +36,4 @@ inline void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
   detail::gemm_of(m, n, k, {a, {lead_a}, {1}}, {b, {lead_b}, {1}}, c, lead_c, mode);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

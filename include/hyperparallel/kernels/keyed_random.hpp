@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
@@ -26,4 +26,4 @@ constexpr float keyed_uniform(std::uint64_t seed, std::uint64_t stream, std::uin
   return static_cast<float>(keyed_bits(seed, stream, index) >> 40) * (1.0F / 8388608.0F) - 1.0F;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

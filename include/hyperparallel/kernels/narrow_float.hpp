@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -98,6 +98,6 @@ constexpr f16_bits to_f16(Integer i) {
   return to_f16(detail::rounded_to_odd(static_cast<std::int64_t>(i)));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 namespace detail {
 
@@ -151,6 +151,6 @@ HYPERPARALLEL_EXACT void rms_norm(tensor_view<X> x, tensor_view<W> weight, tenso
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

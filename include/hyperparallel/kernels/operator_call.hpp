@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/operator_list.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The part of one loop that a call works on: [begin, begin + extent) of [0, whole).
 struct loop_span {
@@ -50,4 +50,4 @@ inline constexpr operator_kernel kernel_for = nullptr;
 /// Which kernel computes an operator.
 using kernel_choice = operator_kernel (*)(operator_id);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/operators/derive.hpp>
 #include <hyperparallel/operators/operator_list.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -112,4 +112,4 @@ operator_kernel kernels_of(operator_id op) {
                                                                  : nullptr;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

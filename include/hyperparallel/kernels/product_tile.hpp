@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels { namespace detail {
 
 inline constexpr extent_t tile_rows = 6;
 /// Columns of a packed strip of B: a cache line.
@@ -147,6 +147,6 @@ product_tile<T> choose_product_tile() {
 #undef HYPERPARALLEL_START_ROW
 #undef HYPERPARALLEL_EACH_ROW
 
-}  // namespace hyperparallel::inline v0_2::kernels::detail
+}}}}  // namespace hyperparallel::v0_2::kernels::detail
 
 HYPERPARALLEL_EXACT_END

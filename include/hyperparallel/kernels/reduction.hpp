@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Bit d is dim d.
 using dim_set = unsigned;
@@ -237,6 +237,6 @@ void argmax(tensor_view<X> x, tensor_view<I> index, int axis, extent_t first = 0
   max_with_index(x, tensor_view<std::remove_const_t<X>>{}, index, axis, first);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Which elements of a row make pair i: (i, i + n/2), or (2i, 2i + 1).
 enum class rope_pairing { half_split, interleaved };
@@ -104,6 +104,6 @@ void rotate_pairs(tensor_view<X> x, tensor_view<C> cosine, tensor_view<C> sine, 
   });
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -19,7 +19,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// to[i] = row[i].weight · from[row[i].token], columns [0, width). Pitches in elements; from and to do not overlap.
 inline void scale_rows(std::int64_t rows, std::int64_t width, const float* from, std::int64_t pitch_from,
@@ -69,6 +69,6 @@ inline void add_rows(std::int64_t rows, std::int64_t width, const float* from, s
   for (std::int64_t i = 0; i < rows; ++i) kernels::add_row(width, from + i * pitch_from, to + row[i].token * pitch_to);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 enum class scatter_mode { overwrite, add };
 
@@ -89,6 +89,6 @@ extent_t masked_scatter(const_view<bool> mask, tensor_view<S> source, tensor_vie
   return first;
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class store_kind : unsigned char {
   cached,     ///< std::memcpy
@@ -148,4 +148,4 @@ inline void copy_run(std::byte* target, const std::byte* source, std::int64_t by
   if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

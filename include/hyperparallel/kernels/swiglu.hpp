@@ -12,7 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `pitch_in` ≥ 2·width and `pitch_out` ≥ width are elements from row to row. Domain: out does not overlap in.
 HYPERPARALLEL_EXACT inline void swiglu(std::int64_t rows, std::int64_t width, const float* in, std::int64_t pitch_in,
@@ -26,6 +26,6 @@ HYPERPARALLEL_EXACT inline void swiglu(std::int64_t rows, std::int64_t width, co
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `in` and `gradient_in` are rows of gate | up, each `width` long; `gradient_out` rows of `width`. Pitches are
 /// elements from row to row. Domain: gradient_in is `in` itself (with its pitch) or overlaps no operand.
@@ -37,6 +37,6 @@ HYPERPARALLEL_EXACT inline void swiglu_gradient(std::int64_t rows, std::int64_t 
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

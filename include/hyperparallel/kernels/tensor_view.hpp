@@ -23,7 +23,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 struct tensor_view {
@@ -167,6 +167,6 @@ constexpr void for_each_run(const loop_nest<Arrays>& nest, Run&& run) {
 }
 
 }  // namespace kernels
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -17,7 +17,7 @@
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/kernels/row_arithmetic.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Rows of two operands that belong together: rows of `a` are lead_a apart, rows of `b` lead_b. Domain: rows ≥ 0; of
 /// no rows the pointers are not read.
@@ -59,4 +59,4 @@ inline void gemm_tn(std::int64_t m, std::int64_t n, const row_segment* segment, 
   if (rows > 0 || mode == gemm_mode::overwrite) multiply();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/tensor_view.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What the blocks of a call hold.
 struct block_types {
@@ -93,4 +93,4 @@ void run_widened(operator_kernel function, operator_call c, const block_types& t
       });
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/layers/rms_norm.hpp>
 #include <hyperparallel/layers/rope.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// 1 / sqrt(width): scores of independent unit vectors keep unit variance. Newton's iteration from above.
 constexpr double attention_scale(extent_t width) {
@@ -66,4 +66,4 @@ struct attention_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

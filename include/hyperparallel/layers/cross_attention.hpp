@@ -7,7 +7,7 @@
 
 #include <hyperparallel/layers/attention.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct cross_attention_layer {
   const char* name = "cross_attention";
@@ -22,4 +22,4 @@ struct cross_attention_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

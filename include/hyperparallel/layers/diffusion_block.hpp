@@ -15,7 +15,7 @@
 #include <hyperparallel/layers/feed_forward.hpp>
 #include <hyperparallel/layers/transformer_block.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class FeedForward = swiglu_layer>
 struct diffusion_block {
@@ -76,4 +76,4 @@ struct diffusion_block {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

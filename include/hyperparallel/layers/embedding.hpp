@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layers/layer_input.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct token_embedding {
   const char* name = "embedding";
@@ -38,4 +38,4 @@ struct position_embedding {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layers/linear.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct swiglu_layer {
   const char* name = "feed_forward";
@@ -44,4 +44,4 @@ struct gelu_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The mean cross entropy of logits (…, classes) and labels (…), as a number. `weights`, where given, are factors of the
 /// losses; the divisor is the number of labels.
@@ -49,4 +49,4 @@ struct language_head {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 
 #include <hyperparallel/layers/attention.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct latent_attention_layer {
   const char* name = "attention";
@@ -59,4 +59,4 @@ struct latent_attention_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

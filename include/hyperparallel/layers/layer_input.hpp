@@ -7,7 +7,7 @@
 
 #include <hyperparallel/graph/model_builder.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The dims of a tensor of tokens. `seq` stands for any dim of positions: "seq", "patches", …
 struct token_dims {
@@ -44,4 +44,4 @@ constexpr token_dims token_dims_of(model_builder& m, const char* layer, int x) {
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

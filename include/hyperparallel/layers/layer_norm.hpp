@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layers/layer_input.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct layer_norm_layer {
   const char* name = "norm";
@@ -44,4 +44,4 @@ struct group_norm_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

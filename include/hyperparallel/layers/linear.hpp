@@ -12,7 +12,7 @@
 
 #include <hyperparallel/layers/layer_input.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct linear_layer {
   const char* name = "linear";
@@ -48,4 +48,4 @@ struct linear_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

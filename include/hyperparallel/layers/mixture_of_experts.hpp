@@ -20,7 +20,7 @@
 
 #include <hyperparallel/layers/feed_forward.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class expert_slots : unsigned char { per_group, joint, dropless };
 enum class expert_scores : unsigned char { softmax, sigmoid };
@@ -136,4 +136,4 @@ struct mixture_of_experts {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/layers/layer_input.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct rms_norm_layer {
   const char* name = "norm";
@@ -20,4 +20,4 @@ struct rms_norm_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/layers/layer_input.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct rotary_layer {
   const char* name = "rotated";
@@ -19,4 +19,4 @@ struct rotary_layer {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layers/rms_norm.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// x + layer(m, norm(x)); the norm and the sum have names of their own.
 template <class Norm = rms_norm_layer, class Layer>
@@ -33,4 +33,4 @@ struct transformer_block {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 // at 4, yet to set one changes the other. Law: independent parts take every pair of values equally often, and setting
 // one keeps the other.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct axis_part {
   int axis;
@@ -42,4 +42,4 @@ constexpr bool nest(const axis_part& a, const axis_part& b) {
          detail::divides_either_way(end_of(a), b.stride) && detail::divides_either_way(end_of(a), end_of(b));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

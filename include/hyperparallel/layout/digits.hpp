@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_digits = 2 * max_cuts;
 
@@ -187,4 +187,4 @@ constexpr bool digits_nest(const digit* list, int count) {
   return true;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/layout/tensor_map.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Copies of a slice that each device holds of a tensor under `l`. Domain: `l` is a layout on `m`. O(cuts).
 constexpr int copies_of(const mesh_value& m, const layout_value& l) {
@@ -23,4 +23,4 @@ constexpr bool interleaving_agrees(const mesh_value& m, const layout_value& a, c
   return copies_of(m, a) == copies_of(m, b);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

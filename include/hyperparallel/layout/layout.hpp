@@ -14,7 +14,7 @@
 #include <hyperparallel/mesh/axis_names.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One entry of a tensor map as a template argument: a name, `none`, `axes(…)`, `padded(…)` or `partial(…)`. Not a
 /// template, since deducing one per entry would cost more than reading it, and with few constructors, since every
@@ -200,4 +200,4 @@ constexpr slice_result slice(const shape& s, int rank) {
   return {{layout_code::rank_is_outside_the_mesh, 0, 0, 0, rank, ranks.count}, {}};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

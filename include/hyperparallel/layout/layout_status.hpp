@@ -4,7 +4,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class layout_code : unsigned char {
   ok,
@@ -66,4 +66,4 @@ struct layout_status {
   friend constexpr bool operator==(const layout_status&, const layout_status&) = default;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class reduce_op : unsigned char { none, sum, max, min, avg, prod, all, any };
 
@@ -205,4 +205,4 @@ constexpr shape_result local_shape(const layout_value& l, const shape& s) {
 /// Whether `l` is a layout and accepts the shape. O(dims + axes + cuts²).
 constexpr layout_status check_shape(const layout_value& l, const shape& s) { return local_shape(l, s).status; }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/layout/layout.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class Mesh, class... Entries>
 struct mapped {};
@@ -99,4 +99,4 @@ struct layout_words {
 template <class Layout>
 using in_words = typename detail::layout_words<Layout>::type;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

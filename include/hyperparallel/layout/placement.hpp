@@ -8,7 +8,7 @@
 
 #include <hyperparallel/layout/tensor_map.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class placement_kind : unsigned char { replicate, shard, partial };
 
@@ -76,4 +76,4 @@ constexpr placement_list placements_of(const layout_value& l) {
   return p;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

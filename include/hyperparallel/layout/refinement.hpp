@@ -13,7 +13,7 @@
 #include <hyperparallel/layout/tensor_map.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class refinement_code : unsigned char {
   ok,
@@ -240,4 +240,4 @@ constexpr refined_layout on_refined_shape(const layout_value& l, const shape& s,
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

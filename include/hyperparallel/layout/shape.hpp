@@ -6,7 +6,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_dims = 8;
 
@@ -87,4 +87,4 @@ constexpr box intersection(const box& a, const box& b) {
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 // No constant expression calls these: the compiler's error line names them, with the numbers.
@@ -59,4 +59,4 @@ constexpr slice_result slice_of(const layout_value& l, const shape& s, int posit
   return {status, slice_at(l, s, coordinates_of(l.mesh, position))};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -5,7 +5,7 @@
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class data_type : unsigned char { boolean, i8, i16, i32, i64, f16, bf16, f32, f64 };
 
@@ -110,4 +110,4 @@ concept tensor_type = requires {
   Tensor::element_bytes;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layout/layout_number.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -240,4 +240,4 @@ constexpr reduce_op reduction_called(const char* name) {
   return reduce_op::none;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

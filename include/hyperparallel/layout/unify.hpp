@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layout/refinement.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct unified_layouts {
   refinement_status status{};
@@ -179,4 +179,4 @@ constexpr unified_layouts unify_one_axis_per_dim(const layout_value& source, con
   return u;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/mesh/coordinates.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Distinct axes, outermost first.
 struct axis_list {
@@ -43,4 +43,4 @@ constexpr int index_in_group(const mesh_shape& m, const axis_list& axes, int pos
   return index;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/mesh/device_matrix.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Traits of the name of an axis, for `spelled`.
 template <class Mesh>
@@ -36,4 +36,4 @@ struct axis_names_of<Mesh, indices<I...>> {
   };
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/mesh/device_matrix.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One index per axis, outer to inner.
 struct coordinate {
@@ -133,4 +133,4 @@ constexpr rank_list ranks_of() {
     return all_ranks(Mesh::value.shape);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

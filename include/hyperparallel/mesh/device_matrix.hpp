@@ -16,7 +16,7 @@
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_axes = 8;
 inline constexpr const char* interleaved_axis = "interleaved_parallel";
@@ -220,4 +220,4 @@ template <class Mesh>
 inline constexpr mesh_value mesh_or_none<Mesh>{};
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

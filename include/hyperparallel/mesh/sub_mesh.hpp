@@ -8,7 +8,7 @@
 
 #include <hyperparallel/mesh/axis_group.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class sub_mesh_code : unsigned char {
   ok,
@@ -78,4 +78,4 @@ constexpr sub_mesh_result flatten_axes(const mesh_value& parent, int first, int 
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

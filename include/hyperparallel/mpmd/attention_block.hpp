@@ -14,7 +14,7 @@
 
 #include <hyperparallel/mpmd/collective_matmul.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class attention_operation : int {
   norm,     ///< item: own part · pieces + row piece
@@ -159,4 +159,4 @@ struct attention_builder {
   static constexpr const char* operation_name(int number) { return attention_operation_names[number]; }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/mpmd/chain_places.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class chain_code : unsigned char {
   ok,
@@ -224,4 +224,4 @@ constexpr chain_status check(const tile_chain& c) {
   return extents.code != chain_code::ok ? extents : detail::chain_judge(c).judge();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

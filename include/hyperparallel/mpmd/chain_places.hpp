@@ -15,7 +15,7 @@
 #include <hyperparallel/support/integer.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Numbers on rank 0 of the first event (by grain; -1: nobody waits) and slot of each tensor.
 struct chain_places {
@@ -169,4 +169,4 @@ struct chain_numbering {
 };
 
 }  // namespace detail
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,9 +8,7 @@
 
 #include <hyperparallel/mpmd/chain_places.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// The numbers of a unit, from which events and slots are counted. By grain: its place in its group, the unit, its group,
 /// 0. Then the buffer that its group has in the window.
@@ -163,5 +161,4 @@ struct stage_preparation {
   }
 };
 
-}  // namespace detail
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

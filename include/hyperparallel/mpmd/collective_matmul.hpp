@@ -17,7 +17,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/mpmd/lower_chain.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class collective_matmul_form : unsigned char { gather_multiply, multiply_scatter };
 
@@ -179,4 +179,4 @@ struct collective_matmul_builder {
   static constexpr const char* operation_name(int number) { return collective_matmul_operation_names[number]; }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/mpmd/chain_stages.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -200,4 +200,4 @@ struct chain_builder {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/mpmd/lower_chain.hpp>
 #include <hyperparallel/mpmd/moe_tensors.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -185,4 +185,4 @@ struct moe_builder {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

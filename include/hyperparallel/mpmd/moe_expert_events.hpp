@@ -12,7 +12,7 @@
 #include <hyperparallel/mpmd/lower_chain.hpp>
 #include <hyperparallel/mpmd/moe_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class expert_event_form : unsigned char { fused, serialized };
 
@@ -123,4 +123,4 @@ constexpr tile_chain describe_expert_events(const moe_expert_events& p, const de
   return c;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Global sizes. A structural aggregate, so it can be a template argument.
 struct moe_layer {
@@ -78,4 +78,4 @@ constexpr extent_t forward_flops(const moe_layer& l) { return 6 * routed_rows(l)
 constexpr extent_t gate_up_elements(const moe_layer& l) { return extent_t{2} * l.hidden * l.intermediate; }
 constexpr extent_t down_elements(const moe_layer& l) { return extent_t{1} * l.hidden * l.intermediate; }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

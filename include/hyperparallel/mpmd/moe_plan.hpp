@@ -14,7 +14,7 @@
 #include <hyperparallel/mpmd/moe_layer.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Operations in the order in which one device would run them. The item of a task counts its tiles.
 enum class moe_operation : int {
@@ -226,4 +226,4 @@ constexpr moe_durations price_moe(const moe_plan& p, const device_value& device,
   return t;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/mpmd/moe_plan.hpp>
 #include <hyperparallel/mpmd/tile_chain.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Numbers of the chain's tensors; -1 where the plan has none.
 struct moe_tensors {
@@ -114,4 +114,4 @@ constexpr moe_chain declare_moe(const moe_plan& p) {
   return m;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

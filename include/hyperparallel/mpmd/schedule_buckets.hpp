@@ -15,7 +15,7 @@
 
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Capacities of `Buckets` schedules in 1/1000 of the balanced count, rising; 1000 holds a balanced histogram alone.
 template <int Buckets>
@@ -135,4 +135,4 @@ constexpr bucket_choice bucket_index(const bucket_selector<Buckets>& s, const Co
   return bucket_index(s, greatest);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -21,7 +21,7 @@
 #include <hyperparallel/hardware/rank_rotation.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class grain : unsigned char { tile, item, group, whole };
 inline constexpr int grain_count = 4;
@@ -185,4 +185,4 @@ constexpr int source_of(const tile_chain& c, int rank, int item) {
   return c.ranks == 1 ? 0 : rotation_source(c.rotation, c.devices, rank, rotation_of(c, item));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 
 #include <hyperparallel/offload/offload_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One layer forward: attention, then experts, after which it holds `bytes`; and backward.
 struct swap_layer {
@@ -129,4 +129,4 @@ constexpr host_swap swap_to_host(const growing_array<swap_layer>& layer, const h
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class link_calendar {
  public:
@@ -57,4 +57,4 @@ class link_calendar {
   extent_t free_[slots] = {};
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

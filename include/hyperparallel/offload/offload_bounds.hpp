@@ -13,7 +13,7 @@
 
 #include <hyperparallel/offload/use_chains.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct offload_bounds {
   extent_t time = 0;
@@ -204,4 +204,4 @@ constexpr smallest_budget least_budget(const offload_program& p, const use_chain
   return least;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

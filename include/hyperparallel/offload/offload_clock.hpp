@@ -19,7 +19,7 @@
 #include <hyperparallel/offload/offload_copies.hpp>
 #include <hyperparallel/offload/offload_event.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A time that no period reaches: the plan waits for itself, or takes longer than asked for.
 inline constexpr extent_t endless = longest_time;
@@ -393,4 +393,4 @@ class offload_clock {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/offload/offload_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Of one gap that is offloaded; all false of others.
 struct gap_copies {
@@ -85,4 +85,4 @@ constexpr growing_array<int> gaps_by_need(const use_chains& c, int operators) {
   return order;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/offload/offload_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class offload_event_kind : unsigned char {
   compute,   ///< operator `index` starts: what it defines or recomputes is in tier 0 from here on
@@ -31,4 +31,4 @@ constexpr const char* to_text(offload_event_kind k) {
   return texts[static_cast<int>(k)];
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

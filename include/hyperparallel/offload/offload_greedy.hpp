@@ -13,7 +13,7 @@
 #include <hyperparallel/offload/link_calendar.hpp>
 #include <hyperparallel/offload/offload_clock.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Which gap over an operator that needs too much is chosen.
 enum class cover_taste : unsigned char {
@@ -374,4 +374,4 @@ class greedy_planner {
   link_calendar free_[most_links];         // what is left next to what was chosen
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Of a link that only its latency, and the memory at hand, hold up: it takes a picosecond for nine million bytes.
 inline constexpr std::int64_t unlimited_bandwidth = INT64_MAX;
@@ -45,4 +45,4 @@ constexpr offload_link link_between(const memory_tier& a, const memory_tier& b) 
   return l;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

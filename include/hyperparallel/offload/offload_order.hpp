@@ -9,7 +9,7 @@
 
 #include <hyperparallel/offload/offload_search.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -171,4 +171,4 @@ constexpr void refine_order(const offload_program& program, refined_order& r, in
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

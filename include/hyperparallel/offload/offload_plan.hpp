@@ -10,7 +10,7 @@
 
 #include <hyperparallel/offload/use_chains.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A copy enters its link's queue after the end of operator `store_after` or `fetch_after`, -1: at the begin of the
 /// period. keep and recompute leave all but `choice` unread; store_after is not read where the copy in the tier is
@@ -153,4 +153,4 @@ constexpr offload_plan keep_all(int gaps) {
   return plan;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

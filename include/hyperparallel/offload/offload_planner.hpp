@@ -12,7 +12,7 @@
 #include <hyperparallel/offload/offload_order.hpp>
 #include <hyperparallel/offload/offload_timeline.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct offload_options {
   extent_t effort = 20'000'000;  ///< operators and gaps run in all
@@ -208,4 +208,4 @@ constexpr planned_offload plan_offload(const offload_program& p, const offload_o
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/support/growing_array.hpp>
 #include <hyperparallel/support/integer.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_tiers = max_memory_tiers;
 inline constexpr int most_links = 32;
@@ -235,4 +235,4 @@ constexpr offload_status check(const offload_program& p) {
   return status;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

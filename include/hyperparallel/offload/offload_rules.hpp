@@ -13,7 +13,7 @@
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/offload/use_chains.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `tier`: where offload sends it, -1: the planner's choice.
 struct offload_rule {
@@ -128,4 +128,4 @@ constexpr offload_rule_status apply_rules(offload_program& p, const offload_rule
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/offload/offload_clock.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// How good a plan is; less is better.
 struct plan_score {
@@ -242,4 +242,4 @@ class plan_search {
   growing_array<gap_decision> options_, left_, right_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/offload/offload_clock.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// start < 0: it does not take place.
 struct timed_copy {
@@ -81,4 +81,4 @@ constexpr offload_timeline timeline_of(const offload_program& p, const offload_p
   return t;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 // a prefetch comes after the last use of the buffer's previous tenant. Fails when more tensors are in use at once than
 // there are buffers.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Positions in reference order; first ≤ last.
 struct use_range {
@@ -65,4 +65,4 @@ constexpr window_status plan_window(const use_range* uses, int count, int buffer
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/offload/offload_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct storage_gap {
   int storage = 0;
@@ -237,4 +237,4 @@ constexpr growing_array<gap_rights> rights_of(const offload_program& p, const us
   return rights;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

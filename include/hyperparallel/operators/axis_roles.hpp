@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_pieces = 12;
 inline constexpr int max_roles = max_factors + max_operands + 2;
@@ -169,4 +169,4 @@ constexpr layout_value assigned_layout(const factor_rule& rule, int o, const rol
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

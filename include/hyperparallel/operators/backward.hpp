@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The operands for result `index` placed as `wanted`. Domain: `check_rule(rule)` is ok, `wanted` is canonical.
 /// Fails as propagation does, counting results after the operands: a cut of a factor that must be whole, of a dim of no
@@ -79,4 +79,4 @@ constexpr full_propagation propagate_backward(const factor_rule& rule, const lay
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

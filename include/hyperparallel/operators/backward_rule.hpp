@@ -8,7 +8,7 @@
 #include <hyperparallel/operators/gradient_writer.hpp>
 #include <hyperparallel/operators/rule_text.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -60,4 +60,4 @@ constexpr factor_rule without_unused_factors(const factor_rule& rule) {
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/operators/operator_table.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// In an error line: which operand, from 0.
 template <int>
@@ -197,4 +197,4 @@ template <class Operator, class First, class... Rest>
 concept accepts = operator_type<Operator> && layout_type<First> && (layout_type<Rest> && ...) &&
                   detail::derived<Operator, First, Rest...>::ok;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -6,9 +6,7 @@
 #include <hyperparallel/operators/factor_terms.hpp>
 #include <hyperparallel/operators/propagation_status.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// What is known of factors and axes while operands are read in turn. Masks have one bit per factor or axis.
 struct factor_claims {
@@ -266,6 +264,4 @@ constexpr bool check_operands(const factor_rule& rule, const layout_value* const
   return true;
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

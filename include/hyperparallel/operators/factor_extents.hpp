@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class extents_code : unsigned char {
   ok,
@@ -146,4 +146,4 @@ constexpr work_result work_of(const factor_rule& rule, const shape* operand, int
   return {{}, flops};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

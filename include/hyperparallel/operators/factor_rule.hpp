@@ -12,7 +12,7 @@
 #include <hyperparallel/operators/partial_words.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_results = 5;
 inline constexpr int max_factors = 16;
@@ -280,4 +280,4 @@ constexpr rule_result checked_rule(const factor_rule& r) {
   return result;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

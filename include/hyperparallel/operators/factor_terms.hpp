@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class terms_code : unsigned char {
   ok,
@@ -106,4 +106,4 @@ constexpr terms_result merge_terms(const layout_value& l, const tensor_factors& 
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

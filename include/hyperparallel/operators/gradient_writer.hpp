@@ -12,7 +12,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_gradient_rules = 8;
 
@@ -75,4 +75,4 @@ constexpr bool reads_as_gradient(const char* text, int operands, int results) {
   return made > 0;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/rule_text.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct local_work {
   const factor_rule* rule = nullptr;
@@ -28,4 +28,4 @@ struct local_work {
   constexpr extent_t per_point() const { return flops_per_point * points; }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct move_price {
   bool possible = true;   ///< false: a side refuses the shape, meshes differ, or reductions do not commute
@@ -25,4 +25,4 @@ constexpr move_price price_of_move(const layout_value& source, const layout_valu
   return {p.code == move_code::ok, p.code == move_code::ok ? most_received(p) : 0};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -48,7 +48,7 @@
 #include <hyperparallel/operators/ops/top_k.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The operators of the library.
 struct builtin {};
@@ -209,4 +209,4 @@ inline constexpr const operator_list& builtin_list = operators<>::list;
 /// Of a built-in operator.
 constexpr const char* name_of(operator_id op) { return builtin_list[op].name; }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

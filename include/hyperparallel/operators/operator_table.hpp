@@ -10,7 +10,7 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/rule_text.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -108,4 +108,4 @@ constexpr result_shape_result result_shape(const Shapes&... operands) {
   return result_shape(Operator::rule, list, static_cast<int>(sizeof...(Shapes)));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -5,7 +5,7 @@
 
 #include <hyperparallel/operators/local_work.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class gradient_writer;
 
@@ -98,4 +98,4 @@ constexpr bool passes_sums_of(const factor_rule& r, int i) {
   return word_of(r.partials, i, reduce_op::sum).mode == partial_mode::each;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -18,7 +18,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_operands = 8;
 inline constexpr int reduce_op_count = 8;
@@ -100,4 +100,4 @@ constexpr partial_words& falling(partial_words& w, int operand) {
   return w;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct placed_value {
   layout_value layout{};
@@ -124,4 +124,4 @@ constexpr bool derive_into(const factor_rule& rule, const placed_value* const* o
   return detail::derive_generally(rule, operand, count, result, status);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

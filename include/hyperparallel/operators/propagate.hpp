@@ -12,7 +12,7 @@
 
 #include <hyperparallel/operators/factor_claims.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct propagation_result {
   propagation_status status{};
@@ -156,4 +156,4 @@ constexpr full_propagation propagate_fully(const factor_rule& rule, const layout
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -2,7 +2,7 @@
 #pragma once
 // How propagation through an operator ends: why it was refused, and what operands do on the way when it was not.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class propagation_code : unsigned char {
   ok,
@@ -61,4 +61,4 @@ struct propagation_notes {
   unsigned filled = 0;  ///< made a partial operand: its value on one device, the identity on the others
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/operators/move_price.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What the search knows beside the operands.
 struct resolve_options {
@@ -166,4 +166,4 @@ constexpr resolution resolve(const factor_rule& rule, const layout_value* const*
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

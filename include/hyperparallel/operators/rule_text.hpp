@@ -15,7 +15,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What the text of a rule does not say.
 struct rule_traits {
@@ -213,4 +213,4 @@ constexpr rule_result rule_from(const char* name, const char* text, const rule_t
   return checked_rule(rule);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

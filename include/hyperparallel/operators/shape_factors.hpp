@@ -12,7 +12,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct inferred_shape {
   rule_status status{};
@@ -153,4 +153,4 @@ constexpr rule_result reshape(const shape& from, const shape& to) {
 
 }  // namespace rules
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

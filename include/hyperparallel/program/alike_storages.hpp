@@ -12,7 +12,7 @@
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/strategy/storage_uses.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a user says of a storage.
 struct tier_pin {
@@ -186,4 +186,4 @@ class storage_groups {
   growing_array<bool> within_;        ///< of each storage: whether it is one of the temporaries
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

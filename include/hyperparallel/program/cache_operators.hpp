@@ -11,7 +11,7 @@
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `release`: what the storage holds is not used any more, but keeps its memory up to here. It becomes no step.
 enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute, release };
@@ -251,4 +251,4 @@ constexpr sharded_program insert_cache_operators(const sharded_program& p, const
   return inserter.take();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/program/choice_labels.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class choice_search_code : unsigned char {
   ok,
@@ -197,4 +197,4 @@ constexpr fixed_choice_answer<GraphSize.nodes, Best> best_choices(const fixed_ch
   return answer;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/program/choice_graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// No choice of a graph may take longer or hold more: sums of two stay far from the end of 64 bits.
 inline constexpr std::int64_t most_choice_total = std::int64_t{1} << 60;
@@ -120,4 +120,4 @@ constexpr choice_check check_choice(const Graph& g, const int* choice) {
   return sum;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

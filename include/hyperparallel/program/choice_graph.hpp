@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr std::int64_t impossible_time = INT64_MAX;
 inline constexpr std::int64_t no_memory_limit = INT64_MAX;
@@ -156,4 +156,4 @@ constexpr fixed_choice_graph<Size> build_choices(const Build& build) {
   return g;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

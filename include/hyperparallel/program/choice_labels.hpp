@@ -13,7 +13,7 @@
 
 #include <hyperparallel/program/choice_relaxation.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_best_choices = 32;
 
@@ -181,4 +181,4 @@ constexpr choice_labels set_labels(const Stages& s, std::int64_t budget, bool li
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

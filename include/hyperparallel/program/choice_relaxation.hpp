@@ -9,7 +9,7 @@
 
 #include <hyperparallel/program/choice_stages.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a byte costs: memory m counts as ((m >> shift) · factor) >> scale picoseconds.
 struct memory_price {
@@ -128,4 +128,4 @@ constexpr relaxed_choice relax_memory(const Stages& s, const choice_extent& most
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/program/choice_check.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct choice_stage {
   int root = 0;        ///< the node whose candidate is taken
@@ -240,4 +240,4 @@ constexpr void build_stages(const Graph& g, const choice_stage_size& size, Order
   s.stage[size.stages] = {-1, 0, 1, first_state, first_transition, size.candidates};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/program/alike_storages.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One block's repetitions [first, first + count).
 struct folded_operator {
@@ -319,4 +319,4 @@ constexpr offload_program part_of(const sharded_program& p, const storage_uses& 
   return part;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

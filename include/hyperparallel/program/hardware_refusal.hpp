@@ -7,7 +7,7 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <std::int64_t>
 struct number_given {};
@@ -105,4 +105,4 @@ struct price_verdict<cost_code::ok> {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct program_flow_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
@@ -328,4 +328,4 @@ class program_flow {
   bool moves_in_ = false;  ///< the present step writes addresses that others may have used
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

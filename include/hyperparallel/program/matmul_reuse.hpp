@@ -18,7 +18,7 @@
 
 #include <vector>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct matmul_reuse {
   device_value device{};
@@ -87,4 +87,4 @@ matmul_traffic price_matmuls_by_reuse(Flow& f, const Schedule& s, int rank, cons
   return result;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A model of more parts is one part.
 inline constexpr int max_model_parts = 32;
@@ -165,4 +165,4 @@ class part_finder {
 /// The parts of a training graph, or of its forward operators alone. Domain: the graph's status is ok.
 constexpr model_parts find_parts(const graph& g) { return detail::part_finder(g).run(); }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

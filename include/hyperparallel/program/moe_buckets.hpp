@@ -19,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The limit, in 1/1000 of the balanced count, that holds whatever a router does: a token chooses an expert once at
 /// most, so one source sends no expert more rows than it has tokens. Rounded up.
@@ -139,4 +139,4 @@ class moe_buckets {
   std::vector<std::unique_ptr<planned_flow>> flows_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/program/moe_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Picoseconds. The estimate is `total()`; the others say which pool decides.
 struct moe_estimate {
@@ -137,4 +137,4 @@ constexpr moe_estimate estimate_moe_makespan(const moe_plan& p, const moe_option
   return e;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/support/proof.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a user may choose about the plan; the defaults are for a 910C die at full size.
 struct moe_options {
@@ -194,4 +194,4 @@ struct moe_program {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

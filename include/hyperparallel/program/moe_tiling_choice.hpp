@@ -18,7 +18,7 @@
 
 #include <optional>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct weight_tile {
   int rows = 0, columns = 0;
@@ -196,4 +196,4 @@ inline moe_tiling_choice choose_moe_tiling(const moe_layer& layer, int devices, 
   return best;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/hardware/vector_split.hpp>
 #include <hyperparallel/program/moe_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Hand all three to `make_moe_plan`. `split.time.code` says why there is none.
 struct moe_vector_queues {
@@ -76,4 +76,4 @@ constexpr moe_vector_queues choose_moe_vector_queues(const moe_layer& layer, int
   return q;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/redistribution/move_load.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -63,4 +63,4 @@ constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, cons
   return load;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

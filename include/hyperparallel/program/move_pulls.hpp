@@ -10,7 +10,7 @@
 #include <hyperparallel/redistribution/move_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The pulls of one kind of move.
 struct move_pulls {
@@ -138,4 +138,4 @@ constexpr program_pulls pulls_of(const sharded_program& p) {
   return all;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

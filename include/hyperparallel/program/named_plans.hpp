@@ -6,7 +6,7 @@
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Calls `visit(strategy)` for each name and each way to deal `ranks` devices to its axes.
 template <class Visit>
@@ -35,4 +35,4 @@ constexpr void visit_named_strategies(int ranks, const Visit& visit) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

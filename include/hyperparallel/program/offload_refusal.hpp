@@ -5,7 +5,7 @@
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <char...>
 struct rule_for {};
@@ -74,4 +74,4 @@ struct offload_verdict : refused_offload<Evaluated, Evaluated::result.offload.co
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

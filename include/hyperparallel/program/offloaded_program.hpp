@@ -14,7 +14,7 @@
 #include <hyperparallel/program/offloading_code.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct offloading_options {
   offload_options planning{};
@@ -237,4 +237,4 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -2,7 +2,7 @@
 #pragma once
 // What may come of planning a program's memory tiers.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class offloading_code : unsigned char {
   ok,
@@ -27,4 +27,4 @@ constexpr const char* to_text(offloading_code c) {
   return texts[static_cast<int>(c)];
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 
 #include <hyperparallel/program/lower_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class step_action_kind : unsigned char { compute, start, finish };
 
@@ -249,4 +249,4 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

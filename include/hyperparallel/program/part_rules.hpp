@@ -11,7 +11,7 @@
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ constexpr bool narrow_rules(const graph& g, const model_parts& parts, int p, con
   return true;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A share of one stage: amount · numerator / denominator, rounded down.
 struct stage_share {
@@ -61,4 +61,4 @@ struct pipeline_form {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

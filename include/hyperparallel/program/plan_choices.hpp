@@ -10,7 +10,7 @@
 #include <hyperparallel/program/choice_chain.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -192,4 +192,4 @@ constexpr void visit_rows(const segment_costs& c, extent_t budget, extent_t limi
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct plan_evaluation {
   strategy_status status{};
@@ -144,4 +144,4 @@ constexpr plan_evaluation evaluate_plan(const graph& g, const strategy_value& s,
   return evaluate_program(partition(g, s), pipeline, prices);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

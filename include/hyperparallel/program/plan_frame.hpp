@@ -13,7 +13,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/mesh/device_matrix.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// How attention meets keys and values of a sequence that is cut along cp.
 enum class context_form : unsigned char { gathered, ring, all_to_all };
@@ -138,4 +138,4 @@ constexpr void visit_frames(const graph& g, int devices, const search_limits& mo
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/program/step_times.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Prices on one device type and one topology. Position r of the mesh is rank r.
 class plan_prices {
@@ -150,4 +150,4 @@ class priced_program {
   growing_array<int> number;  ///< of each move
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

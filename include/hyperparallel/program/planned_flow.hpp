@@ -12,7 +12,7 @@
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Figures of a simulated plan; the exposed communication is that of rank 0.
 struct simulated_figures {
@@ -74,4 +74,4 @@ class planned_flow {
   schedule_status status_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/program/tier_hardware.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Some phases of a program as a period of their own. Storage s of the program is storage s of `problem`, and staged
 /// blocks of move m have number storages + m, as places have.
@@ -143,4 +143,4 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct program_place {
   int tier = 0;
@@ -176,4 +176,4 @@ constexpr program_slots slots_of(const sharded_program& p, const program_address
   return s;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

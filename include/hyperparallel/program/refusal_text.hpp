@@ -4,7 +4,7 @@
 
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_refusal_text = 95;
 
@@ -22,4 +22,4 @@ struct refusal_text {
   friend constexpr bool operator==(const refusal_text&, const refusal_text&) = default;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_found_plans = 5;
 
@@ -76,4 +76,4 @@ struct search_progress {
   extent_t best = 0;    ///< time of the best plan so far; 0: none
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

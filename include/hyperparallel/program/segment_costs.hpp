@@ -22,7 +22,7 @@
 #include <hyperparallel/program/strategy_candidates.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// States are numbers of their joint; 0 where there is no joint.
 struct block_variant {
@@ -332,4 +332,4 @@ class segment_costs {
   int most_ = 0;  ///< candidates of a part
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct step_account {
   strategy_status status{};    ///< of the program
@@ -83,4 +83,4 @@ constexpr step_account account_on(const sharded_program& p) {
   return account_of(p, Hardware::device, on_topology(Hardware::topology));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -19,9 +19,7 @@
 #include <hyperparallel/program/step_times.hpp>
 #include <hyperparallel/strategy/value_lists.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 template <class Prices>
 class two_queues {
@@ -233,6 +231,4 @@ class two_queues {
   step_times times{};
 };
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct step_rates {
   std::int64_t operations_per_nanosecond = 10;
@@ -48,4 +48,4 @@ constexpr growing_array<extent_t> step_durations(const sharded_program& p, const
   return duration;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_offload_patterns = 16;
 
@@ -265,4 +265,4 @@ constexpr step_offload offload_step(const sharded_program& p, const program_move
   return detail::step_offloading(p, moves, uses, block_duration, device, settings).run();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// How a joint, or its gradient, comes.
 struct joint_state {
@@ -100,4 +100,4 @@ class step_parts {
   growing_array<int> by_name;  ///< the first operator of each name
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class refusal_kind : unsigned char { nothing, model, strategy };
 
@@ -234,4 +234,4 @@ struct memory_verdict<true, Needed, Given> {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -6,7 +6,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct step_times {
   time_cost total{};
@@ -63,4 +63,4 @@ constexpr bool joins_numbers(const sharded_program& p, const program_step& s) {
   return o.kind != id_of<ops::sum_of_squares> && o.result_count > 0 && p.graph.tensor.item[o.result[0]].shape.rank == 0;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

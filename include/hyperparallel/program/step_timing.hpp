@@ -8,7 +8,7 @@
 
 #include <hyperparallel/program/step_clock.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -56,4 +56,4 @@ constexpr step_times time_step(const sharded_program& p, const program_moves& mo
   return detail::two_queues(p, prices, pipeline_form(p.graph, 1), net.topology).run();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

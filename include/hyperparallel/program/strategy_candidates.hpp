@@ -10,7 +10,7 @@
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct tensor_family {
   const char* name;
@@ -161,4 +161,4 @@ constexpr bool compose(const plan_space& s, const int* choice, strategy_value& m
   return fits;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -22,7 +22,7 @@
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -316,4 +316,4 @@ constexpr search_result search_strategies(const graph* graphs, int count, const 
                            [](const search_progress&) {});
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -5,7 +5,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/offload/offload_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Tier 0's capacity is the budget of everything in it.
 struct tier_hardware {
@@ -26,4 +26,4 @@ constexpr tier_hardware tiers_of(const device_value& d, extent_t budget) {
   return h;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What travels.
 enum class traffic_class : unsigned char { parameters, gradients, activations, states };
@@ -119,4 +119,4 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
 /// The account without link levels.
 constexpr traffic_account traffic_of(const sharded_program& p) { return traffic_of(p, kinds_of_moves(p), {}); }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -25,7 +25,7 @@
 #include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/support/proof.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct sgd {
   static constexpr optimizer_value value{.kind = optimizer_kind::sgd};
@@ -222,4 +222,4 @@ struct alive_within {
       insist<typename detail::memory_verdict<fits_alive<Step, Bytes>(), Step::peak, Bytes>::type>::met;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

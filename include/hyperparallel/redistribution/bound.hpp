@@ -11,7 +11,7 @@
 #include <hyperparallel/layout/digits.hpp>
 #include <hyperparallel/layout/slice.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// |T_r ∖ S_r| of one position. Domain: both layouts accept `s`. O(dims + cuts).
 constexpr extent_t least_received(const layout_value& source, const layout_value& target, const shape& s,
@@ -102,4 +102,4 @@ constexpr extent_t closed_form_bound(const digit_figures& f, extent_t target_ele
   return f.moved ? target_elements : target_elements - target_elements / f.gathered;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

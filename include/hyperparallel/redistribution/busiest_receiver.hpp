@@ -11,7 +11,7 @@
 
 #include <hyperparallel/redistribution/certificate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What `position` receives in all steps of `p`. O(transfers of a receiver).
 constexpr extent_t received_at(const move_plan& p, int position) {
@@ -105,4 +105,4 @@ constexpr extent_t most_received(const move_plan& p) {
   return (terms - 1) * reduced + t_elements - own;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 #include <hyperparallel/redistribution/move_candidate.hpp>
 #include <hyperparallel/redistribution/stepwise_move.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct candidate_result {
   candidate_code code = candidate_code::ok;
@@ -191,4 +191,4 @@ constexpr candidate_result build_candidate(const candidate_source& c, move_candi
   return detail::one_part(steps);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

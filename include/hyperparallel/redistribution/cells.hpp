@@ -10,7 +10,7 @@
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/mesh/axis_group.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 constexpr unsigned cut_axes(const layout_value& l) {
   unsigned mask = 0;
@@ -126,4 +126,4 @@ constexpr int index_among(const coordinate& c, const free_digits& f) {
   return index;
 }
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

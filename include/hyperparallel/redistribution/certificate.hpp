@@ -12,7 +12,7 @@
 #include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Counts of elements and messages. Multiply elements by the size of one for bytes.
 struct move_certificate {
@@ -169,4 +169,4 @@ constexpr move_certificate certify(const move_plan& p, extent_t* tally) {
   return c;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

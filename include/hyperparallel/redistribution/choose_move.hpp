@@ -12,7 +12,7 @@
 
 #include <hyperparallel/redistribution/candidates.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class objective : unsigned char { bytes, time };
 
@@ -136,4 +136,4 @@ constexpr chosen_move choose_move(const layout_value& source, const layout_value
   return choice;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@
 
 #include <hyperparallel/redistribution/cells.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Both sides of a step. `reduced` are axes of the source's mesh, `filled` of the target's.
 struct crossing {
@@ -175,4 +175,4 @@ constexpr reducers reducers_of(const Crossing& x, const free_digits& holders, co
   return r.count > 0 ? r : reducers{holders.members, member, nth < holders.members ? nth : -1};
 }
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/layout/slice.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The part [stride, size] of the sender's coordinate on `axis` is the part [from_stride, size] of the receiver's on
 /// `from`.
@@ -118,4 +118,4 @@ constexpr extent_t received_by(const layout_value& source, const layout_value& t
   return n;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

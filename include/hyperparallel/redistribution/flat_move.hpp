@@ -12,7 +12,7 @@
 #include <hyperparallel/redistribution/flat_runs.hpp>
 #include <hyperparallel/redistribution/move_step.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `length` elements from `source_offset` of the block at position `sender` to `target_offset` of the receiver's.
 struct flat_transfer {
@@ -160,4 +160,4 @@ constexpr bool next_transfer(const flat_step& f, flat_receiver& r, flat_transfer
   return false;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/layout/slice.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A block as runs of the flat index: run i begins at `run_begin(f, i)` and is stored from i · length on.
 struct flat_block {
@@ -87,4 +87,4 @@ constexpr coordinate first_with(const layout_value& l, const shape& s, extent_t 
   return c;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

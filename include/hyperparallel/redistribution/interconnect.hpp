@@ -11,7 +11,7 @@
 #include <hyperparallel/hardware/topology.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class interconnect_kind : unsigned char { unpriced, topology, full_mesh };
 
@@ -104,4 +104,4 @@ constexpr mesh_link link_between(const mesh_shape& m, int from, int to) {
   return from == 0 && to == 0 ? link : mesh_link{};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

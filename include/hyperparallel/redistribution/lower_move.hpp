@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/relocation.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A planned move with everything that its tasks and kernels need. Domain: `plan.code` is ok, plan.step_count > 0.
 struct move_flow {
@@ -99,4 +99,4 @@ struct move_flow {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

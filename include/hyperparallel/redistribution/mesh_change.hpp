@@ -17,7 +17,7 @@
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class FromTensor, class ToTensor>
@@ -112,4 +112,4 @@ concept mesh_changeable =
     layout_type<From> && layout_type<To> && FromTensor::element_bytes == ToTensor::element_bytes &&
     detail::planned_change<From, To, FromTensor, ToTensor>::plan.code == relocation_code::ok;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

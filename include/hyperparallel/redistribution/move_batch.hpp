@@ -11,7 +11,7 @@
 
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct batch_tensor {
   const relocation* plan = nullptr;  ///< its code is ok
@@ -222,4 +222,4 @@ constexpr batch_certificate certify(const batch_tensor* tensors, int count, cons
   return c;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

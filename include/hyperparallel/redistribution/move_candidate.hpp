@@ -16,7 +16,7 @@
 //
 // Law: names and texts are distinct, and every enumerator has one.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class move_candidate : unsigned char {
   exchange,
@@ -76,4 +76,4 @@ constexpr const char* text_of(candidate_code code) {
   return texts[static_cast<int>(code)];
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/redistribution/choose_move.hpp>
 #include <hyperparallel/redistribution/step_levels.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Of a whole move, step by step; steps in which nothing is received are left out.
 struct move_load {
@@ -342,4 +342,4 @@ class fastest_moves {
   growing_array<candidate_loads> known_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/redistribution/move_plan.hpp>
 #include <hyperparallel/redistribution/step_price.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct move_parts {
   int count = 0;       ///< 0: there is no plan
@@ -97,4 +97,4 @@ constexpr move_figures figures_of(const move_parts& m, const interconnect& net, 
   return f;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

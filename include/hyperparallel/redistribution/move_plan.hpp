@@ -14,7 +14,7 @@
 #include <hyperparallel/redistribution/plan.hpp>
 #include <hyperparallel/redistribution/sender_balance.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class move_code : unsigned char {
   ok,
@@ -189,4 +189,4 @@ constexpr move_plan plan_move(const layout_value& source, const layout_value& ta
   return p;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/redistribution/crossing.hpp>
 #include <hyperparallel/redistribution/replicas.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class step_kind : unsigned char { pull, reduce, collect, spread };
 
@@ -196,4 +196,4 @@ constexpr box target_frame(const move_step& step, const shape& s, int p) {
   return slice_at(step.target, s, coordinates_of(step.target.mesh, p));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/redistribution/bound.hpp>
 #include <hyperparallel/redistribution/replicas.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class plan_kind : unsigned char {
   no_op,               ///< nothing changes
@@ -174,4 +174,4 @@ constexpr redistribution_plan plan_redistribution(const layout_value& source, co
   return plan_sides(source, side_of(source, s), target, side_of(target, s), s, source.mesh == target.mesh);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

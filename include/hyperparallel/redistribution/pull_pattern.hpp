@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/redistribution/move_step.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 inline constexpr int most_position_digits = 24;
 
@@ -329,4 +329,4 @@ struct pattern_maker {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class From, class To>
@@ -230,4 +230,4 @@ template <class Mesh, extent_t Digits, tensor_type Tensor>
 inline constexpr shape local_shape_of<placed_layout<Mesh, Digits>, Tensor> =
     divide_by_digits(Mesh::value.shape, Digits, Tensor::shape);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

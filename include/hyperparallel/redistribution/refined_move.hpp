@@ -11,7 +11,7 @@
 #include <hyperparallel/layout/unify.hpp>
 #include <hyperparallel/redistribution/move_parts.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class refined_code : unsigned char { ok, tensor_is_empty, cut_points_do_not_refine, too_many_dims };
 
@@ -236,4 +236,4 @@ constexpr extent_t pieces_of(const refined_move& r, const move_state& s) {
   return n;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

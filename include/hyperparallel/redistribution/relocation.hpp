@@ -18,7 +18,7 @@
 #include <hyperparallel/layout/unify.hpp>
 #include <hyperparallel/redistribution/move_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One side of a relocation. The list names the rank of each position; its numbers are the caller's to keep alive.
 struct tensor_side {
@@ -211,4 +211,4 @@ constexpr const rank_list& receiver_ranks(const relocation& r, const move_step& 
   return receives_at_source(step) ? r.source_ranks : r.target_ranks;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

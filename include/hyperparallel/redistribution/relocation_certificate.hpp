@@ -9,7 +9,7 @@
 #include <hyperparallel/redistribution/flat_move.hpp>
 #include <hyperparallel/redistribution/relocation.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct relocation_certificate : move_certificate {
   extent_t least_maximum = 0;  ///< the most that any rank must receive; 0 where terms meet or axes are filled
@@ -161,4 +161,4 @@ constexpr relocation_certificate certify(const relocation& r, extent_t* tally) {
   return c;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@
 #include <hyperparallel/redistribution/bound.hpp>
 #include <hyperparallel/redistribution/exchange.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Where every moved digit is a whole axis on both sides. `heads` are the axes that are moved into and source-free.
 constexpr void choose_replicas(unsigned heads, const digit_figures& f, replica_choice& replicas) {
@@ -155,4 +155,4 @@ constexpr int dealer_of(int turn, int parts, int part, int dealers) {
   return static_cast<int>((n + n / dealers) % dealers);
 }
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

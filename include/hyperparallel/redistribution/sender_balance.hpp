@@ -10,7 +10,7 @@
 
 #include <hyperparallel/redistribution/move_step.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What the busiest devices of a step receive and send. Units: elements.
 struct step_loads {
@@ -114,4 +114,4 @@ constexpr void balance_senders(move_step& step, const shape& s) {
   balance_senders(step, s, sent);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

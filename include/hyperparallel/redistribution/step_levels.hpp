@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/step_price.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct level_load {
   extent_t messages = 0, elements = 0;  ///< of one receiver
@@ -211,4 +211,4 @@ constexpr step_levels levels_of_step(const move_step& step, const shape& s, cons
   return count_step(step, s, net, element_bytes);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/redistribution/move_step.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A step of one plan among those that run at the same time.
 struct step_part {
@@ -180,4 +180,4 @@ constexpr step_price price_step(const step_part* part, int parts, const intercon
   return price;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

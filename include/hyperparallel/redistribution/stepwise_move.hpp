@@ -15,7 +15,7 @@
 #include <hyperparallel/redistribution/refined_move.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A move in the making. Domain of all that follows: the refined move it was begun with, whose code is ok.
 struct stepwise_move {
@@ -220,4 +220,4 @@ constexpr axis_list every_axis(const mesh_shape& m, bool outer_first) {
   return order;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

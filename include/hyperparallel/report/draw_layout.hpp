@@ -19,7 +19,7 @@
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/table.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -216,4 +216,4 @@ inline std::string draw_layout(const layout_value& l, const mesh_value& names, c
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/move_parts.hpp>
 #include <hyperparallel/report/format_move.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -210,7 +210,7 @@ inline std::string to_text(const explained_move& e) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::report::explained_move>

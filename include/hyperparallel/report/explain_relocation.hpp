@@ -13,7 +13,7 @@
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 #include <hyperparallel/report/explain_move.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -127,7 +127,7 @@ inline std::string to_text(const explained_relocation& e) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::relocation> : hyperparallel::report::text_formatter<hyperparallel::relocation> {};

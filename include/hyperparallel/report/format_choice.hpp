@@ -14,7 +14,7 @@
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/table.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -58,7 +58,7 @@ inline std::string to_text(const priced_choice& p) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::report::priced_choice>

@@ -19,7 +19,7 @@
 #include <hyperparallel/strategy/operator_work.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -63,4 +63,4 @@ inline std::string compute_text(const sharded_program& p, const char* pattern = 
   return t.text();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 constexpr const char* to_text(cost_code c) {
   switch (c) {
@@ -162,7 +162,7 @@ inline std::string to_text(const hardware_status& s) {
   return to_text(s.device) + "; " + to_text(s.topology);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::time_cost> : hyperparallel::report::text_formatter<hyperparallel::time_cost> {};

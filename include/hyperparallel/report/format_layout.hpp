@@ -16,7 +16,7 @@
 #include <hyperparallel/report/format_shape.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -152,7 +152,7 @@ inline std::string to_text(const layout_dictionary& d) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::layout_value>

@@ -9,7 +9,7 @@
 #include <hyperparallel/mesh/sub_mesh.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline std::string to_text(const axis& a) { return std::string(a.label.text) + "=" + std::to_string(a.size); }
 
@@ -111,7 +111,7 @@ inline std::string to_text(const sub_mesh_status& s) {
   return std::string(to_text(s.code)) + " (name number " + std::to_string(s.name) + ")";
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::axis> : hyperparallel::report::text_formatter<hyperparallel::axis> {};

@@ -10,7 +10,7 @@
 #include <hyperparallel/offload/prefetch_window.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline std::string to_text(const moe_layer& l) {
   return fmt::format("MoE layer: hidden {}, intermediate {}, {} experts, top-{}, {} tokens", l.hidden, l.intermediate,
@@ -35,7 +35,7 @@ inline std::string to_text(const window_status& s) {
   return fmt::format("{} (tensor {})", to_text(s.code), s.tensor);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::moe_layer> : hyperparallel::report::text_formatter<hyperparallel::moe_layer> {};

@@ -16,7 +16,7 @@
 #include <hyperparallel/report/format_plan.hpp>
 #include <hyperparallel/report/table.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -167,7 +167,7 @@ inline std::string to_text(const named_value<digit_table>& n) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::step_kind> : hyperparallel::report::text_formatter<hyperparallel::step_kind> {};

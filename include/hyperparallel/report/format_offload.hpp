@@ -11,7 +11,7 @@
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -65,7 +65,7 @@ inline std::string to_text(const step_offload& o) {
          fmt::format("planned as {} operators, {} groups of storages, {} gaps\n", o.operators, o.storages, o.gaps);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::step_offload>

@@ -17,7 +17,7 @@
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline report::named_value<propagation_status> named(const propagation_status& s, const mesh_value& m) {
   return {s, m};
@@ -168,7 +168,7 @@ inline std::string to_text(const named_value<propagation_status>& n) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::factor_rule> : hyperparallel::report::text_formatter<hyperparallel::factor_rule> {

@@ -13,7 +13,7 @@
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -90,7 +90,7 @@ inline std::string to_text(const sized_plan& s) {
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::plan_kind> : hyperparallel::report::text_formatter<hyperparallel::plan_kind> {};

@@ -13,7 +13,7 @@
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -129,7 +129,7 @@ inline std::string to_text(const step_account& a) {
   return out;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::report::operation_count>

@@ -18,7 +18,7 @@
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace report {
 
@@ -111,7 +111,7 @@ inline report::named_search told(const search_result& r, const std::vector<std::
 
 inline std::string to_text(const search_result& r) { return report::to_text(report::named_search{r, {}}); }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::search_result>

@@ -8,7 +8,7 @@
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline std::string to_text(const shape& s) {
   return report::list_text(s.rank, [&](int d) { return std::to_string(s.extent[d]); });
@@ -22,7 +22,7 @@ inline std::string to_text(const box& b) {
 
 constexpr const char* to_text(data_type type) { return name_of(type); }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::shape> : hyperparallel::report::text_formatter<hyperparallel::shape> {};

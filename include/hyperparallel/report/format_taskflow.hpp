@@ -17,7 +17,7 @@
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -111,7 +111,7 @@ std::string verdict_text(const Status& s, const Flow& f, const program_names& na
 
 }  // namespace report
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 template <>
 struct fmt::formatter<hyperparallel::resource> : hyperparallel::report::text_formatter<hyperparallel::resource> {};

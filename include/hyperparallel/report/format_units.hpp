@@ -17,7 +17,7 @@
 #include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 struct duration {
   std::int64_t picoseconds = 0;
@@ -91,7 +91,7 @@ inline std::string to_text(rate r) {
 inline std::string to_text(percent p) { return detail::in_parts(p.parts_per_ten_thousand, 100, 2) + " %"; }
 inline std::string to_text(ratio r) { return detail::in_parts(r.parts_per_ten_thousand, 10000, 4); }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report
 
 template <>
 struct fmt::formatter<hyperparallel::report::duration>

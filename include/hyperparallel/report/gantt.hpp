@@ -14,7 +14,7 @@
 #include <hyperparallel/report/format_taskflow.hpp>
 #include <hyperparallel/report/text_sink.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 /// Sizes in SVG units.
 struct gantt_options {
@@ -95,4 +95,4 @@ void write_gantt(Sink& sink, const Flow& f, const Schedule& s, const Timeline& l
   sink.write(legend + "</svg>\n");
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 namespace detail {
 
@@ -53,4 +53,4 @@ inline std::string json_string(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

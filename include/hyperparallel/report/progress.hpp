@@ -20,7 +20,7 @@
 
 #include <hyperparallel/report/text_formatter.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 /// Where progress goes, and how often.
 struct progress_options {
@@ -136,4 +136,4 @@ class progress_line {
   bool finished_ = false;
 };
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

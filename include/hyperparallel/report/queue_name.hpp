@@ -6,7 +6,7 @@
 
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 constexpr const char* name_of(resource kind) {
   constexpr const char* names[resource_count] = {"AIC", "AIV", "link", "copy in", "copy out", "host"};
@@ -38,4 +38,4 @@ inline std::string queue_name(const machine_shape& machine, int queue) {
   return machine.queues[static_cast<int>(p.kind)] == 1 ? name : name + " " + std::to_string(p.unit);
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 /// Characters of a UTF-8 text: bytes that do not continue one.
 inline std::size_t text_width(std::string_view text) {
@@ -80,4 +80,4 @@ class table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

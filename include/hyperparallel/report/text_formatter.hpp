@@ -17,7 +17,7 @@
 #pragma GCC diagnostic pop
 #endif
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 template <class Value>
 struct text_formatter : fmt::formatter<fmt::string_view> {
@@ -39,4 +39,4 @@ std::string list_text(int count, const TextOf& text_of, const char* open = "(", 
   return out + close;
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 template <class Sink>
 concept text_sink = requires(Sink& sink, std::string_view text) { sink.write(text); };
@@ -20,4 +20,4 @@ struct string_sink {
   void write(std::string_view more) { text += more; }
 };
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

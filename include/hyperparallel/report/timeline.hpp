@@ -18,7 +18,7 @@
 #include <hyperparallel/report/queue_name.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 struct picture_options {
   int columns = 72;
@@ -95,4 +95,4 @@ std::string timeline_text(const Flow& f, const Schedule& s, const Timeline& line
   return out + fmt::format("{:11}0 {:>{}}\n", "", duration{makespan}, options.columns > 2 ? options.columns - 2 : 0);
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

@@ -28,7 +28,7 @@
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 
-namespace hyperparallel::inline v0_2::report {
+namespace hyperparallel { inline namespace v0_2 { namespace report {
 
 /// Digits after the point of a microsecond.
 inline constexpr int picosecond_digits = 6;
@@ -173,4 +173,4 @@ void write_trace(Sink& sink, const Flow& f, const Schedule& s, const Times& time
   writer.finish();
 }
 
-}  // namespace hyperparallel::inline v0_2::report
+}}}  // namespace hyperparallel::v0_2::report

@@ -18,7 +18,7 @@
 
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Something did not fit into an arena. `bytes_free` counts from the asked offset to the arena's end, never negative.
 struct arena_error : std::runtime_error {
@@ -109,7 +109,7 @@ class arena_set {
   std::vector<arena> arenas_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/arena.ipp>

@@ -15,7 +15,7 @@
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY arena_error::arena_error(int rank_, int tier_, std::int64_t offset, std::int64_t asked,
                                             std::int64_t free_)
@@ -69,4 +69,4 @@ HYPERPARALLEL_BODY const arena& arena_set::at(int rank, int tier, std::int64_t o
   return a;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

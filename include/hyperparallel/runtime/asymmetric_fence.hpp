@@ -16,7 +16,7 @@
 #include <unistd.h>
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -36,7 +36,7 @@ inline void heavy_fence() noexcept {
   while (!detail::system_fence(false)) detail::system_fence(true);  // a forked process enrols again
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/asymmetric_fence.ipp>

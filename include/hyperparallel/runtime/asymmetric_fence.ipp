@@ -8,7 +8,7 @@
 #include <hyperparallel/runtime/asymmetric_fence.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -28,4 +28,4 @@ HYPERPARALLEL_BODY bool has_asymmetric_fence() noexcept {
   return has;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

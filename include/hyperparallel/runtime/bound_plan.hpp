@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/taskflow/lower_execution.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A flow and its schedule as constants of the compiler: constexpr variables of static storage.
 template <const auto& Flow, const auto& Schedule, execution_options Options = execution_options{}>
@@ -158,7 +158,7 @@ class bound_plan {
   plan_view view_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/bound_plan.ipp>

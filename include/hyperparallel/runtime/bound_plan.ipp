@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/bound_plan.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY int plan_view::written_slot(int number) const {
   const hyperparallel::task& t = task[number];
@@ -20,4 +20,4 @@ HYPERPARALLEL_BODY int plan_view::written_slot(int number) const {
   return -1;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

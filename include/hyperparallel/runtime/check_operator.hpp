@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct operator_check {
   bool ok = true;
@@ -46,7 +46,7 @@ operator_check check_operator(const operator_options& how = {}, const operator_c
       how, options);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/check_operator.ipp>

@@ -6,9 +6,7 @@
 #include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/runtime/single_device.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class operator_checker {
  public:
@@ -240,6 +238,4 @@ HYPERPARALLEL_BODY operator_check check_listed_operator(const checked_operator& 
   return operator_checker(checked, how, options).run();
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -12,7 +12,7 @@
 
 #include <hyperparallel/layout/shape.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_box_dims = 8;
 
@@ -186,4 +186,4 @@ inline std::int64_t copy_box(const box_copy& b, const std::byte* source, std::by
   return copy_strided(flatten(b), source, target);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -34,7 +34,7 @@
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class copy_state : unsigned char { waiting, running, complete, cancelled, failed };
 
@@ -165,7 +165,7 @@ class copy_engine {
   std::thread thread_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/copy_engine.ipp>

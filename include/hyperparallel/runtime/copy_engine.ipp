@@ -20,7 +20,7 @@
 #include <hyperparallel/runtime/copy_engine.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY copy_engine::copy_engine(offload_link link, copy_engine_options options)
     : link_(link), options_(std::move(options)) {
@@ -212,4 +212,4 @@ HYPERPARALLEL_BODY void copy_engine::live() noexcept {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

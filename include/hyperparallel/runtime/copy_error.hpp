@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class copy_code : unsigned char {
   bandwidth_is_not_positive,
@@ -54,7 +54,7 @@ struct copy_error : std::runtime_error {
   copy_error(copy_code code_, std::string tensor_, std::int64_t bytes_, const std::string& cause = {});
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/copy_error.ipp>

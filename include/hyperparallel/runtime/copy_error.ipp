@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/copy_error.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY copy_error::copy_error(copy_code code_, std::string tensor_, std::int64_t bytes_,
                                           const std::string& cause)
@@ -21,4 +21,4 @@ HYPERPARALLEL_BODY copy_error::copy_error(copy_code code_, std::string tensor_, 
       tensor(std::move(tensor_)),
       bytes(bytes_) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -23,7 +23,7 @@
 #include <hyperparallel/kernels/streaming_copy.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The loops of `copy`, between two blocks. Targets of one schedule overlap neither each other nor any source.
 struct copy_record {
@@ -168,7 +168,7 @@ class copy_schedule {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/copy_schedule.ipp>

@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY copy_schedule::copy_schedule(std::span<const copy_record> copies,
                                                 std::span<const fold_record> folds) {
@@ -107,4 +107,4 @@ HYPERPARALLEL_BODY void copy_schedule::move_run(const member& m, std::int64_t of
                        stores);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

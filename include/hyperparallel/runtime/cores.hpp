@@ -12,7 +12,7 @@
 #include <sched.h>
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The cores that the process may run on, ascending. Empty where the system does not tell.
 std::vector<int> allowed_cores();
@@ -38,7 +38,7 @@ class scoped_pin {
   bool pinned_ = false;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/cores.ipp>

@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<int> allowed_cores() {
   std::vector<int> cores;
@@ -45,4 +45,4 @@ HYPERPARALLEL_BODY scoped_pin::~scoped_pin() {
 #endif
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

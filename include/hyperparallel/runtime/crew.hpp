@@ -16,7 +16,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class crew {
  public:
@@ -82,7 +82,7 @@ class crew {
   std::vector<std::thread> thread_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/crew.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/crew.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY crew::crew(int workers, std::vector<int> cores, int spin, work_function work, void* self)
     : workers_(workers),
@@ -52,4 +52,4 @@ HYPERPARALLEL_BODY void crew::dismiss() {
   thread_.clear();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/bound_plan.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 named_task name_task(const plan_view& p, const program_names& names, int number);
 
@@ -21,7 +21,7 @@ named_task name_task(const plan_view& p, const program_names& names, int number)
 waiting_task find_waiting(const plan_view& p, const program_names& names, const std::vector<int>& head,
                           const std::vector<bool>& busy);
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/diagnosis.ipp>

@@ -9,9 +9,7 @@
 #include <hyperparallel/runtime/diagnosis.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY named_task name_task(const plan_view& p, const program_names& names, int number) {
   const task& t = p.task[number];
@@ -52,6 +50,4 @@ HYPERPARALLEL_BODY waiting_task find_waiting(const plan_view& p, const program_n
   return first;
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/kernels/gemm.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// As `gemm`, up to the order of each sum. Domain: leading dimensions ≥ 1.
 inline void eigen_gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lead_a,
@@ -30,4 +30,4 @@ inline void eigen_gemm(std::int64_t m, std::int64_t n, std::int64_t k, const flo
     out.noalias() += left * right;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The value that event counter must reach for a wait of `threshold` in run `generation`.
 constexpr std::uint32_t event_target(std::uint32_t generation, std::uint32_t total, std::uint32_t threshold) {
@@ -62,4 +62,4 @@ class event_counters {
   std::unique_ptr<counter[]> counter_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

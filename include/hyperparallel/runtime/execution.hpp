@@ -12,9 +12,7 @@
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Shared by the workers of one run. `record` is a place in the bound plan.
 struct run_ending : run_condition {
@@ -40,6 +38,4 @@ struct run_ending : run_condition {
   }
 };
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

@@ -38,7 +38,7 @@
 #include <hyperparallel/runtime/watchdog.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class Profile = no_profile>
 class executor {
@@ -136,15 +136,15 @@ class executor {
   std::unique_ptr<watchdog> watchdog_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 extern template class executor<no_profile>;
 extern template class executor<record_profile>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 #else
 #include <hyperparallel/runtime/executor.ipp>
 #endif

@@ -17,7 +17,7 @@
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class Profile>
 executor<Profile>::executor(unchecked_t, bound_plan p, const executor_options& options)
@@ -156,4 +156,4 @@ void executor<Profile>::look_for_progress() {
   if (options_.stalled != nullptr) options_.stalled(options_.stalled_user, what.c_str());
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -19,7 +19,7 @@
 
 #include <hyperparallel/runtime/kernel.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct bind_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
@@ -93,7 +93,7 @@ std::string complaint_of(const Action& action) {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/failure.ipp>

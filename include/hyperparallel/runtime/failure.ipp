@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY task_error::task_error(int task_, int rank_, std::string operation_, std::string slot_,
                                           const std::string& cause)
@@ -73,4 +73,4 @@ HYPERPARALLEL_BODY std::string first_line(const std::exception_ptr& error) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

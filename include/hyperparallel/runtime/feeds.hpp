@@ -15,7 +15,7 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/runtime/named_values.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <class Name>
@@ -110,4 +110,4 @@ auto fetch(const World& world, name_key<Name>... key) {
   return values((key = world.get(Name.text))...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

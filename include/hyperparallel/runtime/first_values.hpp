@@ -7,7 +7,7 @@
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The stream of random numbers that belongs to a name.
 constexpr std::uint64_t stream_of(const char* name) { return hash_of_text(name); }
@@ -21,7 +21,7 @@ struct first_values {
 /// By the parameter's first reader. O(operators).
 first_values first_values_of(const graph& g, int parameter);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/first_values.ipp>

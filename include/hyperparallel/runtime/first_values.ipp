@@ -6,7 +6,7 @@
 
 #include <hyperparallel/runtime/first_values.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   for (const graph_operator& op : g.op) {
@@ -26,4 +26,4 @@ HYPERPARALLEL_BODY first_values first_values_of(const graph& g, int parameter) {
   return {1, 0};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

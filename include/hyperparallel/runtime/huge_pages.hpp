@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
 
@@ -21,7 +21,7 @@ inline constexpr std::int64_t huge_page_bytes = std::int64_t{2} << 20;
 /// Returns the bytes for which the system agreed, 0 where there is no whole page or it does not listen.
 std::int64_t prefer_huge_pages([[maybe_unused]] std::byte* first, [[maybe_unused]] std::int64_t bytes) noexcept;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/huge_pages.ipp>

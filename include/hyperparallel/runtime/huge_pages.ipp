@@ -8,7 +8,7 @@
 #include <hyperparallel/runtime/huge_pages.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::int64_t prefer_huge_pages([[maybe_unused]] std::byte* first,
                                                   [[maybe_unused]] std::int64_t bytes) noexcept {
@@ -22,4 +22,4 @@ HYPERPARALLEL_BODY std::int64_t prefer_huge_pages([[maybe_unused]] std::byte* fi
   return 0;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -49,4 +49,4 @@ struct bound_kernel {
   void* user = nullptr;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct memory_budget {
   std::int64_t bytes = 0;                     ///< of tier 0 on each rank; 0: no budget
@@ -31,7 +31,7 @@ struct memory_budget {
 /// The program under the budget. Domain: `p` has the types of a run. Throws program_error where it cannot be.
 offloaded_program planned_within(const sharded_program& p, const memory_budget& budget);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/memory_budget.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -73,4 +73,4 @@ HYPERPARALLEL_BODY offloaded_program planned_within(const sharded_program& p, co
   return o;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

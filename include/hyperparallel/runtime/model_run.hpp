@@ -21,7 +21,7 @@
 #include <hyperparallel/strategy/strategy.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct model_run_options {
   program_options program{};
@@ -71,15 +71,15 @@ class model_run {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 extern template class model_run<float>;
 extern template class model_run<double>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 #else
 #include <hyperparallel/runtime/model_run.ipp>
 #endif

@@ -11,7 +11,7 @@
 #include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T, class World>
 model_run<T, World>::model_run(const graph& g, const strategy_value& s, const model_run_options& options)
@@ -65,4 +65,4 @@ std::vector<T> model_run<T, World>::values_of_parameter(int t) const {
   return whole;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

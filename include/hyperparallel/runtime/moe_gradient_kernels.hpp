@@ -23,7 +23,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -169,6 +169,6 @@ inline constexpr kernel moe_gradient_kernels[moe_operation_count - moe_forward_o
     run_router_gradient,
     run_merge_gradient};
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -23,7 +23,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -198,6 +198,6 @@ inline constexpr kernel moe_kernels[moe_forward_operation_count] = {
     run_prefetch_gate_up, run_prefetch_down, run_route_logits, run_route_top_k, run_arrange, run_dispatch,
     run_gate_up,          run_swiglu,        run_down,         run_combine,     run_merge};
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The gradient of a loss for some consecutive tokens, of which `first` counts over all devices: rows of the output,
 /// and as many rows to write. Called once for each router tile, from any thread and several at a time.
@@ -117,4 +117,4 @@ struct put_share {
 };
 
 }  // namespace detail
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -23,7 +23,7 @@
 #include <hyperparallel/runtime/moe_gradient_kernels.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One choice of a token: what the router gave, and the gradient of its weight.
 struct moe_choice {
@@ -137,4 +137,4 @@ class moe_training_world : private moe_world<Profile> {
   std::vector<float> logits_gradient_;  ///< of one rank, tokens × experts
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -21,7 +21,7 @@
 #include <hyperparallel/runtime/moe_kernels.hpp>
 #include <hyperparallel/runtime/world.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The plan cannot be made, or cannot be proved safe.
 struct plan_error : std::invalid_argument {
@@ -226,4 +226,4 @@ class moe_world {
   std::unique_ptr<basic_world<Profile>> world_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class move_task {
  public:
@@ -81,7 +81,7 @@ class move_task {
   std::vector<const std::byte*> term_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/move_task.ipp>

@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY move_task::move_task(const std::byte* source, std::byte* target, std::int64_t bytes, bool own)
     : target_(target), received_(own ? 0 : bytes), term_{source} {
@@ -41,4 +41,4 @@ HYPERPARALLEL_BODY void move_task::fold(const part& p) const {
   } while (detail::step_to_next(s, s.dims, index, source, target));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

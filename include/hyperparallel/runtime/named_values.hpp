@@ -20,7 +20,7 @@
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/name_key.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -139,4 +139,4 @@ constexpr auto values(named_value<Name, Value>... named) {
   if constexpr (distinct) return named_values<named_value<Name, Value>...>(std::move(named)...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -35,7 +35,7 @@
 #include <hyperparallel/runtime/tier_memory.hpp>
 #include <hyperparallel/runtime/use_guard.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct session_options {
   tier_fit fit = tier_fit::best;
@@ -150,7 +150,7 @@ class offload_session {
   std::vector<std::unique_ptr<copy_engine>> in_, out_;  ///< by tier; last: their destruction ends all copies
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/offload_session.ipp>

@@ -17,7 +17,7 @@
 #include <hyperparallel/runtime/offload_session.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY offload_session::offload_session(const std::vector<session_tier>& tiers,
                                                     const session_options& options) {
@@ -302,4 +302,4 @@ HYPERPARALLEL_BODY void offload_session::release_left() {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

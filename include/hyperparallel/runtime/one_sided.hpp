@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/event_counters.hpp>
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Equally long rows in memory: row i begins `i * pitch` bytes after the first.
 struct source_rows {
@@ -63,4 +63,4 @@ inline std::int64_t put_with_signal(const arena_set& arenas, const target_rows& 
   return bytes;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

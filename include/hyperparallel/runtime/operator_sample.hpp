@@ -17,7 +17,7 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/runtime/status_text.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct operator_check_options {
   int rounds = 100;
@@ -236,4 +236,4 @@ class operator_sample {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

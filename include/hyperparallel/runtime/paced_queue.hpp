@@ -14,7 +14,7 @@
 #include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One queue's. Not for several threads at once.
 class paced_queue {
@@ -42,4 +42,4 @@ class paced_queue {
   clock::time_point due_{};
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/runtime/execution.hpp>
 #include <hyperparallel/runtime/steady_time.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct copy_options {
   int threads = 0;  ///< exactly so many, up to 64; 0: one per core that the process may use and per MiB to move
@@ -82,7 +82,7 @@ class parallel_copy {
   std::unique_ptr<crew> crew_;  ///< last: its threads leave before the rest is destroyed
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/parallel_copy.ipp>

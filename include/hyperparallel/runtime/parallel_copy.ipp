@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/parallel_copy.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY parallel_copy::parallel_copy(copy_schedule schedule, const copy_options& options)
     : schedule_(std::move(schedule)), stores_(stores_for(schedule_.bytes(), options.streaming_from)) {
@@ -76,4 +76,4 @@ HYPERPARALLEL_BODY void parallel_copy::report() noexcept {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -22,7 +22,7 @@
 #include <chrono>  // costs a compiler a twentieth of dtensor.hpp
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Bytes that two threads must not share when both write.
 inline constexpr std::size_t cache_line = 64;
@@ -59,7 +59,7 @@ struct alignas(cache_line) doorbell {
   void ring() noexcept;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/parking.ipp>

@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/parking.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -67,4 +67,4 @@ HYPERPARALLEL_BODY void doorbell::ring() noexcept {
   detail::wake_sleeper(rings);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/taskflow/owned.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Says that a plan runs without proof: a race of its tasks is the caller's to exclude.
 struct unchecked_t {
@@ -115,4 +115,4 @@ bound_plan bound_and_proved(const Flow& f, const Schedule& s, const program_name
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/runtime/parking.hpp>
 #include <hyperparallel/runtime/sync_words.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A queue's place in the plan. Its worker writes, others look at `next` alone.
 struct alignas(cache_line) queue_state {
@@ -126,7 +126,7 @@ class plan_state {
   alignas(cache_line) std::atomic<std::uint64_t> idle_{0};
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/plan_state.ipp>

@@ -11,9 +11,7 @@
 #include <hyperparallel/runtime/plan_state.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 HYPERPARALLEL_BODY plan_state::plan_state(const plan_view& p, const std::vector<int>& worker_of, int workers)
     : plan_(p),
@@ -134,6 +132,4 @@ HYPERPARALLEL_BODY void plan_state::rewind() {
   }
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

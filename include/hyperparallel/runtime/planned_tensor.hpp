@@ -11,7 +11,7 @@
 #include <hyperparallel/kernels/fold_terms.hpp>
 #include <hyperparallel/redistribution/lower_move.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The element of a moved tensor: its size alone, or a type where terms are reduced. Any object whose bytes may be
 /// copied can be moved; only elements with a `data_type` can be folded.
@@ -54,7 +54,7 @@ struct planned_tensor {
   bool needs_type() const;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/planned_tensor.ipp>

@@ -8,7 +8,7 @@
 #include <hyperparallel/runtime/planned_tensor.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY step_values values_of(const move_step& step, data_type type) {
   step_values v{{type, reduce_op::sum, 1}, reduce_op::none};
@@ -46,4 +46,4 @@ HYPERPARALLEL_BODY bool planned_tensor::needs_type() const {
   return false;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

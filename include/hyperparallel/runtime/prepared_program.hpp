@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/program_options.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A program in the types of a run, with what is kept among its monitors, whose values live to the end.
 struct prepared_program {
@@ -34,7 +34,7 @@ prepared_program prepare_program(sharded_program p, data_type floating, const st
 /// refused.
 sharded_program partitioned(const graph& g, const strategy_value& s);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/prepared_program.ipp>

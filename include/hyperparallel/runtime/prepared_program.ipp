@@ -14,7 +14,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -76,4 +76,4 @@ HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_va
   return p;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/runtime/steady_time.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct no_profile {
   static constexpr bool enabled = false;
@@ -55,4 +55,4 @@ struct record_profile {
   void signalled(int number) { task[static_cast<std::size_t>(number)].signalled = now(); }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

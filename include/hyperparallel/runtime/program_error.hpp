@@ -4,11 +4,11 @@
 
 #include <stdexcept>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A sharded program cannot be run, or was given what does not fit it.
 struct program_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

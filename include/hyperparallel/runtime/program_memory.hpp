@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The block of a rank that `gather` reads.
 struct gathered_block {
@@ -134,7 +134,7 @@ class program_memory {
   arena_set arenas_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/program_memory.ipp>

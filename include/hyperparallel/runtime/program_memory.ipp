@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/program_memory.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<int> all_ranks(const sharded_program& p) {
   std::vector<int> ranks;
@@ -81,4 +81,4 @@ HYPERPARALLEL_BODY bool program_memory::same_term(const layout_value& l, int a, 
   return true;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct program_options {
   executor_options execution{};
@@ -22,4 +22,4 @@ struct program_options {
   bool measured = false;            ///< `step_durations` can be asked for
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class program_run {
  public:
@@ -50,7 +50,7 @@ class program_run {
   std::unique_ptr<executor<>> executor_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/program_run.ipp>

@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY program_run::program_run(const sharded_program& p, const program_pulls& pulls,
                                             const program_slots& slots, program_tasks& tasks,
@@ -76,4 +76,4 @@ HYPERPARALLEL_BODY std::unique_ptr<executor<>> program_run::bound(const planned_
   return std::make_unique<executor<>>(unchecked, planned.flow(), planned.schedule(), options);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -24,7 +24,7 @@
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -120,7 +120,7 @@ class program_tasks {
   std::int64_t training_step_ = 1;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/program_tasks.ipp>

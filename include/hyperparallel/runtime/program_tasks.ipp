@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -174,4 +174,4 @@ HYPERPARALLEL_BODY void program_tasks::pace(const sharded_program& p, int step, 
   work.queue = pace_.data() + (in ? 0 : ranks_);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -30,7 +30,7 @@
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class program_memory;
 
@@ -190,7 +190,7 @@ class program_values {
   T loss_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/program_values.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/program_values.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class World, class T>
 int program_values<World, T>::ranks() const {
@@ -187,4 +187,4 @@ void program_values<World, T>::refuse_to_read(int value) const {
   throw program_error(label(t) + (program_.home[t] == value ? " was not set" : " has no value yet"));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -22,7 +22,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -63,17 +63,17 @@ class program_world : public program_values<program_world<T>, T> {
   std::unique_ptr<detail::program_runs> runs_;  ///< last: their threads leave before the rest is destroyed
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 extern template class program_values<program_world<float>, float>;
 extern template class program_values<program_world<double>, double>;
 extern template class program_world<float>;
 extern template class program_world<double>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 #else
 #include <hyperparallel/runtime/program_world.ipp>
 #endif

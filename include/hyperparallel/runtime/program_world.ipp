@@ -15,7 +15,7 @@
 #include <hyperparallel/runtime/program_values.ipp>
 #include <hyperparallel/runtime/program_world.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -133,4 +133,4 @@ run_result program_world<T>::run(unsigned phases, const progress& watch) {
   return result;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/runtime/plan_state.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Called by worker 0 between tasks; decides itself whether it is time.
 struct run_watcher {
@@ -187,4 +187,4 @@ class queue_runner : public plan_state {
   int spin_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

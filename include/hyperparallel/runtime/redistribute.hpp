@@ -29,7 +29,7 @@
 #include <hyperparallel/runtime/parallel_copy.hpp>
 #include <hyperparallel/runtime/step_copies.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Where target blocks lie.
 enum class target_blocks : unsigned char {
@@ -119,7 +119,7 @@ class arena_redistribution {
   std::atomic<bool> cancelled_{false};
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/redistribute.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY arena_redistribution::arena_redistribution(const layout_value& source, const layout_value& target,
                                                               const shape& s, moved_element element,
@@ -139,4 +139,4 @@ HYPERPARALLEL_BODY std::byte* arena_redistribution::part_of_source(int position)
   return block(0, position) + run.source_start;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -101,4 +101,4 @@ inline std::string text_of_refusal(const sharded_program& p, const strategy_valu
          reason_of_refusal(p, s);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

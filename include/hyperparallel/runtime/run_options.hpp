@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class run_result { complete, cancelled };
 
@@ -50,4 +50,4 @@ struct executor_options {
   bool copy_workers = false;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

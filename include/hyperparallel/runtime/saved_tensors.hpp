@@ -23,7 +23,7 @@
 
 #include <hyperparallel/runtime/offload_session.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class saved_tensor_hooks {
  public:
@@ -120,7 +120,7 @@ class packed_tensor {
 /// Saves a tensor whose last forward use is over, through the hooks of the scope at hand.
 packed_tensor save_for_backward(offload_session& session, session_tensor tensor);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/saved_tensors.ipp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::int64_t offload_hooks::pack(offload_session& session, session_tensor tensor) {
   if (session.bytes_of(tensor) >= options_.least_bytes && session.is_resident(tensor)) {
@@ -79,4 +79,4 @@ HYPERPARALLEL_BODY packed_tensor save_for_backward(offload_session& session, ses
   return saved;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

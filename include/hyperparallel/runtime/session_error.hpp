@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class session_code : unsigned char {
   there_is_no_tier,
@@ -84,7 +84,7 @@ struct session_error : std::runtime_error {
                 std::string_view tier_name = {}, const std::string& cause = {});
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/session_error.ipp>

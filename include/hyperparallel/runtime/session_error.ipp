@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/session_error.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY session_error::session_error(session_code code_, std::string operation_, std::string tensor_,
                                                 std::int64_t bytes_, int tier_, std::string_view tier_name,
@@ -27,4 +27,4 @@ HYPERPARALLEL_BODY session_error::session_error(session_code code_, std::string 
       tier(tier_),
       bytes(bytes_) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

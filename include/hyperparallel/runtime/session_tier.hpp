@@ -9,7 +9,7 @@
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/offload/offload_link.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct session_tier {
   std::string name;
@@ -21,7 +21,7 @@ struct session_tier {
 /// The tiers of a device, each behind links of its own that are as fast as the slower end.
 std::vector<session_tier> session_tiers(const device_value& device);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/session_tier.ipp>

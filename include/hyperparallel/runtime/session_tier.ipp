@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/session_tier.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<session_tier> session_tiers(const device_value& device) {
   std::vector<session_tier> tiers;
@@ -21,4 +21,4 @@ HYPERPARALLEL_BODY std::vector<session_tier> session_tiers(const device_value& d
   return tiers;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

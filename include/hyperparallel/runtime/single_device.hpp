@@ -17,7 +17,7 @@
 #include <hyperparallel/graph/check_training.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// T is float or double, whatever types the graph's tensors have; i32 tensors hold std::int32_t.
 template <class T>
@@ -125,4 +125,4 @@ class single_device {
   std::int64_t steps_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

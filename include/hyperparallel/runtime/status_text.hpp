@@ -14,7 +14,7 @@
 #include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 constexpr const char* name_of(extents_code code) {
   constexpr const char* names[] = {"ok",
@@ -85,7 +85,7 @@ struct operator_error : dtensor_error {
         shapes(s) {}
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/status_text.ipp>

@@ -8,11 +8,11 @@
 #include <hyperparallel/runtime/status_text.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY layout_error::layout_error(const layout_status& s)
     : dtensor_error(std::string(name_of(s.code)) + ": dim " + std::to_string(s.dim) + ", extent " +
                     std::to_string(s.extent) + ", shards " + std::to_string(s.shards)),
       status(s) {}
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

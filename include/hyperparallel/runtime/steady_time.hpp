@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Nanoseconds since some fixed moment of this process's machine.
 std::int64_t steady_nanoseconds() noexcept;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/steady_time.ipp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a step does to all receivers. Folds read the addresses of their terms from `term`.
 struct step_copies {
@@ -58,4 +58,4 @@ step_copies copies_of_step(const planned_tensor& x, int step, const Address& add
   return work;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/event_counters.hpp>
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class sync_words {
  public:
@@ -52,4 +52,4 @@ class sync_words {
   std::unique_ptr<word[]> word_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

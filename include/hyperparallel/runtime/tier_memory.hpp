@@ -24,7 +24,7 @@
 
 #include <hyperparallel/runtime/arena.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class tier_code : unsigned char {
   capacity_is_negative,
@@ -139,7 +139,7 @@ class tier_memory {
   std::map<std::string, block, std::less<>> blocks_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/tier_memory.ipp>

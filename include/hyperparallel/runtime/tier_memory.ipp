@@ -16,7 +16,7 @@
 #include <hyperparallel/runtime/tier_memory.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY tier_error::tier_error(tier_code code_, std::string tier_, std::string tensor_, std::int64_t asked,
                                           std::int64_t free_, std::int64_t largest)
@@ -111,4 +111,4 @@ HYPERPARALLEL_BODY tier_error tier_memory::refusal(tier_code code, std::string_v
   return {code, name_, std::string(tensor), asked, no_memory ? 0 : bytes_free(), largest_free()};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -16,7 +16,7 @@
 #include <hyperparallel/runtime/copy_engine.hpp>
 #include <hyperparallel/runtime/session_error.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class tensor_access : unsigned char {
   read,
@@ -80,7 +80,7 @@ class use_guard {
   tensor_access access_ = tensor_access::read;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/use_guard.ipp>

@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/use_guard.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY void use_guard::end() noexcept {
   if (tensor_ == nullptr) return;
@@ -32,4 +32,4 @@ HYPERPARALLEL_BODY use_guard::use_guard(detail::offloaded_tensor& tensor, tensor
     tensor.written = true;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/runtime/parking.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class watchdog {
  public:
@@ -27,7 +27,7 @@ class watchdog {
   std::thread thread_;  ///< last: it uses the others
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/watchdog.ipp>

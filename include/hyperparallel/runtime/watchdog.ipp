@@ -9,7 +9,7 @@
 #include <hyperparallel/runtime/watchdog.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY watchdog::watchdog(std::int64_t period, void (*look)(void* self), void* self)
     : thread_([this, period, look, self]() noexcept {
@@ -27,4 +27,4 @@ HYPERPARALLEL_BODY watchdog::~watchdog() {
   thread_.join();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

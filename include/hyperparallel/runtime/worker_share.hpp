@@ -14,7 +14,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/execution.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_workers = 64;
 
@@ -32,7 +32,7 @@ struct worker_share {
 /// At most as many workers as `options` and the cores allow, each with a queue. O(tasks + queues log load).
 worker_share share_queues(const plan_view& p, const executor_options& options);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
 #include <hyperparallel/runtime/worker_share.ipp>

@@ -10,7 +10,7 @@
 #include <hyperparallel/runtime/worker_share.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<int> balanced_runs(const std::vector<std::int64_t>& load, int parts) {
   std::int64_t low = 0;
@@ -91,4 +91,4 @@ HYPERPARALLEL_BODY worker_share share_queues(const plan_view& p, const executor_
   return share;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

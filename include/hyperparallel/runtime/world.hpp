@@ -17,7 +17,7 @@
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct world_options {
   /// Bytes of each tier of every rank. Empty: each tier is as large as its highest slot needs on any rank.
@@ -116,4 +116,4 @@ class basic_world {
 using world = basic_world<>;
 using profiled_world = basic_world<record_profile>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/strategy/lifetimes.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr extent_t storage_alignment = 64;
 
@@ -266,4 +266,4 @@ constexpr program_addresses plan_addresses(const sharded_program& p) {
 /// `plan_addresses`. Law: then what is alive at once fits too.
 constexpr bool fits(const sharded_program& p, extent_t bytes) { return plan_addresses(p).high_water[0] <= bytes; }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

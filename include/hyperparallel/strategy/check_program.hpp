@@ -8,7 +8,7 @@
 #include <hyperparallel/strategy/sharded_program.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class program_code : unsigned char {
   ok,
@@ -240,4 +240,4 @@ constexpr program_status check_program(const sharded_program& p) {
   return detail::check_program_here(p);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -64,4 +64,4 @@ constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
   return p.buckets;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Steps away from memory, within a life; none where first > last.
 struct life_gap {
@@ -113,4 +113,4 @@ constexpr growing_array<storage_lifetime> lifetimes_of(const sharded_program& p)
   return lives;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -18,7 +18,7 @@
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/strategy/storage_uses.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct memory_account {
   extent_t peak = 0;
@@ -185,4 +185,4 @@ constexpr memory_account memory_account_of(const sharded_program& p, extent_t al
   return memory_account_of(p, kinds_of_moves(p), alignment);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Counts are elements.
 struct move_kind {
@@ -154,4 +154,4 @@ constexpr program_moves kinds_of_moves(const sharded_program& p) {
 /// The kind of move `i`.
 constexpr const move_kind& kind_of(const program_moves& m, int i) { return m.kind[m.of[i]]; }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

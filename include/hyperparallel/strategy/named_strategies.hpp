@@ -9,7 +9,7 @@
 #include <hyperparallel/strategy/strategies.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct strategy_result {
   strategy_status status{};
@@ -228,4 +228,4 @@ constexpr strategy_result strategy_called(const char* name, int ranks, const int
   return detail::strategy_called_here(name, ranks, degrees, count);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

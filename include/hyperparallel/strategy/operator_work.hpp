@@ -9,7 +9,7 @@
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int compute_unit_count = 2;
 
@@ -86,4 +86,4 @@ constexpr work_total total_work(const sharded_program& p) {
   return total;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

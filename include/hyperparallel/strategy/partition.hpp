@@ -23,7 +23,7 @@
 #include <hyperparallel/strategy/program_writer.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Where a repetition of a segment takes over what it carries: forward, and its gradient backward. Rank -1: unknown.
 struct segment_entry {
@@ -383,4 +383,4 @@ constexpr sharded_program partition(const graph& g, const strategy_value& s) {
   return detail::partition_here(g, s);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 #include <hyperparallel/strategy/strategy_layouts.hpp>
 #include <hyperparallel/strategy/version_book.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class program_writer {
  public:
@@ -106,4 +106,4 @@ class program_writer {
   int segment_ = -1;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

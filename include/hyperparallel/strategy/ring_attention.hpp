@@ -14,7 +14,7 @@
 #include <hyperparallel/graph/gradient_rules.hpp>
 #include <hyperparallel/graph/operator_loops.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -142,4 +142,4 @@ constexpr graph rotate_attention(const graph& g, int blocks) {
   return detail::attention_rotation(g, blocks).run();
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

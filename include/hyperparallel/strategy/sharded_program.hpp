@@ -21,7 +21,7 @@
 #include <hyperparallel/layout/slice.hpp>
 #include <hyperparallel/strategy/strategy_status.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Blocks that have travelled `by` places along a mesh axis: the device at coordinate c holds the block of c - by.
 struct value_rotation {
@@ -134,4 +134,4 @@ constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
   return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/strategy/value_lists.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class memory_class : unsigned char { parameters, gradients, states, activations, buffers, inputs };
 inline constexpr int memory_class_count = 6;
@@ -191,4 +191,4 @@ class storage_uses {
   growing_array<int> handed_on_;  ///< values that a repetition leaves for another
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Each device a part of the batch.
 constexpr void add_data_parallel(strategy_value& s, const char* axis) { s.add(shard_dim("batch", axis)); }
@@ -125,4 +125,4 @@ constexpr void add_sequence_parallel(strategy_value& s, const char* pattern, con
   s.add(shard_dim("seq", axis, pattern));
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

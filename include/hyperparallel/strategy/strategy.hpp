@@ -24,7 +24,7 @@
 #include <hyperparallel/strategy/strategy_status.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class rule_stage : unsigned char { compute, parameter, gradient, state };
 
@@ -106,4 +106,4 @@ constexpr strategy_rule shard_stage(rule_stage stage, const char* axis, const ch
   return {axis, "*", stage, where, true, true};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/strategy/sharded_program.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Rules of one graph and strategy, with names looked up once.
 class strategy_layouts {
@@ -167,4 +167,4 @@ class strategy_layouts {
   strategy_status status_;  ///< the first mistake
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

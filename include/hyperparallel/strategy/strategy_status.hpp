@@ -4,7 +4,7 @@
 
 #include <hyperparallel/layout/shape.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class strategy_code : unsigned char {
   ok,
@@ -50,4 +50,4 @@ struct strategy_status {
   friend constexpr bool operator==(const strategy_status&, const strategy_status&) = default;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

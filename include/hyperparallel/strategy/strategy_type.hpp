@@ -8,7 +8,7 @@
 #include <hyperparallel/layout/layout.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <fixed_string Axis>
 struct data_parallel {
@@ -120,4 +120,4 @@ concept strategy_type = requires {
   { Strategy::value.mesh.shape.axis_count };
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

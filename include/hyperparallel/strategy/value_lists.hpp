@@ -8,7 +8,7 @@
 
 #include <hyperparallel/strategy/lifetimes.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct value_lists {
   growing_array<int> value;    ///< of all steps, one after the other
@@ -48,4 +48,4 @@ struct value_lists {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

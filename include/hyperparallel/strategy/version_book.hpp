@@ -7,7 +7,7 @@
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class version_book {
  public:
@@ -119,4 +119,4 @@ class version_book {
   growing_array<bool> at_hand_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -21,7 +21,7 @@
 #define HYPERPARALLEL_TWIN(...) static_cast<void>(0)
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Whether this unit takes the bodies from the library.
 #ifdef HYPERPARALLEL_COMPILED
@@ -30,4 +30,4 @@ inline constexpr bool is_compiled = true;
 inline constexpr bool is_compiled = false;
 #endif
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -25,7 +25,7 @@
 #define HYPERPARALLEL_REFUSALS_IN_SENTENCES 0
 #endif
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <char... Characters>
 struct alias {};
@@ -103,4 +103,4 @@ struct spell<Name, Traits, indices<I...>> {
 template <template <char...> class Name, class Traits>
 using spelled = typename detail::spell<Name, Traits, typename detail::make_indices<Traits::length>::type>::type;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <int N>
 struct fixed_string {
@@ -107,4 +107,4 @@ constexpr int nearest_of(const char* const* texts, int count, const char* name) 
   return nearest;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 // Laws: elements [0, size) are constructed and keep their order; a copy is deep; growing doubles, so n pushes copy
 // fewer than 2n elements, and none at all after `reserve(n)`.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 class growing_array {
@@ -110,4 +110,4 @@ class growing_array {
   int capacity_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 using extent_t = std::int64_t;
 
@@ -45,4 +45,4 @@ constexpr checked_extent checked_add(extent_t a, extent_t b) {
   return {sum, false};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

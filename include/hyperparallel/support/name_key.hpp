@@ -4,7 +4,7 @@
 
 #include <hyperparallel/support/fixed_string.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A value and its name.
 template <fixed_string Name, class Value>
@@ -49,4 +49,4 @@ constexpr name_key<Name> operator""_n() {
 
 }  // namespace literals
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

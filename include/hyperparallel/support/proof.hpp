@@ -6,7 +6,7 @@
 //
 // Law: nothing but `proved` converts to true; a proof that was not asked for is none.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class proof_state : unsigned char { not_asked, proved, refused };
 
@@ -25,4 +25,4 @@ constexpr const char* name_of(const proof& p) {
   return names[static_cast<int>(p.state)];
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

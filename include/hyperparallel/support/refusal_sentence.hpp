@@ -13,7 +13,7 @@
 #include <hyperparallel/support/refusal_words.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -246,4 +246,4 @@ struct refusal_message {
   static constexpr const char* data() { return sentence_of_refusal<Why>.text; }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

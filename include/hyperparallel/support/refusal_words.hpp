@@ -10,7 +10,7 @@
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct refusal_words {
   const char* key;
@@ -331,4 +331,4 @@ constexpr static_message sentence_of(const char* key, const slot_text (&slots)[S
   return m;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

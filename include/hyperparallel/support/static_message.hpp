@@ -7,7 +7,7 @@
 // A slot in braces is filled by whoever knows its text. Of `[first|second]` the first alternative stands whose slots all
 // have a text, or nothing. Law: what is not in braces and not in a dropped alternative stands in the message as it is.
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// A text of at most `capacity` characters; what is longer ends in "...". `static_assert` takes it as a message.
 struct static_message {
@@ -84,4 +84,4 @@ constexpr void fill_pattern(static_message& m, const char* pattern, const AddSlo
   }
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T, int Capacity>
 struct static_vector {
@@ -43,4 +43,4 @@ struct static_vector {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

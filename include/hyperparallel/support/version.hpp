@@ -10,7 +10,7 @@
 #define HYPERPARALLEL_VERSION_MINOR 2
 #define HYPERPARALLEL_VERSION_PATCH 0
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct version_number {
   int major_number, minor_number, patch_number;
@@ -20,4 +20,4 @@ struct version_number {
 inline constexpr version_number version{HYPERPARALLEL_VERSION_MAJOR, HYPERPARALLEL_VERSION_MINOR,
                                         HYPERPARALLEL_VERSION_PATCH};
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

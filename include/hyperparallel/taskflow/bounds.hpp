@@ -14,7 +14,7 @@
 
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Picoseconds. `rank` and `kind` name the pool of the head + work + tail bound.
 struct makespan_bound {
@@ -108,4 +108,4 @@ constexpr makespan_bound bound_makespan(const Flow& f, const machine_shape& mach
   return b;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Adds `count` events that live on `rank`; returns the first one's number.
 template <class Flow>
@@ -182,4 +182,4 @@ constexpr fixed_taskflow<Size> build_fixed(const Build& build) {
   return f;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

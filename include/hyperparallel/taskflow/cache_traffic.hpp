@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What the tasks of class `kind` are priced with; its queues on a rank share the bandwidth of the device's tier 0.
 struct memory_bound_price {
@@ -59,4 +59,4 @@ constexpr cache_traffic price_by_reuse(Flow& f, const Schedule& s, int rank, con
   return result;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

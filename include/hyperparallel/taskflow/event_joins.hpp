@@ -12,7 +12,7 @@
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct execution_options {
   bool remote_counters = true;   ///< events signalled from another rank keep a counter
@@ -115,4 +115,4 @@ constexpr int join_events(const Flow& f, const Schedule& s, const execution_opti
   return most;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class exact_code : unsigned char {
   safe,
@@ -208,4 +208,4 @@ constexpr exact_status check_exactly(const Flow& f, const Schedule& s, Scratch& 
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Holds when `word` has reached `threshold`.
 struct word_wait {
@@ -99,4 +99,4 @@ constexpr int signal_begin(const Table& t, int r) {
   return r == 0 ? 0 : t.record[r - 1].signal_end;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

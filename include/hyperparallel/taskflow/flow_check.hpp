@@ -16,7 +16,7 @@
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class flow_code : unsigned char {
   ok,
@@ -241,4 +241,4 @@ constexpr flow_status check_flow(const fixed_taskflow<Size>& f, int ranks, const
   return check_flow(f, ranks, tier_capacity, tiers, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

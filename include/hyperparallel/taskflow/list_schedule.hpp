@@ -15,7 +15,7 @@
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// upward_rank: longest remaining chain first. reference_order: as the flow lists its tasks, where the lowering
 /// interleaves by itself.
@@ -237,4 +237,4 @@ constexpr fixed_schedule<Size.tasks, Queues> schedule_fixed(const fixed_taskflow
   return s;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -11,7 +11,7 @@
 
 #include <hyperparallel/taskflow/queue_clocks.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The size of the table of a plan that `prune_plan` has just been through; numbers the counters that somebody waits
 /// for, counts readers and listeners. Complexity: O(tasks + waits + events).
@@ -162,4 +162,4 @@ struct constant_execution {
 template <const auto& Flow, const auto& Schedule, execution_options Options = execution_options{}>
 inline constexpr auto execution_table_of = detail::constant_execution<Flow, Schedule, Options>::fit();
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

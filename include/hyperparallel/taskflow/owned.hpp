@@ -10,7 +10,7 @@
 #include <hyperparallel/taskflow/vector_clocks.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -163,4 +163,4 @@ struct owned_flow_scratch : dynamic_flow_scratch {
   scratch_memory memory;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

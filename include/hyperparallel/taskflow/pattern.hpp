@@ -12,7 +12,7 @@
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <taskflow_size Size>
 struct taskflow_pattern {
@@ -130,4 +130,4 @@ constexpr int stamp(Flow& f, const placed_pattern<Size>& at, int copy, std::int6
   return first;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

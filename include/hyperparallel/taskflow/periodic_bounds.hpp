@@ -15,7 +15,7 @@
 #include <hyperparallel/taskflow/periodic_simulate.hpp>
 #include <hyperparallel/taskflow/periodic_unroll.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `simulated` copies gave the critical path. `chain`: all copies through the gate `gate`, an event of the period; -1
 /// where no copy waits for the one before.
@@ -161,4 +161,4 @@ constexpr periodic_bound bound_period(const machine_shape& machine, std::int64_t
   return bound_period(Period, machine, copies, synchronisation, one, ranks, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/taskflow/periodic_schedule.hpp>
 #include <hyperparallel/taskflow/periodic_unroll.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Fills `e`, which has room for all tasks. Its makespan is left alone. O(tasks of all copies + queues).
 template <class Schedule, class Explicit>
@@ -66,4 +66,4 @@ struct periodic_expansion {
   owned_schedule schedule;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

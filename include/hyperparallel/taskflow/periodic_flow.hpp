@@ -17,7 +17,7 @@
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What a carried number adds for each copy that it goes back; a copy has fewer events and fewer slots than this.
 inline constexpr int carried_step = 1 << 24;
@@ -196,4 +196,4 @@ constexpr period_status check_period(const Period& p) {
   return {};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/taskflow/periodic_schedule.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -125,4 +125,4 @@ constexpr std::int64_t freeze_period(const Period& p, const Explicit& e, const T
   return interval;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/taskflow/periodic_simulate.hpp>
 #include <hyperparallel/taskflow/periodic_unroll.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Copies that are list-scheduled, and the one that is frozen: it has neighbours on both sides.
 inline constexpr int planned_copies = 3, frozen_copy = 1;
@@ -114,4 +114,4 @@ constexpr fixed_periodic_schedule<Period.size.tasks, Queues> schedule_period(con
   return s;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

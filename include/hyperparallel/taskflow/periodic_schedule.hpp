@@ -15,7 +15,7 @@
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/periodic_flow.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_stages = 4;
 
@@ -146,4 +146,4 @@ constexpr void fill_periodic_queues(Schedule& s, Counts& next) {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

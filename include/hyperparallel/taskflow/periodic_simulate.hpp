@@ -15,7 +15,7 @@
 #include <hyperparallel/taskflow/periodic_schedule.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The longest repetition that is looked for, in iterations: buffers of b banks make it up to b.
 inline constexpr int most_repeated = 4;
@@ -202,4 +202,4 @@ constexpr periodic_simulation simulate_period(const fixed_period<Size>& p,
   return simulate_period(p, s, copies, options, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/taskflow/periodic_flow.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class event_form : unsigned char { own, banked };
 
@@ -105,4 +105,4 @@ constexpr void unroll(Flow& f, const Period& p, int copies, event_form form = ev
   f.size = n;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -27,7 +27,7 @@
 #include <hyperparallel/taskflow/periodic_expand.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class periodic_code : unsigned char {
   ok,
@@ -227,4 +227,4 @@ constexpr periodic_status verify_period(const fixed_periodic_schedule<Tasks, Que
   return verify_period(Period, s, copies, window, e, x, z);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -15,7 +15,7 @@
 #include <hyperparallel/taskflow/exact_check.hpp>
 #include <hyperparallel/taskflow/execution_table.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr std::int64_t most_clock_cells = std::int64_t{1} << 22;
 
@@ -192,4 +192,4 @@ constexpr void prune_plan(const Flow& f, const Schedule& s, Scratch& x) {
     if (x.kept_end[s.queue_task[i]] < 0) detail::prune_waits(f, s, s.queue_task[i], false, kept, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int run_time_count = -1;
 
@@ -75,4 +75,4 @@ class scratch_memory {
   block* last_ = nullptr;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct simulation_options {
   std::int64_t synchronisation =
@@ -281,4 +281,4 @@ constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
   return out;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

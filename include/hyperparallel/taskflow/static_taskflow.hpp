@@ -15,7 +15,7 @@
 #include <hyperparallel/support/fixed_string.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
 template <int Number, class... Names>
@@ -208,4 +208,4 @@ struct static_taskflow {
   static constexpr makespan_certificate certificate{makespan, proved::bound.value};
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Element counts of every array of a taskflow. Tiles of a run and copies of a pattern share their signals and
 /// accesses: `signal_uses` and `access_uses` count them once for each task.
@@ -89,4 +89,4 @@ struct dynamic_schedule {
   int* queue_task = nullptr;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// What executes a task: matrix core, vector core, network link, copy engine towards tier 0 or away from it, host
 /// thread.
@@ -107,4 +107,4 @@ constexpr int first_queue(const machine_shape& m, int rank, resource kind) {
   return base;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

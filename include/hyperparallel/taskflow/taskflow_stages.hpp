@@ -17,7 +17,7 @@
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// `Build`, a structural value, as a builder type.
 template <auto Build>
@@ -105,4 +105,4 @@ struct taskflow_stages {
   static constexpr makespan_bound bound = evaluate_bound();
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// One past the last tile of the run that begins at `first`, or `limit` if that is less. O(tiles). Copies of tasks and
 /// one statement, for a constant evaluation pays for each member that it reads through a reference or in an array.
@@ -34,4 +34,4 @@ constexpr int end_of_run(const Flow& f, int first) {
   return end_of_run(f, first, f.size.tasks);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

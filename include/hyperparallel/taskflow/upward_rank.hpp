@@ -14,7 +14,7 @@
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// Working memory of ranking, list scheduling and bounds.
 template <int Tasks, int Events, int SignalUses, int Queues>
@@ -134,4 +134,4 @@ constexpr std::int64_t upward_ranks(const Flow& f, std::int64_t synchronisation,
   return longest;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/taskflow/exact_check.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// The verdict where `decided`; else its `task` and `event` name a wait for a part of what several queues signal.
 struct clock_status {
@@ -161,4 +161,4 @@ constexpr clock_status check_by_clocks(const Flow& f, const Schedule& s, Scratch
   return {true, found};
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -17,7 +17,7 @@
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/verify_pairs.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -231,4 +231,4 @@ constexpr verify_status verify(const fixed_taskflow<Size>& f, const fixed_schedu
   return detail::verify_all(f, s, x, run_end, queue_next, count, states, high, writers, readers);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/taskflow/storage.hpp>
 #include <hyperparallel/taskflow/tile_run.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class verify_code : unsigned char {
   ok,
@@ -192,4 +192,4 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Runs& run
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,9 +9,7 @@
 
 #include <hyperparallel/taskflow/verify_order.hpp>
 
-namespace hyperparallel::inline v0_2 {
-
-namespace detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// How many signals back a witness is looked for: a task also follows what the first signaller of an event it waits for
 /// follows.
@@ -122,6 +120,4 @@ constexpr verify_status verify_pairs(const Flow& f, const Schedule& s, const Scr
   return {};
 }
 
-}  // namespace detail
-
-}  // namespace hyperparallel::inline v0_2
+}}}  // namespace hyperparallel::v0_2::detail

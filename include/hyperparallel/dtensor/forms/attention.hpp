@@ -14,7 +14,7 @@
 #include <hyperparallel/dtensor/operations/attention.hpp>
 #include <hyperparallel/kernels/reduction.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 namespace detail {
 
@@ -264,4 +264,4 @@ auto attention(const Q& q, const K& k, const V& v) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

@@ -19,7 +19,7 @@
 #include <hyperparallel/kernels/attention.hpp>
 #include <hyperparallel/operators/rules/attention.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 enum class attention_way : unsigned char { ring, merge, all_to_all, cheapest };
 
@@ -184,4 +184,4 @@ constexpr attention_plan plan_attention(const factor_rule& rule, const layout_va
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

@@ -20,7 +20,7 @@
 #include <hyperparallel/dtensor/move.hpp>
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 /// What each position received from others. Each entry is written by the position's own work.
 struct traffic {
@@ -157,4 +157,4 @@ constexpr extent_t move_price(const layout_value& from, const layout_value& to, 
   return most_received(plan_move(from, to, s));
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

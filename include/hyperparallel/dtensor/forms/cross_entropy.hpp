@@ -10,7 +10,7 @@
 
 #include <hyperparallel/dtensor/forms/normalization.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 namespace forms {
 
@@ -69,4 +69,4 @@ auto cross_entropy(const X& logits, const T& targets) {
   return apply_form<forms::cross_entropy{}>(logits, targets);
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

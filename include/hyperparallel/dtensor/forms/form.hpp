@@ -23,7 +23,7 @@
 #include <hyperparallel/dtensor/forms/collectives.hpp>
 #include <hyperparallel/dtensor/operation.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 /// Dims as bits. Those of later operands and of results are sharded as operand 0 in the dim `offset` further on.
 struct working_dims {
@@ -157,4 +157,4 @@ dynamic_dtensor apply_form(const Form& form, const Operands&... operands) {
   return apply_form_all(form, std::array<dynamic_dtensor, sizeof...(Operands)>{operands...})[0];
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

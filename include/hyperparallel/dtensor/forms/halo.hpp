@@ -14,7 +14,7 @@
 #include <hyperparallel/operators/rules/movement.hpp>
 #include <hyperparallel/operators/rules/slicing.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 /// A box of the operand that a device wants, and the box, in the operand's places, that the memory it comes to stands
 /// for.
@@ -235,4 +235,4 @@ auto convolution(const X& x, const Weights&... weights) {
   return apply_form<forms::convolution{{Options}}>(x, weights...);
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

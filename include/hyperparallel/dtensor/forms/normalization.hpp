@@ -15,7 +15,7 @@
 #include <hyperparallel/dtensor/forms/typed_form.hpp>
 #include <hyperparallel/dtensor/operations/normalization.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 namespace detail {
 
@@ -249,4 +249,4 @@ auto rms_norm(const X& x, const W& weight, double epsilon = 1e-6) {
   return std::get<0>(apply_form_as<forms::rms_norm{}>(forms::rms_norm{{epsilon}}, x, weight));
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

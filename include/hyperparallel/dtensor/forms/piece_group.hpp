@@ -7,7 +7,7 @@
 
 #include <hyperparallel/layout/layout_value.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 struct piece_group {
   mesh_shape mesh{};
@@ -103,4 +103,4 @@ constexpr layout_value with_cuts(const layout_value& l, unsigned dims, const lay
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

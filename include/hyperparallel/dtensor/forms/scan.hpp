@@ -10,7 +10,7 @@
 #include <hyperparallel/dtensor/forms/normalization.hpp>
 #include <hyperparallel/dtensor/operations/ordering.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 namespace detail {
 
@@ -92,4 +92,4 @@ auto cumprod(const X& x) {
   return apply_form<forms::cumprod{{Dim}}>(x);
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

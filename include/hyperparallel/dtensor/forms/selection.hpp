@@ -15,7 +15,7 @@
 #include <hyperparallel/dtensor/operations/ordering.hpp>
 #include <hyperparallel/dtensor/operations/reduction.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 /// An element and its place in the whole dim; -1 of an empty block.
 template <class X>
@@ -179,4 +179,4 @@ auto topk(const X& x) {
   return apply_form<forms::topk{{Count, Dim}}>(x);
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

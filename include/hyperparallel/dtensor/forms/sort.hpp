@@ -19,7 +19,7 @@
 #include <hyperparallel/dtensor/forms/sort_key.hpp>
 #include <hyperparallel/dtensor/operations/ordering.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 enum class sort_way : unsigned char { split, gather, cheapest };
 
@@ -247,4 +247,4 @@ auto argsort(const X& x) {
   return std::get<1>(distributed::sort<Dim>(x));
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

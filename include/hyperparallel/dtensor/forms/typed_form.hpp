@@ -14,7 +14,7 @@
 
 #include <hyperparallel/dtensor/forms/form.hpp>
 
-namespace hyperparallel::inline v0_2::distributed {
+namespace hyperparallel { inline namespace v0_2 { namespace distributed {
 
 namespace detail {
 
@@ -116,4 +116,4 @@ auto apply_form(const Operands&... operands) {
   return apply_form_as<Form>(Form, operands...);
 }
 
-}  // namespace hyperparallel::inline v0_2::distributed
+}}}  // namespace hyperparallel::v0_2::distributed

@@ -13,7 +13,7 @@
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -72,4 +72,4 @@ auto rope(const X& x, double base = 10000) {
   return apply_as<operations::rope{PositionDim}>(operations::rope{PositionDim, base}, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

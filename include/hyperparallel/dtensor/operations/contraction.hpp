@@ -6,7 +6,7 @@
 #include <hyperparallel/kernels/contraction.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -62,4 +62,4 @@ auto linear(const X& x, const W& weight, const B& bias) {
   return apply<operations::linear{}>(x, weight, bias);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -9,7 +9,7 @@
 #include <hyperparallel/kernels/convolution.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -51,4 +51,4 @@ auto convolution(const X& x, const Weights&... weights) {
   return apply<operations::convolution{Options}>(x, weights...);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

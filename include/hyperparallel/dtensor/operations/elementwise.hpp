@@ -14,7 +14,7 @@
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -297,4 +297,4 @@ auto operator-(const X& x, Number by) {
   return shift(x, -by);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

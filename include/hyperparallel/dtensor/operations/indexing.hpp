@@ -19,7 +19,7 @@
 #include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/scattering.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -209,4 +209,4 @@ auto masked_scatter(const X& x, const Mask& mask, const S& source) {
   return apply<operations::masked_scatter{}>(x, mask, source);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -12,7 +12,7 @@
 #include <hyperparallel/operators/rules/slicing.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -248,4 +248,4 @@ auto tril(const X& x, extent_t diagonal = 0) {
   return apply_as<operations::tril{}>(operations::tril{diagonal}, x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

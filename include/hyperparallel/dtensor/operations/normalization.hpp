@@ -14,7 +14,7 @@
 #include <hyperparallel/kernels/swiglu.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -129,4 +129,4 @@ auto cross_entropy(const X& logits, const T& targets) {
   return apply<operations::cross_entropy{}>(logits, targets);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

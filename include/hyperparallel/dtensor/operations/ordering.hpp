@@ -10,7 +10,7 @@
 #include <hyperparallel/kernels/ordering.hpp>
 #include <hyperparallel/operators/rules/ordering.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -95,4 +95,4 @@ auto topk(const X& x) {
   return apply<operations::topk{Count, Dim}>(x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -13,7 +13,7 @@
 #include <hyperparallel/kernels/reduction.hpp>
 #include <hyperparallel/operators/rules/reduction.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace operations {
 
@@ -149,4 +149,4 @@ auto max_with_index(const X& x) {
   return apply<operations::max_with_index{.dim = Dim}>(x);
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -8,7 +8,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Attention with `parts` pairs of queries and keys, then the values, as operands from 0 on -> o, lse.
 template <class T>
@@ -79,15 +79,15 @@ void attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 1);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention> = kernels::attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = kernels::attention_gradient_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -14,7 +14,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// q, k, v of one block -> o, lse of that block alone.
 template <class T>
@@ -36,9 +36,9 @@ void attention_merge_kernel(const operator_call& c) {
              result<T>(c, 0), result<T>(c, 1));
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_block> = kernels::attention_block_kernel<T>;
@@ -48,6 +48,6 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_block_gradient> =
     kernels::attention_block_gradient_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Elements from one index of each loop to the next, in one tensor's block.
 struct loop_steps {
@@ -116,6 +116,6 @@ inline int last_loop(const operator_call& c, const tensor_factors& t) {
   return t.term[t.rank - 1];
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
 HYPERPARALLEL_EXACT_END

@@ -9,21 +9,21 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 /// T is float or double.
 template <class T>
 operator_kernel kernel_of(operator_id op);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 #ifdef HYPERPARALLEL_COMPILED
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 extern template operator_kernel kernel_of<float>(operator_id);
 extern template operator_kernel kernel_of<double>(operator_id);
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 #else
 #include <hyperparallel/kernels/ops/builtin_kernels.ipp>
 #endif

@@ -17,7 +17,7 @@
 #include <hyperparallel/kernels/ops/optimizer.hpp>
 #include <hyperparallel/kernels/ops/routing.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -35,4 +35,4 @@ operator_kernel kernel_of(operator_id op) {
   return is_builtin(op) ? detail::builtin_kernels<T, builtin_operators>::item[static_cast<int>(op)] : nullptr;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

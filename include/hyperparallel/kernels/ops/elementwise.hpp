@@ -18,7 +18,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Whether both tensors' dims follow the same loops in the same order.
 inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
@@ -171,9 +171,9 @@ void swiglu_gradient_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
@@ -202,6 +202,6 @@ inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels:
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 namespace detail {
 
@@ -134,9 +134,9 @@ void combine_weight_gradient_kernel(const operator_call& c) {
                           });
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::dispatch> = kernels::dispatch_kernel<T>;
@@ -150,6 +150,6 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::combine_weight_gradient> =
     kernels::combine_weight_gradient_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -15,7 +15,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// Throws std::invalid_argument: `number`, the one at `element` of the call's box, is none of `whole` rows or columns.
 [[noreturn]] inline void refuse_index(const operator_call& c, extent_t element, extent_t number, extent_t whole) {
@@ -74,9 +74,9 @@ void pick_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::embed> = kernels::embed_kernel<T>;
@@ -85,6 +85,6 @@ inline constexpr operator_kernel kernel_for<T, ops::embed_gradient> = kernels::e
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::pick> = kernels::pick_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -12,7 +12,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// q, qr, k, kr, v -> o, lse.
 template <class T>
@@ -26,9 +26,9 @@ void latent_attention_gradient_kernel(const operator_call& c) {
   attend_gradient<T>(c, 2);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::latent_attention> = kernels::latent_attention_kernel<T>;
@@ -36,6 +36,6 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::latent_attention_gradient> =
     kernels::latent_attention_gradient_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

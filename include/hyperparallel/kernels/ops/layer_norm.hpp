@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 namespace detail {
 
@@ -87,9 +87,9 @@ void norm_gradient_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::layer_norm> = kernels::norm_kernel<T>;
@@ -100,6 +100,6 @@ inline constexpr operator_kernel kernel_for<T, ops::group_norm> = kernels::norm_
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::group_norm_gradient> = kernels::norm_gradient_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -17,7 +17,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// x, max -> Σ e^(x − max) over the last dim.
 template <class T>
@@ -95,9 +95,9 @@ void fill_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = static_cast<T>(c.attributes->real[0]);
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::reduce> = kernels::reduce_kernel<T>;
@@ -110,6 +110,6 @@ inline constexpr operator_kernel kernel_for<T, ops::cross_entropy_gradient> = ke
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::fill> = kernels::fill_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

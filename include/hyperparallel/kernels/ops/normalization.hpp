@@ -16,7 +16,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// x, weight -> y.
 template <class T>
@@ -105,9 +105,9 @@ void rope_kernel(const operator_call& c) {
     }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::rms_norm> = kernels::rms_norm_kernel<T>;
@@ -116,6 +116,6 @@ inline constexpr operator_kernel kernel_for<T, ops::rms_norm_gradient> = kernels
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::rope> = kernels::rope_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

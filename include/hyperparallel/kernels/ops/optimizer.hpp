@@ -20,7 +20,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 /// The clip factor: operand `i`, one number.
 template <class T>
@@ -197,9 +197,9 @@ void update_bias_kernel(const operator_call& c) {
   for (extent_t i = 0; i < n; ++i) to[i] = bias[i] + (count[i] < mean ? rate : count[i] > mean ? -rate : T(0));
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sum_of_squares> = kernels::sum_of_squares_kernel<T>;
@@ -216,6 +216,6 @@ inline constexpr operator_kernel kernel_for<T, ops::muon> = kernels::muon_kernel
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::update_bias> = kernels::update_bias_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

@@ -18,7 +18,7 @@
 
 HYPERPARALLEL_EXACT_BEGIN
 
-namespace hyperparallel::inline v0_2::kernels {
+namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
 template <class T>
 void softmax_kernel(const operator_call& c) {
@@ -96,9 +96,9 @@ void count_experts_kernel(const operator_call& c) {
   }
 }
 
-}  // namespace hyperparallel::inline v0_2::kernels
+}}}  // namespace hyperparallel::v0_2::kernels
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::softmax> = kernels::softmax_kernel<T>;
@@ -113,6 +113,6 @@ inline constexpr operator_kernel kernel_for<T, ops::top_k_gradient> = kernels::t
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::count_experts> = kernels::count_experts_kernel<T>;
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
 
 HYPERPARALLEL_EXACT_END

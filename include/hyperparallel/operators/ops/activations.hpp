@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// dy, gate, up -> d gate, d up.
 struct swiglu_gradient {
@@ -65,4 +65,4 @@ struct sigmoid {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// The pairs of queries and keys of the device's box, whose other dims have `widths` points. Operand `keys` has the keys
 /// as second dim. A window counts in full for every query. Of a block of a ring that has travelled k places of n: (n - k)
@@ -53,4 +53,4 @@ struct attention {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -6,7 +6,7 @@
 
 #include <hyperparallel/operators/ops/attention.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// q, k, v of one block -> o, log-sum-exp of that block alone, wherever it lies.
 struct attention_block {
@@ -31,4 +31,4 @@ struct attention_block_gradient {
   static constexpr extent_t flops(const local_work& w) { return attention_gradient::flops(w); }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// Operands' and results' points of x, the weight and the output; positions of the input do not count.
 constexpr extent_t flops_of_convolution(const local_work& w, const tensor_factors& x, const tensor_factors& weight,
@@ -52,4 +52,4 @@ struct convolution {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -6,7 +6,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// x, max -> Σ exp(x - max).
 struct exp_sum {
@@ -41,4 +41,4 @@ struct cross_entropy_gradient {
   static constexpr bool index_or_negative = true;
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

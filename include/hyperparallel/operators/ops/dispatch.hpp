@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// Rows that a device takes to or from expert slots, a tensor (…, experts, capacity, hidden).
 constexpr extent_t flops_of_slots(const local_work& w, const tensor_factors& slots) {
@@ -72,4 +72,4 @@ struct combine {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// x -> y; linear, so its gradient is itself.
 struct dropout {
@@ -20,4 +20,4 @@ struct dropout {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

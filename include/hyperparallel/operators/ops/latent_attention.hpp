@@ -6,7 +6,7 @@
 
 #include <hyperparallel/operators/ops/attention.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// do, q, q rotary, k, k rotary, v, o, log-sum-exp -> dq, dq rotary, dk, dk rotary, dv.
 struct latent_attention_gradient {
@@ -36,4 +36,4 @@ struct latent_attention {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

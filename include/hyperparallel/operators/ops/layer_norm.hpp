@@ -5,7 +5,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// d result, x, weight -> dx, d weight, d bias.
 struct layer_norm_gradient {
@@ -40,4 +40,4 @@ struct group_norm {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -5,7 +5,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 struct broadcast;
 
@@ -33,4 +33,4 @@ struct broadcast {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

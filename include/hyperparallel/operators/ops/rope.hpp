@@ -5,7 +5,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 struct rope {
   static constexpr const char *name = "rope", *text = "bs*D->bs*D";
@@ -16,4 +16,4 @@ struct rope {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

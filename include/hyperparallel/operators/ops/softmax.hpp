@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// dy, y -> dx.
 struct softmax_gradient {
@@ -20,4 +20,4 @@ struct softmax {
   }
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// Of 2 to 8 operands. The gradient of each operand is the result's, without an operator.
 struct sum {
@@ -18,4 +18,4 @@ struct accumulate {
   static constexpr partial_words partials = linear_together(~0u);
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

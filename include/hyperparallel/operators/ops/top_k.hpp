@@ -5,7 +5,7 @@
 
 #include <hyperparallel/operators/operator_value.hpp>
 
-namespace hyperparallel::inline v0_2::ops {
+namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
 /// d weight, p, index -> dp; attributes of its forward operator.
 struct top_k_gradient {
@@ -54,4 +54,4 @@ struct update_bias {
   static constexpr bool not_differentiable = true;
 };
 
-}  // namespace hyperparallel::inline v0_2::ops
+}}}  // namespace hyperparallel::v0_2::ops

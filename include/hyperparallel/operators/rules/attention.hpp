@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// b batch, s sequence, n heads, d head, h = n · d packed, t tokens of all sequences.
 enum class attention_form : unsigned char { bsh, bnsd, sbh, bsnd, tnd };
@@ -203,4 +203,4 @@ constexpr rule_result lightning_indexer(extent_t count) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

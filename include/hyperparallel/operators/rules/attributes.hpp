@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/factor_rule.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// Dims as an attribute lists them: `{0, -1}`, or one alone.
 struct dim_list {
@@ -127,4 +127,4 @@ constexpr rule_result same_dims(const char* name, int rank, unsigned mask, facto
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

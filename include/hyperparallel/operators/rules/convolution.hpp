@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// Along one spatial dim.
 struct convolution_window {
@@ -103,4 +103,4 @@ constexpr rule_result convolution(const shape& x, const shape& weights, const co
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// A new tensor of these extents. No operand says how it is laid out: it is whole on every device, or as its user
 /// wants. Fails with attribute_is_invalid on an extent below 1, naming the dim.
@@ -41,4 +41,4 @@ constexpr rule_result multinomial(int rank, extent_t samples) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

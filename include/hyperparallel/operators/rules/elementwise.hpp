@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/elementwise_functions.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 namespace parts {
 
@@ -96,4 +96,4 @@ constexpr rule_result elementwise(const char* name, const shape* operand, int co
   return broadcasting(name, operand, count, words_of(f.algebra), f.flops);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/rules/partial_algebra.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// A function of elements. Every arithmetic operation, root and transcendental function counts as one.
 struct elementwise_function {
@@ -100,4 +100,4 @@ constexpr int function_called(const char* name) {
   return -1;
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// The `chosen` largest scores of each token and their experts: two results. Operand: scores, tokens × experts.
 constexpr rule_result choose_experts(extent_t chosen) {
@@ -63,4 +63,4 @@ constexpr rule_result combine() {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// Rows of a table, at indices of `rank` dims. Operands: indices, table. A sharded vocabulary is a masked look-up and a
 /// partial sum.
@@ -135,4 +135,4 @@ constexpr rule_result masked_select(int rank) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

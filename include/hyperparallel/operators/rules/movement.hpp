@@ -6,7 +6,7 @@
 #include <hyperparallel/operators/rules/attributes.hpp>
 #include <hyperparallel/operators/shape_factors.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// Result dim i is dim order[i]. Fails with axes_differ_from_rank, axis_is_out_of_range, axes_repeat.
 constexpr rule_result permute(int rank, const dim_list& order) {
@@ -232,4 +232,4 @@ constexpr rule_result flatten(const shape& from, int first = 0, int last = -1) {
   return r;
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

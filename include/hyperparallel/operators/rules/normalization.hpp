@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// A function of one tensor that reads along the listed dims and keeps the shape.
 constexpr rule_result reads_along(const char* name, int rank, const dim_list& dims, const partial_words& words,
@@ -100,4 +100,4 @@ constexpr rule_result cross_entropy(int rank, reduce_op reduction = reduce_op::n
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

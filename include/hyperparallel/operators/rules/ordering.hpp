@@ -4,7 +4,7 @@
 
 #include <hyperparallel/operators/rules/normalization.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// Running sums: linear.
 constexpr rule_result cumsum(int rank, int dim) { return reads_along("cumsum", rank, dim, linear_in_each(0b1u), 1); }
@@ -55,4 +55,4 @@ constexpr rule_result topk(int rank, int dim, extent_t count) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 enum class partial_algebra : unsigned char {
   opaque,       ///< refuses everything
@@ -165,4 +165,4 @@ constexpr partial_words words_of(partial_algebra a) {
   return w;
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

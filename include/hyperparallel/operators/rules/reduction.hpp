@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 namespace parts {
 
@@ -94,4 +94,4 @@ constexpr rule_result index_of(const char* name, int rank, const dim_list& dims 
   return reduce(name, rank, dims, keep, reduce_op::none);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 namespace parts {
 
@@ -89,4 +89,4 @@ constexpr rule_result masked_scatter(int rank, int mask_rank, int source_rank) {
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

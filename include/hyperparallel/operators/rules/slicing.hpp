@@ -7,7 +7,7 @@
 
 #include <hyperparallel/operators/rules/attributes.hpp>
 
-namespace hyperparallel::inline v0_2::rules {
+namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
 /// One entry between the brackets of x[…].
 struct index_entry {
@@ -147,4 +147,4 @@ constexpr rule_result pad(const shape& from, const shape& before, const shape& a
   return checked_rule(r);
 }
 
-}  // namespace hyperparallel::inline v0_2::rules
+}}}  // namespace hyperparallel::v0_2::rules

@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/mpi/statement.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -130,4 +130,4 @@ class move_blocks {
   std::unique_ptr<detail::shared_window> window_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

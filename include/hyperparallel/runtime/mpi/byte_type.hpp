@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/mpi/error.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// A datatype that is freed with its owner. Freeing is local and what is in flight keeps the type alive.
 class byte_type {
@@ -79,4 +79,4 @@ inline byte_type loops_type(const strided_copy& copy, const std::int64_t* step) 
   return type;
 }
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -21,7 +21,7 @@
 
 #include <hyperparallel/runtime/mpi/polling.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class mpi_channel {
  public:
@@ -257,4 +257,4 @@ class mpi_channel {
   std::deque<outgoing> sent_;  ///< messages whose bytes MPI may still read
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class mpi_code : unsigned char {
   processes_disagree,  ///< one process does, or gives, something else than the others
@@ -70,4 +70,4 @@ inline bool mpi_is_running() {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 
 #include <hyperparallel/runtime/mpi/polling.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -92,4 +92,4 @@ int mpi_main(int argc, char** argv, const Program& program) {
   return status;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -23,7 +23,7 @@
 #include <hyperparallel/runtime/mpi/byte_type.hpp>
 #include <hyperparallel/runtime/mpi/channel.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 enum class mpi_transport : unsigned char {
   automatic,      ///< shared windows within a host, derived types across
@@ -202,4 +202,4 @@ class mpi_messages {
 
 }  // namespace detail
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/mpi/world.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class move_messages {
  public:
@@ -215,4 +215,4 @@ class move_messages {
   std::int64_t message_bytes_ = 0, kept_bytes_ = 0;
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

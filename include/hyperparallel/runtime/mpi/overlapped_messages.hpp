@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/mpi/byte_type.hpp>
 #include <hyperparallel/runtime/mpi/channel.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// How a process fares in a run.
 enum class run_health : unsigned char {
@@ -170,4 +170,4 @@ class overlapped_messages {
   bool hollow_ = false;                                 ///< one of them was empty
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -13,7 +13,7 @@
 
 #include <hyperparallel/runtime/mpi/error.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 using mpi_clock = std::chrono::steady_clock;
 
@@ -66,4 +66,4 @@ class mpi_requests {
   std::vector<MPI_Status> status_;
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

@@ -18,7 +18,7 @@
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class mpi_program_run {
  public:
@@ -174,4 +174,4 @@ class mpi_program_run {
   arena staging_;
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

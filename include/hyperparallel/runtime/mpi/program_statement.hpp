@@ -12,7 +12,7 @@
 #include <hyperparallel/runtime/mpi/statement.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -90,4 +90,4 @@ inline std::string statement_of(const sharded_program& p) {
   return text;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -32,7 +32,7 @@
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/runtime/program_values.ipp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 class mpi_program_world : public program_values<mpi_program_world<T>, T> {
@@ -189,4 +189,4 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   std::vector<std::unique_ptr<detail::mpi_program_run>> run_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -23,7 +23,7 @@
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/mpi/step_work.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 class mpi_redistribution {
  public:
@@ -178,4 +178,4 @@ class mpi_redistribution {
   std::unique_ptr<state> state_;  ///< its address is in messages and window
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

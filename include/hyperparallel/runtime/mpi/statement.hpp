@@ -10,7 +10,7 @@
 #include <hyperparallel/layout/tensor.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
@@ -102,4 +102,4 @@ inline std::string statement_of(const move_plan& p, const moved_element& element
   return text;
 }
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2

@@ -20,7 +20,7 @@
 #include <hyperparallel/runtime/mpi/messages.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
-namespace hyperparallel::inline v0_2::detail {
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class step_work {
  public:
@@ -190,4 +190,4 @@ class step_work {
   mpi_messages messages_;
 };
 
-}  // namespace hyperparallel::inline v0_2::detail
+}}}  // namespace hyperparallel::v0_2::detail

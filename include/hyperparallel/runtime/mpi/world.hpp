@@ -16,7 +16,7 @@
 
 #include <hyperparallel/runtime/mpi/channel.hpp>
 
-namespace hyperparallel::inline v0_2 {
+namespace hyperparallel { inline namespace v0_2 {
 
 struct mpi_options {
   /// How long a process waits for the others to come. Whatever dies, no call lasts longer than six times this.
@@ -141,4 +141,4 @@ class mpi_world {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace hyperparallel::inline v0_2
+}}  // namespace hyperparallel::v0_2
