@@ -88,7 +88,7 @@ hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp
 template <class World>
 void print_plan(const World& world) {
   const hp::offload_certificate& c = world.offloading();
-  if (c.time == 0) return;
+  if (!c.feasible) return;
   std::printf(
       "plan: %.2f MiB in and %.2f out a step (at least %.2f and %.2f), %.2f of %.2f ms exposed, "
       "least budget %.2f MiB\n",

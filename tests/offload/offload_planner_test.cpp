@@ -228,6 +228,9 @@ TEST(offload_planner, meets_every_budget_from_the_least_on) {
     const hp::planned_offload refused = hp::plan_offload(p, quick);
     EXPECT_FALSE(refused.certificate.feasible);
     EXPECT_EQ(refused.certificate.least_budget, least.bytes);
+    EXPECT_EQ(refused.certificate.time, hp::not_counted) << "no limit is met by what is not planned";
+    EXPECT_EQ(refused.certificate.peak[0], hp::not_counted);
+    EXPECT_EQ(refused.certificate.bytes_in, hp::not_counted);
     hp::extent_t alive = 0;
     for (const int s : refused.alive) alive += p.storage[s].bytes;
     EXPECT_EQ(alive, least.bytes);

@@ -47,9 +47,50 @@ TEST(step_account, of_a_refused_program_tells_why_and_nothing_else) {
   ASSERT_NE(p.status.code, hp::strategy_code::ok);
   const hp::step_account a = hp::account_on<hp::matrix384>(p);
   EXPECT_EQ(a.status, p.status);
-  EXPECT_EQ(a.memory, hp::memory_account{});
+  EXPECT_EQ(a.memory, hp::memory_account::of_nothing());
+  EXPECT_EQ(a.work, hp::work_total::of_nothing());
+  EXPECT_EQ(a.traffic, hp::traffic_account::of_nothing());
   EXPECT_EQ(hp::matrix_use(a), 0);
-  EXPECT_EQ(a.times.total.code, hp::cost_code::program_is_refused) << "0 is no time";
+  EXPECT_EQ(a.times, hp::step_times::of_nothing(hp::cost_code::program_is_refused));
+  EXPECT_FALSE(a.ok());
+  hp::growing_array<hp::extent_t> block_duration;
+  EXPECT_EQ(hp::account_of(p, hp::kinds_of_moves(p), hp::storage_uses(p), hp::matrix384::device,
+                           hp::on_topology(hp::matrix384::topology), block_duration),
+            a);
+}
+
+// A limit of bytes or of time is not met by what was never counted.
+TEST(step_account, of_what_is_refused_is_larger_than_any_limit) {
+  programs::stacked_model model;
+  const hp::sharded_program refused = hp::partition(model.build(), hp::strategy_called("tp-sp", 16).strategy);
+  const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called("dp", 4).strategy);
+  ASSERT_EQ(p.status.code, hp::strategy_code::ok);
+  const refused::hardware standing = refused::each().front();
+  const hp::extent_t limit = hp::not_counted - 1;
+  for (const hp::step_account& a : {hp::account_on<hp::matrix384>(refused),
+                                    hp::account_of(p, standing.device, hp::on_topology(standing.topology))}) {
+    EXPECT_FALSE(a.ok());
+    EXPECT_GT(a.memory.peak, limit);
+    for (int c = 0; c < hp::memory_class_count; ++c) {
+      EXPECT_GT(a.memory.at_peak[c], limit);
+      EXPECT_GT(a.memory.most[c], limit);
+      EXPECT_GT(a.memory.resident[c], limit);
+    }
+    for (int u = 0; u < hp::compute_unit_count; ++u) {
+      EXPECT_GT(a.work.flops[u], limit);
+      EXPECT_GT(a.work.bytes[u], limit);
+      EXPECT_GT(a.times.by_unit[u], limit);
+    }
+    EXPECT_GT(a.traffic.bytes, limit);
+    EXPECT_GT(hp::bytes_along(a.traffic, 0), limit);
+    for (const hp::extent_t bytes : a.traffic.by_phase) EXPECT_GT(bytes, limit);
+    for (const hp::extent_t bytes : a.traffic.by_class) EXPECT_GT(bytes, limit);
+    for (const hp::extent_t bytes : a.traffic.by_level) EXPECT_GT(bytes, limit);
+    EXPECT_GT(a.times.total.picoseconds, limit);
+    EXPECT_GT(a.times.compute_busy, limit);
+    EXPECT_GT(a.times.communication_busy, limit);
+    EXPECT_GT(a.times.exposed, limit);
+  }
 }
 
 TEST(step_account, of_refused_hardware_tells_why_and_no_time) {
@@ -61,8 +102,8 @@ TEST(step_account, of_refused_hardware_tells_why_and_no_time) {
     const hp::step_account a = hp::account_of(p, h.device, hp::on_topology(h.topology));
     EXPECT_EQ(a.hardware, hp::check_hardware(h.device, h.topology, 8)) << h.what;
     EXPECT_FALSE(a.hardware.ok()) << h.what;
-    EXPECT_EQ(a.times.total, (hp::time_cost{hp::cost_code::hardware_is_refused, 0})) << h.what;
-    EXPECT_EQ(a.memory, hp::memory_account{}) << h.what;
+    EXPECT_EQ(a.times.total, (hp::time_cost{hp::cost_code::hardware_is_refused, hp::not_counted})) << h.what;
+    EXPECT_EQ(a.memory, hp::memory_account::of_nothing()) << h.what;
   }
   // Ranks of the positions decide, not their number.
   static constexpr int apart[] = {0, 1, 2, 3, 8, 9, 10, 11};

@@ -179,12 +179,19 @@ TEST(StepOffload, RulesAreRefusedByName) {
             hp::offload_rule_code::rule_is_overridden);
 }
 
+void expect_nothing_counted(const hp::step_offload& o) {
+  EXPECT_FALSE(o.ok());
+  for (const hp::extent_t amount : {o.peak[0], o.peak[1], o.step_time, o.exposed, o.bytes_in, o.bytes_out})
+    EXPECT_EQ(amount, hp::not_counted);
+}
+
 TEST(StepOffload, AStandingLinkIsRefused) {
   planned_step s(deep);
   s.device.tier[1].bandwidth = 0;
   const hp::step_offload o = s.within(s.account.memory.peak / 2);
   EXPECT_EQ(o.code, hp::offloading_code::not_planned);
   EXPECT_EQ(o.status.code, hp::offload_code::bandwidth_is_not_positive);
+  expect_nothing_counted(o);
 }
 
 TEST(StepOffload, NothingIsPlannedWithoutDurations) {
@@ -194,6 +201,7 @@ TEST(StepOffload, NothingIsPlannedWithoutDurations) {
   ASSERT_FALSE(a.hardware.ok());
   EXPECT_EQ(s.block_duration.size, 0);
   EXPECT_EQ(s.within(s.account.memory.peak / 2).code, hp::offloading_code::hardware_is_refused);
+  expect_nothing_counted(s.within(s.account.memory.peak / 2));
 }
 
 TEST(StepOffload, RecomputationIsAChoice) {

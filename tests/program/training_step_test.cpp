@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <utility>
+
 namespace hp = hyperparallel;
 
 namespace {
@@ -74,6 +77,26 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   hp::precision<hp::data_type::f32, hp::data_type::bf16>::apply(p);
   EXPECT_EQ(p.build.parameter, hp::data_type::f32);
   EXPECT_EQ(p.build.activation, hp::data_type::bf16);
+}
+
+// One setting changed leaves the others as they are: a graph written out has the types and bytes of the folded one.
+TEST(training_step, a_step_written_out_has_the_types_of_the_folded_one) {
+  const hp::graph folded = hp::training_graph<model>(hp::adamw::value);
+  const hp::graph unrolled = hp::training_graph<model>(hp::adamw::value, {.build = {.unrolled = true}});
+  ASSERT_EQ(folded.segment.size, 1);
+  ASSERT_EQ(unrolled.segment.size, 0);
+  const auto types = [](const hp::graph& g) {
+    std::set<std::pair<hp::graph_tensor_kind, hp::data_type>> all;
+    for (const hp::graph_tensor& t : g.tensor) all.insert({t.kind, t.type});
+    return all;
+  };
+  EXPECT_EQ(types(unrolled), types(folded));
+  EXPECT_EQ(hp::parameter_count(unrolled), hp::parameter_count(folded));
+  const hp::step_account a = account(folded, hybrid::value), b = account(unrolled, hybrid::value);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(b.memory.peak, a.memory.peak);
+  EXPECT_EQ(b.memory.at_peak[0], a.memory.at_peak[0]);
+  EXPECT_EQ(b.work.flops[0], a.work.flops[0]);
 }
 
 TEST(training_step, a_refused_part_stops_what_follows) {

@@ -33,6 +33,16 @@ TEST(certificate, a_move_that_changes_nothing_costs_nothing) {
   EXPECT_EQ(sliced.peak_elements, 8 + 2);
 }
 
+TEST(certificate, a_refused_move_meets_no_bound) {
+  const hp::layout_value l = cut_by({1, {4}}, 1, 0, 0);
+  const hp::move_plan refused = hp::plan_move(l, hp::replicated({1, {2}}, 1), hp::shape{8});
+  ASSERT_NE(refused.code, hp::move_code::ok);
+  const hp::move_certificate c = certified(refused, l.mesh);
+  EXPECT_EQ(c, hp::move_certificate::of_nothing());
+  EXPECT_NE(c.received_total, c.least_total);
+  EXPECT_GT(c.received_maximum, hp::not_counted - 1);
+}
+
 TEST(certificate, native_collectives_have_their_classic_volumes) {
   const hp::mesh_shape m{1, {4}};
   const hp::layout_value whole = hp::replicated(m, 2), rows = cut_by(m, 2, 0, 0), columns = cut_by(m, 2, 1, 0);

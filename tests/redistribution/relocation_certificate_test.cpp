@@ -32,6 +32,14 @@ TEST(relocation_certificate, between_stages) {
   EXPECT_TRUE((c == hp::relocation_certificate{{16, 64, 64, 16, 1, 16, 1}, 16})) << "half of 32 for each of four";
 }
 
+TEST(relocation_certificate, a_refused_move_meets_no_bound) {
+  const hp::layout_value l = cut(square, 2, 0, 1);
+  const hp::relocation r = hp::plan_relocation({l, {8, 4}, here}, {l, {8, 5}, there});
+  ASSERT_NE(r.code, hp::relocation_code::ok);
+  std::vector<hp::extent_t> tally(static_cast<std::size_t>(hp::tally_size(r)));
+  EXPECT_EQ(hp::certify(r, tally.data()).received_total, hp::not_counted);
+}
+
 TEST(relocation_certificate, a_sum_on_one_stage_that_the_next_has_whole) {
   hp::layout_value sum = hp::replicated(square, 1);
   sum.partial[1] = hp::reduce_op::sum;

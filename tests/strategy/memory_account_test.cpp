@@ -188,4 +188,16 @@ TEST(memory_account, of_folded_shards_is_that_of_shards_written_out) {
   EXPECT_GE(compared, 24);
 }
 
+TEST(MemoryAccount, WhatIsRefusedMeetsNoLimit) {
+  const hp::sharded_program p =
+      hp::partition(programs::stacked_model{}.build(), hp::strategy_called("tp-sp", 16).strategy);
+  ASSERT_NE(p.status.code, hp::strategy_code::ok);
+  const hp::memory_account a = hp::memory_account_of(p);
+  EXPECT_EQ(a, hp::memory_account::of_nothing());
+  EXPECT_FALSE(a.peak <= hp::not_counted - 1);
+  EXPECT_FALSE(hp::fits(p, 1'000'000 * hp::TiB));
+  EXPECT_EQ(hp::plan_addresses(p).high_water[0], hp::not_counted);
+  EXPECT_EQ(hp::alive_maximum(p), hp::not_counted);
+}
+
 }  // namespace

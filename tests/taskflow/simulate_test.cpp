@@ -116,6 +116,7 @@ TEST(Simulate, NamesADeadlock) {
   hp::owned_simulation_scratch y(r.flow.size, 2);
   const hp::simulation_result result = hp::simulate(r.flow, r.schedule, {}, line, y);
   EXPECT_EQ(result.code, hp::simulation_code::deadlock);
+  EXPECT_EQ(result.makespan, hp::not_counted);
   EXPECT_EQ(result.task, 1);
   EXPECT_EQ(result.event, 0);
 }

@@ -22,6 +22,10 @@ constexpr const char* name_of(graph_tensor_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
+/// How a parameter begins. `by_reader`: as its first reader says (`operator_value::starts_at_one`, `starts_at_zero`),
+/// and drawn where it says nothing. `drawn`: uniform, of the variance that keeps the width of the first reader's result.
+enum class first_value : unsigned char { by_reader, zeros, ones, drawn };
+
 /// A named dim: strategies speak of it.
 struct graph_dim {
   int name = 0;
@@ -33,6 +37,7 @@ struct graph_tensor {
   int name = 0;  ///< place in `graph::text`
   data_type type = data_type::f32;
   graph_tensor_kind kind = graph_tensor_kind::activation;
+  first_value first = first_value::by_reader;  ///< of a parameter
   hyperparallel::shape shape{};
   int dim[max_dims] = {};  ///< named dims
   int producer = -1;       ///< operator

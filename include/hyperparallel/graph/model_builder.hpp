@@ -31,12 +31,20 @@ struct number_list {
   constexpr number_list(Numbers... numbers) : count(static_cast<int>(sizeof...(Numbers))), item{numbers...} {}
 };
 
-struct build_options {
-  data_type activation = data_type::f32;
-  data_type parameter = data_type::f32;
+/// How a model is built. `Default` is the element type where none is said.
+template <data_type Default>
+struct build_options_in {
+  data_type activation = Default;
+  data_type parameter = Default;
   bool unrolled = false;                   ///< repeated layers are written out: what runs must be; plans may be folded
   operator_list operators = builtin_list;  ///< `operators<builtin, …>::list`
+
+  template <data_type Other>
+  constexpr operator build_options_in<Other>() const {
+    return {activation, parameter, unrolled, operators};
+  }
 };
+using build_options = build_options_in<data_type::f32>;
 
 /// What an operator's instance says beside its operands.
 struct operator_options {
@@ -78,8 +86,10 @@ class model_builder {
   constexpr int index_input(const char* name, const number_list& dims) {
     return add_tensor(name, data_type::i32, graph_tensor_kind::input, dims);
   }
-  constexpr int parameter(const char* name, const number_list& dims) {
-    return add_tensor(name, options.parameter, graph_tensor_kind::parameter, dims);
+  constexpr int parameter(const char* name, const number_list& dims, first_value first = first_value::by_reader) {
+    const int t = add_tensor(name, options.parameter, graph_tensor_kind::parameter, dims);
+    graph.tensor[t].first = first;
+    return t;
   }
   /// What lives on from step to step without a gradient: `source` is the parameter it belongs to, or -1.
   constexpr int state(const char* name, data_type type, const number_list& dims, int source = -1) {

@@ -7,8 +7,8 @@
 //                                  h = norm(x) ⊙ (1 + scale) + shift;  x + gate ⊙ layer(h), for both layers
 //
 // Shapes: x (batch, seq, hidden) -> the same. Scale, shift and gate are linear in silu(condition): parameters
-// "{attention,feed_forward}_{scale,shift,gate}.weight" (condition, hidden); with gates of zero a block is the identity,
-// which is how its training begins. The attention is never causal, whatever its own setting.
+// "{attention,feed_forward}_{scale,shift,gate}.weight" (condition, hidden), which begin at 0: training begins with blocks
+// that are the identity. The attention is never causal, whatever its own setting.
 // Sources: Nie et al., "Large language diffusion models", 2025; Peebles & Xie, "DiT", 2023 (adaLN-Zero).
 
 #include <hyperparallel/layers/attention.hpp>
@@ -56,7 +56,7 @@ struct diffusion_block {
 
   /// A linear map of the condition, the same at every position.
   static constexpr int at_every_position(model_builder& m, const token_dims& d, const char* name, int active) {
-    const int vector = linear_layer{name, {d.hidden}}(m, active);
+    const int vector = linear_layer{.name = name, .output = {d.hidden}, .first = first_value::zeros}(m, active);
     return m.scope(name, [&] {
       return m.apply<ops::broadcast>("repeated", {vector},
                                      {.text = "bh->bsh", .created = {{'s', d.sequence}}, .created_count = 1});

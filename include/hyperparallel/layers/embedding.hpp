@@ -30,7 +30,7 @@ struct position_embedding {
     const token_dims d = token_dims_of(m, name, x);
     if (!d.valid) return -1;
     const int repeated = m.scope(name, [&] {
-      const int table = m.parameter("weight", {d.sequence, d.hidden});
+      const int table = m.parameter("weight", {d.sequence, d.hidden}, first_value::drawn);
       return m.apply<ops::broadcast>("repeated", {table},
                                      {.text = "sh->bsh", .created = {{'b', d.batch}}, .created_count = 1});
     });

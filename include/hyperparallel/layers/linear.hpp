@@ -18,6 +18,7 @@ struct linear_layer {
   const char* name = "linear";
   number_list output{};  ///< named dims
   int contracted = 1;    ///< how many last dims of x are summed
+  first_value first = first_value::by_reader;
 
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, contracted)) return -1;
@@ -28,7 +29,7 @@ struct linear_layer {
     number_list dims;
     for (int d = 0; d < contracted; ++d) dims.item[dims.count++] = dim_from_end(m, x, contracted - 1 - d);
     for (int d = 0; d < output.count; ++d) dims.item[dims.count++] = output.item[d];
-    const int weight = m.scope(name, [&] { return m.parameter("weight", dims); });
+    const int weight = m.scope(name, [&] { return m.parameter("weight", dims, first); });
 
     // "*ab,abcd->*cd" for two dims into two.
     char text[3 * max_dims + 8] = {};

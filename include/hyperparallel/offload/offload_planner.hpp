@@ -23,15 +23,15 @@ struct offload_options {
   friend constexpr bool operator==(const offload_options&, const offload_options&) = default;
 };
 
-/// What the plan takes, and what every plan takes at least.
+/// What the plan takes, and what every plan takes at least. Where there is no plan it takes `not_counted` of everything.
 struct offload_certificate {
   bool feasible = false;
-  extent_t time = 0, time_bound = 0;
-  extent_t exposed = 0;  ///< time less that of operators and recomputations alone
-  extent_t bytes_in = 0, bytes_in_bound = 0;
-  extent_t bytes_out = 0, bytes_out_bound = 0;
-  extent_t peak[most_tiers] = {};
-  extent_t least_budget = 0;
+  extent_t time = not_counted, time_bound = 0;
+  extent_t exposed = not_counted;  ///< time less that of operators and recomputations alone
+  extent_t bytes_in = not_counted, bytes_in_bound = 0;
+  extent_t bytes_out = not_counted, bytes_out_bound = 0;
+  extent_t peak[most_tiers] = {not_counted, not_counted, not_counted, not_counted};
+  extent_t least_budget = not_counted;
   int least_budget_op = -1;  ///< the operator that needs it
   friend constexpr bool operator==(const offload_certificate&, const offload_certificate&) = default;
 };
@@ -158,10 +158,11 @@ constexpr void certify(offload_clock& clock, planned_offload& planned) {
   copy_sums copied;
   c.time = clock.run(planned.plan.gap.item, endless, copied);
   c.feasible = c.time != endless;
-  for (int i = 0; i < clock.program.tier.size; ++i) c.peak[i] = clock.peak[i];
+  if (!c.feasible) return;
+  for (int i = 0; i < most_tiers; ++i) c.peak[i] = i < clock.program.tier.size ? clock.peak[i] : 0;
   c.bytes_in = copied.in;
   c.bytes_out = copied.out;
-  if (c.feasible) c.exposed = c.time - time_without_copies(clock.program, clock.chains, planned.plan.gap.item);
+  c.exposed = c.time - time_without_copies(clock.program, clock.chains, planned.plan.gap.item);
 }
 
 }  // namespace detail

@@ -144,9 +144,9 @@ class offloading {
                : planned.certificate.least_budget > period.problem.tier[0].capacity
                    ? offloading_code::budget_is_too_small
                    : offloading_code::no_plan_was_found;
-    if (!feasible || planned.certificate.time >= r.planned.certificate.time) {
+    if (!feasible || r.period.empty() || planned.certificate.time >= r.planned.certificate.time) {
       r.planned = planned;
-      r.planned.certificate.least_budget += period.kept_unused;
+      if (planned.status.code == offload_code::ok) r.planned.certificate.least_budget += period.kept_unused;
       r.problem = period.problem;
       r.timeline = t;
       r.step = period.step;

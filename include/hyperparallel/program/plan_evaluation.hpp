@@ -20,12 +20,12 @@ namespace hyperparallel { inline namespace v0_2 {
 struct plan_evaluation {
   strategy_status status{};
   cost_code code = cost_code::ok;
-  bool pipeline_fits = true;  ///< there are as many layers as stages
-  step_times times{};         ///< of a stage's clock
-  extent_t hops = 0;          ///< between stages
-  extent_t time = 0;          ///< the clock's total and the hops
-  extent_t memory = 0;
-  memory_account account{};  ///< without a pipeline
+  bool pipeline_fits = true;    ///< there are as many layers as stages
+  step_times times{};           ///< of a stage's clock
+  extent_t hops = 0;            ///< between stages
+  extent_t time = not_counted;  ///< the clock's total and the hops; `not_counted`, as the memory, of what is not ok
+  extent_t memory = not_counted;
+  memory_account account = memory_account::of_nothing();  ///< without a pipeline
   constexpr bool ok() const { return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits; }
   friend constexpr bool operator==(const plan_evaluation&, const plan_evaluation&) = default;
 };
@@ -136,6 +136,7 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.code = e.times.total.ok() ? hop.code : e.times.total.code;
   e.account = memory_account_of(p, priced.moves());
   e.memory = stage_memory(p, form, e.account);
+  if (e.code != cost_code::ok) e.time = e.memory = not_counted;
   return e;
 }
 

@@ -17,7 +17,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 struct step_account {
   strategy_status status{};    ///< of the program
-  hardware_status hardware{};  ///< for the mesh; where this or the program is refused, nothing below is set
+  hardware_status hardware{};  ///< for the mesh; where this or the program is refused, amounts are `not_counted`
   mesh_value mesh{};
   topology_value topology{};
   memory_account memory{};
@@ -26,6 +26,8 @@ struct step_account {
   step_times times{};
   extent_t matrix_peak = 0;   ///< operations a second in bf16
   extent_t memory_bytes = 0;  ///< that the device has
+  /// Neither the program nor the hardware is refused, and the step has a time.
+  constexpr bool ok() const { return status.code == strategy_code::ok && hardware.ok() && times.total.ok(); }
   friend constexpr bool operator==(const step_account&, const step_account&) = default;
 };
 
@@ -45,8 +47,11 @@ constexpr step_account account_head(const sharded_program& p, const device_value
   a.mesh = p.mesh;
   a.hardware = {check(d), check(net.topology)};
   if (a.hardware.ok()) a.hardware.topology = check_span(net, position_count(p.mesh.shape));
-  a.times.total.code =
-      p.status.code != strategy_code::ok ? cost_code::program_is_refused : cost_code::hardware_is_refused;
+  a.memory = memory_account::of_nothing();
+  a.work = work_total::of_nothing();
+  a.traffic = traffic_account::of_nothing();
+  a.times = step_times::of_nothing(p.status.code != strategy_code::ok ? cost_code::program_is_refused
+                                                                      : cost_code::hardware_is_refused);
   a.topology = net.topology;
   a.matrix_peak = matrix_peak(d, number_format::bfloat16);
   a.memory_bytes = d.tier[0].bytes;
@@ -56,14 +61,14 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 }  // namespace detail
 
 /// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
-/// becomes what time_step says of blocks; none where the hardware is refused. Domain: a program that is accepted, and
-/// its moves.
+/// becomes what time_step says of blocks; none where the program or the hardware is refused. Domain: `moves` and `uses`
+/// are the program's.
 constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
                                   const device_value& d, const interconnect& net,
                                   growing_array<extent_t>& block_duration) {
   step_account a = detail::account_head(p, d, net);
   block_duration.clear();
-  if (!a.hardware.ok()) return a;
+  if (p.status.code != strategy_code::ok || !a.hardware.ok()) return a;
   const growing_array<move_load> load = loads_of_moves(p, moves, net);
   a.memory = memory_account_of(p, moves, uses);
   a.work = total_work(p);

@@ -3,10 +3,13 @@
 // How long each step of a program takes by itself on one device, at stated rates: what orders tasks that are ready, and
 // what tells a planner of memory tiers which copies hide behind what.
 //
-// Law: a step takes its overhead, and the longer of its operations and its bytes at their rates; a move its bytes that
-// others bring; a copy between tiers all of its bytes. Units: picoseconds. O(steps · operands).
+// Law: a step takes its overhead, and the longer of its operations and its bytes at their rates, which are those of the
+// account (`work_of`); a move its bytes that others bring; a copy between tiers all of its bytes. Units: picoseconds.
+// O(steps · operands).
 
+#include <hyperparallel/hardware/cost.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
+#include <hyperparallel/strategy/operator_work.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -16,19 +19,16 @@ struct step_rates {
   std::int64_t overhead = 500'000;
 };
 
-/// Of a compute step on one device, without overhead.
-constexpr extent_t compute_duration(const sharded_program& p, const program_compute& c, const step_rates& rates) {
-  const graph_operator& op = p.graph.op[c.op];
-  extent_t points = p.graph.value_of(op).flops_per_point, bytes = 0;
-  for (int l = 0; l < op.loop_count; ++l) points *= op.loop[l].extent / pieces_of_loop(c.placement, p.mesh.shape, l);
-  for (int i = 0; i < op.operand_count; ++i) bytes += local_bytes(p, c.operand[i]);
-  for (int i = 0; i < op.result_count; ++i) bytes += local_bytes(p, c.result[i]);
-  return larger(points * 1000 / rates.operations_per_nanosecond, bytes * 1000 / rates.bytes_per_nanosecond);
-}
-
 /// Of bytes that others bring, or that a copy between tiers takes, without overhead.
 constexpr extent_t transfer_duration(extent_t bytes, const step_rates& rates) {
-  return bytes * 1000 / rates.bytes_per_nanosecond;
+  return work_time(bytes, 1, 1, rates.bytes_per_nanosecond * gigabyte).picoseconds;
+}
+
+/// Of a compute step on one device, without overhead.
+constexpr extent_t compute_duration(const sharded_program& p, const program_compute& c, const step_rates& rates) {
+  const operator_work w = work_of(p, c);
+  return larger(work_time(w.flops, 1, 1, rates.operations_per_nanosecond * gigaflops).picoseconds,
+                transfer_duration(w.bytes_read + w.bytes_written, rates));
 }
 
 /// Of each step. Domain: a program without tiers.

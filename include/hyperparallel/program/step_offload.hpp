@@ -59,7 +59,7 @@ struct step_offload {
   offload_status status{};      ///< where the code is not_planned
   offload_rule_status ruled{};  ///< where the code is rules_are_refused
   refusal_text pattern{};       ///< of the refused rule
-  extent_t budget = 0;          ///< 0: there was none, and nothing below is told
+  extent_t budget = 0;          ///< 0: there was none, and nothing below is counted
   extent_t least_budget = 0;
   extent_t peak[most_tiers] = {};
   extent_t step_time = 0, step_time_bound = 0;  ///< picoseconds
@@ -72,6 +72,13 @@ struct step_offload {
   alive_group alive[most_alive] = {};
   friend constexpr bool operator==(const step_offload&, const step_offload&) = default;
   constexpr bool ok() const { return code == offloading_code::ok; }
+
+  /// Where there is no plan, what it would take is `not_counted`.
+  constexpr void refuse(offloading_code why) {
+    code = why;
+    for (extent_t& bytes : peak) bytes = not_counted;
+    step_time = exposed = bytes_in = bytes_out = not_counted;
+  }
 };
 
 namespace detail {
@@ -111,7 +118,7 @@ class step_offloading {
     // Homes that are never in tier 0 between two micro-batches leave the most room.
     for (offload_storage& s : period.problem.storage)
       if (s.persistent && s.control == offload_control::automatic) s.control = offload_control::offload;
-    if (plan_whole() && !plan_other_micro_batches()) r.code = offloading_code::no_plan_was_found;
+    if (plan_whole() && !plan_other_micro_batches()) r.refuse(offloading_code::no_plan_was_found);
   }
 
   /// Whether storage s can do what a rule says.
@@ -136,7 +143,7 @@ class step_offloading {
         [&](int s) { return p.graph.name_of_tensor(p.storage[s].tensor); },
         [&](int s, offload_control control) { return can_follow(s, control); }, decided_by);
     if (r.ruled.code != offload_rule_code::ok) {
-      r.code = offloading_code::rules_are_refused;
+      r.refuse(offloading_code::rules_are_refused);
       r.pattern = refusal_text(rules[r.ruled.rule].pattern);
       return false;
     }
@@ -152,17 +159,17 @@ class step_offloading {
   constexpr bool plan_whole() {
     const planned_offload planned = plan_offload(period.problem, settings.planning);
     const offload_certificate& c = planned.certificate;
-    r.least_budget = c.least_budget + period.kept;
+    r.least_budget = c.least_budget == not_counted ? not_counted : c.least_budget + period.kept;
     r.code = offloading_code::ok;
     if (!c.feasible) {
       r.status = planned.status;
-      r.code = planned.status.code != offload_code::ok            ? offloading_code::not_planned
+      r.refuse(planned.status.code != offload_code::ok            ? offloading_code::not_planned
                : c.least_budget > period.problem.tier[0].capacity ? offloading_code::budget_is_too_small
-                                                                  : offloading_code::no_plan_was_found;
+                                                                  : offloading_code::no_plan_was_found);
       name_alive(planned.alive);
       return false;
     }
-    for (int t = 0; t < period.problem.tier.size; ++t) r.peak[t] = c.peak[t] + (t == 0 ? period.kept : 0);
+    for (int t = 0; t < most_tiers; ++t) r.peak[t] = c.peak[t] + (t == 0 ? period.kept : 0);
     r.step_time = c.time;
     r.step_time_bound = c.time_bound;
     r.exposed = c.exposed;
@@ -258,7 +265,7 @@ constexpr step_offload offload_step(const sharded_program& p, const program_move
                                     const step_offload_settings& settings) {
   if (block_duration.size == 0 && p.step.size > 0) {
     step_offload refused;
-    refused.code = offloading_code::hardware_is_refused;
+    refused.refuse(offloading_code::hardware_is_refused);
     refused.budget = settings.budget;
     return refused;
   }

@@ -15,6 +15,13 @@ struct step_times {
   extent_t communication_busy = 0;
   extent_t exposed = 0;  ///< communication that nothing hides
   friend constexpr bool operator==(const step_times&, const step_times&) = default;
+
+  /// Of what is refused, and why: `not_counted` everywhere.
+  static constexpr step_times of_nothing(cost_code why) {
+    step_times t{{why, not_counted}, not_counted, {}, not_counted, not_counted};
+    for (extent_t& time : t.by_unit) time = not_counted;
+    return t;
+  }
 };
 
 /// The rate at which a device multiplies elements of a type.

@@ -61,10 +61,21 @@ struct traffic_account {
   extent_t by_level[max_link_levels] = {};               ///< in the fastest ways
   extent_t messages[max_link_levels] = {};               ///< likewise
   friend constexpr bool operator==(const traffic_account&, const traffic_account&) = default;
+
+  /// Of a program that is refused: `not_counted` everywhere, along no axes.
+  static constexpr traffic_account of_nothing() {
+    traffic_account a;
+    a.bytes = a.moves = not_counted;
+    for (extent_t& bytes : a.by_phase) bytes = not_counted;
+    for (extent_t& bytes : a.by_class) bytes = not_counted;
+    for (int l = 0; l < max_link_levels; ++l) a.by_level[l] = a.messages[l] = not_counted;
+    return a;
+  }
 };
 
 /// Bytes along one axis alone.
 constexpr extent_t bytes_along(const traffic_account& a, int axis) {
+  if (a.bytes == not_counted) return not_counted;
   for (int i = 0; i < a.by_axes.size; ++i)
     if (a.by_axes.item[i].axes == 1u << axis) return a.by_axes.item[i].bytes;
   return 0;
@@ -84,9 +95,11 @@ constexpr void add_axes(traffic_account& a, unsigned axes, extent_t bytes, exten
 
 }  // namespace detail
 
-/// The account of a program whose moves are sorted. `load` is of each kind, or empty: then no levels are told.
+/// The account of a program whose moves are sorted. `load` is of each kind, or empty: then no levels are counted. Of a
+/// refused program it is `traffic_account::of_nothing()`.
 constexpr traffic_account traffic_of(const sharded_program& p, const program_moves& moves,
                                      const growing_array<move_load>& load) {
+  if (p.status.code != strategy_code::ok) return traffic_account::of_nothing();
   traffic_account a;
   growing_array<extent_t> weight, runs;  // of each kind: how often it runs, with the bytes of its elements and without
   weight.resize(load.size, 0);

@@ -39,8 +39,10 @@ struct muon {
 
 inline constexpr int max_recomputed_patterns = 8;
 
+/// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of
+/// the folded one.
 struct step_settings {
-  build_options build{.activation = data_type::bf16, .parameter = data_type::bf16};
+  build_options_in<data_type::bf16> build{};
   int micro_batches = 1;
   static_vector<short_text, max_recomputed_patterns> recomputed{};
   step_offload_settings offload{};

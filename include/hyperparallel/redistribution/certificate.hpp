@@ -24,6 +24,11 @@ struct move_certificate {
   extent_t peak_elements = 0;     ///< of the largest rank: its source, its target and what lies between
   int steps = 0;                  ///< in which something is received
   friend constexpr bool operator==(const move_certificate&, const move_certificate&) = default;
+
+  /// Of a move that is refused: `not_counted`, which meets no bound; what it needs at least is 0.
+  static constexpr move_certificate of_nothing() {
+    return {not_counted, not_counted, 0, not_counted, not_counted, not_counted, 0};
+  }
 };
 
 /// Positions of both sides up to which the type of a move certifies it; `certify` itself knows no limit.
@@ -147,8 +152,10 @@ constexpr void add_up(const extent_t* received, const extent_t* sent, const exte
   }
 }
 
-/// Certifies a move on one mesh. `tally` has three zeroed entries a position. O(positions · transfers of a receiver).
+/// Certifies a move on one mesh, `move_certificate::of_nothing()` where it is refused. `tally` has three zeroed entries
+/// a position. O(positions · transfers of a receiver).
 constexpr move_certificate certify(const move_plan& p, extent_t* tally) {
+  if (p.code != move_code::ok) return move_certificate::of_nothing();
   move_certificate c;
   c.least_total = least_received_total(p);
   if (p.step_count == 0) return c;

@@ -123,10 +123,11 @@ constexpr extent_t tally_size(const relocation& r) {
   return 3 * (extent_t{r.source_ranks.count} + r.target_ranks.count);
 }
 
-/// Certifies a relocation. `tally` has `tally_size(r)` zeroed entries. O(ranks · transfers of a receiver), and for each
+/// Certifies a relocation, as `move_certificate::of_nothing()` where it is refused. `tally` has `tally_size(r)` zeroed entries. O(ranks · transfers of a receiver), and for each
 /// transfer what crossing.hpp and flat_move.hpp say.
 constexpr relocation_certificate certify(const relocation& r, extent_t* tally) {
   relocation_certificate c;
+  if (r.code != relocation_code::ok) return {move_certificate::of_nothing(), 0};
   if (r.plan.step_count == 0) return c;
   if (r.form == relocation_form::one_mesh) {
     static_cast<move_certificate&>(c) = certify(r.plan, tally);

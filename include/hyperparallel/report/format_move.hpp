@@ -113,6 +113,7 @@ inline std::int64_t ratio_of(extent_t received, extent_t bound) {
 
 template <class AmountOf>
 std::string certificate_text(const move_certificate& c, const AmountOf& amount_of) {
+  if (c.received_total == not_counted) return "nothing is certified: the move is refused";
   const std::string peak = ", peak " + amount_of(c.peak_elements);
   if (c.steps == 0) return "nothing is received" + peak;
   return counted(c.steps, "step") + ", " + amount_of(c.received_total) + " received by all ranks, bound " +

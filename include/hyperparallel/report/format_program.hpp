@@ -58,6 +58,7 @@ inline std::string axes_text(const mesh_value& m, unsigned axes) {
 }  // namespace report
 
 inline std::string to_text(const memory_account& m) {
+  if (m.peak == not_counted) return "memory of a device: not counted\n";
   report::table t({"memory of a device", "at the peak", "most", "always"});
   std::int64_t resident = 0;
   for (int c = 0; c < memory_class_count; ++c) {
@@ -72,6 +73,7 @@ inline std::string to_text(const memory_account& m) {
 }
 
 inline std::string to_text(const work_total& w) {
+  if (w.flops[0] == not_counted) return "work of a device: not counted\n";
   report::table t({"work of a device", "operations", "bytes"});
   for (int u = 0; u < compute_unit_count; ++u)
     t.row({name_of(static_cast<compute_unit>(u)), to_text(report::operation_count{w.flops[u]}),
@@ -98,6 +100,7 @@ inline std::string to_text(const step_times& s) {
 /// What a device receives, by what travels, by mesh axes and by link level. Levels tell what the busiest devices take
 /// in the fastest ways, which times are of; the rows above are of the plans of fewest bytes, which are run.
 inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh, const topology_value& topology) {
+  if (a.bytes == not_counted) return "received by a device: not counted\n";
   report::table t({"received by a device", "bytes", "share", "moves"});
   const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& moves) {
     if (bytes > 0) t.row({name, to_text(report::byte_count{bytes}), report::share_text(bytes, a.bytes), moves});

@@ -60,7 +60,7 @@ std::vector<T> model_run<T, World>::values_of_parameter(int t) const {
   const std::uint64_t stream = stream_of(m.name_of_tensor(t));
   std::vector<T> whole(static_cast<std::size_t>(elements_of(m.tensor[t])), static_cast<T>(how.constant));
   const double width = how.deviation * std::sqrt(3.0);
-  for (std::size_t i = 0; how.constant == 0 && i < whole.size(); ++i)
+  for (std::size_t i = 0; width > 0 && i < whole.size(); ++i)
     whole[i] = static_cast<T>(width * static_cast<double>(keyed_uniform(options_.seed, stream, i)));
   return whole;
 }

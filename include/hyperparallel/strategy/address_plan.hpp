@@ -43,6 +43,13 @@ struct program_addresses {
   growing_array<extent_t> between;  ///< of each move: offset of the block between its steps, or -1
   extent_t alive_maximum[max_memory_tiers] = {};
   extent_t high_water[max_memory_tiers] = {};
+
+  /// Of a program that is refused: `not_counted` in every tier.
+  static constexpr program_addresses of_nothing() {
+    program_addresses a;
+    for (int t = 0; t < max_memory_tiers; ++t) a.alive_maximum[t] = a.high_water[t] = not_counted;
+    return a;
+  }
 };
 
 namespace detail {
@@ -221,16 +228,19 @@ constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<
   return bytes;
 }
 
-/// The most bytes of tier 0 alive in one step: what every address plan needs at least.
+/// The most bytes of tier 0 alive in one step: what every address plan needs at least. `not_counted` of a refused program.
 constexpr extent_t alive_maximum(const sharded_program& p) {
+  if (p.status.code != strategy_code::ok) return not_counted;
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
   return resident_bytes(p, lives, 0) +
          alive_maximum(blocks_in(p, temporaries_of(p, lives, kinds_of_moves(p)), 0), p.step.size);
 }
 
-/// Addresses of everything whose lifetimes are `lives`, with what `temporaries_of` says of them, or longer ones.
+/// Addresses of everything whose lifetimes are `lives`, with what `temporaries_of` says of them, or longer ones. Of a
+/// refused program `program_addresses::of_nothing()`.
 constexpr program_addresses plan_addresses(const sharded_program& p, const growing_array<storage_lifetime>& lives,
                                            const growing_array<memory_interval>& block) {
+  if (p.status.code != strategy_code::ok) return program_addresses::of_nothing();
   program_addresses a;
   a.storage.resize(p.storage.size, 0);
   a.between.resize(p.move.size, -1);

@@ -27,6 +27,14 @@ struct memory_account {
   extent_t most[memory_class_count] = {};      ///< of each class by itself, in any step
   extent_t resident[memory_class_count] = {};  ///< alive always: what is left between two steps of training
   friend constexpr bool operator==(const memory_account&, const memory_account&) = default;
+
+  /// Of a program that is refused: `not_counted` everywhere.
+  static constexpr memory_account of_nothing() {
+    memory_account a;
+    a.peak = not_counted;
+    for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = a.most[c] = a.resident[c] = not_counted;
+    return a;
+  }
 };
 
 namespace detail {
@@ -172,9 +180,11 @@ class memory_walk {
 
 }  // namespace detail
 
-/// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`.
+/// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`. Of a
+/// refused program it is `memory_account::of_nothing()`.
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
                                            const storage_uses& uses, extent_t alignment = 1) {
+  if (p.status.code != strategy_code::ok) return memory_account::of_nothing();
   return detail::memory_walk(p, moves, uses, alignment).run();
 }
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,

@@ -75,10 +75,19 @@ struct work_total {
     bytes[static_cast<int>(w.unit)] += (w.bytes_read + w.bytes_written) * times;
   }
   friend constexpr bool operator==(const work_total&, const work_total&) = default;
+
+  /// Of a program that is refused: `not_counted` everywhere.
+  static constexpr work_total of_nothing() {
+    work_total t;
+    for (int u = 0; u < compute_unit_count; ++u) t.flops[u] = t.bytes[u] = not_counted;
+    return t;
+  }
 };
 
-/// What one device does in a step of training: repeated segments and micro-batches included. O(steps).
+/// What one device does in a step of training: repeated segments and micro-batches included; of a refused program
+/// `work_total::of_nothing()`. O(steps).
 constexpr work_total total_work(const sharded_program& p) {
+  if (p.status.code != strategy_code::ok) return work_total::of_nothing();
   work_total total;
   for (int i = 0; i < p.step.size; ++i)
     if (!p.step.item[i].is_move)

@@ -9,6 +9,9 @@ namespace hyperparallel { inline namespace v0_2 {
 
 using extent_t = std::int64_t;
 
+/// The amount in an account of what was refused: no limit of bytes or time is as large, so none is met by mistake.
+inline constexpr extent_t not_counted = INT64_MAX;
+
 /// ⌈a / b⌉ for a ≥ 0, b > 0.
 constexpr extent_t ceil_divide(extent_t a, extent_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include <hyperparallel/support/integer.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -36,7 +37,8 @@ constexpr const char* to_text(simulation_code c) {
   return "unknown";
 }
 
-/// Picoseconds, all ranks together. On failure `task` and `event` name the wait that is never released.
+/// Picoseconds, all ranks together. On failure `task` and `event` name the wait that is never released, and the makespan
+/// is `not_counted`.
 struct simulation_result {
   simulation_code code = simulation_code::ok;
   int task = -1, event = -1;
@@ -95,6 +97,7 @@ constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, sim
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
   const auto fail = [&result](simulation_code code, int task, int event) {
     result.code = code;
+    result.makespan = not_counted;
     result.task = task;
     result.event = event;
     return result;

@@ -17,6 +17,7 @@ struct layer_norm_gradient {
 struct layer_norm {
   static constexpr const char *name = "layer_norm", *text = "*H,H,H->*H";
   static constexpr int flops_per_point = 8;
+  static constexpr unsigned starts_at_one = 0b010, starts_at_zero = 0b100;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<layer_norm_gradient>("g0,x0,x1>012");
@@ -34,6 +35,7 @@ struct group_norm_gradient {
 struct group_norm {
   static constexpr const char *name = "group_norm", *text = "";
   static constexpr int flops_per_point = 8;
+  static constexpr unsigned starts_at_one = 0b010, starts_at_zero = 0b100;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<group_norm_gradient>("g0,x0,x1>012");

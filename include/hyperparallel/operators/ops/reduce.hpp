@@ -27,6 +27,7 @@ struct reduce {
 struct broadcast {
   static constexpr const char *name = "broadcast", *text = "";
   static constexpr int flops_per_point = 0;
+  static constexpr unsigned starts_at_zero = 0b1;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<reduce>("g0>0");

@@ -17,6 +17,7 @@ struct rms_norm_gradient {
 struct rms_norm {
   static constexpr const char *name = "rms_norm", *text = "*H,H->*H";
   static constexpr int flops_per_point = 4;
+  static constexpr unsigned starts_at_one = 0b10;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<rms_norm_gradient>("g0,x0,x1>01");

@@ -18,6 +18,7 @@ struct scale {
 
 struct multiply {
   static constexpr const char *name = "multiply", *text = "*,*->*";
+  static constexpr unsigned starts_at_one = 0b11;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<multiply>("g0,x1>0");
