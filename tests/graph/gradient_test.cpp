@@ -243,6 +243,44 @@ TEST(gradient, reaches_only_what_depends_on_parameters) {
   EXPECT_EQ(m.graph.op.size, 4 + 3);  // fill, broadcast, multiply
 }
 
+struct halves_gradient {
+  static constexpr const char *name = "halves_gradient", *text = "*,*->*";
+};
+/// Two results; `Constant` is a mask of those that pass no gradient.
+template <unsigned Constant>
+struct halves {
+  static constexpr const char *name = Constant == 0 ? "halves" : "half_constant", *text = "*->*,*";
+  static constexpr unsigned constant = Constant;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<halves_gradient>("g0,g1>0");
+  }
+};
+
+// A backward operator that reads several gradients is there as soon as one of them is.
+TEST(gradient, of_a_result_that_nothing_reads_is_zeros_where_another_one_is_read) {
+  using list = operators<builtin, halves<0>, halves<2>, halves_gradient>;
+  for (int read = 0; read < 2; ++read) {
+    model_builder m({.operators = list::list});
+    const int h = m.dim("hidden", 3), w = m.parameter("w", {h}), first = m.apply<halves<0>>("halves", {w});
+    m.loss(m.apply<ops::reduce>("loss", {first + read}, {.text = "h->"}));
+    differentiate(m.graph);
+    expect_structure(m.graph);
+    ASSERT_GE(gradient_of(m.graph, w), 0);
+    const int zeros = gradient_of(m.graph, first + 1 - read);
+    ASSERT_GE(zeros, 0);
+    const graph_operator& o = m.graph.op[m.graph.tensor[zeros].producer];
+    EXPECT_EQ(o.kind, id_of<ops::fill>);
+    EXPECT_EQ(o.real[0], 0.0);
+    EXPECT_EQ(o.forward, m.graph.tensor[first].producer) << "it lies as the result does";
+  }
+  model_builder m({.operators = list::list});
+  const int h = m.dim("hidden", 3), w = m.parameter("w", {h});
+  m.loss(m.apply<ops::reduce>("loss", {m.apply<halves<2>>("halves", {w})}, {.text = "h->"}));
+  differentiate(m.graph);
+  EXPECT_EQ(m.graph.status.code, graph_code::gradient_does_not_fit_its_operator) << "a constant has no gradient";
+}
+
 TEST(gradient, refuses_operators_without_a_rule_by_name) {
   model_builder m;
   const int h = m.dim("hidden", 3), w = m.parameter("w", {h});

@@ -67,6 +67,7 @@ struct residual_norm_gradient {
 struct residual_norm {
   static constexpr const char *name = "residual_norm", *text = "*H,*H,H->*H,*H";
   static constexpr int flops_per_point = 5;
+  static constexpr unsigned starts_at_one = 0b100;
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<residual_norm_gradient>("g0,g1,y0,x2>012");
@@ -144,6 +145,10 @@ struct own_model {
     const int tokens = m.index_input("tokens", {batch, sequence}), labels = m.index_input("labels", {batch, sequence});
     int x = hp::token_embedding{.vocabulary = 256, .hidden = 32}(m, tokens);
     x = m.repeat("layers", 2, x, own_block{});
+    // The last norm: nothing reads its sum, whose gradient is zeros.
+    const int hidden = hp::dim_from_end(m, x, 0), branch = hp::linear_layer{"last.branch", {hidden}}(m, x);
+    const int weight = m.parameter("last.weight", {hidden});
+    x = m.apply<residual_norm>("last.norm", {x, branch, weight}, {.real = {1e-6}}) + 1;
     hp::language_head{.vocabulary = 256}(m, x, labels);
   }
 };
@@ -189,16 +194,18 @@ TEST(OperatorKernels, KeepTheirRulesAndGradients) {
 }
 
 // The gradients that the operators name, against differences of the loss.
-TEST(OperatorKernels, GradientsAgreeWithFiniteDifferences) {
+void expect_finite_differences(bool reads_sum, bool reads_norm) {
   hp::model_builder m({.operators = mine::list});
   const int rows = m.dim("rows", 3), width = m.dim("width", 4);
   const int x = m.parameter("x", {rows, width}), r = m.parameter("r", {rows, width}), w = m.parameter("w", {width});
   const int sum = m.apply<residual_norm>("norm", {x, r, w}, {.real = {0.01}});
   const int y = m.apply<squared_relu>("y", {sum + 1});
   const int weight = m.input("weight", {rows, width});
-  m.loss(m.contract("loss", "ab,ab->", m.sum("both", sum, y), weight));
+  const int both = reads_sum && reads_norm ? m.sum("both", sum, y) : reads_sum ? sum : y;
+  m.loss(m.contract("loss", "ab,ab->", both, weight));
   hp::differentiate(m.graph);
   ASSERT_EQ(m.graph.status.code, hp::graph_code::ok);
+  ASSERT_EQ(hp::check_graph(m.graph), hp::graph_status{});
   hp::single_device<double> device(m.graph, hp::kernels_of<double, mine>);
   for (const int t : {x, r, w, weight})
     for (std::size_t i = 0; i < device.values(t).size(); ++i)
@@ -223,6 +230,14 @@ TEST(OperatorKernels, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
+TEST(OperatorKernels, GradientsAgreeWithFiniteDifferences) { expect_finite_differences(true, true); }
+
+// A backward operator that reads the gradients of both results gets zeros for the one that nothing reads.
+TEST(OperatorKernels, GradientsOfUnreadResultsAreZeros) {
+  expect_finite_differences(false, true);
+  expect_finite_differences(true, false);
+}
+
 TEST(OperatorKernels, APlanIsPricedByTheirRows) {
   const hp::graph g = own_step();
   int priced = 0;
@@ -231,7 +246,7 @@ TEST(OperatorKernels, APlanIsPricedByTheirRows) {
     EXPECT_EQ(hp::flops_of(g, o, {}, {}), 5 * 8 * 16 * 32) << g.text_at(o.name);
     ++priced;
   }
-  EXPECT_EQ(priced, 2);
+  EXPECT_EQ(priced, 3);
 }
 
 TEST(OperatorKernels, WhatHasNoKernelIsRefusedByName) {

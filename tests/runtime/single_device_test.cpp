@@ -4,6 +4,9 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>
 
@@ -147,6 +150,30 @@ TEST(SingleDevice, LearnsAFixedBatch) {
     if (step == 0) before = device.values(g.loss)[0];
   }
   EXPECT_LT(device.values(g.loss)[0], 0.2F * before);
+}
+
+// What worlds are held against draws the random numbers that worlds draw: others in each micro-batch.
+TEST(SingleDevice, DropsInEachMicroBatchWhatARunDrops) {
+  for (int count = 1; count <= 3; ++count) {
+    hp::model_builder m({.unrolled = true});
+    const int rows = m.dim("batch", 4), hidden = m.dim("hidden", 8), x = m.input("x", {rows, hidden});
+    const int dropped = hp::dropout_layer{.rate = 0.5}(m, x);
+    const int product = m.contract("product", "bh,h->b", dropped, m.parameter("w", {hidden}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {product}, {.text = "b->"}));
+    m.graph.micro_batches = count;
+    hp::differentiate(m.graph);
+    hp::append_optimizer(m.graph, {.kind = hp::optimizer_kind::sgd, .rate = 0.1, .momentum = 0, .clip = 0});
+    hp::model_run<double> run(m.graph, hp::strategy_called("single", 1).strategy);
+    hp::single_device<double> device(m.graph);
+    std::vector<double> values(32);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    device.values("w") = run.world().get("w");
+    for (int step = 0; step < 3; ++step) {
+      run.train_step([&](int) { run.world().set("x", values); });
+      device.train_step([&](hp::single_device<double>& d, int) { d.values("x") = values; });
+      EXPECT_EQ(run.world().get("w"), device.values("w")) << count << " micro-batches, step " << step;
+    }
+  }
 }
 
 TEST(SingleDevice, RefusesWhatCannotRun) {

@@ -6,7 +6,8 @@
 // Laws: only what depends on parameters gets a gradient; a gradient has the shape and the type of its tensor; several
 // contributions to one tensor are joined by `sum` operators of up to 8 operands, chained beyond, in the order in which
 // they were made, just before the sum is first read (of a parameter: after its last contribution). Tensors that a `sum`
-// joins share its gradient. Backward operators number at most 2 · operators + operands / 7.
+// joins share its gradient. Where a backward operator reads the gradients of several results and nothing reads some of
+// these, it is given zeros for them. Backward operators number at most 2 · operators + operands / 7.
 //
 // Micro-batches: the loss is the mean over the whole step, so its own gradient is 1 / graph::micro_batches.
 //
@@ -147,14 +148,17 @@ class gradient_pass {
       const gradient_rule& rule = rules.rule[n];
       if (!reads_as_gradient(rule.text, operands, g.op[f].result_count)) return refuse_text(f);
       if (!g.operators.has(rule.backward)) return g.fail({graph_code::operator_is_not_in_the_list, g.op[f].name});
-      bool wanted = false, possible = true;
+      bool wanted = false, reached = false;
       for (const char* at = gradients_made_by(rule); *at != '\0'; ++at) wanted = wanted || wants_gradient(f, *at - '0');
       for (int r = 0; r < g.op[f].result_count; ++r) {
         if (!reads_gradient(rule, r)) continue;
+        if (is_in(value.constant, r)) return refuse_text(f);
         read[r] = true;
-        possible = possible && g.tensor[g.op[f].result[r]].gradient >= 0;
+        reached = reached || g.tensor[g.op[f].result[r]].gradient >= 0;
       }
-      if (!wanted || !possible) continue;
+      if (!wanted || !reached) continue;
+      for (int r = 0; r < g.op[f].result_count; ++r)
+        if (reads_gradient(rule, r) && g.tensor[g.op[f].result[r]].gradient < 0) append_zero_gradient(f, r);
       const backward_operator b = build_backward(g, f, rule);
       if (!is_rule_of_its_operator(g, b.op)) return refuse_text(f);
       append(b);
@@ -175,6 +179,14 @@ class gradient_pass {
       else
         name_gradient(made, source, number);  // made beside one that is wanted
     }
+  }
+
+  /// The gradient of result `r` of operator `f` where nothing reads the result: zeros that lie as it does.
+  constexpr void append_zero_gradient(int f, int r) {
+    const int number = g.op.push(build_zero_gradient(g, f, r)), t = g.op[f].result[r];
+    g.tensor[t].gradient = append_tensor(t, g.op[f].segment, number);
+    g.op[number].result[0] = g.tensor[t].gradient;
+    name_gradient(g.tensor[t].gradient, t, 0);
   }
 
   /// A gradient of `source`, not named yet: its name says whether it is the only part.

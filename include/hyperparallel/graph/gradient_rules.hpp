@@ -93,6 +93,19 @@ constexpr backward_operator build_backward(graph& g, int forward, const gradient
   return b;
 }
 
+/// Zeros over the factors of result `r`: its gradient where nothing reads it. Factors that the result lacks are not
+/// reduced, so the zeros are whole wherever the forward operator is placed.
+constexpr graph_operator build_zero_gradient(graph& g, int forward, int r) {
+  graph_operator b = detail::start_backward(g, forward, id_of<ops::fill>);
+  static_cast<operator_attributes&>(b) = {};
+  const char text[] = {'-', '>', 'y', static_cast<char>('0' + r), '\0'};
+  const int of = b.rule;
+  b.rule = g.rule.push(
+      {b.kind, reduce_op::sum, add_text(g, text), of, {}, zero_gradient_rule(g.rule[of].rule, g.operators[b.kind], r)});
+  b.result_count = 1;
+  return b;
+}
+
 /// The gradient of the logits for a `token_loss` whose operands are the maximum, the sum of exponentials and the picked
 /// logit of the same logits; without operands where they are not.
 constexpr backward_operator build_cross_entropy(graph& g, int token_loss) {

@@ -18,14 +18,19 @@ struct loop_span {
   extent_t whole = 1;
 };
 
+/// The number that kernels are given in forward and backward of a micro-batch of a training step, so that random numbers
+/// differ between micro-batches. Norm and update have that of micro-batch 0: the step.
+constexpr std::int64_t number_of_call(std::int64_t step, int micro_batch) {
+  return step + (static_cast<std::int64_t>(micro_batch) << 40);
+}
+
 struct operator_call {
   const operator_attributes* attributes = nullptr;
   const factor_rule* rule = nullptr;  ///< the operator's: factors are the loops
   loop_span loop[max_factors] = {};
   const void* operand[max_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
   void* result[max_results] = {};          ///< may be the same memory as an operand that it replaces
-  /// Of training, from 1: bias correction of Adam. Forward and backward of micro-batch m have m · 2^40 added, so that random
-  /// numbers differ.
+  /// `number_of_call`; steps of training count from 1, for the bias correction of Adam.
   std::int64_t step = 1;
 
   /// Elements of operand `i`'s block.

@@ -36,6 +36,20 @@ constexpr factor_rule backward_rule(const factor_rule& forward, const operator_v
   return b;
 }
 
+/// The rule of zeros in the place of the gradient of result `r`: over the result's factors; what other factors do does
+/// not matter to it.
+constexpr factor_rule zero_gradient_rule(const factor_rule& forward, const operator_value& fill, int r) {
+  factor_rule b;
+  b.name = short_text(fill.name);
+  for (b.factor_count = 0; b.factor_count < forward.factor_count; ++b.factor_count)
+    b.factor[b.factor_count] = forward.factor[b.factor_count];
+  add_result(b) = forward.result[r];
+  reduce_missing_factors(b, reduce_op::none);
+  b.partials = fill.partials;
+  detail::index_places(b);
+  return b;
+}
+
 /// The same rule without the factors that no tensor has. O(factors · terms).
 constexpr factor_rule without_unused_factors(const factor_rule& rule) {
   factor_rule r = rule;

@@ -101,7 +101,7 @@ class program_values {
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
       feed(m);
-      self().set_training_step(step + (static_cast<std::int64_t>(m) << 40));
+      self().set_training_step(number_of_call(step, m));
       const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
       if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
       sum += get(program_.graph.loss).front();
@@ -122,7 +122,7 @@ class program_values {
   std::int64_t planned_bytes(int tier = 0) const { return addresses_.high_water[tier]; }
   std::int64_t alive_maximum(int tier = 0) const { return addresses_.alive_maximum[tier]; }
   int tiers() const;
-  /// What the plan of the memory budget promises; all zero without a budget.
+  /// What the plan of the memory budget promises; not feasible without a budget.
   const offload_certificate& offloading() const { return offloading_; }
   /// Bytes that other ranks have brought to the rank, in all complete runs.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }

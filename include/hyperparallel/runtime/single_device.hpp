@@ -58,7 +58,7 @@ class single_device {
   /// Steps of training that are done.
   std::int64_t steps() const { return steps_; }
   /// Steps done before, of a run that goes on.
-  void set_steps(std::int64_t done) { steps_ = done; }
+  void set_steps(std::int64_t done) { steps_ = done, call_ = done + 1; }
 
   /// Runs the operators of phases [first, last] in order.
   void run(graph_phase first, graph_phase last) {
@@ -76,10 +76,12 @@ class single_device {
     clear_accumulators();
     for (int b = 0; b < model_.micro_batches; ++b) {
       fill(*this, b);
+      call_ = number_of_call(steps_ + 1, b);
       run(graph_phase::forward, graph_phase::accumulate);
     }
+    call_ = steps_ + 1;
     run(graph_phase::norm, graph_phase::update);
-    ++steps_;
+    set_steps(steps_ + 1);
   }
 
   /// What `accumulate` operators add to becomes zero.
@@ -111,7 +113,7 @@ class single_device {
     operator_call c;
     c.attributes = &o;
     c.rule = &model_.rule_of(o);
-    c.step = steps_ + 1;
+    c.step = call_;
     for (int l = 0; l < o.loop_count; ++l) c.loop[l] = {0, o.loop[l].extent, o.loop[l].extent};
     for (int i = 0; i < o.operand_count; ++i) c.operand[i] = memory(o.operand[i]);
     for (int r = 0; r < o.result_count; ++r) c.result[r] = memory(o.result[r]);
@@ -122,7 +124,7 @@ class single_device {
   kernel_choice kernels_;
   std::vector<std::vector<T>> values_;
   std::vector<std::vector<std::int32_t>> indices_;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0, call_ = 1;  ///< steps done; what kernels are given, see number_of_call
 };
 
 }}  // namespace hyperparallel::v0_2
