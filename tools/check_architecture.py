@@ -51,7 +51,6 @@ TEST_FOLDERS = {"runtime/mpi": "mpi"}
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
     "support/compiled.hpp": "macros of compiled mode; the consumer of two units and every test against the library use them",
-    "runtime/first_values.hpp": "the first values of model_run, whose tests tell them",
     "runtime/program_error.hpp": "a type alone",
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
     "runtime/run_options.hpp": "options alone; executor_test tries them",
