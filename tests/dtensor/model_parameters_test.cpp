@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "dtensor/small_world.hpp"
@@ -51,6 +52,27 @@ TEST(ModelParameters, AreSetBack) {
   EXPECT_EQ(m.in.gate.full_tensor(), waves<wide>(7).full_tensor());
   EXPECT_EQ(m.down.full_tensor(), waves<tall>(3).full_tensor());
   EXPECT_EQ(m.steps, 3);
+}
+
+struct tower {
+  using layers = std::array<gated, 12>;
+  BOOST_HANA_DEFINE_STRUCT(tower, (layers, all), (tall, last));
+};
+
+// Arrays of models are parts of the model as its members are.
+TEST(ModelParameters, ArraysNameThemByPlace) {
+  tower t = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return tower{{gated{waves<wide>(static_cast<int>(2 * I)), waves<wide>(static_cast<int>(2 * I + 1))}...},
+                 waves<tall>(99)};
+  }(std::make_index_sequence<12>{});
+  auto weights = hp::parameters(t);
+  static_assert(decltype(weights)::size == 25);
+  EXPECT_EQ(weights["all.0.up"_n].full_tensor(), waves<wide>(1).full_tensor());
+  EXPECT_EQ(weights["all.11.gate"_n].full_tensor(), waves<wide>(22).full_tensor());
+  weights["all.10.up"_n] = waves<wide>(50);
+  hp::set_parameters(t, weights);
+  EXPECT_EQ(t.all[10].up.full_tensor(), waves<wide>(50).full_tensor());
+  EXPECT_EQ(t.last.full_tensor(), waves<tall>(99).full_tensor());
 }
 
 // By name as by place.

@@ -2,6 +2,8 @@
 #include <hyperparallel/runtime/feeds.hpp>
 
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/layers.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
@@ -41,6 +43,33 @@ TEST(Feeds, InputsAndResultsHaveNames) {
   EXPECT_EQ(made["loss"_n], std::vector<float>{16});
   const float uses[] = {2, 2, 1, 1, 1, 1};
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(made["gradient(table)"_n][i], 2 * uses[i / 4]);
+}
+
+/// Layers that are repeated; one of them reads an input of its own.
+struct repeated_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 4), hidden = m.dim("hidden", 4);
+    int x = m.input("x", {batch, hidden});
+    x = m.repeat("layers", 3, x, [&](hp::model_builder& b, int from) {
+      const int noise = b.input("noise", {batch, hidden});
+      return b.sum("noisy", hp::linear_layer{"map", {hidden}}(b, from), noise);
+    });
+    m.loss(m.apply<hp::ops::reduce>("loss", {x}, {.text = "*->"}));
+  }
+};
+static_assert(hp::takes_inputs<repeated_model, "x", "layers.0.noise", "layers.1.noise", "layers.2.noise">);
+static_assert(!hp::takes_inputs<repeated_model, "x", "layers.0-2.noise">, "names are those of the run");
+
+TEST(Feeds, TensorsOfRepeatedLayersHaveTheNamesOfTheRun) {
+  const hp::graph g = hp::training_graph<repeated_model>(hp::adamw::value, {.build = {.unrolled = true}});
+  hp::model_run<float> run(g, hp::strategy_called("dp", 2).strategy);
+  const std::vector<float> values(16, 1.0F);
+  hp::feed<repeated_model>(run.world(), hp::values("x"_n = values, "layers.0.noise"_n = values,
+                                                   "layers.1.noise"_n = values, "layers.2.noise"_n = values));
+  run.train_step([](int) {});
+  const auto made = hp::fetch<repeated_model>(run.world(), "layers.2.map.weight"_n, "gradient(layers.0.map.weight)"_n);
+  EXPECT_EQ(made["layers.2.map.weight"_n], run.world().get("layers.2.map.weight"));
+  EXPECT_EQ(made["gradient(layers.0.map.weight)"_n], run.world().get("gradient(layers.0.map.weight)"));
 }
 
 TEST(Feeds, SizesAreCheckedWhenTheyAreFed) {

@@ -7,8 +7,19 @@
 //   const auto [loss, d] = hp::value_and_gradient(program, weights, x);   // program(w, x) reads w["up"_n]
 //   hp::adamw_update({.rate = 1e-3}, step, weights, d, states);
 //
+// A member is a parameter (a dtensor), a model (a Hana Struct), an array of either, whose parameters are named by their
+// place ("layers.0.up"), or a setting (a trivially copyable value, a text). Any other member is one error line, since it may hold
+// parameters that would not be trained.
+//
 // Laws: order is that of the members, depth first; a gradient is reduced to where its parameter lies before the update,
 // the norm is of all of them. dtensors are handles: a set of them is copied freely. Source of the form: Boost.Hana.
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/concept/struct.hpp>
@@ -21,6 +32,13 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace diag {
+template <class Name, class Member>
+struct member_is_no_parameter_no_model_and_no_setting;
+template <class Model>
+struct model_has_no_parameters;
+}  // namespace diag
+
 namespace detail {
 
 template <char... Letter>
@@ -28,17 +46,53 @@ constexpr auto text_of(boost::hana::string<Letter...>) {
   return fixed_string<static_cast<int>(sizeof...(Letter)) + 1>({Letter..., '\0'});
 }
 
+template <class Member>
+inline constexpr std::size_t places_of = 0;
+template <class Element, std::size_t Count>
+inline constexpr std::size_t places_of<std::array<Element, Count>> = Count;
+template <class Element, std::size_t Count>
+inline constexpr std::size_t places_of<Element[Count]> = Count;
+
+/// ".12" as a text of Hana.
+template <std::size_t Place>
+constexpr auto name_of_place() {
+  if constexpr (Place < 10)
+    return boost::hana::string_c<'.', static_cast<char>('0' + Place)>;
+  else
+    return name_of_place<Place / 10>() + boost::hana::string_c<static_cast<char>('0' + Place % 10)>;
+}
+
+/// Holds no parameters. dtensors are handles that share their blocks, so what is trivially copyable holds none.
+template <class Member>
+concept model_setting = std::is_trivially_copyable_v<Member> || std::is_convertible_v<const Member&, std::string_view>;
+
+template <class Name, class Member>
+constexpr auto member_verdict() {
+  if constexpr (dtensor_type<Member> || boost::hana::Struct<Member>::value || model_setting<Member>)
+    return std::type_identity<accepted>{};
+  else
+    return std::type_identity<
+        diag::member_is_no_parameter_no_model_and_no_setting<spelled<alias, name_spelling<text_of(Name{})>>, Member>>{};
+}
+
 template <class Prefix, class Model>
 auto flat_parameters(Prefix prefix, const Model& model);
 
 template <class Name, class Member>
 auto flat_member(Name name, const Member& member) {
-  if constexpr (dtensor_type<Member>)
-    return std::make_tuple(named_value<text_of(Name{}), Member>{member});
-  else if constexpr (boost::hana::Struct<Member>::value)
-    return flat_parameters(name + boost::hana::string_c<'.'>, member);
-  else
-    return std::tuple<>();
+  if constexpr (places_of<Member> > 0) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple_cat(flat_member(name + name_of_place<I>(), member[I])...);
+    }(std::make_index_sequence<places_of<Member>>{});
+  } else {
+    static_assert(insist<typename decltype(member_verdict<Name, Member>())::type>::met);
+    if constexpr (dtensor_type<Member>)
+      return std::make_tuple(named_value<text_of(Name{}), Member>{member});
+    else if constexpr (boost::hana::Struct<Member>::value)
+      return flat_parameters(name + boost::hana::string_c<'.'>, member);
+    else
+      return std::tuple<>();
+  }
 }
 template <class Prefix, class Model>
 auto flat_parameters(Prefix prefix, const Model& model) {
@@ -52,7 +106,11 @@ void set_members(Prefix prefix, Model& model, const Set& set);
 
 template <class Name, class Member, class Set>
 void set_member(Name name, Member& member, const Set& set) {
-  if constexpr (dtensor_type<Member>)
+  if constexpr (places_of<Member> > 0)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (set_member(name + name_of_place<I>(), member[I], set), ...);
+    }(std::make_index_sequence<places_of<Member>>{});
+  else if constexpr (dtensor_type<Member>)
     member = set[name_key<text_of(Name{})>{}];
   else if constexpr (boost::hana::Struct<Member>::value)
     set_members(name + boost::hana::string_c<'.'>, member, set);
@@ -76,16 +134,25 @@ inline constexpr bool is_named_values<named_values<Named...>> = true;
 template <class Set>
 concept named_values_type = is_named_values<Set>;
 
-/// The parameters of a model by name. Domain: it has one at least.
+/// The parameters of a model by name. A model without any is one error line.
 template <model_struct Model>
 auto parameters(const Model& model) {
-  return std::apply([](auto... named) { return values(std::move(named)...); },
-                    detail::flat_parameters(boost::hana::string_c<>, model));
+  auto flat = detail::flat_parameters(boost::hana::string_c<>, model);
+  constexpr bool some = std::tuple_size_v<decltype(flat)> > 0;
+  static_assert(insist<std::conditional_t<some, accepted, diag::model_has_no_parameters<Model>>>::met);
+  if constexpr (some) return std::apply([](auto... named) { return values(std::move(named)...); }, std::move(flat));
 }
 
-/// Puts parameters back into a model. A name that the set lacks is one error line.
+/// Puts parameters back into a model. A name that the set lacks, or that the model lacks, is one error line.
 template <model_struct Model, named_values_type Set>
 void set_parameters(Model& model, const Set& set) {
+  using there = decltype(parameters(model));
+  Set::each_name([]<fixed_string Name>(name_key<Name>) {
+    using why =
+        std::conditional_t<there::template has<Name>, std::type_identity<accepted>,
+                           std::type_identity<diag::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
+    static_assert(insist<typename why::type>::met);
+  });
   detail::set_members(boost::hana::string_c<>, model, set);
 }
 

@@ -6,7 +6,8 @@
 //   const auto made = hp::fetch<language_model>(run.world(), "cross_entropy"_n, "gradient(embed.table)"_n);
 //   made["cross_entropy"_n]                                         // a std::vector, row-major
 //
-// A name that the model lacks, and an input that is not fed, are one error line. Sizes and element types are checked as
+// Names are those of the run, so of repeated layers written out: "layers.3.attention.query.weight". A name that the model
+// lacks, and an input that is not fed, are one error line. Sizes and element types are checked as
 // by `program_values::set`. O(tensors) by the compiler, one build of the model a check.
 
 #include <type_traits>
@@ -41,7 +42,7 @@ struct name_mistake {
 /// What of the names is no tensor of the model, with its gradients; of feeds, no input.
 template <class Model>
 constexpr name_mistake unknown_name(const char* const* names, int count, bool inputs) {
-  graph g = build_model<Model>({});
+  graph g = build_model<Model>({.unrolled = true});
   if (!inputs) differentiate(g);
   name_mistake m;
   for (int i = 0; i < count; ++i) {
@@ -53,7 +54,7 @@ constexpr name_mistake unknown_name(const char* const* names, int count, bool in
 /// The first input that is not among the names.
 template <class Model>
 constexpr name_mistake missing_name(const char* const* names, int count) {
-  const graph g = build_model<Model>({});
+  const graph g = build_model<Model>({.unrolled = true});
   name_mistake m;
   for (int t = 0; t < g.tensor.size; ++t) {
     if (g.tensor[t].kind != graph_tensor_kind::input) continue;

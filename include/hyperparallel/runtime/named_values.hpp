@@ -22,6 +22,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace diag {
+template <class... Value>
+struct value_has_no_name;
+}  // namespace diag
+
 namespace detail {
 
 template <fixed_string Name, class Index>
@@ -78,6 +83,11 @@ class named_values {
   /// The map with keys of Hana: `hana::for_each` and its like take it.
   constexpr const map_type& map() const { return map_; }
 
+  /// f(key) in the order of the names.
+  template <class F>
+  static constexpr void each_name(const F& f) {
+    (f(name_key<Named::name>{}), ...);
+  }
   /// f(key, value) in the order of the names.
   template <class F>
   constexpr void for_each(const F& f) {
@@ -130,13 +140,19 @@ class named_values {
   map_type map_;
 };
 
-/// `values("x"_n = x, "y"_n = y)`. A name that stands twice is one error line.
+/// `values("x"_n = x, "y"_n = y)`. A name that stands twice is one error line, and so are values without names.
 template <fixed_string... Name, class... Value>
+  requires(sizeof...(Name) > 0)
 constexpr auto values(named_value<Name, Value>... named) {
   constexpr bool distinct = detail::names_are_distinct<named_value<Name, Value>...>();
   using repeated = typename decltype(detail::repeated_name<named_value<Name, Value>...>())::type;
   static_assert(insist<std::conditional_t<distinct, accepted, diag::name_stands_twice<spelled<alias, repeated>>>>::met);
   if constexpr (distinct) return named_values<named_value<Name, Value>...>(std::move(named)...);
+}
+
+template <class... Value>
+constexpr void values(const Value&...) {
+  static_assert(insist<diag::value_has_no_name<Value...>>::met);
 }
 
 }}  // namespace hyperparallel::v0_2
