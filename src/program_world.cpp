@@ -2,6 +2,7 @@
 // Programs of models on simulated ranks, in float and double.
 #include <hyperparallel/runtime/check_operator.ipp>
 #include <hyperparallel/runtime/first_values.ipp>
+#include <hyperparallel/runtime/gradient_overflow.ipp>
 #include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/prepared_program.ipp>
 #include <hyperparallel/runtime/program_values.ipp>

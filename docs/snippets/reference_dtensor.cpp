@@ -84,7 +84,7 @@ struct mlp {
 void named(const hp::rank_group& ranks) {
   const auto x = hp::randn<hp::dtensor<float, hp::extents<8, 64>, by_token>>(ranks, {.seed = 1});
   mlp model{hp::randn<weight>(ranks, {.seed = 2}), hp::randn<row_weight>(ranks, {.seed = 3})};
-  auto weights = hp::parameters(model);  // "up" and "down"; those of nested structs are "block.up"
+  auto weights = hp::parameters(model);  // "up", "down"; of nested structs "block.up", of arrays "layers.0.up"
   auto states = hp::adamw_states(weights);
   const auto loss_of = [](const auto& w, const auto& in) {
     return mean(matmul(silu(matmul(in, w["up"_n])), w["down"_n]).reduce_partial());

@@ -20,6 +20,7 @@ struct offloading_options {
   offload_options planning{};
   bool recomputation = false;           ///< what a single operator makes may be made again
   growing_array<offload_rule> rules{};  ///< by names of tensors; later ones win
+  bool separate_update = false;         ///< norm and update run by themselves, with one micro-batch too
 };
 
 struct offloaded_program {
@@ -97,9 +98,9 @@ class offloading {
     home_tier_.clear();
     home_tier_.resize(p_.storage.size, 0);
     step_duration_.clear();
-    // A step of several micro-batches runs in two parts, the first of them again and again: each is a period of its
+    // A step of several micro-batches, or with a separate update, runs in two parts, the first of them again and again: each is a period of its
     // own, and homes lie where they lie between both.
-    if (p_.graph.micro_batches == 1)
+    if (p_.graph.micro_batches == 1 && !options_.separate_update)
       plan(micro_phases | update_phases, {}, r);
     else
       plan_parts(r);

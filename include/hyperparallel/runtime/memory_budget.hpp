@@ -29,7 +29,8 @@ struct memory_budget {
 };
 
 /// The program under the budget. Domain: `p` has the types of a run. Throws program_error where it cannot be.
-offloaded_program planned_within(const sharded_program& p, const memory_budget& budget);
+/// `separate_update`: norm and update run by themselves, with one micro-batch too.
+offloaded_program planned_within(const sharded_program& p, const memory_budget& budget, bool separate_update = false);
 
 }}  // namespace hyperparallel::v0_2
 

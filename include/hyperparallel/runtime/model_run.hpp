@@ -7,8 +7,7 @@
 //   }));
 //
 // Law: first values depend on a tensor's name and the place of an element in the whole tensor alone, so every strategy
-// starts with the same ones. Weights are uniform with the variance 1 / (elements that their first reader sums over), a
-// table of embeddings with 1 / (elements of a row); norms' weights are 1, states 0, masters what they are masters of.
+// starts with the same ones (first_values.hpp); states are 0, masters what they are masters of.
 // `World` is what runs the program: program_world, or one that lives in a place, as mpi_program_world does.
 
 #include <cstdint>
@@ -43,6 +42,9 @@ class model_run {
   World& world() { return world_; }
   const hyperparallel::graph& model() const { return world_.program().graph; }
   std::int64_t steps() const { return steps_; }
+  /// Steps whose gradients were not finite in their 16 bits, where `program_options::overflow` says to skip these. They
+  /// do not count as done.
+  std::int64_t skipped() const { return skipped_; }
   /// Steps done before, of a run that goes on. Throws program_error for a negative number.
   void set_steps(std::int64_t done) {
     if (done < 0) throw program_error(std::to_string(done) + " steps of training cannot have been done");
@@ -53,7 +55,9 @@ class model_run {
   /// as `program_world::run_step`, and so where the graph would learn nothing.
   template <class Feed>
   T train_step(const Feed& feed) {
-    if (world_.run_step(steps_ + 1, feed) == run_result::complete) ++steps_;
+    const run_result result = world_.run_step(steps_ + 1, feed);
+    if (result == run_result::complete) ++steps_;
+    if (result == run_result::skipped) ++skipped_;
     return world_.loss();
   }
 
@@ -68,7 +72,7 @@ class model_run {
 
   model_run_options options_;
   World world_;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0, skipped_ = 0;
 };
 
 }}  // namespace hyperparallel::v0_2

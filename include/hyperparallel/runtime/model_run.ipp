@@ -22,7 +22,7 @@ model_run<T, World>::model_run(const graph& g, const strategy_value& s, const mo
 template <class T, class World>
 void model_run<T, World>::set_first_values() {
   const hyperparallel::graph& m = model();
-  steps_ = 0;
+  steps_ = skipped_ = 0;
   for (int t = 0; t < m.tensor.size; ++t) {
     if (!world_.is_used(t) || m.tensor[t].replaces >= 0) continue;
     if (m.tensor[t].kind == graph_tensor_kind::state) world_.clear(t);

@@ -19,16 +19,19 @@ namespace hyperparallel { inline namespace v0_2 {
 struct prepared_program {
   sharded_program program;
   program_pulls pulls;
-  int monitors = 0;                      ///< of the graph, without what is kept
-  std::vector<std::int64_t> duration{};  ///< of each step, where a plan rests on them; else empty
-  offload_certificate offloading{};      ///< of that plan
+  int monitors = 0;                                        ///< of the graph, without what is kept
+  std::vector<std::int64_t> duration{};                    ///< of each step, where a plan rests on them; else empty
+  offload_certificate offloading{};                        ///< of that plan
+  overflow_response overflow = overflow_response::ignore;  ///< to gradients that are not finite; `ignore`: none may be
 };
 
 /// Throws program_error where the program was refused, has folded segments or a move without a plan, or where `keep`
 /// names what is not there, or the budget cannot be kept. `declared_types`: tensors keep the types of the graph, which
-/// kernels that compute in `floating` have to take.
+/// kernels that compute in `floating` have to take. Where gradients of 16 bits are looked at for `overflow`, norm and update
+/// run by themselves.
 prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
-                                 const memory_budget& budget = {}, bool declared_types = false);
+                                 const memory_budget& budget = {}, bool declared_types = false,
+                                 overflow_response overflow = overflow_response::stop);
 
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.

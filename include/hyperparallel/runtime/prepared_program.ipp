@@ -38,7 +38,7 @@ HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type
 
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
                                                     const std::vector<std::string>& keep, const memory_budget& budget,
-                                                    bool declared_types) {
+                                                    bool declared_types, overflow_response overflow) {
   if (p.status.code != strategy_code::ok)
     throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
@@ -51,13 +51,15 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
     set_run_types(p, floating);
   prepared_program prepared;
   prepared.monitors = p.graph.monitor.size;
+  const bool watched = overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
+  prepared.overflow = watched ? overflow : overflow_response::ignore;
   for (const std::string& name : keep) {
     const int t = find_tensor(p.graph, name.c_str());
     if (t < 0) throw program_error("the graph has no tensor \"" + name + "\" that could be kept");
     p.graph.monitor.push(t);
   }
   if (budget.bytes != 0) {
-    offloaded_program within = planned_within(p, budget);
+    offloaded_program within = planned_within(p, budget, watched);
     prepared.duration.assign(within.duration.begin(), within.duration.end());
     prepared.offloading = within.planned.certificate;
     p = std::move(within.program);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/operator_call.hpp>
+#include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
 
@@ -20,6 +21,7 @@ struct program_options {
   int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
   memory_budget budget{};           ///< where it has bytes, what does not fit leaves for slower tiers
   bool measured = false;            ///< `step_durations` can be asked for
+  overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
 };
 
 }}  // namespace hyperparallel::v0_2

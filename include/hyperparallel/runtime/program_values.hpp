@@ -9,6 +9,7 @@
 //   run(phases, …)            carries the phases out, between `begin_run` and `end_run`
 //   set_training_step(step)   the number that kernels are told
 //   read(tensor, type, whole) gathers the value of `value_to_read`
+//   least_of_all(number)      of the numbers that the processes have
 //
 // A world of one's own includes program_values.ipp, which has the bodies in both modes.
 // Laws: a storage has a value from the moment it is set, or a complete run has written it, until a run takes its
@@ -27,6 +28,7 @@
 #include <hyperparallel/kernels/element_type.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
@@ -91,24 +93,28 @@ class program_values {
     return self().run(update_phases, watch...);
   }
   /// One step of training; `feed(micro_batch)` sets the inputs of each micro-batch before it runs. Throws program_error
-  /// where steps of the graph would not train it: no loss, no gradients, no optimizer.
+  /// where steps of the graph would not train it (no loss, no gradients, no optimizer), and where a gradient of 16 bits is
+  /// not finite; `skipped` where the options ask for that instead.
   template <class Feed, class... Watch>
     requires std::is_invocable_v<const Feed&, int>
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
     check_training_step(step);
     const int micro_batches = program_.graph.micro_batches;
+    const bool at_once = micro_batches == 1 && watched_gradients_.empty();
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
       feed(m);
       self().set_training_step(number_of_call(step, m));
-      const unsigned phases = micro_batches == 1 ? micro_phases | update_phases : micro_phases;
-      if (self().run(phases, watch...) == run_result::cancelled) return run_result::cancelled;
+      const run_result result = self().run(at_once ? micro_phases | update_phases : micro_phases, watch...);
+      if (result == run_result::cancelled) return result;
       sum += get(program_.graph.loss).front();
     }
     self().set_training_step(step);
     loss_ = sum / static_cast<T>(micro_batches);
-    return micro_batches == 1 ? run_result::complete : self().run(update_phases, watch...);
+    if (at_once) return run_result::complete;
+    if (!gradients_are_finite()) return run_result::skipped;
+    return self().run(update_phases, watch...);
   }
   run_result run_step(std::int64_t step) {
     return run_step(step, [](int) {});
@@ -177,13 +183,17 @@ class program_values {
   void set_home(int t, data_type type, const void* whole, std::size_t elements);
 
   static void check_number_of(std::int64_t step);
+  /// Of 16 bits, before an update. Throws program_error where they are not and the step is to stop.
+  bool gradients_are_finite() const;
   /// Throws program_error where steps of the graph would not train it: no loss, no gradients, no optimizer.
   void check_training_step(std::int64_t step) const;
   /// Every number in range of what reads it. Throws program_error with the first that is not.
   void check_indices(int t, const std::int32_t* whole) const;
   static std::string place_text(const shape& s, extent_t element);
 
-  graph_status training_{};               ///< why steps would not train
+  graph_status training_{};  ///< why steps would not train
+  overflow_response overflow_;
+  std::vector<int> watched_gradients_;    ///< values that are looked at before an update
   std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels
   std::vector<bool> valid_;               ///< of each storage: it holds a value
   std::vector<std::int64_t> received_;

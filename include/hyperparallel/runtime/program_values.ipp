@@ -89,7 +89,9 @@ program_values<World, T>::program_values(prepared_program&& p, int lookahead, co
       addresses_(plan_addresses(program_, lookahead)),
       slots_(slots_of(program_, addresses_)),
       memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
-      training_(check_training(program_.graph)) {
+      training_(check_training(program_.graph)),
+      overflow_(p.overflow) {
+  if (overflow_ != overflow_response::ignore) watched_gradients_ = gradients_that_may_overflow(program_);
   index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
   for (int t = 0; t < program_.graph.tensor.size; ++t)
     if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
@@ -99,6 +101,18 @@ program_values<World, T>::program_values(prepared_program&& p, int lookahead, co
   for (int t = 0; t < program_.home.size; ++t)
     if (program_.home[t] >= 0 && program_.graph.tensor[t].kind == graph_tensor_kind::state)
       valid(program_.value[program_.home[t]].storage) = true;
+}
+
+template <class World, class T>
+bool program_values<World, T>::gradients_are_finite() const {
+  const int all = static_cast<int>(watched_gradients_.size());
+  const int first = self().least_of_all(first_overflow(program_, *memory_, watched_gradients_));
+  if (first == all) return true;
+  if (overflow_ == overflow_response::skip) return false;
+  const int t = program_.value[watched_gradients_[static_cast<std::size_t>(first)]].tensor;
+  throw program_error(label(t) +
+                      " is not finite: gradients are stored in 16 bits, and the step ends before its update; "
+                      "program_options::overflow says what to do instead");
 }
 
 template <class World, class T>

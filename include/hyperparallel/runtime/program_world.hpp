@@ -57,6 +57,7 @@ class program_world : public program_values<program_world<T>, T> {
   void read(int t, data_type type, T* whole) const;
   void read(int t, data_type type, std::int32_t* whole) const;
   void set_training_step(std::int64_t step);
+  static int least_of_all(int here) { return here; }
   /// Throws what the executor throws, and program_error where something has no value yet.
   run_result run(unsigned phases, const progress& watch = {});
 

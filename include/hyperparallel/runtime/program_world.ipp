@@ -74,9 +74,9 @@ class program_runs {
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(
-          prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget, options.declared_types),
-          options) {}
+    : program_world(prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget, options.declared_types,
+                                    options.overflow),
+                    options) {}
 
 template <class T>
 program_world<T>::program_world(prepared_program&& p, const program_options& options)

@@ -6,7 +6,11 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-enum class run_result { complete, cancelled };
+enum class run_result {
+  complete,
+  cancelled,
+  skipped,  ///< a step of training whose gradients are not finite: no parameter was updated, see gradient_overflow.hpp
+};
 
 /// Called by worker 0, at most once every `period` milliseconds and once at the end of a run that succeeds.
 /// An exception from it ends the run and reaches the caller as it is.

@@ -12,8 +12,10 @@
 // over shared memory, is blocked by a peer that dies in the middle of writing: its owner hears nobody any more. Rounds
 // end in the same time then, but the owner blames the coordinator; a coordinator blames all that it does not hear.
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,6 +83,26 @@ class mpi_channel {
   /// and a complaint means that messages may be on their way for ever: the world is broken.
   void agree_after_messages(std::string_view round, std::string_view complaint) {
     meet(2 * timeout_, complaint.empty() ? statement_mark : final_mark, round, {}, complaint);
+  }
+
+  /// The least of the numbers that the processes have. Collective, after a round that all agreed in; bounded by the
+  /// timeout. Throws mpi_error, and the world is broken, where a process does not come.
+  int least_of_all(int here) {
+    // The operation may go on after this function has given up, so its memory is left to it then.
+    auto numbers = std::make_unique<std::array<int, 2>>(std::array<int, 2>{here, here});
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(numbers->data(), numbers->data() + 1, 1, MPI_INT, MPI_MIN, comm_, &request),
+              "MPI_Iallreduce");
+    int done = 0;
+    const bool came = poll_until(mpi_clock::now() + timeout_, [&] {
+      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      return done != 0;
+    });
+    if (came) return (*numbers)[1];
+    static_cast<void>(numbers.release());
+    broken_ = true;
+    throw mpi_error(mpi_code::no_answer, -1,
+                    "not every process said within " + to_text(timeout_) + " whether its gradients are finite", true);
   }
 
  private:

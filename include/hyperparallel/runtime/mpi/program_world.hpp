@@ -88,18 +88,20 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     prepared_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types);
+      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types, options.overflow);
       if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
       statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
-                  std::to_string(options.lookahead) + "\n" + statement_of(p.program);
+                  std::to_string(options.lookahead) + "\noverflow " +
+                  std::to_string(static_cast<int>(options.overflow)) + "\n" + statement_of(p.program);
     });
     world.channel().agree(name, statement, complaint);
     return p;
   }
 
   void set_training_step(std::int64_t step) { training_step_ = step; }
+  int least_of_all(int here) const { return world_.channel().least_of_all(here); }
 
   run_result run(unsigned phases) {
     detail::mpi_channel& channel = world_.channel();

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of gradient_overflow.hpp; see support/compiled.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <hyperparallel/runtime/gradient_overflow.hpp>
+#include <hyperparallel/runtime/program_memory.hpp>
+#include <hyperparallel/strategy/lifetimes.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+/// Whether all elements are finite: none has all bits of `exponent`.
+template <class Bits>
+bool all_finite(const std::byte* block, extent_t elements, Bits exponent) {
+  bool finite = true;
+  for (extent_t e = 0; e < elements; ++e) {
+    Bits bits = 0;
+    std::memcpy(&bits, block + e * static_cast<extent_t>(sizeof(Bits)), sizeof(Bits));
+    finite &= (bits & exponent) != exponent;
+  }
+  return finite;
+}
+inline bool all_finite(const std::byte* block, extent_t elements, data_type type) {
+  switch (type) {
+    case data_type::f16:
+      return all_finite<std::uint16_t>(block, elements, 0x7C00);
+    case data_type::bf16:
+      return all_finite<std::uint16_t>(block, elements, 0x7F80);
+    case data_type::f32:
+      return all_finite<std::uint32_t>(block, elements, 0x7F80'0000);
+    case data_type::f64:
+      return all_finite<std::uint64_t>(block, elements, 0x7FF0'0000'0000'0000);
+    default:
+      return true;
+  }
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY std::vector<int> gradients_that_may_overflow(const sharded_program& p) {
+  bool narrow = false;
+  for (const graph_tensor& t : p.graph.tensor)
+    narrow = narrow || (t.kind == graph_tensor_kind::gradient && bytes_of(t.type) == 2);
+  if (!narrow) return {};
+  const auto is_of = [](const program_step& s, unsigned phases) { return is_in(phases, static_cast<int>(s.phase)); };
+  std::vector<bool> read(static_cast<std::size_t>(p.storage.size), false);
+  const auto storage_of = [&](int v) { return static_cast<std::size_t>(p.value[v].storage); };
+  for (const program_step& s : p.step)
+    if (is_of(s, update_phases))
+      visit_values(p, s, [&](int v, bool is_written) { read[storage_of(v)] = read[storage_of(v)] || !is_written; });
+  std::vector<int> values;
+  for (const program_step& s : p.step)
+    if (is_of(s, micro_phases))
+      visit_values(p, s, [&](int v, bool is_written) {
+        if (!is_written || !read[storage_of(v)]) return;
+        read[storage_of(v)] = false;  // each storage once
+        values.push_back(v);
+      });
+  return values;
+}
+
+HYPERPARALLEL_BODY int first_overflow(const sharded_program& p, const program_memory& memory,
+                                      const std::vector<int>& values) {
+  int first = 0;
+  for (const int v : values) {
+    const data_type type = p.graph.tensor[p.value[v].tensor].type;
+    for (const int rank : memory.hosted())
+      if (!detail::all_finite(memory.block(v, rank), local_elements(p, v), type)) return first;
+    ++first;
+  }
+  return first;
+}
+
+}}  // namespace hyperparallel::v0_2
