@@ -146,6 +146,20 @@ struct larger_of {
   }
 };
 
+/// x + y, where a pending sum of y is said to become a maximum, of x a sum.
+struct sum_and_largest {
+  static constexpr const char *name = "sum_and_largest", *text = "*,*->*";
+  static constexpr hp::partial_words partials = [] {
+    hp::partial_words w = hp::linear_together(0b11u);
+    say(w, 1, hp::reduce_op::sum, hp::partial_mode::together, hp::reduce_op::max);
+    return w;
+  }();
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = x.data[i] + y.data[i];
+  }
+};
+
 template <class Operator, class... More>
 hp::operator_check check(const hp::operator_options& how = {}, const hp::operator_check_options& options = {}) {
   return hp::check_operator<Operator, hp::operators<hp::builtin, Operator, More...>>(how, options);
@@ -177,6 +191,8 @@ TEST(CheckOperator, HoldsWordsForPartialOperands) {
   EXPECT_EQ(check<larger_of<hp::reduce_op::max>>().complaint, "");
   EXPECT_TRUE(says(check<larger_of<hp::reduce_op::sum>>(), "of the operands 0, 1, partial by max, is "));
   EXPECT_TRUE(says(check<sums_of_numbers>(), "operand 0 holds numbers, yet may be partial by sum"));
+  EXPECT_TRUE(
+      says(check<sum_and_largest>(), "sum_and_largest: its rule \"*,*->*\" is none: words_of_a_group_differ, 1"));
 }
 
 TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
