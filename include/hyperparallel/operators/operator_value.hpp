@@ -45,6 +45,7 @@ struct operator_value {
   unsigned index_results = 0;      ///< results that hold numbers
   unsigned statistics = 0;         ///< results of at least 32 bits: what sums depend on
   unsigned constant = 0;           ///< results that do not change with the operands, so that no gradient passes
+  unsigned without_gradient = 0;   ///< results whose gradients nothing reads: a loss that depends on one is refused
   std::uint64_t key = 0;           ///< of its type: two operators are the same where this is
   bool has_flops = false;          ///< `flops` tells the cost; otherwise `flops_per_point` for every point
   extent_t (*flops)(const local_work&) = nullptr;
