@@ -303,6 +303,32 @@ TEST(gradient, refuses_operators_without_a_rule_by_name) {
   EXPECT_EQ(none.graph.status.code, graph_code::loss_is_not_one_number);
 }
 
+/// A square of rows that numbers name, by a gradient text of the caller.
+template <fixed_string Text>
+struct square_of_rows {
+  static constexpr const char *name = "square_of_rows", *text = "a,a->a";
+  static constexpr unsigned indices = 0b10;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<ops::multiply>(Text.text);
+  }
+};
+template <fixed_string Text>
+graph_code code_of_text() {
+  model_builder m({.operators = operators<square_of_rows<Text>>::list});
+  const int a = m.dim("a", 3), x = m.parameter("x", {a}), rows = m.index_input("rows", {a});
+  m.loss(m.apply<ops::reduce>("loss", {m.template apply<square_of_rows<Text>>("square", {x, rows})}, {.text = "a->"}));
+  differentiate(m.graph);
+  return m.graph.status.code;
+}
+
+TEST(gradient, holds_numbers_of_rows_where_the_backward_operator_takes_them) {
+  EXPECT_EQ(code_of_text<"g0,x0>0">(), graph_code::ok);
+  EXPECT_EQ(code_of_text<"g0,x1>0">(), graph_code::gradient_does_not_fit_its_operator) << "numbers as factors";
+  EXPECT_EQ(code_of_text<"g0,x0>00">(), graph_code::gradient_does_not_fit_its_operator) << "one gradient twice";
+  EXPECT_EQ(code_of_text<"x0,x0>0">(), graph_code::gradient_does_not_fit_its_operator) << "of no gradient";
+}
+
 /// A weight of the outside that every repetition reads.
 graph tied(bool unrolled) {
   model_builder m({.unrolled = unrolled});

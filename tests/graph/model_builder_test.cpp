@@ -116,6 +116,25 @@ TEST(model_builder, indices_and_floats_are_told_apart) {
   EXPECT_EQ(m.graph.status.extent, 1);
 }
 
+/// x + y, where a pending sum of y is said to become a maximum, of x a sum.
+struct sum_and_largest {
+  static constexpr const char *name = "sum_and_largest", *text = "*,*->*";
+  static constexpr hp::partial_words partials = [] {
+    hp::partial_words w = hp::linear_together(0b11u);
+    say(w, 1, hp::reduce_op::sum, hp::partial_mode::together, hp::reduce_op::max);
+    return w;
+  }();
+};
+
+TEST(model_builder, operands_that_are_partial_together_say_one_reduction) {
+  hp::model_builder m({.operators = hp::operators<sum_and_largest>::list});
+  const int rows = m.dim("rows", 4), x = m.input("x", {rows}), y = m.input("y", {rows});
+  EXPECT_EQ(m.apply<sum_and_largest>("both", {x, y}), -1);
+  EXPECT_EQ(m.graph.status.code, graph_code::words_of_a_group_differ);
+  EXPECT_STREQ(m.graph.text_at(m.graph.status.op), "both");
+  EXPECT_STREQ(m.graph.text_at(m.graph.status.tensor), "y");
+}
+
 TEST(model_builder, folded_and_unrolled_repetitions_have_their_names) {
   for (const bool unrolled : {false, true}) {
     hp::model_builder m({.unrolled = unrolled});

@@ -193,6 +193,25 @@ TEST(OperatorKernels, KeepTheirRulesAndGradients) {
   EXPECT_EQ((hp::check_operator<add_transposed, mine>().complaint), "");
 }
 
+/// Its first result holds numbers: the place of each element in its dim.
+struct places {
+  static constexpr const char *name = "places", *text = "a->a,a";
+  static constexpr unsigned index_results = 0b01;
+  static constexpr bool not_differentiable = true;
+  template <class T>
+  static void run(const hp::operator_call& c, hp::const_view<T> x, hp::tensor_view<std::int32_t> place,
+                  hp::tensor_view<T> copy) {
+    for (hp::extent_t i = 0; i < hp::volume(x); ++i) {
+      place.data[i] = static_cast<std::int32_t>(c.loop[0].begin + i);
+      copy.data[i] = x.data[i];
+    }
+  }
+};
+
+TEST(OperatorKernels, ResultsThatHoldNumbersAreNumbers) {
+  EXPECT_EQ((hp::check_operator<places, hp::operators<hp::builtin, places>>().complaint), "");
+}
+
 // The gradients that the operators name, against differences of the loss.
 void expect_finite_differences(bool reads_sum, bool reads_norm) {
   hp::model_builder m({.operators = mine::list});

@@ -126,6 +126,11 @@ static_assert(changed([](hp::factor_rule& r) {
                 hp::add_dim(r.operand[1], hp::add_factor(r, factor_kind::reduction, 0, reduce_op::avg));
               }) == hp::rule_status{});
 
+static_assert(changed([](hp::factor_rule& r) {
+                r.partials = hp::linear_together(0b11u);
+                hp::say(r.partials, 1, reduce_op::sum, hp::partial_mode::together, reduce_op::max);
+              }) == hp::rule_status{code::words_of_a_group_differ, 1});
+
 // Parts beyond the room are counted and refused, not written.
 TEST(FactorRule, OverfullRulesAreRefused) {
   hp::factor_rule r = rule;

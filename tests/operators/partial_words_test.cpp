@@ -67,6 +67,23 @@ constexpr bool exchanges() {
 }
 static_assert(exchanges());
 
+// Operands that are partial together give one tensor, of one reduction. Operands that are partial each have their own.
+constexpr hp::partial_words pair_of(partial_mode mode, reduce_op first, reduce_op second) {
+  hp::partial_words w = hp::linear_together(0b11u);
+  hp::say(w, 0, reduce_op::max, mode, first);
+  hp::say(w, 2, reduce_op::max, mode, second);
+  return w;
+}
+static_assert(hp::operand_that_differs_from_its_group({}, 8) == -1);
+static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::min, reduce_op::min),
+                                                      3) == -1);
+static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max, reduce_op::min),
+                                                      3) == 2);
+static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::together, reduce_op::max, reduce_op::min),
+                                                      2) == -1);
+static_assert(hp::operand_that_differs_from_its_group(pair_of(partial_mode::each, reduce_op::max, reduce_op::min), 3) ==
+              -1);
+
 // The reductions as numbers, on terms that divide by the number of devices.
 int reduced(reduce_op op, int x, int y) {
   switch (op) {

@@ -146,6 +146,161 @@ struct larger_of {
   }
 };
 
+/// x + y, where a pending sum of y is said to become a maximum, of x a sum.
+struct sum_and_largest {
+  static constexpr const char *name = "sum_and_largest", *text = "*,*->*";
+  static constexpr hp::partial_words partials = [] {
+    hp::partial_words w = hp::linear_together(0b11u);
+    say(w, 1, hp::reduce_op::sum, hp::partial_mode::together, hp::reduce_op::max);
+    return w;
+  }();
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = x.data[i] + y.data[i];
+  }
+};
+
+// ---- operators that say of themselves what they do not keep ----
+
+/// d weight as a mean over the rows of the box: right on the whole, a wrong sum over pieces.
+template <bool Keeps, unsigned Linear>
+struct scale_rows_gradient {
+  static constexpr const char *name = "scale_rows_gradient", *text = "*h,*h,h->*h,h";
+  static constexpr hp::partial_words partials = hp::linear_in_each(Linear);
+  template <class T>
+  static void run(const hp::operator_call& c, const_view<T> dy, const_view<T> x, const_view<T> w, tensor_view<T> dx,
+                  tensor_view<T> dw) {
+    const extent_t h = hp::volume(w), rows = hp::volume(dx) / h;
+    extent_t whole = 1;
+    for (int l = 0; l < c.rule->factor_count; ++l)
+      if (!hp::has_factor(c.rule->operand[2], l)) whole *= c.loop[l].whole;
+    for (extent_t k = 0; k < h; ++k) dw.data[k] = 0;
+    for (extent_t i = 0; i < hp::volume(dx); ++i) {
+      dx.data[i] = dy.data[i] * w.data[i % h];
+      dw.data[i % h] += dy.data[i] * x.data[i];
+    }
+    for (extent_t k = 0; k < h && !Keeps; ++k) dw.data[k] *= static_cast<T>(rows) / static_cast<T>(whole);
+  }
+};
+template <class Backward>
+struct scale_rows {
+  static constexpr const char *name = "scale_rows", *text = "*h,h->*h";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<Backward>("g0,x0,x1>01");
+  }
+  template <class T>
+  static void run(const_view<T> x, const_view<T> w, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] * w.data[i % hp::volume(w)];
+  }
+};
+
+/// 3 x² g with a gradient of its own, of which that of x lacks a factor of 2.
+template <bool Right>
+struct cube_gradient_in_x {
+  static constexpr const char *name = "cube_gradient_in_x", *text = "*,*,*->*";
+  template <class T>
+  static void run(const_view<T> d, const_view<T> dy, const_view<T> x, tensor_view<T> dx) {
+    for (extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = (Right ? 6 : 3) * x.data[i] * dy.data[i] * d.data[i];
+  }
+};
+template <bool Right>
+struct differentiable_cube_gradient : cube_gradient {
+  static constexpr const char* name = "differentiable_cube_gradient";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<cube_gradient>("g0,x1>0");
+    b.template backward<cube_gradient_in_x<Right>>("g0,x0,x1>1");
+  }
+};
+
+/// The sine and the cosine of x; what its gradient reads, and what it says of result 1.
+enum class second { read, ignored, unread, unread_and_said, constant };
+template <second S>
+struct sine_and_cosine_gradient {
+  static constexpr const char *name = "sine_and_cosine_gradient", *text = "*,*,*->*";
+  template <class T>
+  static void run(const_view<T> ds, const_view<T> dc, const_view<T> x, tensor_view<T> dx) {
+    for (extent_t i = 0; i < hp::volume(dx); ++i)
+      dx.data[i] = std::cos(x.data[i]) * ds.data[i] - (S == second::read ? std::sin(x.data[i]) * dc.data[i] : T(0));
+  }
+};
+template <second S>
+struct sine_and_cosine {
+  static constexpr const char *name = "sine_and_cosine", *text = "*->*,*";
+  static constexpr unsigned constant = S == second::constant ? 0b10 : 0;
+  static constexpr unsigned without_gradient = S == second::unread_and_said ? 0b10 : 0;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    if constexpr (S == second::read || S == second::ignored)
+      b.template backward<sine_and_cosine_gradient<S>>("g0,g1,x0>0");
+    else
+      b.template backward<hp::ops::multiply>("g0,y1>0");
+  }
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> s, tensor_view<T> c) {
+    for (extent_t i = 0; i < hp::volume(x); ++i) {
+      s.data[i] = std::sin(x.data[i]);
+      c.data[i] = std::cos(x.data[i]);
+    }
+  }
+};
+/// How often 1/4 goes into x, and x: the first changes in steps.
+struct quarters {
+  static constexpr const char *name = "quarters", *text = "*->*,*";
+  static constexpr unsigned constant = 0b01;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<hp::ops::scale>("g1>0");
+  }
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> n, tensor_view<T> copy) {
+    for (extent_t i = 0; i < hp::volume(x); ++i) {
+      n.data[i] = std::floor(4 * x.data[i]);
+      copy.data[i] = 3 * x.data[i];
+    }
+  }
+};
+
+/// A second result that nothing writes.
+struct forgets_a_result {
+  static constexpr const char *name = "forgets_a_result", *text = "*->*,*";
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> y, tensor_view<T>) {
+    for (extent_t i = 0; i < hp::volume(x); ++i) y.data[i] = x.data[i];
+  }
+};
+/// Breaks far below the steps of differences; its gradient is that of x.
+struct rough {
+  static constexpr const char *name = "rough", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<hp::ops::scale>("g0>0");
+  }
+  template <class T>
+  static void run(const_view<T> x, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = std::sin(T(1e7) * x.data[i]);
+  }
+};
+
+/// x of rows, by a gradient text of the caller.
+template <hp::fixed_string Text, class Backward = cube_gradient>
+struct texted {
+  static constexpr const char *name = "texted", *text = "*,*->*";
+  static constexpr unsigned indices = 0b10;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<Backward>(Text.text);
+  }
+  template <class T>
+  static void run(const_view<T> x, const_view<std::int32_t>, tensor_view<T> y) {
+    for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] * x.data[i] * x.data[i];
+  }
+};
+struct backward_without_kernel {
+  static constexpr const char *name = "backward_without_kernel", *text = "*,*->*";
+};
+
 template <class Operator, class... More>
 hp::operator_check check(const hp::operator_options& how = {}, const hp::operator_check_options& options = {}) {
   return hp::check_operator<Operator, hp::operators<hp::builtin, Operator, More...>>(how, options);
@@ -177,6 +332,8 @@ TEST(CheckOperator, HoldsWordsForPartialOperands) {
   EXPECT_EQ(check<larger_of<hp::reduce_op::max>>().complaint, "");
   EXPECT_TRUE(says(check<larger_of<hp::reduce_op::sum>>(), "of the operands 0, 1, partial by max, is "));
   EXPECT_TRUE(says(check<sums_of_numbers>(), "operand 0 holds numbers, yet may be partial by sum"));
+  EXPECT_TRUE(
+      says(check<sum_and_largest>(), "sum_and_largest: its rule \"*,*->*\" is none: words_of_a_group_differ, 1"));
 }
 
 TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
@@ -189,6 +346,81 @@ TEST(CheckOperator, SaysWhatIsMissing) {
   EXPECT_TRUE(says(check<without_kernel>(), "without_kernel: it has no kernel"));
   EXPECT_TRUE(says((hp::check_operator<without_kernel, hp::operators<>>()), "the operator is not in the list"));
   EXPECT_TRUE(says(check<cube<cube_gradient>>(), "its gradient is refused: operator_is_not_in_the_list"));
+}
+
+TEST(CheckOperator, HoldsBackwardOperatorsAgainstTheirRules) {
+  using right = scale_rows_gradient<true, 0>;
+  EXPECT_EQ((check<scale_rows<right>, right>().complaint), "");
+  using wrong = scale_rows_gradient<false, 0>;
+  EXPECT_TRUE(
+      says(check<scale_rows<wrong>, wrong>(), "scale_rows_gradient, a backward operator of scale_rows: result 1 of "));
+  using linear = scale_rows_gradient<true, 0b001>;
+  EXPECT_EQ((check<scale_rows<linear>, linear>().complaint), "");
+  using not_linear = scale_rows_gradient<true, 0b010>;
+  EXPECT_TRUE(says(check<scale_rows<not_linear>, not_linear>(),
+                   "scale_rows_gradient, a backward operator of scale_rows: result 0 of two terms of the operands 1, "))
+      << "dx does not depend on x";
+}
+
+TEST(CheckOperator, HoldsTheGradientsOfBackwardOperators) {
+  EXPECT_EQ((check<cube<differentiable_cube_gradient<true>>, differentiable_cube_gradient<true>, cube_gradient,
+                   cube_gradient_in_x<true>>()
+                 .complaint),
+            "");
+  EXPECT_TRUE(says(check<cube<differentiable_cube_gradient<false>>, differentiable_cube_gradient<false>, cube_gradient,
+                         cube_gradient_in_x<false>>(),
+                   "differentiable_cube_gradient: the gradient of operand 1 is "));
+}
+
+TEST(CheckOperator, HoldsTheGradientOfEachResult) {
+  EXPECT_EQ((check<sine_and_cosine<second::read>, sine_and_cosine_gradient<second::read>>().complaint), "");
+  EXPECT_TRUE(says(check<sine_and_cosine<second::ignored>, sine_and_cosine_gradient<second::ignored>>(),
+                   "sine_and_cosine: the gradient of operand 0 is "));
+  EXPECT_TRUE(
+      says(check<sine_and_cosine<second::unread>>(),
+           "no backward operator reads the gradient of result 1, which changes with operand 0: the difference"));
+  EXPECT_EQ(check<sine_and_cosine<second::unread_and_said>>().complaint, "");
+}
+
+TEST(CheckOperator, RefusesAConstantThatIsNone) {
+  EXPECT_TRUE(says(check<sine_and_cosine<second::constant>>(),
+                   "result 1 is stated to be constant, and changes with operand 0: the difference quotient is "));
+  EXPECT_EQ(check<quarters>({.real = {3}}).complaint, "") << "a function of steps is constant where it is smooth";
+}
+
+TEST(CheckOperator, RefusesAResultThatIsNotWritten) {
+  EXPECT_TRUE(says(check<forgets_a_result>(), "forgets_a_result: element 0 of result 1 is left unwritten; operands ("));
+}
+
+TEST(CheckOperator, SaysWhatItCouldNotAsk) {
+  EXPECT_EQ((check<cube<cube_gradient>, cube_gradient>().skipped), "");
+  EXPECT_TRUE(check<rough>().ok);
+  EXPECT_EQ(check<rough>().skipped, "the gradient of operand 0: no difference quotient was smooth");
+  EXPECT_EQ((check<cube<cube_gradient>, cube_gradient>({}, {.rounds = 0}).skipped), "all of it: there was no round");
+  EXPECT_EQ((check<cube<cube_gradient>, cube_gradient>({}, {.largest = 1}).skipped),
+            "pieces along factor of *: its extent was 1 each time");
+  EXPECT_EQ(check<centre<"H->H">>().skipped, "pieces: no factor may be sharded; the gradient: it has none");
+}
+
+template <hp::fixed_string Text, class Backward = cube_gradient>
+void expect_text(const std::string& words) {
+  const hp::operator_check c = check<texted<Text, Backward>, Backward>();
+  EXPECT_TRUE(says(c, "texted: its gradient text \"" + std::string(Text.text) + "\" of " + Backward::name + words))
+      << c.complaint;
+}
+TEST(CheckOperator, SaysWhatIsWrongWithAGradientText) {
+  EXPECT_EQ((check<texted<"g0,x0>0">, cube_gradient>().complaint), "");
+  expect_text<"g0,x2>0">(" cannot be read: operand_does_not_exist, character 4");
+  expect_text<"g1,x0>0">(" cannot be read: result_does_not_exist, character 1");
+  expect_text<"x0,x0>0">(" cannot be read: no_gradient_is_read, character 5");
+  expect_text<"g0,x0>00">(" cannot be read: gradient_is_made_twice, character 7");
+  expect_text<"">(" cannot be read: tensor_is_malformed, character 0");
+  expect_text<"g0,x1>0">(" takes or makes numbers of rows where the backward operator has floats");
+  expect_text<"g0,x0>1">(" takes or makes numbers of rows where the backward operator has floats");
+  expect_text<"g0,x0>0", backward_without_kernel>(": the backward operator has no kernel");
+  EXPECT_TRUE(says(check<texted<"g0>0">, cube_gradient>(),
+                   "its gradient is refused: gradient_does_not_fit_its_operator, \"g0>0\" of cube_gradient"));
+  EXPECT_TRUE(says(check<texted<"g0,x0>0">>(), "operator_is_not_in_the_list, \"g0,x0>0\" of cube_gradient"));
 }
 
 // ---- built-in operators ----

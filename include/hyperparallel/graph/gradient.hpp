@@ -160,7 +160,7 @@ class gradient_pass {
       for (int r = 0; r < g.op[f].result_count; ++r)
         if (reads_gradient(rule, r) && g.tensor[g.op[f].result[r]].gradient < 0) append_zero_gradient(f, r);
       const backward_operator b = build_backward(g, f, rule);
-      if (!is_rule_of_its_operator(g, b.op)) return refuse_text(f);
+      if (!is_rule_of_its_operator(g, b.op) || !numbers_fit(value, g.value_of(b.op), rule.text)) return refuse_text(f);
       append(b);
     }
     for (int r = 0; r < g.op[f].result_count; ++r)

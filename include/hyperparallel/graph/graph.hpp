@@ -143,6 +143,7 @@ enum class graph_code : unsigned char {
   operand_holds_no_indices,          ///< and the operator takes indices as operand number `extent`
   operand_holds_indices,             ///< and the operator takes floats as operand number `extent`
   attribute_is_out_of_range,         ///< `tensor` names it, `extent` is its value, `other` the least
+  words_of_a_group_differ,           ///< operand `operand` is partial together with others, by another reduction
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -182,7 +183,8 @@ constexpr const char* name_of(graph_code c) {
                                    "optimizer_number_is_out_of_range",
                                    "operand_holds_no_indices",
                                    "operand_holds_indices",
-                                   "attribute_is_out_of_range"};
+                                   "attribute_is_out_of_range",
+                                   "words_of_a_group_differ"};
   return names[static_cast<int>(c)];
 }
 

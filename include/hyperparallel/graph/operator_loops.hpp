@@ -53,6 +53,8 @@ constexpr graph_status status_of_text(const graph& g, const rule_status& s, cons
       return {graph_code::loop_is_used_twice_in_one_tensor};
     case rule_code::too_many_factors:
       return {graph_code::too_many_loops};
+    case rule_code::words_of_a_group_differ:
+      return {graph_code::words_of_a_group_differ, -1, g.tensor[operands[s.where]].name, s.where, 0, s.where};
     default:
       return {graph_code::text_is_malformed};
   }

@@ -6,7 +6,8 @@
 //
 // A user's operator has a static member template `run(const_view<T>…, tensor_view<T>…)` that takes the blocks of its
 // operands, then of its results; one that wants attributes, or to know where the box lies, takes the `operator_call`
-// before them. Operands of the mask `indices` hold numbers, `const_view<std::int32_t>`.
+// before them. Operands of the mask `indices` hold numbers, `const_view<std::int32_t>`, results of `index_results`
+// make them, `tensor_view<std::int32_t>`.
 // Laws: as ops/builtin_kernels.hpp; a kernel gets the extents of its box and works on that alone. Operators without a kernel
 // have none (nullptr), and a program that runs one is refused.
 
@@ -50,13 +51,17 @@ template <class T, class Operator, class Operands, class Results>
 struct view_kernel;
 template <class T, class Operator, std::size_t... O, std::size_t... R>
 struct view_kernel<T, Operator, std::index_sequence<O...>, std::index_sequence<R...>> {
+  template <unsigned Numbers, std::size_t I>
+  using element_in = std::conditional_t<is_in(Numbers, static_cast<int>(I)), std::int32_t, T>;
   template <std::size_t I>
-  using element = std::conditional_t<is_in(operator_value_of<Operator>.indices, static_cast<int>(I)), std::int32_t, T>;
+  using element = element_in<operator_value_of<Operator>.indices, I>;
+  template <std::size_t I>
+  using made = element_in<operator_value_of<Operator>.index_results, I>;
 
   static void run(const operator_call& c) {
     run_on(c,
            const_view<element<O>>{static_cast<const element<O>*>(c.operand[O]), block_shape(c, c.rule->operand[O])}...,
-           tensor_view<T>{static_cast<T*>(c.result[R]), block_shape(c, c.rule->result[R])}...);
+           tensor_view<made<R>>{static_cast<made<R>*>(c.result[R]), block_shape(c, c.rule->result[R])}...);
   }
 
  private:

@@ -103,6 +103,7 @@ enum class rule_code : unsigned char {
   attribute_is_invalid,
   operand_rank_differs_from_text,
   operand_count_differs_from_text,
+  words_of_a_group_differ,  ///< operand `where` is partial together with others, and says another reduction of the result
 };
 
 /// `where` is the character of the text, the factor, the operand or the attribute to blame.
@@ -188,7 +189,7 @@ constexpr rule_status check_tensor(const tensor_factors& t, int factors) {
 
 /// Validates a rule. Conditions: counts fit the arrays; a tensor has each factor at most once; every factor is in some
 /// tensor; reductions are in no result and commute with each other; a factor that passes through is in a result, and has
-/// an op only if another result lacks it. Returns the first that fails, with the factor or the count. O(factors · terms).
+/// an op only if another result lacks it; operands that are partial together say one reduction of the results. Returns the first that fails, with the factor or the count. O(factors · terms).
 constexpr rule_status check_rule(const factor_rule& r) {
   if (r.operand_count < 0 || r.operand_count > max_operands) return {rule_code::too_many_operands, r.operand_count};
   if (r.result_count < 1 || r.result_count > max_results) return {rule_code::too_many_results, r.result_count};
@@ -219,6 +220,8 @@ constexpr rule_status check_rule(const factor_rule& r) {
     if (reduction != reduce_op::none && !commute(reduction, x.op)) return {rule_code::reductions_do_not_commute, f};
     reduction = x.op;
   }
+  const int differs = operand_that_differs_from_its_group(r.partials, r.operand_count);
+  if (differs >= 0) return {rule_code::words_of_a_group_differ, differs};
   return {};
 }
 

@@ -58,21 +58,84 @@ constexpr bool reads_gradient(const gradient_rule& rule, int r) {
   return false;
 }
 
-/// Whether a gradient text names operands and results that an operator of so many has, and no more than a rule has room
-/// for.
-constexpr bool reads_as_gradient(const char* text, int operands, int results) {
-  int read = 0, made = 0;
+enum class gradient_text_code : unsigned char {
+  ok,
+  tensor_is_malformed,  ///< neither g, x nor y stands there
+  operand_does_not_exist,
+  result_does_not_exist,
+  too_many_tensors,
+  arrow_is_missing,  ///< a comma or '>'
+  no_gradient_is_read,
+  no_gradient_is_made,
+  gradient_is_made_twice,
+};
+
+constexpr const char* name_of(gradient_text_code c) {
+  constexpr const char* names[] = {"ok",
+                                   "tensor_is_malformed",
+                                   "operand_does_not_exist",
+                                   "result_does_not_exist",
+                                   "too_many_tensors",
+                                   "arrow_is_missing",
+                                   "no_gradient_is_read",
+                                   "no_gradient_is_made",
+                                   "gradient_is_made_twice"};
+  static_assert(static_cast<int>(gradient_text_code::gradient_is_made_twice) + 1 == sizeof names / sizeof *names);
+  return names[static_cast<int>(c)];
+}
+
+/// `where` is the character to blame.
+struct gradient_text_status {
+  gradient_text_code code = gradient_text_code::ok;
+  int where = 0;
+  friend constexpr bool operator==(const gradient_text_status&, const gradient_text_status&) = default;
+};
+
+/// Whether a gradient text names operands and results that an operator of so many has, reads the gradient of a result,
+/// makes each gradient once, and has no more tensors than a rule has room for; the first that fails. O(length).
+constexpr gradient_text_status check_gradient_text(const char* text, int operands, int results) {
+  int at = 0, tensors = 0;
+  bool reads = false;
   const auto below = [](char digit, int count) { return digit >= '0' && digit - '0' < count; };
-  for (;; ++text) {
-    if (*text != 'g' && *text != 'x' && *text != 'y') return false;
-    if (!below(text[1], *text == 'x' ? operands : results) || ++read > max_operands) return false;
-    text += 2;
-    if (*text != ',') break;
+  for (;; ++at) {
+    const char letter = text[at];
+    if (letter != 'g' && letter != 'x' && letter != 'y') return {gradient_text_code::tensor_is_malformed, at};
+    if (++tensors > max_operands) return {gradient_text_code::too_many_tensors, at};
+    reads = reads || letter == 'g';
+    if (!below(text[++at], letter == 'x' ? operands : results))
+      return {letter == 'x' ? gradient_text_code::operand_does_not_exist : gradient_text_code::result_does_not_exist,
+              at};
+    if (text[++at] != ',') break;
   }
-  if (*text != '>') return false;
-  for (++text; *text != '\0'; ++text)
-    if (!below(*text, operands) || ++made > max_results) return false;
-  return made > 0;
+  if (text[at] != '>') return {gradient_text_code::arrow_is_missing, at};
+  if (!reads) return {gradient_text_code::no_gradient_is_read, at};
+  unsigned made = 0;
+  for (tensors = 0; text[++at] != '\0'; made |= 1u << (text[at] - '0')) {
+    if (!below(text[at], operands)) return {gradient_text_code::operand_does_not_exist, at};
+    if ((made >> (text[at] - '0') & 1u) != 0) return {gradient_text_code::gradient_is_made_twice, at};
+    if (++tensors > max_results) return {gradient_text_code::too_many_tensors, at};
+  }
+  return {made == 0 ? gradient_text_code::no_gradient_is_made : gradient_text_code::ok, made == 0 ? at : 0};
+}
+
+/// Whether a readable text gives numbers of rows where the backward operator takes them and nowhere else, and makes
+/// gradients of floats alone.
+constexpr bool numbers_fit(const operator_value& forward, const operator_value& backward, const char* text) {
+  int at = 0, place = 0;
+  for (;; at += 3, ++place) {
+    const int n = text[at + 1] - '0';
+    const bool given = text[at] == 'x' ? is_in(forward.indices, n) : text[at] == 'y' && is_in(forward.index_results, n);
+    if (given != is_in(backward.indices, place)) return false;
+    if (text[at + 2] == '>') break;
+  }
+  place = 0;
+  for (at += 3; text[at] != '\0'; ++at, ++place)
+    if (is_in(forward.indices, text[at] - '0') || is_in(backward.index_results, place)) return false;
+  return true;
+}
+
+constexpr bool reads_as_gradient(const char* text, int operands, int results) {
+  return check_gradient_text(text, operands, results).code == gradient_text_code::ok;
 }
 
 }}  // namespace hyperparallel::v0_2

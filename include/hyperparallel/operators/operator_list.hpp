@@ -112,6 +112,7 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::constant; }) o.constant = Operator::constant;
   if constexpr (requires { Operator::starts_at_one; }) o.starts_at_one = Operator::starts_at_one;
   if constexpr (requires { Operator::starts_at_zero; }) o.starts_at_zero = Operator::starts_at_zero;
+  if constexpr (requires { Operator::without_gradient; }) o.without_gradient = Operator::without_gradient;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {
     o.has_flops = true;

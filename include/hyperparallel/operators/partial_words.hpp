@@ -51,6 +51,21 @@ constexpr void say(partial_words& w, int operand, reduce_op in, partial_mode mod
   w.operand[operand] = (w.operand[operand] & ~(std::uint64_t{0xff} << shift)) | bits << shift;
 }
 
+/// The first operand below `operands` that is partial `together` with an earlier one and says another reduction of the
+/// result; -1 where each group agrees. What a group gives is one tensor, so it has one reduction.
+constexpr int operand_that_differs_from_its_group(const partial_words& w, int operands) {
+  for (int in = 1; in < reduce_op_count && w.stated; ++in) {
+    int first = -1;
+    for (int o = 0; o < operands; ++o) {
+      const partial_word word = word_of(w, o, static_cast<reduce_op>(in));
+      if (word.mode != partial_mode::together) continue;
+      if (first < 0) first = o;
+      if (word.out != word_of(w, first, static_cast<reduce_op>(in)).out) return o;
+    }
+  }
+  return -1;
+}
+
 /// Says `mode` of reduction `op`, kept as it is, for the operands of `mask`.
 constexpr void say_all(partial_words& w, unsigned mask, reduce_op op, partial_mode mode) {
   for (int o = 0; o < max_operands; ++o)

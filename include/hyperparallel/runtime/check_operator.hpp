@@ -5,13 +5,17 @@
 //   const hp::operator_check c = hp::check_operator<squared_relu, mine>();
 //   if (!c.ok) std::puts(c.complaint.c_str());
 //
-// Over random shapes and values: (1) for every factor that may be sharded, the kernel on two pieces gives the pieces of
-// the kernel on the whole, and their reduction where a result lacks the factor; (2) two terms of operands that may be
-// partial, each through the kernel, reduce to the kernel of their reduction; (3) the gradient agrees with central
-// differences of the kernel where these are smooth, and an operand without one changes no result. A wrong rule trains wrongly under every proof
-// of a plan, so ask this of an operator before it joins a model. Built-in operators are held the same way.
+// Over random shapes and values: (1) the kernel writes all of its results and nothing else, from its operands alone;
+// (2) for every factor that may be sharded, the kernel on pieces gives the pieces of the kernel on the whole, and their
+// reduction where a result lacks the factor; (3) two terms of operands that may be partial, each through the kernel,
+// reduce to the kernel of their reduction; (4) the gradient agrees with central differences of the kernel where these are
+// smooth; an operand without a gradient changes no result, and a result whose gradient nothing reads changes with no
+// operand; (5) its backward operators, on the tensors that they get in a model, keep (1) to (3) themselves. A wrong rule
+// trains wrongly under every proof of a plan, so ask this of an operator before it joins a model. Built-in operators are
+// held the same way.
 // What it quantifies over: `rounds` shapes of extents up to `largest`, ranks of `*` up to 2, values of [lowest, highest)
-// but those near 0, where functions may break. It is a test, no proof. Costs are not checked.
+// but those near 0, where functions may break. It is a test, no proof; `skipped` names what no round could ask. Costs,
+// `gathered` and `not_differentiable` are not checked.
 
 #include <string>
 
@@ -24,6 +28,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct operator_check {
   bool ok = true;
   std::string complaint;  ///< one line: what differs, along which factor or for which operand, the shapes
+  std::string skipped;    ///< what no round could ask; empty where all of the operator was held
 };
 
 namespace detail {

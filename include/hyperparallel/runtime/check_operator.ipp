@@ -2,8 +2,12 @@
 #pragma once
 // Bodies of check_operator.hpp; see support/compiled.hpp.
 
+#include <map>
+
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
+#include <hyperparallel/runtime/difference_quotient.hpp>
+#include <hyperparallel/runtime/rule_check.hpp>
 #include <hyperparallel/runtime/single_device.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -11,151 +15,121 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 class operator_checker {
  public:
   operator_checker(const checked_operator& checked, const operator_options& how, const operator_check_options& options)
-      : checked_(checked), how_(how), options_(options), random_(options.seed) {}
+      : checked_(checked), how_(how), options_(options), engine_(options.seed) {}
 
   operator_check run() {
-    if (!checked_.operators.has(checked_.op)) return {false, "the operator is not in the list"};
-    const operator_value& value = checked_.operators[checked_.op];
-    if (checked_.kernels(checked_.op) == nullptr) return {false, std::string(value.name) + ": it has no kernel"};
-    for (int round = 0; round < options_.rounds && check_.ok; ++round) {
-      operator_sample sample(checked_, how_, options_, random_);
-      if (!sample.complaint.empty()) return complain(sample, sample.complaint);
-      const sampled_results all = sample.run(sample.whole(), sample.operand);
-      for (int f = 0; f < sample.rule().factor_count && check_.ok; ++f)
-        if (!is_whole(sample.rule(), f) && sample.op().loop[f].extent > 1) check_pieces(sample, all, f);
-      for (int op = 1; op < reduce_op_count && check_.ok; ++op) check_words(sample, static_cast<reduce_op>(op));
-      gradient_writer rules(checked_.operators);
-      value.gradient(rules);
-      const bool has_gradient = rules.count > 0 && value.has_gradient_for(sample.rule());
-      if (check_.ok && has_gradient) check_gradient(sample);
-    }
+    if (!checked_.operators.has(checked_.op)) return {false, "the operator is not in the list", {}};
+    if (checked_.kernels(checked_.op) == nullptr) return {false, name() + ": it has no kernel", {}};
+    value().gradient(rules_);
+    for (int round = 0; round < options_.rounds && check_.ok; ++round) check_round();
+    for (int n = 0; n < rules_.count && options_.rounds > 0 && check_.ok; ++n) check_second_order(rules_.rule[n]);
+    if (check_.ok) list_skipped();
     return check_;
   }
 
  private:
   static std::size_t at(extent_t i) { return static_cast<std::size_t>(i); }
+  const operator_value& value() const { return checked_.operators[checked_.op]; }
+  std::string name() const { return value().name; }
 
-  operator_check complain(const operator_sample& sample, const std::string& what) {
-    return check_ = {false, std::string(sample.value().name) + ": " + what + sample.shapes()};
+  void complain(const std::string& what) {
+    if (check_.ok && !what.empty()) check_ = {false, what, {}};
+  }
+  void complain(const operator_sample& sample, const std::string& what) {
+    if (!what.empty()) complain(name() + ": " + what + sample.shapes());
   }
 
-  static double reduced(reduce_op op, double a, double b) {
-    switch (op) {
-      case reduce_op::max:
-        return std::max(a, b);
-      case reduce_op::min:
-        return std::min(a, b);
-      case reduce_op::prod:
-        return a * b;
-      case reduce_op::avg:
-        return (a + b) / 2;
-      case reduce_op::all:
-        return a != 0 && b != 0 ? 1 : 0;
-      case reduce_op::any:
-        return a != 0 || b != 0 ? 1 : 0;
-      case reduce_op::none:
-        return a;
-      default:
-        return a + b;
+  void check_round() {
+    operator_sample sample(checked_, how_, options_, engine_);
+    if (!sample.complaint.empty()) return complain(name() + ": " + sample.complaint);
+    rule_check rule(sample, options_, random_);
+    rule.run();
+    complain(sample, rule.complaint);
+    asked_factors_.merge(rule.cut);
+    for (int f = 0; f < sample.rule().factor_count; ++f)
+      if (!is_whole(sample.rule(), f)) factors_.insert(rule_check::name_of_factor(sample.rule().factor[f]));
+    serves_ = rules_.count > 0 && value().has_gradient_for(sample.rule());
+    if (check_.ok && serves_) complain(sample, wrong_text(sample));
+    for (int r = 0; r < sample.op().result_count && check_.ok; ++r) check_without_gradient(sample, r);
+    if (check_.ok && serves_) check_gradient(sample);
+  }
+
+  // ---- texts of the gradient ----
+
+  /// Whether some backward operator reads the gradient of result `r`.
+  bool reads_gradient_of(int r) const {
+    bool read = false;
+    for (int n = 0; n < rules_.count; ++n) read = read || reads_gradient(rules_.rule[n], r);
+    return serves_ && read;
+  }
+  bool is_constant(int r) const { return is_in(value().constant | value().index_results, r); }
+
+  /// "g0,x0>0" of cube_gradient
+  std::string quoted(const gradient_rule& rule) const {
+    const operator_value* const backward = rule.value != nullptr ? rule.value : &checked_.operators[rule.backward];
+    return std::string("\"") + rule.text + "\" of " + backward->name;
+  }
+
+  std::string wrong_text(const operator_sample& sample) const {
+    const graph_operator& o = sample.op();
+    if (rules_.count > max_gradient_rules)
+      return "its gradient names " + std::to_string(rules_.count) + " backward operators, at most " +
+             std::to_string(max_gradient_rules) + " are taken";
+    for (int n = 0; n < rules_.count; ++n) {
+      const gradient_rule& rule = rules_.rule[n];
+      if (rule.value == nullptr && !checked_.operators.has(rule.backward))
+        return std::string("its gradient is refused: operator_is_not_in_the_list, that of \"") + rule.text + "\"";
+      const std::string text = "its gradient text " + quoted(rule);
+      const gradient_text_status s = check_gradient_text(rule.text, o.operand_count, o.result_count);
+      if (s.code != gradient_text_code::ok)
+        return text + " cannot be read: " + name_of(s.code) + ", character " + std::to_string(s.where);
+      if (!checked_.operators.has(rule.backward))
+        return "its gradient is refused: operator_is_not_in_the_list, " + quoted(rule);
+      if (checked_.kernels(rule.backward) == nullptr) return text + ": the backward operator has no kernel";
+      if (!numbers_fit(value(), checked_.operators[rule.backward], rule.text))
+        return text + " takes or makes numbers of rows where the backward operator has floats, or the reverse";
+      for (int r = 0; r < o.result_count; ++r)
+        if (reads_gradient(rule, r) && is_constant(r))
+          return text + " reads the gradient of result " + std::to_string(r) + ", which is constant or holds numbers";
     }
-  }
-  bool agree(double a, double b) const {
-    return a == b || std::abs(a - b) <= options_.tolerance * std::max(1.0, std::abs(b));
-  }
-
-  static std::string name_of_factor(const factor& f) {
-    return f.letter == 0 ? "of *" : std::string("'") + f.letter + "'";
-  }
-
-  // ---- the rule ----
-
-  void check_pieces(operator_sample& sample, const sampled_results& all, int f) {
-    const extent_t extent = sample.op().loop[f].extent, cut = 1 + sample.below(extent - 1);
-    operator_call first = sample.whole(), second = sample.whole();
-    first.loop[f].extent = second.loop[f].begin = cut;
-    second.loop[f].extent = extent - cut;
-    const sampled_results a = sample.run(first, sample.operand), b = sample.run(second, sample.operand);
-    for (int r = 0; r < sample.op().result_count && check_.ok; ++r) {
-      std::vector<double> joined(all[at(r)].size(), std::nan(""));
-      const tensor_factors& t = sample.rule().result[r];
-      const bool lacks = !has_factor(t, f);
-      for_each_element(first, t, [&](std::size_t inside, std::size_t local) { joined[inside] = a[at(r)][local]; });
-      for_each_element(second, t, [&](std::size_t inside, std::size_t local) {
-        joined[inside] = lacks ? reduced(sample.rule().factor[f].op, joined[inside], b[at(r)][local]) : b[at(r)][local];
-      });
-      for (std::size_t e = 0; e < joined.size() && check_.ok; ++e)
-        if (!agree(joined[e], all[at(r)][e]))
-          complain(sample, "result " + std::to_string(r) + " of two pieces along factor " +
-                               name_of_factor(sample.rule().factor[f]) + (lacks ? ", reduced," : "") + " is " +
-                               std::to_string(joined[e]) + ", of the whole " + std::to_string(all[at(r)][e]));
-    }
-  }
-
-  // ---- partial operands ----
-
-  /// What the words say of operands that are partial by `op`: each alone, or all of a group together.
-  void check_words(operator_sample& sample, reduce_op op) {
-    const int operands = sample.op().operand_count;
-    const auto word = [&](int i) { return word_of(sample.rule().partials, i, op); };
-    unsigned group = 0;
-    for (int i = 0; i < operands && check_.ok; ++i) {
-      if (word(i).mode != partial_mode::refuses && sample.holds_numbers(i))
-        complain(sample, "operand " + std::to_string(i) + " holds numbers, yet may be partial by " + name_of(op));
-      else if (word(i).mode == partial_mode::each)
-        check_terms(sample, 1u << i, op, word(i).out);
-      else if (word(i).mode == partial_mode::together)
-        group |= 1u << i;
-    }
-    if (group == 0 || !check_.ok) return;
-    int first = 0;
-    while (!is_in(group, first)) ++first;
-    check_terms(sample, group, op, word(first).out);
-  }
-
-  /// Two terms of each operand of `group`, reduced before or after. An operand that joins has its value in the first term
-  /// and the identity in the other.
-  void check_terms(operator_sample& sample, unsigned group, reduce_op op, reduce_op out) {
-    std::vector<sampled_block> a = sample.operand, b = sample.operand, both = sample.operand;
-    for (int i = 0; i < sample.op().operand_count; ++i) {
-      const bool joins = word_of(sample.rule().partials, i, op).mode == partial_mode::joins;
-      if (is_in(group, i)) b[at(i)].value = sample.random_values(i);
-      if (joins && !is_idempotent(op)) b[at(i)].value.assign(b[at(i)].value.size(), op == reduce_op::prod ? 1.0 : 0.0);
-      for (std::size_t e = 0; e < both[at(i)].value.size() && is_in(group, i); ++e)
-        both[at(i)].value[e] = reduced(op, a[at(i)].value[e], b[at(i)].value[e]);
-    }
-    const operator_call whole = sample.whole();
-    const sampled_results of_a = sample.run(whole, a), of_b = sample.run(whole, b), of_both = sample.run(whole, both);
-    for (std::size_t r = 0; r < of_both.size(); ++r)
-      for (std::size_t e = 0; e < of_both[r].size() && check_.ok; ++e) {
-        const double joined = reduced(out, of_a[r][e], of_b[r][e]);
-        if (!agree(joined, of_both[r][e]))
-          complain(sample, "result " + std::to_string(r) + " of two terms of the operands " + digits(group) +
-                               ", partial by " + name_of(op) + ", is " + std::to_string(joined) + ", of their " +
-                               name_of(op) + " " + std::to_string(of_both[r][e]));
-      }
-  }
-  static std::string digits(unsigned group) {
-    std::string s;
-    for (int i = 0; i < max_operands; ++i)
-      if (is_in(group, i)) s.append(s.empty() ? "" : ", ").append(std::to_string(i));
-    return s;
+    return {};
   }
 
   // ---- the gradient ----
+
+  /// A result whose gradient nothing reads, or that is stated to be constant, changes with no operand.
+  void check_without_gradient(operator_sample& sample, int r) {
+    const bool constant = is_in(value().constant, r);
+    if (is_in(value().index_results, r) || value().constant == ~0u) return;
+    if (!constant && (!serves_ || reads_gradient_of(r) || is_in(value().without_gradient, r))) return;
+    const sampled_results made = sample.run(sample.whole(), sample.operand);
+    const std::vector<double> weight = random_.values(made[at(r)].size(), false);
+    const auto loss = [&] {
+      const std::vector<double> now = sample.run(sample.whole(), sample.operand)[at(r)];
+      double sum = 0;
+      for (std::size_t e = 0; e < now.size(); ++e) sum += weight[e] * now[e];
+      return sum;
+    };
+    for (int i = 0; i < sample.op().operand_count; ++i) {
+      std::vector<double>& x = sample.operand[at(i)].value;
+      const std::string result = "result " + std::to_string(r), operand = "operand " + std::to_string(i);
+      for (int drawn = 0; drawn < 3 && !x.empty() && check_.ok; ++drawn) {
+        double slope = 0;
+        if (!is_smooth("whether " + result + " changes with " + operand, x, slope, loss) || fits(0, slope)) continue;
+        complain(sample, (constant ? result + " is stated to be constant, and changes with "
+                                   : "no backward operator reads the gradient of " + result + ", which changes with ") +
+                             operand + ": the difference quotient is " + std::to_string(slope));
+      }
+    }
+  }
 
   /// The loss is the sum of all results whose gradients the backward operators read, weighed at random.
   void check_gradient(operator_sample& sample) {
     model_builder& m = sample.builder;
     int loss = -1;
     std::vector<int> weights;
-    gradient_writer rules(checked_.operators);
-    sample.value().gradient(rules);
-    for (int r = 0; r < sample.rule().result_count; ++r) {
-      bool read = false;
-      for (int n = 0; n < rules.count && n < max_gradient_rules; ++n)
-        read = read || (reads_as_gradient(rules.rule[n].text, sample.op().operand_count, sample.op().result_count) &&
-                        reads_gradient(rules.rule[n], r));
-      if (!read) continue;
+    for (int r = 0; r < sample.op().result_count; ++r) {
+      if (!reads_gradient_of(r)) continue;
       const graph_tensor made = m.graph.tensor[sample.first_result + r];
       number_list dims;
       std::string letters;
@@ -172,21 +146,25 @@ class operator_checker {
     m.loss(loss);
     differentiate(m.graph);
     if (m.graph.status.code != graph_code::ok) {
-      complain(sample, std::string("its gradient is refused: ") + name_of(m.graph.status.code));
-      return;
+      std::string texts;
+      for (int n = 0; n < rules_.count; ++n) texts += ", " + quoted(rules_.rule[n]);
+      return complain(sample, std::string("its gradient is refused: ") + name_of(m.graph.status.code) + texts);
     }
     single_device<double> device(m.graph, checked_.kernels);
+    device.set_steps(kernel_probe::step - 1);
     for (int i = 0; i < sample.op().operand_count; ++i) {
       if (sample.holds_numbers(i))
         device.indices(sample.op().operand[i]) = sample.operand[at(i)].number;
       else
         device.values(sample.op().operand[i]) = sample.operand[at(i)].value;
     }
-    for (const int w : weights)
-      for (double& x : device.values(w)) x = sample.random_value();
+    for (const int w : weights) device.values(w) = random_.values(device.values(w).size(), false);
     device.run(graph_phase::forward, graph_phase::backward);
     for (int i = 0; i < sample.op().operand_count && check_.ok; ++i)
       if (!sample.holds_numbers(i)) check_gradient_of(sample, device, i);
+    device.run(graph_phase::forward, graph_phase::backward);
+    for (int o = 0; o < m.graph.op.size && check_.ok; ++o)
+      if (m.graph.op[o].forward == 0) check_backward(sample, device, o);
   }
 
   void check_gradient_of(operator_sample& sample, single_device<double>& device, int i) {
@@ -195,41 +173,104 @@ class operator_checker {
     const std::vector<double> given =
         gradient < 0 ? std::vector<double>(device.values(operand).size(), 0.0) : device.values(gradient);
     for (int drawn = 0; drawn < 6 && !given.empty() && check_.ok; ++drawn) {
-      const std::size_t e = at(sample.below(static_cast<extent_t>(given.size())));
+      std::size_t e = 0;
       double slope = 0;
-      const bool smooth = slope_at(device.values(operand)[e], slope, [&] {
-        device.run(graph_phase::forward, graph_phase::forward);
-        return device.values(g.loss)[0];
-      });
-      if (!smooth || std::abs(given[e] - slope) <= options_.gradient_tolerance * std::max(1.0, std::abs(slope)))
-        continue;
+      const bool smooth = is_smooth(
+          "the gradient of operand " + std::to_string(i), device.values(operand), slope,
+          [&] {
+            device.run(graph_phase::forward, graph_phase::forward);
+            return device.values(g.loss)[0];
+          },
+          &e);
+      if (!smooth || fits(given[e], slope)) continue;
       complain(sample, "the gradient of operand " + std::to_string(i) + " is " +
                            (gradient < 0 ? std::string("none") : std::to_string(given[e])) +
                            ", the difference quotient " + std::to_string(slope));
     }
   }
-  /// Fourth-order central difference of loss() at x. False where the loss breaks within the steps, as a choice does: the
-  /// differences of one step and of two are then far apart.
+  bool fits(double given, double slope) const {
+    return std::abs(given - slope) <= options_.gradient_tolerance * std::max(1.0, std::abs(slope));
+  }
+  /// The slope at a random element of `x`. What has no smooth one in any round is listed as skipped.
   template <class Loss>
-  static bool slope_at(double& x, double& slope, const Loss& loss) {
-    constexpr double step = 1e-4;
-    const double kept = x;
-    const auto quotient = [&](double steps) {
-      x = kept + steps * step;
-      const double above = loss();
-      x = kept - steps * step;
-      return (above - loss()) / (2 * steps * step);
+  bool is_smooth(const std::string& question, std::vector<double>& x, double& slope, const Loss& loss,
+                 std::size_t* element = nullptr) {
+    const std::size_t e = at(random_.below(static_cast<extent_t>(x.size())));
+    if (element != nullptr) *element = e;
+    const bool smooth = slope_at(x[e], slope, loss);
+    smooth_[question] += smooth ? 1 : 0;
+    return smooth;
+  }
+  // ---- backward operators ----
+
+  /// Operator `o` of the sample's graph on the tensors that it has there.
+  void check_backward(operator_sample& sample, single_device<double>& device, int o) {
+    kernel_probe backward(sample.model(), o, checked_.kernels);
+    for (int i = 0; i < backward.op().operand_count; ++i) {
+      const int t = backward.op().operand[i];
+      sampled_block b;
+      if (backward.holds_numbers(i))
+        b.number = device.indices(t);
+      else
+        b.value = device.values(t);
+      for (int x = 0; x < sample.op().operand_count; ++x)
+        if (sample.op().operand[x] == t && is_in(sample.positive, x)) backward.positive |= 1u << i;
+      backward.operand.push_back(b);
+    }
+    rule_check rule(backward, options_, random_);
+    rule.run();
+    if (!rule.complaint.empty())
+      complain(std::string(backward.value().name) + ", a backward operator of " + name() + ": " + rule.complaint +
+               backward.shapes());
+  }
+
+  /// The gradient of a user's backward operator, where it has one: as an operator by itself, each once.
+  void check_second_order(const gradient_rule& rule) {
+    const operator_value& backward = checked_.operators[rule.backward];
+    gradient_writer own(checked_.operators);
+    backward.gradient(own);
+    if (is_builtin(rule.backward) || own.count == 0 || !held_.insert(static_cast<int>(rule.backward)).second) return;
+    operator_options how = how_;
+    how.text = nullptr;
+    operator_check_options options = options_;
+    options.operands = options.positive = 0;
+    checked_operator checked = checked_;
+    checked.op = rule.backward;
+    checked.operands = 0;
+    for (const char* at = rule.text; *at != '>'; at += at[2] == ',' ? 3 : 2, ++checked.operands)
+      if (at[0] == 'x' && is_in(options_.positive, at[1] - '0')) options.positive |= 1u << checked.operands;
+    operator_checker second(checked, how, options);
+    second.held_ = held_;
+    const operator_check done = second.run();
+    held_ = second.held_;
+    complain(done.complaint);
+  }
+
+  // ---- what no round could ask ----
+
+  void list_skipped() {
+    const auto skip = [this](const std::string& what) {
+      check_.skipped.append(check_.skipped.empty() ? "" : "; ").append(what);
     };
-    const double near = quotient(1), far = quotient(2);
-    x = kept;
-    slope = (4 * near - far) / 3;
-    return std::abs(near - far) <= 1e-3 * std::max(1.0, std::abs(slope));
+    if (options_.rounds < 1) return skip("all of it: there was no round");
+    if (factors_.empty()) skip("pieces: no factor may be sharded");
+    for (const std::string& f : factors_)
+      if (asked_factors_.count(f) == 0) skip("pieces along factor " + f + ": its extent was 1 each time");
+    if (!serves_ && value().constant != ~0u && (value().index_results & 1u) == 0) skip("the gradient: it has none");
+    for (const auto& [question, smooth] : smooth_)
+      if (smooth == 0) skip(question + ": no difference quotient was smooth");
   }
 
   checked_operator checked_;
   operator_options how_;
   operator_check_options options_;
-  std::mt19937_64 random_;
+  std::mt19937_64 engine_;
+  sample_numbers random_{options_, engine_};
+  gradient_writer rules_{checked_.operators};
+  bool serves_ = false;                                ///< the gradient serves the rule of the sample
+  std::set<std::string> factors_, asked_factors_;      ///< that may be sharded; whose pieces were asked
+  std::set<int> held_{static_cast<int>(checked_.op)};  ///< operators whose gradients are held
+  std::map<std::string, int> smooth_;                  ///< how often each question had a smooth difference quotient
   operator_check check_;
 };
 

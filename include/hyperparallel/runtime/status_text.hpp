@@ -50,8 +50,9 @@ constexpr const char* name_of(rule_code code) {
                                    "sizes_do_not_fit",
                                    "attribute_is_invalid",
                                    "operand_rank_differs_from_text",
-                                   "operand_count_differs_from_text"};
-  static_assert(static_cast<int>(rule_code::operand_count_differs_from_text) + 1 == sizeof names / sizeof *names);
+                                   "operand_count_differs_from_text",
+                                   "words_of_a_group_differ"};
+  static_assert(static_cast<int>(rule_code::words_of_a_group_differ) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
 }
 

@@ -232,6 +232,11 @@ inline constexpr refusal_words refusal_table[] = {
      "operand {value 4} of operator {named_operator} is {named_tensor}, which holds indices: the operator takes floats "
      "there",
      "Embed the indices first, or name the operands in the order of the operator's text"},
+    {"graph_code::words_of_a_group_differ",
+     "operand {value 4} of operator {named_operator}, {named_tensor}, is partial together with others, and its word "
+     "for "
+     "the result is another reduction than theirs",
+     "Say one reduction for all operands that are partial together: linear_together(mask) does"},
     {"graph_code::attribute_is_out_of_range",
      "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
      "Correct the member of the layer"},

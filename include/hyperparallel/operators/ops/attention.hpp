@@ -42,7 +42,7 @@ struct attention {
   static constexpr const char *name = "attention", *text = "bsmgD,bTmD,bTmE->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 4;
-  static constexpr unsigned statistics = 0b10;
+  static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(0), e = w.width(2);
     return 2 * pairs_of_attention(w, d * e, 1) * (d + e);

@@ -25,7 +25,7 @@ struct latent_attention {
   static constexpr const char *name = "latent_attention", *text = "bsnD,bsnR,bTnD,bTR,bTnE->bsnE,bsn";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 4;
-  static constexpr unsigned statistics = 0b10;
+  static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
   static constexpr extent_t flops(const local_work& w) {
     const extent_t d = w.width(0), r = w.width(1), e = w.width(4);
     return 2 * pairs_of_attention(w, d * r * e, 2) * (d + r + e);
