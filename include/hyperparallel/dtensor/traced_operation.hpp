@@ -6,7 +6,9 @@
 //   hp::apply<hp::listed<hp::ops::reduce, "ab->a">{}>(x);                 // an instance whose rule its value says
 //
 // Gradients that a backward operator takes as they come stay pending sums; where its rule refuses them they are reduced
-// to the layout of the value they belong to. An operator without a gradient is one error line where it is differentiated.
+// to the layout of the value they belong to. A backward operator that reads the gradients of several results runs where
+// one of these is there; the gradient of a result that nothing reads is zeros. An operator without a gradient is one
+// error line where it is differentiated.
 
 #include <concepts>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <hyperparallel/dtensor/creation.hpp>
 #include <hyperparallel/dtensor/kept_tensors.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -105,18 +108,23 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     }
     return true;
   }
+  /// Whether the rule makes something that is not zero: a gradient that it reads is there, or it reads none.
   template <class... Gradient>
-  static constexpr bool possible(const gradient_rule& rule) {
+  static constexpr bool contributes(const gradient_rule& rule) {
     const bool there[] = {!std::is_same_v<Gradient, nothing>...};
-    for (int r = 0; r < result_count; ++r)
-      if (reads_gradient(rule, r) && !there[r]) return false;
-    return true;
+    bool reads_some = false, reads_one_that_is_there = false;
+    for (int r = 0; r < result_count; ++r) {
+      if (!reads_gradient(rule, r)) continue;
+      reads_some = true;
+      reads_one_that_is_there = reads_one_that_is_there || there[r];
+    }
+    return reads_one_that_is_there || !reads_some;
   }
 
   template <int Number, class Operands, class Results, class... Gradient>
   auto by_rule(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
     constexpr gradient_rule rule = rules.rule[Number];
-    if constexpr (!reads::wants(rule) || !possible<Gradient...>(rule)) {
+    if constexpr (!reads::wants(rule) || !contributes<Gradient...>(rule)) {
       return std::tuple<>();
     } else {
       const auto made_here = [&]<std::size_t... P>(std::index_sequence<P...>) {
@@ -144,7 +152,7 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
 
   /// What part `P` of a backward rule's text stands for; gradients lie as their values where `Reduced`.
   template <int Number, std::size_t P, bool Reduced, class Operands, class Results, class... Gradient>
-  static auto part(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) {
+  auto part(const std::tuple<Gradient...>& g, const Operands& x, const Results& y) const {
     constexpr gradient_part p = part_of_gradient(rules.rule[Number].text, static_cast<int>(P));
     constexpr std::size_t n = static_cast<std::size_t>(p.number);
     if constexpr (p.letter == 'x')
@@ -152,9 +160,28 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     else if constexpr (p.letter == 'y')
       return std::get<n>(y);
     else if constexpr (Reduced)
-      return brought_to<gradient_tensor<std::tuple_element_t<n, std::tuple<Made...>>>>(std::get<n>(g));
+      return brought_to<gradient_tensor<made_at<n>>>(gradient_of<n>(g));
     else
-      return std::get<n>(g);
+      return gradient_of<n>(g);
+  }
+  template <std::size_t R>
+  using made_at = std::tuple_element_t<R, std::tuple<Made...>>;
+
+  /// The gradient of result `R`: zeros that lie as the result where nothing reads it.
+  template <std::size_t R, class... Gradient>
+  auto gradient_of(const std::tuple<Gradient...>& g) const {
+    if constexpr (std::is_same_v<std::tuple_element_t<R, std::tuple<Gradient...>>, nothing>)
+      return zeros<gradient_tensor<made_at<R>>>(group_of(g), results[R]);
+    else
+      return std::get<R>(g);
+  }
+  /// Domain: one of the gradients is there.
+  template <std::size_t First = 0, class... Gradient>
+  static const rank_group& group_of(const std::tuple<Gradient...>& g) {
+    if constexpr (std::is_same_v<std::tuple_element_t<First, std::tuple<Gradient...>>, nothing>)
+      return group_of<First + 1>(g);
+    else
+      return std::get<First>(g).group();
   }
 };
 
