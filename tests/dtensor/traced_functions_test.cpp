@@ -101,6 +101,35 @@ TEST(TracedFunctions, CrossEntropyOfAShardedVocabulary) {
   for (const std::size_t i : {0U, 9U, 17U}) EXPECT_NEAR(b[i], slope(value, waves<whole>(), i), 1e-8);
 }
 
+struct line : hp::device_matrix<hp::axis{"tp", 4}> {};
+/// The loss of two rows of five logits near -200, and its gradient.
+template <class Stored, class Layout>
+std::vector<double> small_losses() {
+  using logits = hp::dtensor<Stored, hp::extents<2, 5>, Layout>;
+  using label = hp::dtensor<std::int32_t, hp::extents<2>, hp::layout<line, none>>;
+  const auto x = hp::generate<logits>(
+      group(), [](hp::extent_t i) { return hp::kernels::store<Stored>(-200.0 - static_cast<double>(i % 5)); });
+  const auto one = hp::generate<label>(group(), [](hp::extent_t) { return std::int32_t{1}; });
+  const auto d = hp::value_and_gradient([&](const auto& t) { return sum(cross_entropy(t, one)); }, x);
+  std::vector<double> numbers{static_cast<double>(hp::kernels::load(d.value.full_tensor()[0]))};
+  for (const auto e : std::get<0>(d.gradient).full_tensor())
+    numbers.push_back(static_cast<double>(hp::kernels::load(e)));
+  return numbers;
+}
+
+// A device without a window of the vocabulary takes no part in the largest logit, in 16 bits too.
+TEST(TracedFunctions, CrossEntropyOfAVocabularyThatLeavesADeviceEmpty) {
+  using windows = hp::layout<line, none, hp::padded("tp")>;  // of 2, 2, 1 and 0
+  const std::vector<double> expected = small_losses<float, hp::layout<line, none, none>>();
+  EXPECT_NEAR(expected[0], 2.9038, 1e-4);
+  const auto expect_close = [&](const std::vector<double>& got, double tolerance) {
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance);
+  };
+  expect_close(small_losses<float, windows>(), 1e-6);
+  expect_close(small_losses<hp::bf16_bits, windows>(), 1e-2);
+  expect_close(small_losses<hp::f16_bits, windows>(), 1e-3);
+}
+
 TEST(TracedFunctions, RowsOfATableGetTheirGradients) {
   using ids = hp::dtensor<std::int32_t, hp::extents<8>, on<"dp">>;
   const auto id = hp::generate<ids>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
