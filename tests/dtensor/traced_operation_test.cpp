@@ -2,7 +2,6 @@
 #include <hyperparallel/dtensor/traced_operation.hpp>
 
 #include <hyperparallel/dtensor/gradient.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,29 +35,6 @@ struct signed_square {
   }
 };
 
-/// x², 3x; one backward operator reads both gradients.
-struct square_and_triple_gradient {
-  static constexpr const char *name = "square_and_triple_gradient", *text = "*,*,*->*";
-  template <class T>
-  static void run(hp::const_view<T> d0, hp::const_view<T> d1, hp::const_view<T> x, hp::tensor_view<T> dx) {
-    for (hp::extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = 2 * x.data[i] * d0.data[i] + 3 * d1.data[i];
-  }
-};
-struct square_and_triple {
-  static constexpr const char *name = "square_and_triple", *text = "*->*,*";
-  template <class Builder>
-  static constexpr void gradient(Builder& b) {
-    b.template backward<square_and_triple_gradient>("g0,g1,x0>0");
-  }
-  template <class T>
-  static void run(hp::const_view<T> x, hp::tensor_view<T> y, hp::tensor_view<T> z) {
-    for (hp::extent_t i = 0; i < hp::volume(y); ++i) {
-      y.data[i] = x.data[i] * x.data[i];
-      z.data[i] = 3 * x.data[i];
-    }
-  }
-};
-
 template <class Tensor>
 auto total(const Tensor& x) {
   return hp::apply<ops::reduce, "*->">(x);
@@ -69,42 +45,6 @@ TEST(TracedOperation, AUsersOperatorHasItsGradient) {
   static_assert(std::is_same_v<std::remove_const_t<decltype(d)>, rows>);
   const std::vector<double> x = waves<rows>().full_tensor(), got = d.full_tensor();
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(got[i], 2 * std::abs(x[i]));
-}
-
-// What nothing reads has the gradient 0; the other result's still goes through the backward operator that reads both.
-TEST(TracedOperation, AResultThatNothingReadsHasTheGradientZero) {
-  const auto of_first = [](const auto& x) {
-    const auto [first, second] = hp::apply<square_and_triple>(x);
-    return total(first) + total(x * 10.0);
-  };
-  const auto of_second = [](const auto& x) { return total(std::get<1>(hp::apply<square_and_triple>(x))); };
-  const auto of_both = [](const auto& x) {
-    const auto [first, second] = hp::apply<square_and_triple>(x);
-    return total(first) + total(second);
-  };
-  const std::vector<double> x = waves<rows>().full_tensor();
-  const auto d_first = hp::gradient(of_first, waves<rows>());
-  static_assert(std::is_same_v<std::remove_const_t<decltype(d_first)>, rows>);
-  const auto d_second = hp::gradient(of_second, waves<rows>()), d_both = hp::gradient(of_both, waves<rows>());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    EXPECT_EQ(d_first.full_tensor()[i], 2 * x[i] + 10);
-    EXPECT_EQ(d_second.full_tensor()[i], 3);
-    EXPECT_EQ(d_both.full_tensor()[i], 2 * x[i] + 3);
-  }
-}
-
-// A result that hands back a pending sum: the zeros take part by a fill.
-TEST(TracedOperation, ZerosMeetPendingGradients) {
-  using wide = tensor<on<none, "tp">, 8, 4>;
-  const auto program = [](const auto& x, const auto& w) {
-    const auto [first, second] = hp::apply<square_and_triple>(x);
-    return total(hp::apply<ops::contract, "bk,kn->bn">(second, w));  // d second is pending over tp
-  };
-  const auto d = hp::gradient(program, waves<rows>(), waves<wide>(2)).full_tensor();
-  const auto value = [&](const rows& x) {
-    return program(hp::detail::argument_of<true, 0>(x), waves<wide>(2)).value().full_tensor()[0];
-  };
-  for (const std::size_t i : {0U, 9U, 31U}) EXPECT_NEAR(d[i], slope(value, waves<rows>(), i), 1e-8);
 }
 
 // Attributes and the step reach the backward operators: the same elements are dropped, and others another time.

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include <hyperparallel/dtensor/listed_operation.hpp>
-#include <hyperparallel/operators/backward_rule.hpp>
 #include <hyperparallel/operators/factor_extents.hpp>
+#include <hyperparallel/operators/gradient_fit.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -27,6 +27,7 @@ constexpr gradient_writer written_gradient(const operator_value& o) {
 /// What the gradient of an operator type says.
 template <class Operator>
 inline constexpr gradient_writer gradient_of_type = written_gradient(operator_value_of<Operator>);
+inline constexpr gradient_writer no_gradient{builtin_list};
 
 /// The letter and the digit of part `n` of what a gradient text reads.
 struct gradient_part {

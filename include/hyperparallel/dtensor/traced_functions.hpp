@@ -118,8 +118,7 @@ template <class Source, class Logits, class Labels, class Statistics, class Loss
 struct cross_entropy_node : gradient_node {
   using sources = std::tuple<Source>;
   static constexpr int result_count = 1;
-  static constexpr bool has_gradient = true;
-  static constexpr bool has_kernels() { return true; }
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
   cross_entropy_node(const Source& from, const Logits& x, const Labels& label, const Statistics& max,
                      const Statistics& sum, const Losses& made)
       : gradient_node(&kind_of_node<cross_entropy_node>, shapes_of(made)),

@@ -59,9 +59,10 @@ constexpr bool reads_gradient(const gradient_rule& rule, int r) {
 }
 
 /// Whether a gradient text names operands and results that an operator of so many has, and no more than a rule has room
-/// for.
+/// for. Each gradient that it makes stands once.
 constexpr bool reads_as_gradient(const char* text, int operands, int results) {
   int read = 0, made = 0;
+  unsigned made_for = 0;
   const auto below = [](char digit, int count) { return digit >= '0' && digit - '0' < count; };
   for (;; ++text) {
     if (*text != 'g' && *text != 'x' && *text != 'y') return false;
@@ -70,8 +71,10 @@ constexpr bool reads_as_gradient(const char* text, int operands, int results) {
     if (*text != ',') break;
   }
   if (*text != '>') return false;
-  for (++text; *text != '\0'; ++text)
-    if (!below(*text, operands) || ++made > max_results) return false;
+  for (++text; *text != '\0'; ++text) {
+    if (!below(*text, operands) || ++made > max_results || (made_for >> (*text - '0') & 1u) != 0) return false;
+    made_for |= 1u << (*text - '0');
+  }
   return made > 0;
 }
 
