@@ -4,7 +4,9 @@
 //
 // Law: rule, attributes and kernel are those of the backward operators that `differentiate` appends to a graph, so the
 // gradient of a program of dtensors has the bits of a model's that lies alike. A factor that the backward operator
-// creates (the rows of a table, what a sum ran over) has the extent that it had in the forward operands.
+// creates (the rows of a table, what a sum ran over) has the extent that it had in the forward operands. An operand that
+// passes as a pending sum because the forward operator is linear in it passes here as well: what is linear in x has
+// gradients for its other operands that are linear in x.
 
 #include <tuple>
 #include <type_traits>
@@ -92,6 +94,12 @@ struct backward_rule_on<operation<Forward, Extents...>> {
   static constexpr rule_result of(const gradient_rule& gradient) {
     using forward = operation<Forward, Extents...>;
     factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
+    for (int n = 0; n < rule.operand_count; ++n) {
+      const gradient_part read = part_of_gradient(gradient.text, n);
+      if (read.letter != 'x' || !is_in(Forward.linear, read.number)) continue;
+      say_all(rule.partials, 1u << n, reduce_op::sum, partial_mode::each);
+      say_all(rule.partials, 1u << n, reduce_op::avg, partial_mode::each);
+    }
     const shape list[] = {Extents::declared...};
     const factor_extents known = extents_of(forward::rule, list, static_cast<int>(sizeof...(Extents)));
     unsigned read = 0;

@@ -162,6 +162,9 @@ struct listed {
   operator_attributes attributes{};
   created_extents created{};
   at_step step{};
+  /// Operands in which it is linear with the others fixed, as a mask: a pending sum passes there. 0: what the operator
+  /// says, which for products and sums of models is to reduce first.
+  unsigned linear = 0;
 
   static constexpr unsigned indices = operator_value_of<Operator>.indices;
 
@@ -169,8 +172,9 @@ struct listed {
     const operator_value& o = operator_value_of<Operator>;
     operand_ranks ranks{count};
     for (int i = 0; i < count && i < max_operands; ++i) ranks.rank[i] = x[i].rank;
+    const partial_words words = linear != 0 ? linear_in_each(linear) : o.partials;
     rule_result r = rule_from(o.name, Text.text[0] != '\0' ? Text.text : o.text,
-                              {attributes.reduction, o.partials, o.flops_per_point}, ranks);
+                              {attributes.reduction, words, o.flops_per_point}, ranks);
     if (r.status.code != rule_code::ok) return r;
     if (!detail::runs_over_one_loop_a_dim(r.rule)) return no_rule(o.name, rule_code::text_is_malformed);
     for (int f = 0; f < r.rule.factor_count; ++f)
