@@ -13,7 +13,6 @@
 #include <utility>
 
 #include <hyperparallel/dtensor/listed_operation.hpp>
-#include <hyperparallel/operators/factor_extents.hpp>
 #include <hyperparallel/operators/gradient_fit.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -86,12 +85,17 @@ constexpr bool has_backward_kernel(int wanted) {
   return has;
 }
 
-/// The backward rule of a forward rule on operands of these extents.
+/// The backward rule of a forward rule on operands of these extents. Factors that it creates have the extents of `list`,
+/// the shapes of the forward operands; as declared, a dynamic one is minus its multiple.
 template <class Operation>
 struct backward_rule_on;
 template <auto Forward, class... Extents>
 struct backward_rule_on<operation<Forward, Extents...>> {
   static constexpr rule_result of(const gradient_rule& gradient) {
+    const shape declared[] = {Extents::declared...};
+    return of(gradient, declared);
+  }
+  static constexpr rule_result of(const gradient_rule& gradient, const shape* list) {
     using forward = operation<Forward, Extents...>;
     factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
     for (int n = 0; n < rule.operand_count; ++n) {
@@ -100,13 +104,11 @@ struct backward_rule_on<operation<Forward, Extents...>> {
       say_all(rule.partials, 1u << n, reduce_op::sum, partial_mode::each);
       say_all(rule.partials, 1u << n, reduce_op::avg, partial_mode::each);
     }
-    const shape list[] = {Extents::declared...};
-    const factor_extents known = extents_of(forward::rule, list, static_cast<int>(sizeof...(Extents)));
+    const factor_knowledge known = know_factors(forward::rule, list, static_cast<int>(sizeof...(Extents)));
     unsigned read = 0;
     for (int i = 0; i < rule.operand_count; ++i) read |= rule.operand[i].mask;
     for (int f = 0; f < rule.factor_count; ++f)
-      if (!(read >> f & 1u) && known.status.code == extents_code::ok && known.extent[f] > 0)
-        rule.factor[f].extent = known.extent[f];
+      if (!(read >> f & 1u) && known.status.code == extents_code::ok) rule.factor[f].extent = known.extent[f];
     return checked_rule(without_unused_factors(rule));
   }
 };
@@ -152,6 +154,17 @@ struct listed_backward {
     operator_attributes turned = attributes;
     if (gradient.reverses) turned.integer[0] = attributes.integer[0] < 0 ? 1 : -1;
     detail::run_at<computed>(at, *gradient.value, function, turned, step);
+  }
+};
+
+/// The same on forward operands whose extents run time knows.
+template <named_operator_type Operator, class Operation, int Number>
+struct listed_backward_of_shapes : listed_backward<Operator, Operation, Number> {
+  const shape* operand = nullptr;
+
+  factor_rule rule_when_run() const {
+    return detail::backward_rule_on<Operation>::of(listed_backward<Operator, Operation, Number>::gradient, operand)
+        .rule;
   }
 };
 

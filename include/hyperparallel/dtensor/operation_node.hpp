@@ -77,15 +77,20 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   using kept_operands = decltype(kept_tensors<reads, 'x', sources>(std::declval<const Operand&>()...));
   using kept_results = decltype(kept_tensors<reads, 'y', made_here<Made...>>(std::declval<const Made&>()...));
 
+  /// Whether the shapes of the operands are known to the compiler; otherwise they are kept.
+  static constexpr bool is_static = (Operand::extents::is_static && ...);
+
   operation_node(const operator_attributes& given, at_step when, sources from, kept_operands x, kept_results y,
-                 std::vector<shape> shapes)
+                 std::vector<shape> taken, std::vector<shape> shapes)
       : gradient_node(&kind_of_node<operation_node>, std::move(shapes)),
+        operand_shapes(std::move(taken)),
         attributes(given),
         step(when),
         operand(std::move(from)),
         read(std::move(x)),
         made(std::move(y)) {}
 
+  std::vector<shape> operand_shapes;  ///< none where the compiler knows them
   operator_attributes attributes;
   at_step step;
   sources operand;
@@ -155,14 +160,21 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
       const auto made_here = [&]<std::size_t... P>(std::index_sequence<P...>) {
         using description = listed_backward<Operator, Operation, Number>;
         if constexpr (applies_to<description{}, std::remove_cvref_t<decltype(part<Number, P, false>(g, x, y))>...>())
-          return apply_as<description{}>(description{attributes, step}, part<Number, P, false>(g, x, y)...);
+          return apply_as<description{}>(backward_operator<Number>(), part<Number, P, false>(g, x, y)...);
         else
-          return apply_as<description{}>(description{attributes, step}, part<Number, P, true>(g, x, y)...);
+          return apply_as<description{}>(backward_operator<Number>(), part<Number, P, true>(g, x, y)...);
       }(std::make_index_sequence<static_cast<std::size_t>(parts_read(rule))>{});
       return [&]<std::size_t... M>(std::index_sequence<M...>) {
         return std::tuple_cat(contributed(std::get<made_for(Number, M)>(operand), result_at<M>(made_here))...);
       }(std::make_index_sequence<static_cast<std::size_t>(parts_made(rule))>{});
     }
+  }
+  template <int Number>
+  auto backward_operator() const {
+    if constexpr (is_static)
+      return listed_backward<Operator, Operation, Number>{attributes, step};
+    else
+      return listed_backward_of_shapes<Operator, Operation, Number>{{attributes, step}, operand_shapes.data()};
   }
   static constexpr std::size_t made_for(int rule, std::size_t m) {
     return static_cast<std::size_t>(gradients_made_by(rules.rule[rule])[m] - '0');

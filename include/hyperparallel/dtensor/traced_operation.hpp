@@ -39,7 +39,8 @@ auto traced(const Run& run, const Value&... x) {
     const std::shared_ptr<const node> maker =
         std::make_shared<node>(run.attributes, run.step, std::make_tuple(source_of(x)...),
                                kept_tensors<typename node::reads, 'x', typename node::sources>(value_of(x)...),
-                               kept_tensors<typename node::reads, 'y', made_here<Made...>>(y...), shapes_of(y...));
+                               kept_tensors<typename node::reads, 'y', made_here<Made...>>(y...),
+                               node::is_static ? std::vector<shape>{} : shapes_of(value_of(x)...), shapes_of(y...));
     return [&]<std::size_t... R>(std::index_sequence<R...>) {
       if constexpr (sizeof...(Made) == 1)
         return as_variable<Operator, 0>(maker, y...);
