@@ -51,6 +51,20 @@ TEST(extents, statuses_of_known_extents_stay) {
   EXPECT_EQ(hp::result_extents(matmul, wrong, 1).status.code, hp::extents_code::operand_count_differs_from_rule);
 }
 
+// What an operator creates with a dynamic extent leaves the dim dynamic, of the same multiple.
+TEST(extents, a_created_factor_may_be_dynamic) {
+  hp::factor_rule rows = hp::rule_from("rows", "b->rb", {}).rule;
+  hp::factor& created = rows.factor[rows.result[0].term[0]];
+  const hp::shape eight[] = {hp::shape{8}}, some[] = {hp::shape{-2}};
+  created.extent = -4;
+  EXPECT_EQ(hp::result_extents(rows, eight, 1).shape, hp::shape(-4, 8));
+  EXPECT_EQ(hp::result_extents(rows, some, 1).shape, hp::shape(-4, -2));
+  created.extent = 4;
+  EXPECT_EQ(hp::result_extents(rows, some, 1).shape, hp::shape(4, -2));
+  created.extent = 0;
+  EXPECT_EQ(hp::result_extents(rows, eight, 1).status.code, hp::extents_code::factor_extent_is_not_known);
+}
+
 TEST(extents, a_declared_result_matches_the_real_one) {
   for (hp::extent_t m = 1; m <= 12; ++m)
     for (hp::extent_t n = 4; n <= 12; n += 4) {

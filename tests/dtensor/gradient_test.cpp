@@ -131,4 +131,33 @@ TEST(Gradient, OfAttention) {
     EXPECT_NEAR(wk.full_tensor()[i], slope(of_k, waves<whole_keys>(2), i), 1e-7);
 }
 
+// Extents that run time knows: what a sum or a table's rows ran over comes back as it was.
+TEST(Gradient, OfDynamicExtentsIsThatOfStaticOnes) {
+  using many = tensor<on<"dp", none>, 4, 6>;
+  using some = tensor<on<"dp", none>, hp::dyn(2), 6>;
+  using any = tensor<on<none, none>, hp::dyn, hp::dyn>;
+  const auto loss = [](const auto& x, const auto& w) {
+    const auto y = rms_norm(silu(matmul(x, w)), waves<tensor<on<none>, 8>>(3));
+    return mean(y * y) + sum(x);
+  };
+  const auto numbers = waves<many>().full_tensor(), more = waves<tensor<on<none, none>, 6, 8>>(1).full_tensor();
+  const auto expected = hp::gradient<0, 1>(loss, waves<many>(), waves<tensor<on<none, none>, 6, 8>>(1));
+  const auto x = hp::distribute<some>(group(), hp::shape(4, 6), numbers);
+  const auto w = hp::distribute<any>(group(), hp::shape(6, 8), more);
+  using program = decltype(loss);
+  static_assert(hp::differentiable<program, std::index_sequence<0, 1>, some, any>);
+  const auto got = hp::gradient<0, 1>(loss, x, w);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(std::get<0>(got))>, some>);
+  EXPECT_EQ(std::get<0>(got).full_tensor(), std::get<0>(expected).full_tensor());
+  EXPECT_EQ(std::get<1>(got).full_tensor(), std::get<1>(expected).full_tensor());
+  EXPECT_EQ(std::get<1>(got).shape(), hp::shape(6, 8));
+
+  const auto id = hp::generate<hp::dtensor<std::int32_t, hp::extents<8>, on<"dp">>>(
+      group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
+  const auto rows_of = [&](const auto& table) { return sum(embedding(id, table)); };
+  const auto d_table = hp::gradient(rows_of, w);
+  EXPECT_EQ(d_table.shape(), hp::shape(6, 8));
+  EXPECT_EQ(d_table.full_tensor(), hp::gradient(rows_of, waves<tensor<on<none, none>, 6, 8>>(1)).full_tensor());
+}
+
 }  // namespace

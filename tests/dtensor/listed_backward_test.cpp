@@ -43,6 +43,19 @@ TEST(ListedBackward, CreatedFactorsHaveTheirExtents) {
   for (std::size_t i = 0; i < 32; ++i) EXPECT_EQ(dx.full_tensor()[i], g[i / 8]);
 }
 
+// Where run time alone knows that extent, the shapes of the forward operands say it.
+TEST(ListedBackward, CreatedFactorsHaveTheExtentsOfRunTime) {
+  using some = tensor<on<"dp", none>, hp::dyn(2), hp::dyn>;
+  using total = forward<ops::reduce, "rc->r", some>;
+  using backward = hp::listed_backward<ops::reduce, total, 0>;
+  const hp::shape taken[] = {hp::shape(4, 8)};
+  const hp::listed_backward_of_shapes<ops::reduce, total, 0> run{{}, taken};
+  const auto dx = hp::apply_as<backward{}>(run, waves<tensor<on<"dp">, 4>>());
+  static_assert(std::is_same_v<std::remove_const_t<decltype(dx)>, tensor<on<"dp", none>, 4, hp::dyn>>);
+  EXPECT_EQ(dx.shape(), hp::shape(4, 8));
+  EXPECT_EQ(dx.full_tensor()[31], (waves<tensor<on<"dp">, 4>>().full_tensor()[3]));
+}
+
 TEST(ListedBackward, ADirectionIsTurned) {
   using heads = tensor<on<"dp", none, none, none>, 2, 3, 2, 4>;
   const hp::operator_attributes turn{.integer = {1}, .real = {100}};

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -44,6 +45,12 @@ struct doubled {
     for (extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = 2 * x.data[i];
     for (extent_t i = 0; i < hp::volume(row); ++i) row.data[i] = static_cast<T>(c.loop[0].begin + i);
   }
+};
+struct line : hp::device_matrix<hp::axis{"dp", 4}> {};
+/// A fold of the rows of a matrix by `Reduction`.
+template <class Operator, hp::reduce_op Reduction>
+struct by {
+  static constexpr hp::listed<Operator, "ab->b"> value{{.reduction = Reduction}};
 };
 struct without_kernel {
   static constexpr const char *name = "without_kernel", *text = "*->*";
@@ -104,6 +111,47 @@ TEST(ListedOperation, EmptyBlocksReduceToTheIdentity) {
   EXPECT_EQ(hp::full_tensor<float>(hp::apply(most, t)), (std::vector<float>{-5, -6}));
   const hp::listed<ops::reduce, "ab->b"> sum{};
   EXPECT_EQ(hp::full_tensor<float>(hp::apply(sum, t)), (std::vector<float>{-21, -24}));
+}
+
+/// A user's fold over rows by the reduction that the attributes name.
+struct folded_rows {
+  static constexpr const char *name = "folded_rows", *text = "ab->b";
+  template <class T>
+  static void run(const hp::operator_call& c, hp::const_view<T> x, hp::tensor_view<T> y) {
+    const hp::reduce_op op = c.attributes->reduction;
+    const extent_t columns = hp::volume(y);
+    for (extent_t i = 0; i < hp::volume(x); ++i) {
+      T& to = y.data[i % columns];
+      const T next = x.data[i];
+      if (i < columns)
+        to = next;
+      else
+        to = op == hp::reduce_op::max ? std::max(to, next) : op == hp::reduce_op::min ? std::min(to, next) : to * next;
+    }
+  }
+};
+
+// The type in which a result is stored makes no difference to what an empty block holds.
+template <class Stored>
+class EmptyBlocks : public testing::Test {};
+using stored_floats = testing::Types<float, double, hp::bf16_bits, hp::f16_bits>;
+TYPED_TEST_SUITE(EmptyBlocks, stored_floats);
+TYPED_TEST(EmptyBlocks, AreTheIdentityInEveryStoredType) {
+  using padded_rows = hp::dtensor<TypeParam, hp::extents<5, 2>, hp::layout<line, hp::padded("dp"), none>>;
+  const auto folded = [](auto listed, double sign) {
+    const auto x = hp::generate<padded_rows>(group(), [sign](extent_t i) {  // 2, 2, 1 and 0 rows
+      return hp::kernels::store<TypeParam>(sign * (1.0 + static_cast<double>(i % 3)));
+    });
+    std::vector<double> values;
+    for (const TypeParam e : hp::apply_as<decltype(listed)::value>(decltype(listed)::value, x).full_tensor())
+      values.push_back(static_cast<double>(hp::kernels::load(e)));
+    return values;
+  };
+  using pair = std::vector<double>;
+  EXPECT_EQ(folded(by<ops::reduce, hp::reduce_op::max>{}, -1), (pair{-1, -1}));
+  EXPECT_EQ(folded(by<folded_rows, hp::reduce_op::max>{}, -1), (pair{-1, -1}));
+  EXPECT_EQ(folded(by<folded_rows, hp::reduce_op::min>{}, 1), (pair{1, 1}));
+  EXPECT_EQ(folded(by<folded_rows, hp::reduce_op::prod>{}, 1), (pair{1 * 3 * 2 * 1 * 3, 2 * 1 * 3 * 2 * 1}));
 }
 
 TEST(ListedOperation, NumbersOutOfRangeAreRefusedByPlace) {

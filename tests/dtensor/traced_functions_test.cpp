@@ -6,6 +6,7 @@
 #include <hyperparallel/dtensor/operations/elementwise.hpp>
 #include <hyperparallel/dtensor/operations/indexing.hpp>
 #include <hyperparallel/dtensor/operations/normalization.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 
 #include <gtest/gtest.h>
 
@@ -99,6 +100,82 @@ TEST(TracedFunctions, CrossEntropyOfAShardedVocabulary) {
     return mean_loss(traced(x), hp::generate<all_labels>(group(), number)).value().full_tensor()[0];
   };
   for (const std::size_t i : {0U, 9U, 17U}) EXPECT_NEAR(b[i], slope(value, waves<whole>(), i), 1e-8);
+}
+
+using pending_rows = tensor<on<none, none, hp::partial("dp")>, 4, 6>;
+using pending_mean = hp::dtensor<double, hp::extents<4, 6>, on<none, none, hp::partial("dp", hp::reduce_op::avg)>>;
+
+template <class Tensor, class F>
+void expect_pending(const F& f) {
+  expect_same_value(f, waves<Tensor>(1));
+  const auto square = [&](const auto& x) {
+    const auto y = f(x).reduce_partial();
+    return sum(y * y);
+  };
+  const auto d = hp::gradient(square, waves<Tensor>(1));
+  const std::vector<double> got = d.full_tensor();
+  const whole x = waves<Tensor>(1).template redistribute<on<none, none>>();
+  const std::vector<double> expected = hp::gradient(square, x).full_tensor();
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-11);
+}
+
+// A function that takes a pending sum on dtensors has a gradient there, which is that of the sum's value.
+TEST(TracedFunctions, PendingSumsHaveGradients) {
+  const auto all = []<class Tensor>(std::type_identity<Tensor>) {
+    const auto w = waves<tensor<on<none, none>, 6, 8>>(2);
+    const auto t = waves<tensor<on<none, none>, 8, 6>>(3);
+    expect_pending<Tensor>([&](const auto& x) { return matmul(x, w); });
+    expect_pending<Tensor>([&](const auto& x) { return linear(x, t); });
+    expect_pending<Tensor>([&](const auto& x) { return sum(x); });
+    expect_pending<Tensor>([&](const auto& x) { return mean(x); });
+    expect_pending<Tensor>([&](const auto& x) { return x * waves<whole>(4); });
+    expect_pending<Tensor>([&](const auto& x) { return (x + x) * 0.5; });
+  };
+  all(std::type_identity<pending_rows>{});
+  all(std::type_identity<pending_mean>{});
+  const auto id = hp::generate<hp::dtensor<std::int32_t, hp::extents<3>, on<none>>>(
+      group(), [](hp::extent_t i) { return static_cast<std::int32_t>(3 - i); });
+  expect_pending<pending_rows>([&](const auto& table) { return embedding(id, table); });
+}
+
+// The other operand's gradient reads the pending sum, and waits for it.
+TEST(TracedFunctions, AWeightBehindAPendingSumHasItsGradient) {
+  const auto program = [](const auto& w, const auto& x) { return sum(matmul(x, w).reduce_partial()); };
+  const auto w = waves<tensor<on<none, none>, 6, 8>>(2);
+  const auto d = hp::gradient(program, w, waves<pending_rows>(1));
+  static_assert(std::is_same_v<layout_of<decltype(d)>, on<none, none, hp::partial("dp")>>);
+  const whole x = waves<pending_rows>(1).reduce_partial();
+  const std::vector<double> got = d.full_tensor(), expected = hp::gradient(program, w, x).full_tensor();
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-12);
+}
+
+struct line : hp::device_matrix<hp::axis{"tp", 4}> {};
+/// The loss of two rows of five logits near -200, and its gradient.
+template <class Stored, class Layout>
+std::vector<double> small_losses() {
+  using logits = hp::dtensor<Stored, hp::extents<2, 5>, Layout>;
+  using label = hp::dtensor<std::int32_t, hp::extents<2>, hp::layout<line, none>>;
+  const auto x = hp::generate<logits>(
+      group(), [](hp::extent_t i) { return hp::kernels::store<Stored>(-200.0 - static_cast<double>(i % 5)); });
+  const auto one = hp::generate<label>(group(), [](hp::extent_t) { return std::int32_t{1}; });
+  const auto d = hp::value_and_gradient([&](const auto& t) { return sum(cross_entropy(t, one)); }, x);
+  std::vector<double> numbers{static_cast<double>(hp::kernels::load(d.value.full_tensor()[0]))};
+  for (const auto e : std::get<0>(d.gradient).full_tensor())
+    numbers.push_back(static_cast<double>(hp::kernels::load(e)));
+  return numbers;
+}
+
+// A device without a window of the vocabulary takes no part in the largest logit, in 16 bits too.
+TEST(TracedFunctions, CrossEntropyOfAVocabularyThatLeavesADeviceEmpty) {
+  using windows = hp::layout<line, none, hp::padded("tp")>;  // of 2, 2, 1 and 0
+  const std::vector<double> expected = small_losses<float, hp::layout<line, none, none>>();
+  EXPECT_NEAR(expected[0], 2.9038, 1e-4);
+  const auto expect_close = [&](const std::vector<double>& got, double tolerance) {
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance);
+  };
+  expect_close(small_losses<float, windows>(), 1e-6);
+  expect_close(small_losses<hp::bf16_bits, windows>(), 1e-2);
+  expect_close(small_losses<hp::f16_bits, windows>(), 1e-3);
 }
 
 TEST(TracedFunctions, RowsOfATableGetTheirGradients) {

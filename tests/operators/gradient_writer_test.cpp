@@ -41,8 +41,9 @@ TEST(GradientWriter, ReadsWhatARuleMakesAndReads) {
 
 TEST(GradientWriter, ATextNamesWhatTheOperatorHas) {
   EXPECT_TRUE(hp::reads_as_gradient("g0,x0,y1>01", 2, 2));
-  for (const char* const wrong : {"", "g0", "g0>", "g0,>0", ">0", "g2,x0>0", "g0,x2>0", "g0,y2>0", "g0,z0>0", "g0>2",
-                                  "g0,x0>0,1", "g0x0>0", "g0,g0,g0,g0,g0,g0,g0,g0,g0>0", "g0>000000"})
+  for (const char* const wrong :
+       {"", "g0", "g0>", "g0,>0", ">0", "g2,x0>0", "g0,x2>0", "g0,y2>0", "g0,z0>0", "g0>2", "g0,x0>0,1", "g0,x0>00",
+        "g0>010", "g0x0>0", "g0,g0,g0,g0,g0,g0,g0,g0,g0>0", "g0>000000"})
     EXPECT_FALSE(hp::reads_as_gradient(wrong, 2, 2)) << wrong;
 }
 

@@ -166,9 +166,10 @@ concept takes = operator_type<Operator> && dtensor_type<First> && (dtensor_type<
                 detail::typed_shapes<Operator, First, Rest...>::status.code == extents_code::ok;
 
 /// Runs the kernel `function` on every rank. `Elements…`: the element type of each result; none means one result of the
-/// first operand's. One result comes back as a dtensor, several as a tuple. Throws as apply_rule.
+/// first operand's. One result comes back as a dtensor, several as a tuple. `rule` is the operator's, with the extents of
+/// what it creates where these are known at run time alone. Throws as apply_rule.
 template <operator_type Operator, element_type... Elements, class Kernel, dtensor_type First, dtensor_type... Rest>
-auto apply(const Kernel& function, const First& first, const Rest&... rest) {
+auto apply_by(const factor_rule& rule, const Kernel& function, const First& first, const Rest&... rest) {
   using elements =
       std::conditional_t<sizeof...(Elements) == 0, std::tuple<typename First::element>, std::tuple<Elements...>>;
   using results = result_tensors<Operator, elements, First, Rest...>;
@@ -179,16 +180,21 @@ auto apply(const Kernel& function, const First& first, const Rest&... rest) {
   const dynamic_dtensor operands[] = {first.dynamic(), rest.dynamic()...};
   return [&]<std::size_t... I>(std::index_sequence<I...> every) {
     const data_type types[] = {data_type_of<std::tuple_element_t<I, elements>>...};
-    const std::vector<dynamic_dtensor> made =
-        apply_rule(Operator::rule, operands, types, [&](const local_operation& at) {
-          detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
-                                         std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
-        });
+    const std::vector<dynamic_dtensor> made = apply_rule(rule, operands, types, [&](const local_operation& at) {
+      detail::run_on_views<Operator>(static_cast<operand_elements*>(nullptr), static_cast<elements*>(nullptr),
+                                     std::make_index_sequence<1 + sizeof...(Rest)>{}, every, function, at);
+    });
     if constexpr (count == 1)
       return std::tuple_element_t<0, results>(made[0]);
     else
       return results(std::tuple_element_t<I, results>(made[I])...);
   }(std::make_index_sequence<count>{});
+}
+
+/// The same with the operator's own rule.
+template <operator_type Operator, element_type... Elements, class Kernel, dtensor_type First, dtensor_type... Rest>
+auto apply(const Kernel& function, const First& first, const Rest&... rest) {
+  return apply_by<Operator, Elements...>(Operator::rule, function, first, rest...);
 }
 
 /// An operator that only tells the extents of each block anew, see apply_view.

@@ -87,7 +87,7 @@ constexpr factor_knowledge know_factors(const factor_rule& rule, const shape* op
     k.status = {extents_code::operand_count_differs_from_rule, 0, 0, count, rule.operand_count};
     return k;
   }
-  for (int f = 0; f < rule.factor_count; ++f) k.extent[f] = rule.factor[f].extent > 0 ? rule.factor[f].extent : -1;
+  for (int f = 0; f < rule.factor_count; ++f) k.extent[f] = rule.factor[f].extent != 0 ? rule.factor[f].extent : -1;
   for (int dynamic = 0; dynamic < 2; ++dynamic)
     for (int o = 0; o < count; ++o) {
       const tensor_factors& t = rule.operand[o];
@@ -111,10 +111,12 @@ constexpr factor_knowledge know_factors(const factor_rule& rule, const shape* op
 
 }  // namespace detail
 
-/// The declared extents of result `index`: `result_shape` for operands some of whose extents are dynamic. O(terms).
+/// The declared extents of result `index`: `result_shape` for operands some of whose extents are dynamic, and for a rule
+/// that creates factors of dynamic extents, written as those of dims. O(terms).
 constexpr result_shape_result result_extents(const factor_rule& rule, const shape* operand, int count, int index = 0) {
   bool all_known = true;
   for (int o = 0; o < count; ++o) all_known = all_known && is_static(operand[o]);
+  for (int f = 0; f < rule.factor_count; ++f) all_known = all_known && !is_dynamic(rule.factor[f].extent);
   if (all_known) return result_shape(rule, operand, count, index);
   const detail::factor_knowledge k = detail::know_factors(rule, operand, count);
   if (k.status.code != extents_code::ok) return {k.status, {}};

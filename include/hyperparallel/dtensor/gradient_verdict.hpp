@@ -3,7 +3,8 @@
 // Whether a program of dtensors has a gradient, asked of its type: `hp::differentiable<program, std::index_sequence<0>, x>`.
 //
 // It has one where the arguments that are named are dtensors of floats, what it gives is one number, every operator on the
-// way has a gradient whose operators have kernels, and the number depends on all of these arguments. The first that fails is one error line.
+// way has a gradient that fits it and whose operators have kernels, and the number depends on all of these arguments. The
+// first that fails is one error line.
 
 #include <cstddef>
 #include <memory>
@@ -93,10 +94,11 @@ struct traced_arguments<std::index_sequence<Wanted...>, Argument...> {
   using type = decltype(of(std::declval<const Argument&>()...));
 };
 
+/// Why a node hands no gradients back: `accepted` where it does.
 template <class Node>
-using has_no_gradient = std::bool_constant<!Node::has_gradient>;
+using refusal_of_node = typename decltype(Node::refusal())::type;
 template <class Node>
-using lacks_kernels = std::bool_constant<!Node::has_kernels()>;
+using is_refused = std::bool_constant<!std::is_same_v<refusal_of_node<Node>, accepted>>;
 
 template <int Number>
 struct reads_argument {
@@ -121,8 +123,7 @@ struct gradient_verdict<Value, std::index_sequence<First, Rest...>> {
 template <class Node, int Result, class Tensor, std::size_t... Wanted>
 struct gradient_verdict<variable<Node, Result, Tensor>, std::index_sequence<Wanted...>> {
   using nodes = typename listed_nodes<mp::mp_list<>, Node>::type;
-  using without = mp::mp_copy_if<nodes, has_no_gradient>;
-  using kernelless = mp::mp_copy_if<nodes, lacks_kernels>;
+  using refused = mp::mp_copy_if<nodes, is_refused>;
   static constexpr int unread() {
     int first = -1;
     constexpr bool direct = mp::mp_empty<nodes>::value;  // the value is an argument
@@ -135,12 +136,8 @@ struct gradient_verdict<variable<Node, Result, Tensor>, std::index_sequence<Want
   static constexpr auto choose() {
     if constexpr (Tensor::extents::declared.rank != 0)
       return std::type_identity<diag::gradient_is_of_no_single_number<typename Tensor::extents>>{};
-    else if constexpr (!mp::mp_empty<without>::value)
-      return std::type_identity<
-          diag::operator_on_dtensors_has_no_gradient<typename mp::mp_front<without>::operator_type>>{};
-    else if constexpr (!mp::mp_empty<kernelless>::value)
-      return std::type_identity<
-          diag::backward_operator_has_no_kernel<typename mp::mp_front<kernelless>::operator_type>>{};
+    else if constexpr (!mp::mp_empty<refused>::value)
+      return std::type_identity<refusal_of_node<mp::mp_front<refused>>>{};
     else if constexpr (unread() >= 0)
       return std::type_identity<diag::value_does_not_depend_on_argument<argument<unread()>>>{};
     else

@@ -15,12 +15,13 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-/// What the backward operators of `Operator` read, where these operands are variables.
-template <class Operator, class Sources>
+/// What the backward operators of `Operator` read, where these operands are variables. `Fits`: whether the gradient is
+/// one of the operator at all; one that is not reads nothing.
+template <class Operator, class Sources, bool Fits = true>
 struct gradient_reads;
-template <class Operator, class... Source>
-struct gradient_reads<Operator, std::tuple<Source...>> {
-  static constexpr const gradient_writer& rules = gradient_of_type<Operator>;
+template <class Operator, class... Source, bool Fits>
+struct gradient_reads<Operator, std::tuple<Source...>, Fits> {
+  static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator> : no_gradient;
   /// Each operand's gradient is the result's.
   static constexpr bool passes_on = std::same_as<Operator, ops::sum>;
 

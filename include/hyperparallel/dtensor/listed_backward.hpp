@@ -4,15 +4,16 @@
 //
 // Law: rule, attributes and kernel are those of the backward operators that `differentiate` appends to a graph, so the
 // gradient of a program of dtensors has the bits of a model's that lies alike. A factor that the backward operator
-// creates (the rows of a table, what a sum ran over) has the extent that it had in the forward operands.
+// creates (the rows of a table, what a sum ran over) has the extent that it had in the forward operands. An operand that
+// passes as a pending sum because the forward operator is linear in it passes here as well: what is linear in x has
+// gradients for its other operands that are linear in x.
 
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <hyperparallel/dtensor/listed_operation.hpp>
-#include <hyperparallel/operators/backward_rule.hpp>
-#include <hyperparallel/operators/factor_extents.hpp>
+#include <hyperparallel/operators/gradient_fit.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -27,6 +28,7 @@ constexpr gradient_writer written_gradient(const operator_value& o) {
 /// What the gradient of an operator type says.
 template <class Operator>
 inline constexpr gradient_writer gradient_of_type = written_gradient(operator_value_of<Operator>);
+inline constexpr gradient_writer no_gradient{builtin_list};
 
 /// The letter and the digit of part `n` of what a gradient text reads.
 struct gradient_part {
@@ -83,21 +85,30 @@ constexpr bool has_backward_kernel(int wanted) {
   return has;
 }
 
-/// The backward rule of a forward rule on operands of these extents.
+/// The backward rule of a forward rule on operands of these extents. Factors that it creates have the extents of `list`,
+/// the shapes of the forward operands; as declared, a dynamic one is minus its multiple.
 template <class Operation>
 struct backward_rule_on;
 template <auto Forward, class... Extents>
 struct backward_rule_on<operation<Forward, Extents...>> {
   static constexpr rule_result of(const gradient_rule& gradient) {
+    const shape declared[] = {Extents::declared...};
+    return of(gradient, declared);
+  }
+  static constexpr rule_result of(const gradient_rule& gradient, const shape* list) {
     using forward = operation<Forward, Extents...>;
     factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
-    const shape list[] = {Extents::declared...};
-    const factor_extents known = extents_of(forward::rule, list, static_cast<int>(sizeof...(Extents)));
+    for (int n = 0; n < rule.operand_count; ++n) {
+      const gradient_part read = part_of_gradient(gradient.text, n);
+      if (read.letter != 'x' || !is_in(Forward.linear, read.number)) continue;
+      say_all(rule.partials, 1u << n, reduce_op::sum, partial_mode::each);
+      say_all(rule.partials, 1u << n, reduce_op::avg, partial_mode::each);
+    }
+    const factor_knowledge known = know_factors(forward::rule, list, static_cast<int>(sizeof...(Extents)));
     unsigned read = 0;
     for (int i = 0; i < rule.operand_count; ++i) read |= rule.operand[i].mask;
     for (int f = 0; f < rule.factor_count; ++f)
-      if (!(read >> f & 1u) && known.status.code == extents_code::ok && known.extent[f] > 0)
-        rule.factor[f].extent = known.extent[f];
+      if (!(read >> f & 1u) && known.status.code == extents_code::ok) rule.factor[f].extent = known.extent[f];
     return checked_rule(without_unused_factors(rule));
   }
 };
@@ -143,6 +154,17 @@ struct listed_backward {
     operator_attributes turned = attributes;
     if (gradient.reverses) turned.integer[0] = attributes.integer[0] < 0 ? 1 : -1;
     detail::run_at<computed>(at, *gradient.value, function, turned, step);
+  }
+};
+
+/// The same on forward operands whose extents run time knows.
+template <named_operator_type Operator, class Operation, int Number>
+struct listed_backward_of_shapes : listed_backward<Operator, Operation, Number> {
+  const shape* operand = nullptr;
+
+  factor_rule rule_when_run() const {
+    return detail::backward_rule_on<Operation>::of(listed_backward<Operator, Operation, Number>::gradient, operand)
+        .rule;
   }
 };
 

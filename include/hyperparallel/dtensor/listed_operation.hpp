@@ -13,13 +13,13 @@
 // Texts of groups and digits are refused: kernels run over one loop a dim.
 
 #include <concepts>
-#include <limits>
 #include <tuple>
 #include <type_traits>
 
 #include <hyperparallel/dtensor/index_check.hpp>
 #include <hyperparallel/dtensor/operation.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
+#include <hyperparallel/kernels/reduction.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -80,19 +80,24 @@ inline void check_numbers(const local_operation& at, const operator_call& c, con
   }
 }
 
-/// What a reduction over nothing gives. Results read as zero, which is that of a sum.
-template <class T>
-void fill_empty(const local_operation& at) {
-  const auto fill = [&at](std::size_t r, T value) {
-    const tensor_view<T> out = at.result[r].template view<T>();
-    for (extent_t i = 0; i < volume(out); ++i) out.data[i] = value;
-  };
+/// What a reduction over nothing gives, in the type that the result is stored in: the least value for a maximum, the
+/// largest for a minimum (infinities of floats), 1 for a product and for `all`. Results read as zero, which is what a
+/// sum and `any` give. O(elements of the results).
+inline void fill_empty(const local_operation& at) {
   for (std::size_t r = 0; r < at.result.size(); ++r)
-    for (int f = 0; f < at.rule->factor_count && at.result[r].type == data_type_of<T>; ++f) {
+    for (int f = 0; f < at.rule->factor_count; ++f) {
       if (has_factor(at.rule->result[r], f)) continue;
-      if (at.rule->factor[f].op == reduce_op::max) fill(r, -std::numeric_limits<T>::infinity());
-      if (at.rule->factor[f].op == reduce_op::min) fill(r, std::numeric_limits<T>::infinity());
-      if (at.rule->factor[f].op == reduce_op::prod) fill(r, T(1));
+      visit_element_type(at.result[r].type, [&]<class Stored>(std::type_identity<Stored>) {
+        using computed = kernels::computing<Stored>;
+        const auto fill = [&](computed value) {
+          const tensor_view<Stored> out = at.result[r].template view<Stored>();
+          for (extent_t i = 0; i < volume(out); ++i) out.data[i] = kernels::store<Stored>(value);
+        };
+        const reduce_op op = at.rule->factor[f].op;
+        if (op == reduce_op::max) fill(kernels::detail::lowest<computed>);
+        if (op == reduce_op::min) fill(kernels::detail::highest<computed>);
+        if (op == reduce_op::prod || op == reduce_op::all) fill(computed(1));
+      });
     }
 }
 
@@ -103,7 +108,7 @@ void run_at(const local_operation& at, const operator_value& o, operator_kernel 
   operator_call c = call_at(at, attributes);
   c.step = step.number;
   for (int f = 0; f < c.rule->factor_count; ++f)
-    if (c.loop[f].extent == 0) return fill_empty<T>(at);
+    if (c.loop[f].extent == 0) return fill_empty(at);
   check_numbers(at, c, o);
   block_types types;
   for (std::size_t i = 0; i < at.operand.size(); ++i) types.operand[i] = at.operand[i].type;
@@ -157,6 +162,9 @@ struct listed {
   operator_attributes attributes{};
   created_extents created{};
   at_step step{};
+  /// Operands in which it is linear with the others fixed, as a mask: a pending sum passes there. 0: what the operator
+  /// says, which for products and sums of models is to reduce first.
+  unsigned linear = 0;
 
   static constexpr unsigned indices = operator_value_of<Operator>.indices;
 
@@ -164,8 +172,9 @@ struct listed {
     const operator_value& o = operator_value_of<Operator>;
     operand_ranks ranks{count};
     for (int i = 0; i < count && i < max_operands; ++i) ranks.rank[i] = x[i].rank;
+    const partial_words words = linear != 0 ? linear_in_each(linear) : o.partials;
     rule_result r = rule_from(o.name, Text.text[0] != '\0' ? Text.text : o.text,
-                              {attributes.reduction, o.partials, o.flops_per_point}, ranks);
+                              {attributes.reduction, words, o.flops_per_point}, ranks);
     if (r.status.code != rule_code::ok) return r;
     if (!detail::runs_over_one_loop_a_dim(r.rule)) return no_rule(o.name, rule_code::text_is_malformed);
     for (int f = 0; f < r.rule.factor_count; ++f)

@@ -16,6 +16,7 @@
 //   indices, truths masks of operands that hold indices (i32, i64) or truth values, whatever the others hold
 //   is_view         the result's blocks are the operand's (no kernel)
 //   whole_extents   the rule needs every extent, so that no dynamic one is taken
+//   rule_when_run() the rule with the extents of what the operator creates, where run time alone knows them
 // A user's operator is such a struct; nothing is registered.
 
 #include <array>
@@ -80,6 +81,19 @@ struct typed_run<Description, std::tuple<X...>, std::tuple<R...>> {
 
 }  // namespace detail
 
+namespace detail {
+
+/// The rule that an operation is run by.
+template <class Operation, class Description>
+decltype(auto) rule_when_run(const Description& d) {
+  if constexpr (requires { d.rule_when_run(); })
+    return d.rule_when_run();
+  else
+    return (Operation::rule);
+}
+
+}  // namespace detail
+
 /// Whether `apply<Description>(operands…)` would be accepted; silent when not.
 template <auto Description, class First, class... Rest>
 concept applies =
@@ -104,8 +118,9 @@ auto apply_as(const Description& run, const First& first, const Rest&... rest) {
     using runner =
         detail::typed_run<Description, std::tuple<typename First::element, typename Rest::element...>, elements>;
     return [&]<class... E>(std::tuple<E...>*) {
-      return apply<operation_type, E...>([&run](const local_operation& at, auto...) { runner::run(run, at); }, first,
-                                         rest...);
+      return apply_by<operation_type, E...>(
+          detail::rule_when_run<operation_type>(run),
+          [&run](const local_operation& at, auto...) { runner::run(run, at); }, first, rest...);
     }(static_cast<elements*>(nullptr));
   }
 }

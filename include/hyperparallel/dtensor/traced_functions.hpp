@@ -4,7 +4,8 @@
 // differentiated: matmul, linear, activations, norms, softmax, embedding, +, *, scale, sum, mean, cross_entropy.
 //
 // Law: the value is that of the function of this name on dtensors, bit for bit; where that one refuses a sharded
-// vocabulary, cross_entropy reduces the three sums of a row.
+// vocabulary, cross_entropy reduces the three sums of a row. Products, sums and rows of a table take pending sums where
+// those on dtensors do; the gradient of a pending sum is that of its value.
 
 #include <limits>
 #include <memory>
@@ -18,13 +19,13 @@ namespace hyperparallel { inline namespace v0_2 {
 template <class A, class B>
   requires traced_operands<A, B> && (B::extents::declared.rank == 2)
 auto matmul(const A& a, const B& b) {
-  return apply<ops::contract, "*k,kn->*n">(a, b);
+  return apply<listed<ops::contract, "*k,kn->*n">{.linear = 0b11}>(a, b);
 }
 /// x · weightᵀ; the weight lies out × in.
 template <class X, class W>
   requires traced_operands<X, W> && (W::extents::declared.rank == 2)
 auto linear(const X& x, const W& weight) {
-  return apply<ops::contract, "*k,nk->*n">(x, weight);
+  return apply<listed<ops::contract, "*k,nk->*n">{.linear = 0b11}>(x, weight);
 }
 
 template <variable_type X>
@@ -64,7 +65,7 @@ auto softmax(const X& x) {
 /// Rows of a table.
 template <dtensor_type I, variable_type T>
 auto embedding(const I& ids, const T& table) {
-  return apply<ops::embed>(ids, table);
+  return apply<listed<ops::embed>{.linear = 0b10}>(ids, table);
 }
 
 /// Operands of one shape.
@@ -76,7 +77,7 @@ auto add(const A& a, const B& b) {
 template <class A, class B>
   requires traced_operands<A, B>
 auto multiply(const A& a, const B& b) {
-  return apply<ops::multiply>(a, b);
+  return apply<listed<ops::multiply>{.linear = 0b11}>(a, b);
 }
 template <variable_type X, class Number>
   requires std::is_arithmetic_v<Number>
@@ -102,7 +103,7 @@ auto operator*(const X& x, Number by) {
 /// Of all elements: one number.
 template <variable_type X>
 auto sum(const X& x) {
-  return apply<ops::reduce, "*->">(x);
+  return apply<listed<ops::reduce, "*->">{.linear = 0b1}>(x);
 }
 template <variable_type X>
 auto mean(const X& x) {
@@ -118,8 +119,7 @@ template <class Source, class Logits, class Labels, class Statistics, class Loss
 struct cross_entropy_node : gradient_node {
   using sources = std::tuple<Source>;
   static constexpr int result_count = 1;
-  static constexpr bool has_gradient = true;
-  static constexpr bool has_kernels() { return true; }
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
   cross_entropy_node(const Source& from, const Logits& x, const Labels& label, const Statistics& max,
                      const Statistics& sum, const Losses& made)
       : gradient_node(&kind_of_node<cross_entropy_node>, shapes_of(made)),

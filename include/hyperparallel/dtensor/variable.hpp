@@ -93,8 +93,7 @@ template <class To, class Source>
 struct redistribute_node : gradient_node {
   using sources = std::tuple<Source>;
   static constexpr int result_count = 1;
-  static constexpr bool has_gradient = true;
-  static constexpr bool has_kernels() { return true; }
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
   redistribute_node(const Source& from, const shape& made)
       : gradient_node(&kind_of_node<redistribute_node>, {made}), operand(from) {}
   std::tuple<Source> operand;

@@ -6,7 +6,7 @@
 // gradient of a token's loss goes straight to the logits, over the loops of `exp_sum`.
 
 #include <hyperparallel/graph/rule_table.hpp>
-#include <hyperparallel/operators/backward_rule.hpp>
+#include <hyperparallel/operators/gradient_fit.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -41,39 +41,11 @@ constexpr int find_backward_rule(graph& g, operator_id kind, int forward, const 
   return g.rule.push({kind, reduce_op::sum, add_text(g, text), forward, {}, b});
 }
 
-/// Whether two rules say the same, numbers of factors apart.
-constexpr bool same_but_for_numbers(const factor_rule& a, const factor_rule& b) {
-  if (a.operand_count != b.operand_count || a.result_count != b.result_count) return false;
-  int match[max_factors] = {}, used = 0;
-  for (int i = 0; i < a.operand_count + a.result_count; ++i) {
-    const tensor_factors& s = i < a.operand_count ? a.operand[i] : a.result[i - a.operand_count];
-    const tensor_factors& t = i < a.operand_count ? b.operand[i] : b.result[i - a.operand_count];
-    if (s.rank != t.rank) return false;
-    for (int d = 0; d < s.rank; ++d) {
-      const int x = s.term[d], y = t.term[d];
-      const bool known = (used >> x & 1) != 0;
-      for (int f = 0; f < max_factors && !known; ++f)
-        if ((used >> f & 1) != 0 && match[f] == y) return false;
-      if (known ? match[x] != y : a.factor[x].kind != b.factor[y].kind || a.factor[x].op != b.factor[y].op)
-        return false;
-      match[x] = y;
-      used |= 1 << x;
-    }
-  }
-  return true;
-}
-
 /// Whether the rule made from a user's gradient text is the one that the backward operator's own text writes. Built-in
-/// ones without a text take any tensors of the right number.
+/// gradients are not asked.
 constexpr bool is_rule_of_its_operator(const graph& g, const graph_operator& backward) {
   if (is_builtin(g.op[backward.forward].kind)) return true;
-  const factor_rule& made = g.rule_of(backward);
-  if (g.value_of(backward).text[0] == '\0')
-    return made.operand_count == (backward.kind == id_of<ops::contract> ? 2 : 1) && made.result_count == 1;
-  operand_ranks ranks{made.operand_count};
-  for (int i = 0; i < made.operand_count; ++i) ranks.rank[i] = made.operand[i].rank;
-  const rule_result written = rule_from("", g.value_of(backward).text, {}, ranks);
-  return written.status.code == rule_code::ok && same_but_for_numbers(written.rule, made);
+  return writes_rule(g.value_of(backward), g.rule_of(backward));
 }
 
 }  // namespace detail

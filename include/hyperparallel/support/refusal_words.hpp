@@ -172,6 +172,12 @@ inline constexpr refusal_words refusal_table[] = {
      "Sum it: sum(x) or mean(x)"},
     {"operator_on_dtensors_has_no_gradient", "{type 1} has no gradient, or none for this rule",
      "Give the operator a gradient, or keep it out of what the value depends on"},
+    {"gradient_does_not_fit_its_operator",
+     "the gradient text \"{gradient_text}\" of {type 1} names a tensor that the operator does not have, or is not the "
+     "rule "
+     "that its backward operator writes",
+     "Write it as \"g0,x1>0\": gradients of results (g), operands (x) and results (y) that are read, then the operands "
+     "whose gradients are made; a dim that the backward operator needs whole is whole in the forward operator's text"},
     {"backward_operator_has_no_kernel", "a backward operator of {type 1} has no kernel for these elements",
      "Give it a member template run, as the operator itself has"},
     // Task flows.
