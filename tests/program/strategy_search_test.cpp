@@ -217,7 +217,26 @@ TEST(StrategySearch, SaysWhatIsNotLegal) {
   EXPECT_EQ(refused.frames_refused, refused.frames);
   EXPECT_EQ(refused.refused.code, hp::strategy_code::dim_does_not_divide);
   EXPECT_EQ(refused.refused.pieces, 11);
+  EXPECT_STREQ(refused.refused_dim.text, "vocab");
   EXPECT_EQ(refused.least_memory, 0);
+}
+
+// Where no degrees are legal, frames are refused for that, however little memory there is.
+TEST(StrategySearch, MemoryIsNotBlamedForDegreesThatAreNotLegal) {
+  const hp::graph g = searched::small_model{}.build();
+  const auto search = [&](int devices) {
+    return hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, devices, {}, 1000,
+                                 [](const hp::search_progress&) {});
+  };
+  for (const int devices : {7, 11, 13}) {
+    const hp::search_result r = search(devices);
+    EXPECT_FALSE(r.ok()) << devices;
+    EXPECT_GT(r.certificate.frames, 0) << devices;
+    EXPECT_EQ(r.certificate.frames_refused, r.certificate.frames) << devices;
+    EXPECT_FALSE(r.certificate.has_legal_frames()) << devices;
+    EXPECT_EQ(r.certificate.extents, (hp::degree_extents{.batch = 8, .sequence = 8, .layers = 2}));
+  }
+  EXPECT_TRUE(search(8).certificate.has_legal_frames());
 }
 
 TEST(StrategySearch, SaysWhereItIs) {

@@ -25,6 +25,19 @@ struct found_plan {
   friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
 };
 
+/// Extents that degrees have to divide, or not to exceed: the largest among the graphs.
+struct degree_extents {
+  extent_t batch = 1, sequence = 1, layers = 0;
+  constexpr void add(const graph& g) {
+    extent_t repeats = 0;
+    for (const graph_segment& s : g.segment) repeats += s.repeats;
+    batch = larger(batch, dim_extent(g, "batch"));
+    sequence = larger(sequence, dim_extent(g, "seq"));
+    layers = larger(layers, repeats);
+  }
+  friend constexpr bool operator==(const degree_extents&, const degree_extents&) = default;
+};
+
 /// What was covered. The bound speaks of the plans of the space alone: of the frames within the limits, each with all
 /// choices of its candidates, and of the strategies by name. Their time is that of an account: by the clock of
 /// step_clock.hpp, moves beside what does not need them, each by the fastest of its candidates on the given topology, at
@@ -41,8 +54,13 @@ struct search_certificate {
   extent_t least_peak = 0;     ///< of the plans that were accounted in full and need more than the budget; 0: none
   extent_t budget = 0;         ///< memory of a device
   int devices = 0;
+  search_limits limits{};  ///< as asked
+  degree_extents extents{};
   strategy_status refused{};        ///< the last plan that the partitioner refused
+  short_text refused_dim{};         ///< the dim that it names
   cost_code price = cost_code::ok;  ///< why a plan has no price
+  /// Whether the partitioner takes a plan of some frame. Where it takes none, no memory helps.
+  constexpr bool has_legal_frames() const { return frames_refused < frames; }
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
 };
 
