@@ -377,6 +377,40 @@ TEST(StrategySearch, NeverLosesToAName) {
   expect_never_loses("DeepSeek-V3", step_of<models::deepseek_v3, 2048>(), 512, limits);
 }
 
+void expect_different_rows(const hp::search_result& r, const std::string& what) {
+  for (int i = 0; i < r.plan.size; ++i)
+    for (int k = 0; k < i; ++k)
+      EXPECT_FALSE(hp::same_plan(r.plan[i], r.plan[k])) << what << ", rows " << k << " and " << i;
+}
+
+// Rows are different meshes or different memory, whatever axes and families are called.
+TEST(StrategySearch, RowsAreDifferentPlans) {
+  hp::search_limits limits;
+  limits.tensor = 4;
+  limits.context = 1;
+  limits.pipeline = 2;
+  limits.orders = 2;
+  const auto search = [&](const char* model, const std::vector<hp::graph>& graphs, int devices) {
+    const hp::search_result r = search_machine(graphs, devices, limits);
+    ASSERT_TRUE(r.ok()) << model;
+    EXPECT_EQ(r.plan.size, hp::most_found_plans) << model;
+    expect_different_rows(r, model);
+  };
+  using namespace models;
+  search("Llama-3-8B", {sized_training_graph<llama3_8b>(64, 1, true), sized_training_graph<llama3_8b>(16, 4, true)}, 8);
+  search("Qwen3-30B-A3B", {sized_training_graph<qwen3_30b_a3b>(128, 1, true)}, 16);
+  limits.pipeline = 1;
+  limits.orders = 1;
+  search("DeepSeek-V3", {sized_training_graph<deepseek_v3>(256, 1, true)}, 256);
+  std::mt19937 random(12);
+  for (int i = 0; i < 20; ++i) {
+    const hp::graph g = searched::random_model(random, i % 4 == 0).build();
+    const hp::search_result r =
+        hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, i % 2 == 0 ? 4 : 2, limits);
+    expect_different_rows(r, std::to_string(i));
+  }
+}
+
 // The published pattern for dense models is tensor degree 8 on a machine of 8, 16 on larger ones with a short pipeline.
 // The counter-proof: by the clock of accounts a plan of a smaller degree is faster than all plans of the pattern, by 29 %
 // on 8 dies and 79 % on 16; on 8192 the two are within 1 %.
