@@ -86,6 +86,15 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
           {"axes_named", names.axis.text}, {"nearest_name", names.nearest.text}, {"axes_there_are", there.c_str()}};
       return sentence_of("strategy_names_an_axis_that_the_mesh_lacks", slots).text;
     }
+    case strategy_code::rule_matches_nothing:
+      if (names.pattern.length > 0) {
+        const std::string count = std::to_string(names.extent);
+        const slot_text slots[] = {{"pattern_named", names.pattern.text},
+                                   {"nearest_name", names.nearest.text},
+                                   {"operators_there_are", count.c_str()}};
+        return sentence_of("pattern_matches_no_operator", slots).text;
+      }
+      [[fallthrough]];
     default:
       return name_of(why.code) + named("axis", names.axis) + named("operator", names.op) +
              named("tensor", names.tensor) + named("dim", names.dim) +
