@@ -25,6 +25,13 @@ inline std::string shortest_text(double number) {
 
 }  // namespace detail
 
+/// That the graph has no tensor of this name, with the nearest name that it has.
+inline std::string text_of_unknown_tensor(const graph& g, const std::string& name) {
+  const int nearest = nearest_name_of(g.tensor.size, [&](int t) { return g.name_of_tensor(t); }, name.c_str());
+  return "the graph has no tensor " + detail::quoted(name.c_str()) +
+         (nearest < 0 ? std::string() : ", the nearest is " + detail::quoted(g.name_of_tensor(nearest)));
+}
+
 /// What a status says of its graph.
 inline std::string text_of_refusal(const graph& g, const graph_status& s) {
   const auto name = [&](int at) { return at >= 0 ? detail::quoted(g.text_at(at)) : std::string("?"); };
