@@ -97,12 +97,12 @@ if(TARGET train_text)
   hyperparallel_add_refusal(train_text damaged_checkpoint 1 "cannot read 'empty.txt'" --resume empty.txt)
 endif()
 
-# One sentence for each cause: no such model, no graph for the sequences, too little memory, nothing that is legal.
+# One sentence for each cause: no such model, too little memory, nothing that is legal.
 if(TARGET plan_models)
   hyperparallel_add_refusal(plan_models unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
   hyperparallel_add_number_refusals(plan_models "whole number from" --devices --sequences --tensor --context --pipeline)
-  hyperparallel_add_refusal(plan_models no_graph 1 "33 sequences a step are not 1, 4 or 16 micro-batches of 32, 64"
-                            --model llama --devices 8 --sequences 33)
+  hyperparallel_add_refusal(plan_models no_legal_degrees 1 "7 divides none of batch .64., seq .4096. and vocab .128256. and is above the largest pipeline degree .4."
+                            --model llama --devices 7 --sequences 64)
   hyperparallel_add_refusal(plan_models does_not_fit 1 "no plan fits: each holds at least 937." --model deepseek
                             --devices 8)
   hyperparallel_add_refusal(plan_models fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
@@ -112,8 +112,6 @@ endif()
 if(TARGET plan_offload)
   hyperparallel_add_refusal(plan_offload unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
   hyperparallel_add_number_refusals(plan_offload "whole number from" --devices --sequences --bandwidth --memory)
-  hyperparallel_add_refusal(plan_offload no_graph 1 "on 1 die: 3 sequences a step are not 1, 4 or 16 micro-batches"
-                            --devices 1 --sequences 3)
   hyperparallel_add_refusal(plan_offload does_not_fit 1 "no plan fits, with or without offload: the smallest takes"
                             --model deepseek --devices 8 --memory 1)
 endif()

@@ -271,7 +271,8 @@ void program_error() {
            hp::model_run<float> run(product, hp::strategy_called("dp", 3).strategy);
          }) == "strategy \"dp\" is refused: dim_does_not_divide, axis \"dp\", operator \"up\", dim \"batch\", 4 by 3");
   hp::model_run<float> run(product, hp::strategy_called("dp", 2).strategy);
-  assert(text_of<hp::program_error>([&] { run.world().get("bias"); }) == "the graph has no tensor \"bias\"");
+  assert(text_of<hp::program_error>([&] { run.world().get("wight"); }) ==
+         "the graph has no tensor \"wight\", the nearest is \"weight\"");
   assert(text_of<hp::program_error>([&] { run.world().set("x", std::vector<float>(31)); }) ==
          "input \"x\" has 32 elements, given 31");
   assert(text_of<hp::program_error>([&] {

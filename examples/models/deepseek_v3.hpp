@@ -31,8 +31,10 @@ struct deepseek_v3 {
                                                   .scores = hp::expert_scores::sigmoid,
                                                   .weight_scale = 2.5};
 
-  static constexpr void build(hp::model_builder& m) {
-    const int batch = m.dim("batch", Batch), sequence = m.dim("seq", Sequence);
+  static constexpr void build(hp::model_builder& m) { build(m, Batch, Sequence); }
+  /// The same model for sizes that only run time knows.
+  static constexpr void build(hp::model_builder& m, hp::extent_t batch_size, hp::extent_t sequence_length) {
+    const int batch = m.dim("batch", batch_size), sequence = m.dim("seq", sequence_length);
     const int tokens = m.index_input("tokens", {batch, sequence});
     const int labels = m.index_input("labels", {batch, sequence});
     int x = hp::token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, tokens);

@@ -15,8 +15,10 @@ struct llama3_8b {
   static constexpr hp::extent_t layers = 32, hidden = 4096, vocabulary = 128256;
   static constexpr double epsilon = 1e-5;
 
-  static constexpr void build(hp::model_builder& m) {
-    const int batch = m.dim("batch", Batch), sequence = m.dim("seq", Sequence);
+  static constexpr void build(hp::model_builder& m) { build(m, Batch, Sequence); }
+  /// The same model for sizes that only run time knows.
+  static constexpr void build(hp::model_builder& m, hp::extent_t batch_size, hp::extent_t sequence_length) {
+    const int batch = m.dim("batch", batch_size), sequence = m.dim("seq", sequence_length);
     const int tokens = m.index_input("tokens", {batch, sequence});
     const int labels = m.index_input("labels", {batch, sequence});
     const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{

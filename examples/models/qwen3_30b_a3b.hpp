@@ -16,8 +16,10 @@ template <hp::extent_t Batch, hp::extent_t Sequence>
 struct qwen3_30b_a3b {
   static constexpr hp::extent_t layers = 48, hidden = 2048, vocabulary = 151936;
 
-  static constexpr void build(hp::model_builder& m) {
-    const int batch = m.dim("batch", Batch), sequence = m.dim("seq", Sequence);
+  static constexpr void build(hp::model_builder& m) { build(m, Batch, Sequence); }
+  /// The same model for sizes that only run time knows.
+  static constexpr void build(hp::model_builder& m, hp::extent_t batch_size, hp::extent_t sequence_length) {
+    const int batch = m.dim("batch", batch_size), sequence = m.dim("seq", sequence_length);
     const int tokens = m.index_input("tokens", {batch, sequence});
     const int labels = m.index_input("labels", {batch, sequence});
     const hp::transformer_block<hp::attention_layer, hp::mixture_of_experts> block{

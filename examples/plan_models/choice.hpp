@@ -10,7 +10,7 @@ inline constexpr int most_devices = 4096;
 
 struct choice {
   std::string model = "all";
-  int devices = 0;    ///< 0: all machines
+  int devices = 0;    ///< 0: machines that hold the model
   int sequences = 0;  ///< in a step of training; 0: eight a die, on the supernode four
   bool full = false, accounts = true;
   int tensor = 0, context = 0, pipeline = 0;

@@ -2,7 +2,8 @@
 //
 // Plans the training of Llama-3-8B, Qwen3-30B-A3B and DeepSeek-V3 on a machine of 8 dies, one of 16, or a supernode.
 //
-//   plan_models                        all of them on 8 and on 16 dies, in the reduced space
+//   plan_models                        Llama on 8 and 16 dies, Qwen on 16, in the reduced space
+//   plan_models --model deepseek       on 256 dies, which hold it; minutes
 //   plan_models --model llama --devices 16 --full --sequences 128
 //
 // For each: the plans that a search found beside the best strategy with a name, then the winner's account: memory of a
@@ -18,8 +19,9 @@
 int main(int argc, char** argv) {
   CLI::App app{"Plans the training of large models.", "plan_models"};
   plan_models::choice c;
-  app.add_option("--model", c.model, "(default: all)")->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
-  app.add_option("--devices", c.devices, "dies; 0: 8 and 16; more than 16 of a supernode take minutes")
+  app.add_option("--model", c.model, "(default: all, without --devices those that 16 dies hold)")
+      ->check(CLI::IsMember({"llama", "qwen", "deepseek", "all"}));
+  app.add_option("--devices", c.devices, "dies; 0: some that hold the model; more than 16 of a supernode take minutes")
       ->check(command_line::whole(0, plan_models::most_devices));
   app.add_option("--sequences", c.sequences, "of 4096 tokens in a step of training; 0: eight a die, on many dies four")
       ->check(command_line::whole(0, 1 << 20));

@@ -20,44 +20,40 @@ namespace {
 namespace hp = hyperparallel;
 
 using machine = hp::matrix384;
-/// With so many sequences in a micro-batch.
-template <template <hp::extent_t, hp::extent_t> class Model>
-std::vector<models::sized_graph> graphs_of() {
-  return models::training_graphs<Model, 32, 64, 128, 256, 512, 1024, 2048>();
-}
+/// Searches for more devices take minutes: without arguments they are left out.
+constexpr int most_quick_devices = 16;
+
+/// The least and the most sequences of a micro-batch that are tried; a step of fewer is one micro-batch.
+constexpr int least_batch = 32, most_batch = 2048;
 
 /// False, after one line on the error stream, where there is no plan.
-bool plan(const std::string& model, const std::vector<models::sized_graph>& sizes, int devices, const choice& c) {
-  const int sequences = c.sequences > 0 ? c.sequences : devices > 16 ? 4 * devices : 8 * devices;
+bool plan(const std::string& model, models::graph_builder build, int devices, const choice& c) {
+  const int sequences = c.sequences > 0 ? c.sequences : devices > most_quick_devices ? 4 * devices : 8 * devices;
   std::vector<hp::graph> graphs;
   std::vector<std::string> names;
-  for (const models::sized_graph& s : sizes) {
-    const int micro_batches = models::micro_batches_of(sequences, s);
-    if (micro_batches == 0) continue;
+  for (const int micro_batches : models::micro_batches_of(sequences, least_batch, most_batch))
     for (const bool recomputed : {false, true}) {
-      graphs.push_back(s.build(micro_batches, recomputed));
+      graphs.push_back(build(sequences / micro_batches, micro_batches, recomputed));
       names.push_back(std::to_string(micro_batches) + (micro_batches == 1 ? " micro-batch" : " micro-batches") +
                       (recomputed ? ", recomputed" : ""));
     }
-  }
   const std::string title =
       fmt::format("{} on {} {}, {} sequences of 4096 a step", model, devices, devices == 1 ? "die" : "dies", sequences);
-  const auto refuse = [&](const std::string& cause) {
-    std::fflush(stdout);
-    fmt::print(stderr, "plan_models: {}: {}\n", title, cause);
-    return false;
-  };
-  if (graphs.empty()) return refuse(models::no_graph_text(sequences, sizes));
   hp::search_limits limits;
   limits.reduced = !c.full;
-  limits.context = c.context > 0 ? c.context : devices > 16 || !c.full ? 1 : 4;
+  limits.context = c.context > 0 ? c.context : devices > most_quick_devices || !c.full ? 1 : 4;
   limits.tensor = c.tensor > 0 ? c.tensor : 16;
-  limits.pipeline = c.pipeline > 0 ? c.pipeline : devices > 16 ? 8 : 4;
+  limits.pipeline = c.pipeline > 0 ? c.pipeline : devices > most_quick_devices ? 8 : 4;
   const auto start = std::chrono::steady_clock::now();
   const hp::search_result r = hp::search_strategies(graphs.data(), static_cast<int>(graphs.size()), machine::device,
                                                     machine::topology, devices, limits);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  if (!r.ok()) return refuse(hp::report::cause_text(r.certificate));
+  if (!r.ok()) {
+    std::fflush(stdout);
+    fmt::print(stderr, "plan_models: {}: {}\n", title,
+               r.hardware.ok() ? hp::report::cause_text(r.certificate) : hp::to_text(r.hardware));
+    return false;
+  }
   fmt::print("\n=== {}\n\n{}searched in {:.1f} s\n", title, hp::told(r, names), took.count());
   if (!c.accounts) return true;
   const hp::found_plan& best = r.plan[0];
@@ -72,15 +68,22 @@ bool plan(const std::string& model, const std::vector<models::sized_graph>& size
 }  // namespace
 
 bool plan_all(const choice& c) {
-  const std::vector<int> machines = c.devices > 0 ? std::vector<int>{c.devices} : std::vector<int>{8, 16};
+  struct planned_model {
+    const char *key, *name;
+    models::graph_builder build;
+    std::vector<int> machines;  ///< on which it is planned where no other is asked for: it fits
+  };
+  const planned_model planned_models[] = {
+      {"llama", "Llama-3-8B", models::sized_training_graph<models::llama3_8b>, {8, 16}},
+      {"qwen", "Qwen3-30B-A3B", models::sized_training_graph<models::qwen3_30b_a3b>, {16}},
+      {"deepseek", "DeepSeek-V3", models::sized_training_graph<models::deepseek_v3>, {256}},
+  };
   bool planned = true;
-  for (const int devices : machines) {
-    const auto each = [&](const char* key, const char* model, const std::vector<models::sized_graph>& sizes) {
-      if (c.model == key || c.model == "all") planned = plan(model, sizes, devices, c) && planned;
-    };
-    each("llama", "Llama-3-8B", graphs_of<models::llama3_8b>());
-    each("qwen", "Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>());
-    each("deepseek", "DeepSeek-V3", graphs_of<models::deepseek_v3>());
+  for (const planned_model& m : planned_models) {
+    if (c.model != m.key && c.model != "all") continue;
+    for (const int devices : c.devices > 0 ? std::vector<int>{c.devices} : m.machines)
+      if (devices <= most_quick_devices || c.devices > 0 || c.model != "all")
+        planned = plan(m.name, m.build, devices, c) && planned;
   }
   return planned;
 }

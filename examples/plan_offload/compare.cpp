@@ -36,11 +36,8 @@ struct candidate {
   hp::extent_t takes() const { return offload ? offload->step_time : time; }
 };
 
-/// With so many sequences in a micro-batch.
-template <template <hp::extent_t, hp::extent_t> class Model>
-std::vector<models::sized_graph> graphs_of() {
-  return models::training_graphs<Model, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096>();
-}
+/// The least and the most sequences of a micro-batch that are tried; a step of fewer is one micro-batch.
+constexpr int least_batch = 8, most_batch = 4096;
 
 bool is_data_parallel(const candidate& c) {
   const std::string_view name = c.strategy.name.text;
@@ -50,21 +47,18 @@ bool is_data_parallel(const candidate& c) {
 /// Plans of one model on one number of dies.
 class comparison {
  public:
-  comparison(const std::vector<models::sized_graph>& sizes, int devices, const choice& c)
+  comparison(models::graph_builder build, int devices, const choice& c)
       : devices_(devices), budget_(c.memory * hp::GiB) {
     device_ = hp::with_bandwidth(machine::device, hp::dram, c.bandwidth * hp::gigabyte);
-    sequences_ = c.sequences > 0 ? c.sequences : 8 * devices;
-    for (const models::sized_graph& s : sizes) {
-      const int micro_batches = models::micro_batches_of(sequences_, s);
-      if (micro_batches == 0) continue;
-      for (const bool recomputed : {false, true}) enter(s.build(micro_batches, recomputed), micro_batches, recomputed);
-    }
+    const int sequences = c.sequences > 0 ? c.sequences : 8 * devices;
+    for (const int micro_batches : models::micro_batches_of(sequences, least_batch, most_batch))
+      for (const bool recomputed : {false, true})
+        enter(build(sequences / micro_batches, micro_batches, recomputed), micro_batches, recomputed);
     std::sort(all_.begin(), all_.end(), [](const entry& a, const entry& b) { return a.plan.time < b.plan.time; });
   }
 
   /// Why nothing can be planned, with offload or without.
-  std::string cause(const std::vector<models::sized_graph>& sizes) const {
-    if (graphs_.empty()) return models::no_graph_text(sequences_, sizes);
+  std::string cause() const {
     if (all_.empty()) return "the partitioner refuses every strategy with a name";
     hp::extent_t least = all_.front().plan.memory;
     for (const entry& e : all_) least = std::min(least, e.plan.memory);
@@ -133,7 +127,7 @@ class comparison {
     e.plan.offload = hp::offload_step(p, moves, hp::storage_uses(p), block_duration, device_, how);
   }
 
-  int devices_, sequences_ = 0;
+  int devices_;
   hp::extent_t budget_;
   hp::device_value device_{};
   std::vector<hp::graph> graphs_;
@@ -141,7 +135,7 @@ class comparison {
 };
 
 /// False, after a line on the error stream for each number of dies without a plan.
-bool compare(const std::string& model, const std::vector<models::sized_graph>& sizes, const choice& c) {
+bool compare(const std::string& model, models::graph_builder build, const choice& c) {
   using hp::report::byte_count;
   using hp::report::duration;
   hp::report::table t({"dies", "plan", "strategy", "mesh", "micro-batches", "recomputed", "memory", "step", "waits",
@@ -150,7 +144,7 @@ bool compare(const std::string& model, const std::vector<models::sized_graph>& s
   std::string causes;
   bool any = false;
   for (const int devices : c.devices) {
-    comparison plans(sizes, devices, c);
+    comparison plans(build, devices, c);
     const auto row = [&](const char* title, const std::optional<candidate>& p) {
       if (!p) {
         t.row({std::to_string(devices), title, "none fits", "", "", "", "", "", "", "", ""});
@@ -165,8 +159,8 @@ bool compare(const std::string& model, const std::vector<models::sized_graph>& s
     };
     const std::optional<candidate> plain = plans.fitting(false), best = plans.offloaded(false);
     if (!plain && !best) {
-      causes += fmt::format("plan_offload: {} on {} {}: {}\n", model, devices, devices == 1 ? "die" : "dies",
-                            plans.cause(sizes));
+      causes +=
+          fmt::format("plan_offload: {} on {} {}: {}\n", model, devices, devices == 1 ? "die" : "dies", plans.cause());
       continue;
     }
     row("as it is", plain);
@@ -189,12 +183,12 @@ bool compare(const std::string& model, const std::vector<models::sized_graph>& s
 
 bool compare_all(const choice& c) {
   bool planned = true;
-  const auto each = [&](const char* key, const char* model, const std::vector<models::sized_graph>& sizes) {
-    if (c.model == key || c.model == "all") planned = compare(model, sizes, c) && planned;
+  const auto each = [&](const char* key, const char* model, models::graph_builder build) {
+    if (c.model == key || c.model == "all") planned = compare(model, build, c) && planned;
   };
-  each("llama", "Llama-3-8B", graphs_of<models::llama3_8b>());
-  each("qwen", "Qwen3-30B-A3B", graphs_of<models::qwen3_30b_a3b>());
-  each("deepseek", "DeepSeek-V3", graphs_of<models::deepseek_v3>());
+  each("llama", "Llama-3-8B", models::sized_training_graph<models::llama3_8b>);
+  each("qwen", "Qwen3-30B-A3B", models::sized_training_graph<models::qwen3_30b_a3b>);
+  each("deepseek", "DeepSeek-V3", models::sized_training_graph<models::deepseek_v3>);
   return planned;
 }
 

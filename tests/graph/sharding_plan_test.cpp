@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,33 @@ static_assert(check(twice) == hp::sharding_plan_status{hp::sharding_plan_code::k
 TEST(sharding_plan, codes_have_names) {
   EXPECT_STREQ(hp::name_of(hp::sharding_plan_code::pattern_matches_nothing), "pattern_matches_nothing");
   EXPECT_STREQ(hp::name_of(hp::sharding_plan_code::key_is_planned_twice), "key_is_planned_twice");
+}
+
+// 0 edits are a match, over random patterns and names; a known few are counted by hand.
+TEST(edits_to_match, is_nothing_where_the_pattern_matches) {
+  std::mt19937 random(5);
+  const auto text_of = [&](const char* letters, unsigned kinds) {
+    std::string text(random() % 7, ' ');
+    for (char& c : text) c = letters[random() % kinds];
+    return text;
+  };
+  int matches = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string pattern = text_of("ab*?", 4), name = text_of("ab", 2);
+    const bool match = hp::name_matches(pattern.c_str(), name.c_str());
+    matches += match ? 1 : 0;
+    EXPECT_EQ(hp::edits_to_match(pattern.c_str(), name.c_str()) == 0, match) << pattern << " " << name;
+  }
+  EXPECT_GT(matches, 300);
+}
+
+TEST(edits_to_match, counts_characters) {
+  EXPECT_EQ(hp::edits_to_match("*.quary", "layers.0.attention.query"), 1);
+  EXPECT_EQ(hp::edits_to_match("*.key", "layers.0.attention.query"), 3);
+  EXPECT_EQ(hp::edits_to_match("abc", ""), 3);
+  EXPECT_EQ(hp::edits_to_match("", "abc"), 3);
+  EXPECT_EQ(hp::edits_to_match("*", "abc"), 0);
+  EXPECT_EQ(hp::edits_to_match("a?c", "ac"), 1);
 }
 
 }  // namespace

@@ -210,7 +210,8 @@ TEST(mpi_program_world, what_cannot_be_run_or_read_is_named_to_all) {
   const std::string loss = world.name(0) + ": activation \"" + g.name_of_tensor(g.loss) + "\" has ";
   EXPECT_EQ(error_of([&] { run.world().get(g.loss); }).find(loss + "no value"), 0U);
   EXPECT_EQ(error_of([&] { run.world().get_index(g.loss); }), loss + "elements of type f32, asked as i32");
-  EXPECT_EQ(error_of([&] { run.world().get("nothing"); }), "the graph has no tensor \"nothing\"");
+  EXPECT_EQ(error_of([&] { run.world().get("tokns"); }),
+            "the graph has no tensor \"tokns\", the nearest is \"tokens\"");
   const std::string update = error_of([&] {
     if (world.process() == 1)
       run.world().run_update(1);

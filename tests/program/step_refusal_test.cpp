@@ -151,6 +151,9 @@ TEST(step_refusal, spells_names_and_sizes) {
                      dim_is_not_divisible_by_its_axis<ffn, hp::extent<6>, tp, hp::shards<4>, hp::named_tensor<'w'>>>);
   static_assert(std::is_same_v<verdict<8, hp::context_parallel<"tp">>,
                                rule_matches_no_operator<tp, hp::named_dim<'s', 'e', 'q'>>>);
+  static_assert(std::is_same_v<verdict<8, hp::column_parallel<"upp", "tp">>,
+                               pattern_matches_no_operator<hp::pattern_named<'u', 'p', 'p'>, hp::nearest_name<'u', 'p'>,
+                                                           hp::operators_there_are<2>>>);
   static_assert(std::is_same_v<verdict<8, hp::data_parallel<"x">>,
                                strategy_names_an_axis_that_the_mesh_lacks<hp::axes_named<'x'>, nearest, there>>);
   static_assert(std::is_same_v<verdict<8, hp::pin<"w", "x", "y">>,

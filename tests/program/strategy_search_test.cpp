@@ -217,7 +217,26 @@ TEST(StrategySearch, SaysWhatIsNotLegal) {
   EXPECT_EQ(refused.frames_refused, refused.frames);
   EXPECT_EQ(refused.refused.code, hp::strategy_code::dim_does_not_divide);
   EXPECT_EQ(refused.refused.pieces, 11);
+  EXPECT_STREQ(refused.refused_dim.text, "vocab");
   EXPECT_EQ(refused.least_memory, 0);
+}
+
+// Where no degrees are legal, frames are refused for that, however little memory there is.
+TEST(StrategySearch, MemoryIsNotBlamedForDegreesThatAreNotLegal) {
+  const hp::graph g = searched::small_model{}.build();
+  const auto search = [&](int devices) {
+    return hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, devices, {}, 1000,
+                                 [](const hp::search_progress&) {});
+  };
+  for (const int devices : {7, 11, 13}) {
+    const hp::search_result r = search(devices);
+    EXPECT_FALSE(r.ok()) << devices;
+    EXPECT_GT(r.certificate.frames, 0) << devices;
+    EXPECT_EQ(r.certificate.frames_refused, r.certificate.frames) << devices;
+    EXPECT_FALSE(r.certificate.has_legal_frames()) << devices;
+    EXPECT_EQ(r.certificate.extents, (hp::degree_extents{.batch = 8, .sequence = 8, .layers = 2}));
+  }
+  EXPECT_TRUE(search(8).certificate.has_legal_frames());
 }
 
 TEST(StrategySearch, SaysWhereItIs) {
@@ -356,6 +375,40 @@ TEST(StrategySearch, NeverLosesToAName) {
   expect_never_loses("Llama-3-8B", step_of<models::llama3_8b, 2048>(), 512, limits);
   expect_never_loses("Qwen3-30B-A3B", step_of<models::qwen3_30b_a3b, 2048>(), 512, limits);
   expect_never_loses("DeepSeek-V3", step_of<models::deepseek_v3, 2048>(), 512, limits);
+}
+
+void expect_different_rows(const hp::search_result& r, const std::string& what) {
+  for (int i = 0; i < r.plan.size; ++i)
+    for (int k = 0; k < i; ++k)
+      EXPECT_FALSE(hp::same_plan(r.plan[i], r.plan[k])) << what << ", rows " << k << " and " << i;
+}
+
+// Rows are different meshes or different memory, whatever axes and families are called.
+TEST(StrategySearch, RowsAreDifferentPlans) {
+  hp::search_limits limits;
+  limits.tensor = 4;
+  limits.context = 1;
+  limits.pipeline = 2;
+  limits.orders = 2;
+  const auto search = [&](const char* model, const std::vector<hp::graph>& graphs, int devices) {
+    const hp::search_result r = search_machine(graphs, devices, limits);
+    ASSERT_TRUE(r.ok()) << model;
+    EXPECT_EQ(r.plan.size, hp::most_found_plans) << model;
+    expect_different_rows(r, model);
+  };
+  using namespace models;
+  search("Llama-3-8B", {sized_training_graph<llama3_8b>(64, 1, true), sized_training_graph<llama3_8b>(16, 4, true)}, 8);
+  search("Qwen3-30B-A3B", {sized_training_graph<qwen3_30b_a3b>(128, 1, true)}, 16);
+  limits.pipeline = 1;
+  limits.orders = 1;
+  search("DeepSeek-V3", {sized_training_graph<deepseek_v3>(256, 1, true)}, 256);
+  std::mt19937 random(12);
+  for (int i = 0; i < 20; ++i) {
+    const hp::graph g = searched::random_model(random, i % 4 == 0).build();
+    const hp::search_result r =
+        hp::search_strategies(&g, 1, hp::generic_host::device, hp::generic_host::topology, i % 2 == 0 ? 4 : 2, limits);
+    expect_different_rows(r, std::to_string(i));
+  }
 }
 
 // The published pattern for dense models is tensor degree 8 on a machine of 8, 16 on larger ones with a short pipeline.

@@ -54,18 +54,56 @@ TEST(FormatSearch, NothingFits) {
             "no plan fits: the smallest that was accounted in full takes 4.0 GiB a device, a device has 2.0 GiB");
 }
 
+// A prime factor of the devices that no degree may have, with the dims that it does not divide and the limits that it is
+// above.
 TEST(FormatSearch, NothingIsLegal) {
   hp::search_certificate c;
-  c.devices = 12;
+  c.devices = 11;
   c.budget = hp::GiB;
+  c.extents = {.batch = 64, .sequence = 4096, .layers = 3};
+  c.limits.tensor = 8;
   EXPECT_EQ(hp::report::cause_text(c),
-            "no plan is legal: 12 devices have no degrees within the limits of the search that divide batch, sequence, "
-            "experts and layers");
+            "no degrees are legal on 11 devices: 11 divides neither batch (64) nor seq (4096) and is above the largest "
+            "tensor degree (8) and pipeline degree (3)");
+  c.limits.tensor = 16;
   c.frames = c.frames_refused = 3;
-  c.refused = {.code = hp::strategy_code::dim_does_not_divide, .extent = 16, .pieces = 12};
+  c.refused = {.code = hp::strategy_code::dim_does_not_divide, .extent = 32, .pieces = 22};
+  c.refused_dim = "heads";
+  c.devices = 22;
   EXPECT_EQ(
       hp::report::cause_text(c),
-      "no plan is legal: the partitioner refuses all 3 meshes and options, the last by dim_does_not_divide, 16 by 12");
+      "no degrees are legal on 22 devices: 11, a factor of 22, divides none of batch (64), seq (4096) and heads (32) "
+      "and is above the largest pipeline degree (3)");
+  c.extents.sequence = 22;
+  EXPECT_EQ(
+      hp::report::cause_text(c),
+      "no degrees are legal on 22 devices: 11, a factor of 22, divides neither batch (64) nor heads (32) and is above "
+      "the largest context degree (8) and pipeline degree (3)");
+}
+
+// Each prime factor has its place, their product has none.
+TEST(FormatSearch, NoProductOfDegreesIsLegal) {
+  hp::search_certificate c;
+  c.devices = 64;
+  c.extents = {.batch = 2, .sequence = 4096, .layers = 2};
+  c.limits.tensor = 4;
+  c.limits.context = 1;
+  EXPECT_EQ(
+      hp::report::cause_text(c),
+      "no degrees are legal on 64 devices: tensor degrees up to 4, context degrees up to 1 and pipeline degrees up "
+      "to 2 leave none that divides batch (2)");
+  c.frames = c.frames_refused = 3;
+  c.refused = {.code = hp::strategy_code::dim_does_not_divide, .extent = 2, .pieces = 4};
+  c.refused_dim = "key_heads";
+  EXPECT_EQ(
+      hp::report::cause_text(c),
+      "no degrees are legal on 64 devices: the partitioner refuses all 3 meshes and options, the last because dim "
+      "\"key_heads\" of extent 2 does not divide by 4");
+}
+
+TEST(FormatSearch, NothingHasAPrice) {
+  hp::search_certificate c;
+  c.frames = 3;
   c.price = hp::cost_code::ranks_are_not_connected;
   EXPECT_EQ(hp::report::cause_text(c), "no plan has a price: no link level joins the ranks");
 }

@@ -31,7 +31,7 @@ TEST(PreparedProgram, WhatCannotRunIsNamed) {
   };
   hp::sharded_program p = small_models::two_layers_on(2, true);
   EXPECT_EQ(refusal(p), "no error");
-  EXPECT_EQ(refusal(p, {"q"}), "the graph has no tensor \"q\" that could be kept");
+  EXPECT_EQ(refusal(p, {"q"}), "keep: the graph has no tensor \"q\", the nearest is \"x\"");
   p.value[p.move[0].target].rotation = {0, 1};
   EXPECT_EQ(refusal(p), "the move of \"d_first\" cannot be planned: a rotated block changes its layout");
   p.graph.segment.push({p.graph.tensor[0].name, 4});

@@ -284,7 +284,8 @@ TEST(ProgramWorld, RunsInSinglePrecision) {
 
 TEST(ProgramWorld, WhatDoesNotFitIsNamed) {
   hp::program_world<double> world(small_models::two_layers_on(2, true));
-  EXPECT_EQ(error_of([&] { world.set("z", doubles(1)); }), "the graph has no tensor \"z\"");
+  EXPECT_EQ(error_of([&] { world.set("z", doubles(1)); }), "the graph has no tensor \"z\", the nearest is \"x\"");
+  EXPECT_EQ(error_of([&] { world.get("frist"); }), "the graph has no tensor \"frist\", the nearest is \"first\"");
   EXPECT_EQ(error_of([&] { world.set("x", doubles(47)); }), "input \"x\" has 48 elements, given 47");
   EXPECT_EQ(error_of([&] { world.set("x", std::vector<std::int32_t>(48)); }),
             "input \"x\" has elements of type f64, given i32");
@@ -303,7 +304,7 @@ TEST(ProgramWorld, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(error_of([&] { hp::program_world<double> none(folded); }),
             "segment \"x\" is folded: only graphs that are built unrolled can run");
   EXPECT_EQ(error_of([&] { hp::program_world<double> none(small_models::two_layers_on(2, true), {.keep = {"q"}}); }),
-            "the graph has no tensor \"q\" that could be kept");
+            "keep: the graph has no tensor \"q\", the nearest is \"x\"");
 }
 
 TEST(ProgramWorld, WhatIsNotKeptIsGoneOnceItsMemoryIsUsedAgain) {

@@ -53,6 +53,10 @@ TEST(refused_program, a_strategy_is_told_its_numbers) {
   nothing.add(hp::shard_dim("vocabulary", "dp"));
   EXPECT_EQ(text(product(), nothing),
             "strategy \"dp\" is refused: rule_matches_nothing, axis \"dp\", dim \"vocabulary\"");
+  hp::strategy_value misspelt = hp::strategy_called("dp", 2).strategy;
+  hp::add_column_parallel(misspelt, "u*pp", "dp");
+  EXPECT_EQ(text(product(), misspelt),
+            "strategy \"dp\" is refused: no operator is called u*pp: did you mean up? There are 2 operators");
 }
 
 TEST(refused_program, an_unknown_axis_is_told_the_nearest_and_those_that_are_there) {

@@ -197,7 +197,8 @@ TEST(SingleDevice, RefusesWhatCannotRun) {
   EXPECT_EQ(message([&] { hp::single_device<float> device(wrong.graph); }),
             "single_device: the graph is refused: dim_has_two_extents");
   hp::single_device<double> device(two_layers());
-  EXPECT_EQ(message([&] { device.values("third"); }), "single_device: no tensor is called 'third'");
+  EXPECT_EQ(message([&] { device.values("third"); }),
+            "single_device: no tensor is called 'third', the nearest is 'first'");
 }
 
 }  // namespace

@@ -497,6 +497,38 @@ TEST(partition, refuses_a_ring_whose_axis_does_not_shard_the_sequence) {
   EXPECT_STREQ(g.name_of_dim(status.dim), "seq");
 }
 
+// The blocks of keys that travel in a ring are cut by the ring alone: another axis leaves the sequence to the queries, or
+// leaves it alone where it does not divide, whatever the order of the rules.
+TEST(partition, an_axis_beside_the_ring_leaves_the_keys_alone) {
+  const auto graph_of = [](hp::extent_t sequence) {
+    models::small_moe_config config = programs::divisible_moe;
+    config.sequence = sequence;
+    return programs::moe_graph({.unrolled = true}, config);
+  };
+  const auto ring_and = [](int more, bool ring_first, bool optional) {
+    hp::strategy_value s = on_axes({{"ring", 2}, {"more", more}});
+    const hp::strategy_rule r = optional ? hp::shard_dim_if_divisible("seq", "more") : hp::shard_dim("seq", "more");
+    if (!ring_first) s.add(r);
+    hp::add_ring(s, "ring");
+    if (ring_first) s.add(r);
+    return s;
+  };
+  for (const hp::extent_t sequence : {6, 8, 12, 18})
+    for (const int more : {2, 3, 4}) {
+      const hp::graph g = graph_of(sequence);
+      const bool divides = sequence % (2 * more) == 0;
+      for (const bool ring_first : {true, false})
+        for (const bool optional : {true, false}) {
+          const std::string what = std::to_string(sequence) + " by 2 and " + std::to_string(more);
+          const hp::sharded_program p = hp::partition(g, ring_and(more, ring_first, optional));
+          // An optional rule that stands before the ring's takes the dim where it divides by itself.
+          const bool fits = divides || (optional && (ring_first || sequence % more != 0));
+          EXPECT_EQ(p.status.code, fits ? strategy_code::ok : strategy_code::dim_does_not_divide) << what;
+          if (fits) expect_lawful(g, p, what);
+        }
+    }
+}
+
 TEST(partition, refuses_a_graph_with_a_mistake) {
   hp::graph g = programs::one_matrix();
   g.fail({hp::graph_code::text_is_malformed});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/strategy/strategies.hpp>
 
+#include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/strategy/strategy_layouts.hpp>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,26 @@ TEST(strategies, heads_fall_back_to_groups_of_queries) {
   hp::add_heads(s, "tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.query"), "query_group:tp");
   EXPECT_EQ(placed(g, s, "layers.0.attention.key"), "") << "keys are replicated";
+}
+
+// Where groups do not divide either, the refusal speaks of the heads, which users know.
+TEST(strategies, heads_that_do_not_divide_are_refused_as_heads) {
+  models::small_moe_config config = programs::divisible_moe;
+  config.query_heads = 8;
+  config.key_heads = 2;
+  const hp::graph g = programs::moe_graph({.unrolled = true}, config);
+  hp::strategy_value s = strategy_on({{"tp", 8}});
+  hp::add_tensor_parallel(s, "tp");
+  const hp::strategy_status status = hp::partition(g, s).status;
+  EXPECT_EQ(status.code, hp::strategy_code::dim_does_not_divide);
+  EXPECT_STREQ(g.name_of_dim(status.dim), "key_heads");
+  EXPECT_EQ(status.extent, 2);
+  EXPECT_EQ(status.pieces, 8);
+  EXPECT_STREQ(s.rule[status.rule].axis.text, "tp");
+  hp::strategy_value widths = strategy_on({{"tp", 5}});
+  widths.add(hp::shard_dim_if_divisible("hidden", "tp")).add(hp::shard_dim("seq", "tp"));
+  EXPECT_STREQ(g.name_of_dim(hp::partition(g, widths).status.dim), "seq")
+      << "a rule that must decide names its own dim";
 }
 
 TEST(strategies, two_dimensions_cross_over) {

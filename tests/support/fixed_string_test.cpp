@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace {
 
 namespace hp = hyperparallel;
@@ -28,6 +30,19 @@ TEST(short_text, keeps_up_to_its_capacity_and_cuts_the_rest) {
     EXPECT_EQ(hp::text_length(kept.text), length <= hp::short_text::capacity ? length : hp::short_text::capacity);
     EXPECT_EQ(hp::same_text(kept.text, text), hp::fits(text));
   }
+}
+
+// The nearest, the first of equals; long names are compared to their ends.
+TEST(nearest_name_of, is_the_name_of_fewest_edits) {
+  const std::string scope = "gradient(layers.0.attention.with_a_long_name.";
+  const std::string names[] = {scope + "key.weight)", scope + "query.weight)", "tokens", "labels"};
+  const auto nearest = [&](const std::string& name) {
+    return hp::nearest_name_of(4, [&](int i) { return names[i].c_str(); }, name.c_str());
+  };
+  EXPECT_EQ(nearest(scope + "quary.weight)"), 1);
+  EXPECT_EQ(nearest("tokns"), 2);
+  EXPECT_EQ(nearest("label"), 3);
+  EXPECT_EQ(hp::nearest_name_of(0, [](int) { return ""; }, "x"), -1);
 }
 
 TEST(same_text, compares_whole_texts_and_ranges) {

@@ -84,14 +84,16 @@ constexpr mesh_value mesh_of(const plan_frame& f) {
   return make_mesh(kept_name, count, kept, count).mesh;
 }
 
+/// Extent of the dim of this name; 1 where the graph has none.
+constexpr extent_t dim_extent(const graph& g, const char* name) {
+  const int d = find_dim(g, name);
+  return d < 0 ? extent_t{1} : g.dim[d].extent;
+}
+
 /// Calls `visit(frame)` for each frame of `devices` devices and `g`. O(frames).
 template <class Visit>
 constexpr void visit_frames(const graph& g, int devices, const search_limits& most, const Visit& visit) {
-  const auto extent = [&](const char* name) {
-    const int d = find_dim(g, name);
-    return d < 0 ? extent_t{1} : g.dim[d].extent;
-  };
-  const extent_t batch = extent("batch"), sequence = extent("seq"), experts = extent("experts");
+  const extent_t batch = dim_extent(g, "batch"), sequence = dim_extent(g, "seq"), experts = dim_extent(g, "experts");
   extent_t layers = 0;
   for (const graph_segment& s : g.segment) layers += s.repeats;
   plan_frame f;

@@ -2,7 +2,8 @@
 #pragma once
 // What a strategy search finds: plans with their costs, and the certificate of what was covered.
 //
-// Laws: plans stand in the order of their times; a complete search's lower bound is the winner's time.
+// Laws: plans stand in the order of their times, and no two are one in other words (`same_plan`); a complete search's
+// lower bound is the winner's time.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/program/model_parts.hpp>
@@ -25,6 +26,19 @@ struct found_plan {
   friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
 };
 
+/// Extents that degrees have to divide, or not to exceed: the largest among the graphs.
+struct degree_extents {
+  extent_t batch = 1, sequence = 1, layers = 0;
+  constexpr void add(const graph& g) {
+    extent_t repeats = 0;
+    for (const graph_segment& s : g.segment) repeats += s.repeats;
+    batch = larger(batch, dim_extent(g, "batch"));
+    sequence = larger(sequence, dim_extent(g, "seq"));
+    layers = larger(layers, repeats);
+  }
+  friend constexpr bool operator==(const degree_extents&, const degree_extents&) = default;
+};
+
 /// What was covered. The bound speaks of the plans of the space alone: of the frames within the limits, each with all
 /// choices of its candidates, and of the strategies by name. Their time is that of an account: by the clock of
 /// step_clock.hpp, moves beside what does not need them, each by the fastest of its candidates on the given topology, at
@@ -41,21 +55,47 @@ struct search_certificate {
   extent_t least_peak = 0;     ///< of the plans that were accounted in full and need more than the budget; 0: none
   extent_t budget = 0;         ///< memory of a device
   int devices = 0;
+  search_limits limits{};  ///< as asked
+  degree_extents extents{};
   strategy_status refused{};        ///< the last plan that the partitioner refused
+  short_text refused_dim{};         ///< the dim that it names
   cost_code price = cost_code::ok;  ///< why a plan has no price
+  /// Whether the partitioner takes a plan of some frame. Where it takes none, no memory helps.
+  constexpr bool has_legal_frames() const { return frames_refused < frames; }
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;
 };
 
-/// Enters a plan where its time belongs; false where it is no better than as many others, or stands there already.
+/// Whether meshes are alike but for the names of axes and for axes of one device.
+constexpr bool same_degrees(const mesh_shape& a, const mesh_shape& b) {
+  for (int i = 0, k = 0;; ++i, ++k) {
+    while (i < a.axis_count && a.size[i] == 1) ++i;
+    while (k < b.axis_count && b.size[k] == 1) ++k;
+    if (i >= a.axis_count || k >= b.axis_count) return i >= a.axis_count && k >= b.axis_count;
+    if (a.size[i] != b.size[k]) return false;
+  }
+}
+
+/// Whether two plans are one in other words: they hold as much, in as many stages, on meshes of the same degrees or in the
+/// same time.
+constexpr bool same_plan(const found_plan& a, const found_plan& b) {
+  return a.frame.pipeline == b.frame.pipeline && a.evaluation.memory == b.evaluation.memory &&
+         (a.evaluation.time == b.evaluation.time || same_degrees(a.strategy.mesh.shape, b.strategy.mesh.shape));
+}
+
+/// Enters a plan where its time belongs, in place of slower ones that are the same in other words. False where it is no
+/// better than as many others, or than one that is the same. Law: no two plans of the list are the same.
 constexpr bool enter_plan(static_vector<found_plan, most_found_plans>& list, const found_plan& p) {
-  int at = list.size;
-  while (at > 0 && p.evaluation.time < list.item[at - 1].evaluation.time) --at;
+  int at = 0;
+  for (; at < list.size && list.item[at].evaluation.time <= p.evaluation.time; ++at)
+    if (same_plan(list.item[at], p)) return false;
   if (at == most_found_plans) return false;
-  for (int i = at - 1; i >= 0 && list.item[i].evaluation.time == p.evaluation.time; --i)
-    if (list.item[i] == p) return false;
-  if (!list.full()) ++list.size;
-  for (int i = list.size - 1; i > at; --i) list.item[i] = list.item[i - 1];
-  list.item[at] = p;
+  static_vector<found_plan, most_found_plans> slower;
+  for (int i = at; i < list.size; ++i)
+    if (!same_plan(list.item[i], p)) slower.push(list.item[i]);
+  list.size = at;
+  list.push(p);
+  for (const found_plan& q : slower)
+    if (!list.full()) list.push(q);
   return true;
 }
 

@@ -18,7 +18,8 @@ struct step_refusal {
   graph_code graph = graph_code::ok;
   strategy_code strategy = strategy_code::ok;
   refusal_text axis{}, op{}, tensor{}, dim{};
-  refusal_text name{}, nearest{};  ///< of a strategy that there is not; of the one or the axis called most like it
+  refusal_text name{}, nearest{};  ///< of a strategy that there is not; of the name that is most like what was named
+  refusal_text pattern{};          ///< of a rule, where it is the name of no operator; `extent` operators are there
   mesh_value mesh{};               ///< where a strategy names an axis that its mesh lacks
   extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
 };
@@ -28,6 +29,23 @@ constexpr const char* unknown_axis_of(const strategy_pin& pin, const mesh_value&
   int d = 0;
   while (d + 1 < pin.rank && (pin.axis[d].text[0] == '\0' || axis_index(mesh, pin.axis[d].text) >= 0)) ++d;
   return pin.axis[d].text;
+}
+
+/// Whether the rule's pattern is the name of no operator of forward: then the one that needs the fewest edits.
+constexpr void find_pattern_mistake(const graph& g, const strategy_rule& rule, step_refusal& r) {
+  int nearest = -1, least = 0, count = 0;
+  for (int o = 0; o < g.op.size; ++o) {
+    if (g.op[o].phase != graph_phase::forward) continue;
+    ++count;
+    const int edits = edits_to_match(rule.where.text, g.name_of_op(o));
+    if (edits == 0) return;
+    if (nearest >= 0 && edits >= least) continue;
+    nearest = o;
+    least = edits;
+  }
+  r.pattern = refusal_text(rule.where.text);
+  if (nearest >= 0) r.nearest = refusal_text(g.name_of_op(nearest));
+  r.extent = count;
 }
 
 /// What the program's status says, with the names of its graph and of the strategy.
@@ -73,6 +91,7 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
   if (why.tensor >= 0) r.tensor = refusal_text(p.graph.name_of_tensor(why.tensor));
   r.extent = why.extent;
   r.other = why.pieces;
+  if (why.code == strategy_code::rule_matches_nothing) find_pattern_mistake(p.graph, s.rule.item[why.rule], r);
   return r;
 }
 
@@ -82,6 +101,10 @@ template <char...>
 struct named_tensor {};
 template <char...>
 struct named_dim {};
+template <char...>
+struct pattern_named {};
+template <int>
+struct operators_there_are {};
 template <char...>
 struct strategy_named {};
 template <extent_t>
@@ -100,6 +123,8 @@ template <class Dim, class Extent, class Axis, class Shards, class Where>
 struct dim_is_not_divisible_by_its_axis;
 template <class Axis, class Dim>
 struct rule_matches_no_operator;
+template <class Pattern, class Nearest, class Count>
+struct pattern_matches_no_operator;
 template <class Axis, class Nearest, class There>
 struct strategy_names_an_axis_that_the_mesh_lacks;
 template <strategy_code, class Tensor, class... Sizes>
@@ -127,6 +152,16 @@ struct refused_place<true, Names> {
   using type = typename Names::tensor;
 };
 
+template <bool HasPattern, class Names>
+struct unmatched_rule {
+  using type = diag::rule_matches_no_operator<typename Names::axis, typename Names::dim>;
+};
+template <class Names>
+struct unmatched_rule<true, Names> {
+  using type = diag::pattern_matches_no_operator<typename Names::pattern, typename Names::nearest,
+                                                 operators_there_are<static_cast<int>(Names::why.extent)>>;
+};
+
 template <class Evaluated>
 struct refused_names {
   static constexpr step_refusal why = Evaluated::result.refusal;
@@ -140,6 +175,7 @@ struct refused_names {
   using op = spelled<named_operator, part<&step_refusal::op>>;
   using tensor = spelled<named_tensor, part<&step_refusal::tensor>>;
   using name = spelled<strategy_named, part<&step_refusal::name>>;
+  using pattern = spelled<pattern_named, part<&step_refusal::pattern>>;
   using nearest = spelled<nearest_name, part<&step_refusal::nearest>>;
 };
 
@@ -175,7 +211,7 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_has_wr
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {
   using names = refused_names<Evaluated>;
-  using type = diag::rule_matches_no_operator<typename names::axis, typename names::dim>;
+  using type = typename unmatched_rule<names::why.pattern.length != 0, names>::type;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_not_in_the_mesh> {

@@ -9,7 +9,8 @@
 // frame, a mesh with its options, is measured part by part (segment_costs.hpp): the plans that this takes are timed as
 // wholes, then those that are best where nothing overlaps, by the choice graph, then every other whose parts keep
 // neither queue busy for as long as plans take that are known. Frames that cannot hold the model's states, or whose
-// matrix work alone takes longer than that, are passed over. A plan fits where the bytes alive at once do; addresses
+// matrix work alone takes longer than that, are passed over; but the first that cannot hold them are measured until one
+// is legal, so that memory is blamed only where degrees are not at fault. A plan fits where the bytes alive at once do; addresses
 // need a little more (address_plan.hpp).
 //
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
@@ -43,6 +44,8 @@ class frame_search {
   constexpr search_result run() {
     result.certificate.budget = budget;
     result.certificate.devices = devices;
+    result.certificate.limits = limits;
+    for (int i = 0; i < graph_count; ++i) result.certificate.extents.add(graphs[i]);
     result.hardware = check_hardware(device, topology, devices);
     if (!result.hardware.ok()) {
       result.certificate.complete = false;
@@ -124,17 +127,15 @@ class frame_search {
 
   constexpr void search_frame(const plan_frame& f) {
     search_certificate& told = result.certificate;
+    const bool some_are_legal = told.has_legal_frames();
     ++told.frames;
     report(search_progress{now, f, told.frames, result.ok() ? result.plan.item[0].evaluation.time : 0});
     if (time_bound(f) >= worst_time() || (same_core(f, core_frame) && core_bound >= worst_time())) {
       ++told.frames_too_slow;
       return;
     }
-    if (const extent_t held = memory_bound(f); held > budget) {
-      note_memory(held);
-      ++told.frames_too_large;
-      return;
-    }
+    const extent_t held = memory_bound(f);
+    if (held > budget && some_are_legal) return pass_over_large(held);
     plan_graph(f);
     plan_space space;
     fill_space(space, planned, parts, f, limits.reduced);
@@ -142,26 +143,16 @@ class frame_search {
     costs.measure_all([&](const measured_plan& m) { enter_measured(space, m); });
     told.partitionings += costs.partitionings();
     if (!costs.rules_fit || !space.names_suffice) covered = false;
-    if (!costs.alive() || costs.partitionings() == 0) {
-      ++told.frames_refused;
-      told.refused = costs.refused;
-      return;
-    }
+    if (!costs.alive() || costs.partitionings() == 0) return refuse_frame(costs);
+    if (held > budget) return pass_over_large(held);
     core_frame = f;
     core_bound = costs.least_core();
     count_plans(costs);
     growing_choice_answer answer(costs.size(), best_choices_asked);
     find_best_variants(costs, budget, answer);
-    if (answer.code == choice_search_code::impossible) {
-      ++told.frames_refused;
-      told.refused = costs.refused;
-      return;
-    }
+    if (answer.code == choice_search_code::impossible) return refuse_frame(costs);
+    if (answer.code == choice_search_code::over_budget) return pass_over_large(answer.least_memory);
     note_memory(answer.least_memory);
-    if (answer.code == choice_search_code::over_budget) {
-      ++told.frames_too_large;
-      return;
-    }
     for (int b = 0; answer.code == choice_search_code::ok && b < answer.count; ++b)
       try_choice(costs, space, answer.choice + b * costs.size());
     int tried = 0;
@@ -174,6 +165,19 @@ class frame_search {
       limit = worst_time();
       return true;
     });
+  }
+
+  /// A frame that the partitioner refuses with every candidate.
+  constexpr void refuse_frame(const segment_costs& costs) {
+    search_certificate& told = result.certificate;
+    ++told.frames_refused;
+    told.refused = costs.refused;
+    told.refused_dim = told.refused.dim < 0 ? short_text() : short_text(planned.name_of_dim(told.refused.dim));
+  }
+  /// A frame that holds at least `bytes` on a device, more than there are.
+  constexpr void pass_over_large(extent_t bytes) {
+    note_memory(bytes);
+    ++result.certificate.frames_too_large;
   }
 
   constexpr void note_memory(extent_t bytes) { note(result.certificate.least_memory, bytes); }

@@ -110,16 +110,19 @@ inline constexpr int recomputed_patterns_in<recomputing<Pattern>> = 1;
 
 }  // namespace detail
 
-/// The graph of a whole step of training of `Model`.
-template <class Model>
-constexpr graph training_graph(const optimizer_value& optimizer, const step_settings& settings = {}) {
-  graph g = build_model<Model>(settings.build);
+/// The graph of a whole step of training, from the graph `g` of the model's forward pass.
+constexpr graph training_graph(graph g, const optimizer_value& optimizer, const step_settings& settings = {}) {
   g.micro_batches = settings.micro_batches;
   if (g.status.code == graph_code::ok) differentiate(g);
   for (const short_text& pattern : settings.recomputed)
     if (g.status.code == graph_code::ok) recompute(g, pattern.text);
   if (g.status.code == graph_code::ok) append_optimizer(g, optimizer);
   return g;
+}
+/// The same of `Model`, which is built as the settings say.
+template <class Model>
+constexpr graph training_graph(const optimizer_value& optimizer, const step_settings& settings = {}) {
+  return training_graph(build_model<Model>(settings.build), optimizer, settings);
 }
 
 /// The compiler asks a program's laws on at most so many devices: they are asked device by device.

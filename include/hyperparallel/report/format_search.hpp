@@ -11,6 +11,7 @@
 // Times are of steps one after the other; what overlap saves is told by an account of the plan's program, which names
 // both. Law: every plan has a row; `behind` is what its time exceeds the winner's by, in parts of the winner's.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,65 @@ inline std::string certificate_text(const search_certificate& c) {
                    to_text(duration{c.lower_bound}));
 }
 
-/// Why there is no plan: too little memory, no price, or nothing that is legal.
+inline extent_t most_stages(const search_certificate& c) {
+  return std::min<extent_t>(c.limits.pipeline, c.extents.layers);
+}
+
+/// "7 divides neither batch (64) nor key_heads (8) and is above the largest pipeline degree (4)": why `q` divides no
+/// degree. Empty where one may have it.
+inline std::string undealt_text(const search_certificate& c, extent_t q) {
+  const extent_t stages = most_stages(c);
+  std::vector<std::string> undivided, beyond;
+  if (q <= stages) return "";
+  const auto ask = [&](const std::string& dim, extent_t extent, const char* degree, extent_t most) {
+    const bool divides = extent % q == 0;
+    if (!divides) undivided.push_back(fmt::format("{} ({})", dim, extent));
+    if (divides && q > most) beyond.push_back(fmt::format("{} degree ({})", degree, most));
+    return !divides || q > most;
+  };
+  if (!ask("batch", c.extents.batch, "data", q) || !ask("seq", c.extents.sequence, "context", c.limits.context))
+    return "";
+  if (q > c.limits.tensor)
+    beyond.push_back(fmt::format("tensor degree ({})", c.limits.tensor));
+  else if (c.refused.code != strategy_code::dim_does_not_divide ||
+           !ask(c.refused_dim.text, c.refused.extent, "tensor", q))
+    return "";
+  beyond.push_back(fmt::format("pipeline degree ({})", stages));
+  const std::size_t count = undivided.size();
+  std::string out = std::to_string(q) + (q == c.devices ? "" : fmt::format(", a factor of {},", c.devices)) +
+                    (count == 1   ? " does not divide "
+                     : count == 2 ? " divides neither "
+                                  : " divides none of ");
+  for (std::size_t i = 0; i < count; ++i)
+    out += (i == 0 ? "" : count == 2 ? " nor " : i + 1 == count ? " and " : ", ") + undivided[i];
+  for (std::size_t i = 0; i < beyond.size(); ++i)
+    out += (i == 0 ? " and is above the largest " : i + 1 == beyond.size() ? " and " : ", ") + beyond[i];
+  return out;
+}
+
+/// Why no degrees are legal: a prime factor of the devices that none may have; else that their product has no place, or
+/// what the partitioner said last.
+inline std::string illegal_text(const search_certificate& c) {
+  for (extent_t left = c.devices, q = 2; left > 1; ++q) {
+    if (left % q != 0) continue;
+    while (left % q == 0) left /= q;
+    if (const std::string why = undealt_text(c, q); !why.empty()) return why;
+  }
+  if (c.frames == 0)
+    return fmt::format(
+        "tensor degrees up to {}, context degrees up to {} and pipeline degrees up to {} leave none that "
+        "divides batch ({})",
+        c.limits.tensor, c.limits.context, most_stages(c), c.extents.batch);
+  const std::string last = c.refused.code == strategy_code::dim_does_not_divide
+                               ? fmt::format("dim \"{}\" of extent {} does not divide by {}", c.refused_dim.text,
+                                             c.refused.extent, c.refused.pieces)
+                               : name_of(c.refused.code);
+  return fmt::format("the partitioner refuses all {} meshes and options, the last because {}", c.frames, last);
+}
+
+/// Why there is no plan, in one sentence: no degrees that are legal, too little memory, or no price.
 inline std::string cause_text(const search_certificate& c) {
+  if (!c.has_legal_frames()) return fmt::format("no degrees are legal on {} devices: {}", c.devices, illegal_text(c));
   if (c.least_memory > c.budget)
     return fmt::format("no plan fits: each holds at least {} a device, a device has {}",
                        to_text(byte_count{c.least_memory}), to_text(byte_count{c.budget}));
@@ -73,15 +131,7 @@ inline std::string cause_text(const search_certificate& c) {
     return fmt::format("no plan fits: the smallest that was accounted in full takes {} a device, a device has {}",
                        to_text(byte_count{c.least_peak}), to_text(byte_count{c.budget}));
   if (c.price != cost_code::ok) return fmt::format("no plan has a price: {}", to_text(c.price));
-  if (c.frames == 0)
-    return fmt::format(
-        "no plan is legal: {} devices have no degrees within the limits of the search that divide batch, "
-        "sequence, experts and layers",
-        c.devices);
-  if (c.frames_refused < c.frames) return "no plan was found";
-  const strategy_status& why = c.refused;
-  return fmt::format("no plan is legal: the partitioner refuses all {} meshes and options, the last by {}{}", c.frames,
-                     name_of(why.code), why.pieces > 0 ? fmt::format(", {} by {}", why.extent, why.pieces) : "");
+  return "no plan was found";
 }
 
 inline std::string to_text(const named_search& s) {

@@ -55,7 +55,7 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
   prepared.overflow = watched ? overflow : overflow_response::ignore;
   for (const std::string& name : keep) {
     const int t = find_tensor(p.graph, name.c_str());
-    if (t < 0) throw program_error("the graph has no tensor \"" + name + "\" that could be kept");
+    if (t < 0) throw program_error("keep: " + text_of_unknown_tensor(p.graph, name));
     p.graph.monitor.push(t);
   }
   if (budget.bytes != 0) {

@@ -23,7 +23,7 @@ int program_values<World, T>::ranks() const {
 template <class World, class T>
 int program_values<World, T>::tensor(const std::string& name) const {
   const int t = find_tensor(program_.graph, name.c_str());
-  if (t < 0) throw program_error("the graph has no tensor \"" + name + "\"");
+  if (t < 0) throw program_error(text_of_unknown_tensor(program_.graph, name));
   return t;
 }
 

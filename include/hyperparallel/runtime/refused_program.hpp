@@ -25,6 +25,13 @@ inline std::string shortest_text(double number) {
 
 }  // namespace detail
 
+/// That the graph has no tensor of this name, with the nearest name that it has.
+inline std::string text_of_unknown_tensor(const graph& g, const std::string& name) {
+  const int nearest = nearest_name_of(g.tensor.size, [&](int t) { return g.name_of_tensor(t); }, name.c_str());
+  return "the graph has no tensor " + detail::quoted(name.c_str()) +
+         (nearest < 0 ? std::string() : ", the nearest is " + detail::quoted(g.name_of_tensor(nearest)));
+}
+
 /// What a status says of its graph.
 inline std::string text_of_refusal(const graph& g, const graph_status& s) {
   const auto name = [&](int at) { return at >= 0 ? detail::quoted(g.text_at(at)) : std::string("?"); };
@@ -86,6 +93,15 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
           {"axes_named", names.axis.text}, {"nearest_name", names.nearest.text}, {"axes_there_are", there.c_str()}};
       return sentence_of("strategy_names_an_axis_that_the_mesh_lacks", slots).text;
     }
+    case strategy_code::rule_matches_nothing:
+      if (names.pattern.length > 0) {
+        const std::string count = std::to_string(names.extent);
+        const slot_text slots[] = {{"pattern_named", names.pattern.text},
+                                   {"nearest_name", names.nearest.text},
+                                   {"operators_there_are", count.c_str()}};
+        return sentence_of("pattern_matches_no_operator", slots).text;
+      }
+      [[fallthrough]];
     default:
       return name_of(why.code) + named("axis", names.axis) + named("operator", names.op) +
              named("tensor", names.tensor) + named("dim", names.dim) +

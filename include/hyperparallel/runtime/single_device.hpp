@@ -100,8 +100,11 @@ class single_device {
   }
   int find(const char* name) const {
     const int t = find_tensor(model_, name);
-    if (t < 0) throw std::invalid_argument(std::string("single_device: no tensor is called '") + name + "'");
-    return t;
+    if (t >= 0) return t;
+    const int nearest = nearest_name_of(model_.tensor.size, [&](int i) { return model_.name_of_tensor(i); }, name);
+    throw std::invalid_argument(
+        std::string("single_device: no tensor is called '") + name + "'" +
+        (nearest < 0 ? "" : std::string(", the nearest is '") + model_.name_of_tensor(nearest) + "'"));
   }
   void* memory(int t) {
     const std::size_t at = home(t);

@@ -180,15 +180,8 @@ constexpr const named_strategy& named_strategy_at(int i) { return detail::named_
 
 /// The name that is most like `name`, see `characters_that_differ`; the first of equals. O(names · length²).
 constexpr const char* nearest_strategy(const char* name) {
-  const char* nearest = "";
-  int least = 0;
-  for (const named_strategy& one : detail::named_strategy_table) {
-    const int differs = characters_that_differ(one.name, name);
-    if (*nearest != '\0' && differs >= least) continue;
-    nearest = one.name;
-    least = differs;
-  }
-  return nearest;
+  const auto name_at = [](int i) { return detail::named_strategy_table[i].name; };
+  return name_at(nearest_name_of(named_strategy_count, name_at, name));
 }
 
 namespace detail {

@@ -135,9 +135,8 @@ class partitioner : program_writer {
       const int at[] = {ensure(op.operand[0], program_.value[term].layout, turned), term};
       return compute_in(o, at, program_.value[term].layout, turned);
     }
-    const bool forward = op.kind == id_of<ops::attention_block>;
     const factor_rule& rule = program_.graph.rule_of(op);
-    const int keys = rule.operand[forward ? 1 : 2].term[1], queries = rule.operand[forward ? 0 : 1].term[1];
+    const auto [queries, keys] = ring_loops_of(program_.graph, op);
     operator_placement p = placement(o);
     if (p.loop[ring_] != queries) {
       layouts_.fail({strategy_code::ring_axis_does_not_shard_the_sequence, -1, ring_, o, -1, op.loop[queries].dim});

@@ -136,6 +136,20 @@ class attention_rotation {
 
 }  // namespace detail
 
+/// Loops of a block of attention: over the queries' sequence, and over that of the keys, whose block travels.
+struct ring_loops {
+  int queries = -1, keys = -1;
+};
+
+/// Those of an operator of a ring; -1 of any other.
+constexpr ring_loops ring_loops_of(const graph& g, const graph_operator& op) {
+  const bool forward = op.kind == id_of<ops::attention_block>;
+  if (!forward && op.kind != id_of<ops::attention_block_gradient>) return {};
+  const factor_rule& rule = g.rule_of(op);
+  const int first = forward ? 0 : 1;
+  return {rule.operand[first].term[1], rule.operand[first + 1].term[1]};
+}
+
 /// The graph with each attention as `blocks` operators. Domain: 1 ≤ blocks < 100 divides the keys' sequence.
 constexpr graph rotate_attention(const graph& g, int blocks) {
   if (blocks == 1) return g;

@@ -4,8 +4,9 @@
 //
 // Laws: backward and recomputed operators have the placement of their forward operator; a stage only adds cuts, inside
 // those that computing needs, so gathering a stage's layout never crosses a computing axis. An axis that computing has
-// already given to the parameter is not used twice.
+// already given to the parameter is not used twice. The keys' sequence in a ring is the ring's alone to cut.
 
+#include <hyperparallel/strategy/ring_attention.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
@@ -38,17 +39,19 @@ class strategy_layouts {
     const mesh_shape& m = strategy_.mesh.shape;
     operator_placement p;
     const factor_rule& rule = g.rule_of(o);
+    const int travels = ring_loops_of(g, o).keys;
+    strategy_status passed[max_axes];  // of each axis: the first dim that a rule passed over
     for (int r = 0; r < strategy_.rule.size; ++r) {
       const int a = axis_[r];
       if (a < 0 || dim_[r] == no_dim || m.size[a] == 1 || p.loop[a] >= 0) continue;
       if (strategy_.rule.item[r].stage != rule_stage::compute) continue;
       if (!everywhere_[r] && !name_matches(strategy_.rule.item[r].where.text, g.name_of_op(op))) continue;
       for (int l = 0; l < o.loop_count; ++l) {
-        if (is_whole(rule, l) || !speaks_of(o, rule, l, dim_[r])) continue;
+        if (l == travels || is_whole(rule, l) || !speaks_of(o, rule, l, dim_[r])) continue;
         const extent_t pieces = pieces_of_loop(p, m, l) * m.size[a];
         if (o.loop[l].extent % pieces != 0) {
-          if (!strategy_.rule.item[r].optional)
-            fail({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces});
+          refuse_dim({strategy_code::dim_does_not_divide, r, a, op, -1, o.loop[l].dim, o.loop[l].extent, pieces},
+                     passed[a]);
           continue;
         }
         p.add(a, l);
@@ -137,6 +140,21 @@ class strategy_layouts {
     if (same_text(name, "output")) return output_dim;
     if (same_text(name, "input")) return input_dim;
     return same_text(name, "*") ? no_dim : find_dim(g, name);
+  }
+  /// A rule whose dim does not divide passes it over, or fails. An `if_present` rule that stands in for those passed over,
+  /// as groups of queries do for heads, fails with the first of their dims.
+  constexpr void refuse_dim(strategy_status why, strategy_status& passed) {
+    const strategy_rule& rule = strategy_.rule.item[why.rule];
+    if (rule.optional) {
+      if (passed.code == strategy_code::ok) passed = why;
+      return;
+    }
+    if (rule.if_present && passed.code != strategy_code::ok) {
+      why.dim = passed.dim;
+      why.extent = passed.extent;
+      why.pieces = passed.pieces;
+    }
+    fail(why);
   }
   /// Whether the rule's dim is loop `l`.
   static constexpr bool speaks_of(const graph_operator& o, const factor_rule& rule, int l, int dim) {

@@ -78,7 +78,7 @@ constexpr std::uint64_t hash_of_text(const char* text) {
 
 /// Fewest characters put in, left out or exchanged that make one text the other (Levenshtein). O(length²).
 constexpr int characters_that_differ(const char* a, const char* b) {
-  constexpr int most = short_text::capacity;  // more of a text is not looked at
+  constexpr int most = 127;  // more of a text is not looked at
   int row[most + 1] = {};
   int width = text_length(b);
   if (width > most) width = most;
@@ -95,16 +95,21 @@ constexpr int characters_that_differ(const char* a, const char* b) {
   return row[width];
 }
 
-/// Number of the text that is most like `name`, the first of equals; -1 of none. O(count · length²).
-constexpr int nearest_of(const char* const* texts, int count, const char* name) {
+/// Number of the name that is most like `name` among `name_at(0)` to `name_at(count - 1)`, the first of equals; -1 of
+/// none. O(count · length²).
+template <class NameAt>
+constexpr int nearest_name_of(int count, const NameAt& name_at, const char* name) {
   int nearest = -1, least = 0;
   for (int i = 0; i < count; ++i) {
-    const int differs = characters_that_differ(texts[i], name);
+    const int differs = characters_that_differ(name_at(i), name);
     if (nearest >= 0 && differs >= least) continue;
     nearest = i;
     least = differs;
   }
   return nearest;
+}
+constexpr int nearest_of(const char* const* texts, int count, const char* name) {
+  return nearest_name_of(count, [&](int i) { return texts[i]; }, name);
 }
 
 }}  // namespace hyperparallel::v0_2

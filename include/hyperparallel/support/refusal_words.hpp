@@ -261,6 +261,11 @@ inline constexpr refusal_words refusal_table[] = {
     {"rule_matches_no_operator",
      "the strategy shards dim {named_dim} over axis {axes_named}, and no operator has it there",
      "Compare the dims of the model's layers; a part that comes earlier may hold the axis"},
+    {"pattern_matches_no_operator",
+     "no operator is called {pattern_named}[: did you mean {nearest_name}?][ There are {operators_there_are} "
+     "operators]",
+     "Correct the pattern of the rule: * stands for any run of characters, ? for one, names are whole with their "
+     "scopes"},
     {"strategy_names_an_axis_that_the_mesh_lacks",
      "the strategy names the axis {axes_named}, which its mesh lacks[: did you mean {nearest_name}?][ The axes are "
      "{axes_there_are}]",
