@@ -63,4 +63,18 @@ TEST(AxisRoles, AnAxisHasTheRolesThatTensorsGiveItAndNone) {
   EXPECT_EQ(hp::detail::assignments_of(all), 4 * 6);
 }
 
+constexpr hp::layout_value cut_of(int size, int pre, int part) {
+  hp::layout_value l = hp::replicated({1, {size}}, 1);
+  hp::append_cut(l, {0, 0, pre, part});
+  return l;
+}
+static_assert(hp::detail::parts_nest(cut_of(12, 1, 2), cut_of(12, 2, 6)));
+static_assert(hp::detail::parts_nest(cut_of(12, 2, 2), cut_of(12, 1, 12)));
+static_assert(!hp::detail::parts_nest(cut_of(6, 1, 2), cut_of(6, 3, 2)), "2 and 3 do not divide one another");
+static_assert([] {
+  hp::layout_value l[] = {cut_of(6, 1, 2), cut_of(6, 3, 2), cut_of(6, 2, 3)};
+  const bool all = hp::detail::keep_nesting(l, 3, 1);
+  return !all && l[1].cut_count == 1 && l[0].cut_count == 0 && l[2].cut_count == 0;
+}());
+
 }  // namespace

@@ -63,6 +63,38 @@ constexpr void add_pieces(const layout_value* l, int count, int axis, role_table
   }
 }
 
+/// Whether the ends of all cuts of two layouts on each axis divide one another, so that pieces between them are parts of
+/// the axis. O(cuts²).
+constexpr bool parts_nest(const layout_value& a, const layout_value& b) {
+  const auto divide = [](int m, int n) { return m % n == 0 || n % m == 0; };
+  for (int i = 0; i < a.cut_count; ++i)
+    for (int k = 0; k < b.cut_count; ++k) {
+      const cut &x = a.cut[i], &y = b.cut[k];
+      if (x.axis != y.axis) continue;
+      const int ends[] = {y.pre, y.pre * y.size};
+      for (const int end : ends)
+        if (!divide(x.pre, end) || !divide(x.pre * x.size, end)) return false;
+    }
+  return true;
+}
+
+/// Keeps the layouts whose parts of axes nest with those kept before them, `lead` first; the others lose their cuts: they
+/// offer no roles, and are moved to what the kept ones say. Whether all are kept. O(count² · cuts²).
+constexpr bool keep_nesting(layout_value* l, int count, int lead) {
+  bool all = true;
+  for (int j = 1; j < count; ++j) {
+    layout_value& one = l[(lead + j) % count];
+    bool nests = true;
+    for (int i = 0; i < j; ++i) nests = nests && parts_nest(one, l[(lead + i) % count]);
+    if (nests) continue;
+    const mesh_shape mesh = one.mesh;
+    one = {};
+    one.mesh = mesh;
+    all = false;
+  }
+  return all;
+}
+
 /// Whether cut `x` covers piece `p`.
 constexpr bool covers(const cut& x, const axis_piece& p) {
   return x.axis == p.axis && p.pre % x.pre == 0 && (x.pre * x.size) % (p.pre * p.size) == 0;

@@ -149,20 +149,27 @@ constexpr resolution resolve(const factor_rule& rule, const layout_value* const*
     if (terms.code != terms_code::ok) l[tensors].mesh = operand[0]->mesh;
     ++tensors;
   }
-  detail::collect_roles(rule, l, tensor, tensors, search.roles);
-  if (!search.roles.fits) {
-    r.code = resolve_code::too_many_pieces;
-    return r;
-  }
-  detail::role_table all = search.roles;
-  detail::add_every_factor(rule, all);
-  r.exhaustive = detail::assignments_of(all) <= most_assignments;
-  if (r.exhaustive) search.roles = all;
+  bool fits = false, nested = false;
   for (int lead = 0; lead < tensors; ++lead) {
-    search.order = detail::order_pieces(l, tensor, tensors, lead, rule.factor_count, search.roles);
+    layout_value kept[max_operands + 1] = {};
+    if (!nested) {  // else the roles are the same for every lead
+      for (int i = 0; i < tensors; ++i) kept[i] = l[i];
+      nested = detail::keep_nesting(kept, tensors, lead);
+      search.roles = detail::role_table();
+      detail::collect_roles(rule, kept, tensor, tensors, search.roles);
+      if (!search.roles.fits) continue;
+      fits = true;
+      detail::role_table all = search.roles;
+      detail::add_every_factor(rule, all);
+      const bool few = detail::assignments_of(all) <= most_assignments;
+      r.exhaustive = r.exhaustive && few && nested;
+      if (few) search.roles = all;
+    }
+    search.order = detail::order_pieces(nested ? l : kept, tensor, tensors, lead, rule.factor_count, search.roles);
     search.run(r);
   }
-  if (r.assignments == 0) r.code = resolve_code::no_assignment_fits;
+  if (!fits) r.code = resolve_code::too_many_pieces;
+  if (fits && r.assignments == 0) r.code = resolve_code::no_assignment_fits;
   return r;
 }
 
