@@ -5,7 +5,7 @@
 // begins with the app's name.
 //
 // Numbers are read in full: digits of base ten within bounds that the option names. "nan", "1e999", "8x", "-8" and what
-// leaves the type are refused with the bounds. Law: an option of a number has such a check, or `run` refuses to.
+// leaves the type are refused with the bounds. An empty text is refused for every option. Law: an option of a number has such a check, or `run` refuses to.
 
 #include <charconv>
 #include <cmath>
@@ -39,6 +39,15 @@ inline void require_checks(const CLI::App& app) {
     if (type == "INT" || type == "UINT" || type == "FLOAT")
       throw std::logic_error(option->get_name() + " takes any number: it needs a check");
   }
+}
+
+/// A text of no characters stands where a shell's variable was empty: it names nothing, and is no default.
+inline void require_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw CLI::ValidationError(option->get_name(), "an empty text; leave the option out or name something");
+  for (const CLI::App* used : app.get_subcommands()) require_values(*used);
 }
 
 }  // namespace detail
@@ -112,6 +121,7 @@ int run(CLI::App& app, int argc, char** argv, const Work& work) {
   try {
     detail::require_checks(app);
     app.parse(argc, argv);
+    detail::require_values(app);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return finished(name.c_str());

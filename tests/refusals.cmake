@@ -56,6 +56,7 @@ if(TARGET moe_layer)
   hyperparallel_add_refusal(moe_layer missing_text 1 missing.txt missing.txt)
   hyperparallel_add_refusal(moe_layer empty_text 1 empty.txt empty.txt)
   hyperparallel_add_refusal(moe_layer unknown_option 2 --no-such-option --no-such-option)
+  hyperparallel_add_refusal(moe_layer empty_trace 2 "--trace" --trace=)
   hyperparallel_add_refusal(moe_layer unwritable_trace 1 missing/trace.json --trace missing/trace.json)
 endif()
 
@@ -118,6 +119,7 @@ endif()
 
 if(TARGET hp_paper_tables)
   hyperparallel_add_refusal(hp_paper_tables unknown_option 2 --no-such-option --no-such-option)
+  hyperparallel_add_refusal(hp_paper_tables empty_json 2 "--json" --json=)
   hyperparallel_add_refusal(hp_paper_tables unwritable_json 1 missing/tables.json --json missing/tables.json)
 endif()
 
