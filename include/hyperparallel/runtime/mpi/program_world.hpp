@@ -88,7 +88,8 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     prepared_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types, options.overflow);
+      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types,
+                          options.overflow);
       if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
