@@ -111,8 +111,9 @@ TEST(StrategySearch, EqualsBruteForce) {
         EXPECT_GT(c.least_memory, 0);
         EXPECT_EQ(c.budget, budget);
         EXPECT_TRUE(c.least_memory > budget || c.least_peak > budget) << i;
+        EXPECT_TRUE(c.least_memory != hp::not_counted || c.least_peak != hp::not_counted) << i;
         for (const plan_cost& p : plans) EXPECT_GE(p.memory, c.least_memory) << i;
-        if (c.least_peak > 0) {
+        if (c.least_peak != hp::not_counted) {
           ++accounted;
           EXPECT_TRUE(
               std::any_of(plans.begin(), plans.end(), [&](const plan_cost& p) { return p.memory == c.least_peak; }));
@@ -192,6 +193,7 @@ TEST(StrategySearch, HardwareThatCannotBeIsNotSearched) {
     const hp::search_result r = hp::search_strategies(&g, 1, h.device, h.topology, 8);
     EXPECT_EQ(r.hardware, hp::check_hardware(h.device, h.topology, 8)) << h.what;
     EXPECT_FALSE(r.hardware.ok() || r.ok() || r.certificate.complete) << h.what;
+    EXPECT_EQ(r.certificate.least_memory, hp::not_counted) << h.what;
     EXPECT_EQ(r.certificate.frames, 0) << h.what;
   }
 }
@@ -218,7 +220,7 @@ TEST(StrategySearch, SaysWhatIsNotLegal) {
   EXPECT_EQ(refused.refused.code, hp::strategy_code::dim_does_not_divide);
   EXPECT_EQ(refused.refused.pieces, 11);
   EXPECT_STREQ(refused.refused_dim.text, "vocab");
-  EXPECT_EQ(refused.least_memory, 0);
+  EXPECT_EQ(refused.least_memory, hp::not_counted);
 }
 
 // Where no degrees are legal, frames are refused for that, however little memory there is.

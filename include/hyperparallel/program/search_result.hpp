@@ -51,8 +51,8 @@ struct search_certificate {
   extent_t partitionings = 0;  ///< that it took
   extent_t named = 0;          ///< strategies that competed as they are
   extent_t law_breaks = 0;     ///< plans whose parts did not add up: the bound does not hold then
-  extent_t least_memory = 0;   ///< of any plan that was looked at: what is certainly held
-  extent_t least_peak = 0;     ///< of the plans that were accounted in full and need more than the budget; 0: none
+  extent_t least_memory = not_counted;  ///< of any plan that was looked at: what is certainly held
+  extent_t least_peak = not_counted;    ///< of the plans that were accounted in full and need more than the budget
   extent_t budget = 0;         ///< memory of a device
   int devices = 0;
   search_limits limits{};  ///< as asked

@@ -182,7 +182,7 @@ class frame_search {
 
   constexpr void note_memory(extent_t bytes) { note(result.certificate.least_memory, bytes); }
   static constexpr void note(extent_t& least, extent_t bytes) {
-    if (bytes > 0 && (least == 0 || bytes < least)) least = bytes;
+    if (bytes > 0) least = smaller(least, bytes);
   }
 
   /// Whether a plan has a price and fits; otherwise the certificate has what it lacks.

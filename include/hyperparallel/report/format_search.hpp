@@ -124,10 +124,10 @@ inline std::string illegal_text(const search_certificate& c) {
 /// Why there is no plan, in one sentence: no degrees that are legal, too little memory, or no price.
 inline std::string cause_text(const search_certificate& c) {
   if (!c.has_legal_frames()) return fmt::format("no degrees are legal on {} devices: {}", c.devices, illegal_text(c));
-  if (c.least_memory > c.budget)
+  if (c.least_memory != not_counted && c.least_memory > c.budget)
     return fmt::format("no plan fits: each holds at least {} a device, a device has {}",
                        to_text(byte_count{c.least_memory}), to_text(byte_count{c.budget}));
-  if (c.least_peak > 0)
+  if (c.least_peak != not_counted)
     return fmt::format("no plan fits: the smallest that was accounted in full takes {} a device, a device has {}",
                        to_text(byte_count{c.least_peak}), to_text(byte_count{c.budget}));
   if (c.price != cost_code::ok) return fmt::format("no plan has a price: {}", to_text(c.price));
