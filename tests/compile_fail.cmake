@@ -63,3 +63,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(FILTER tests INCLUDE REGEX "^compile_fail\\.[a-z_]+\\.")
   set_tests_properties(${tests} PROPERTIES FIXTURES_REQUIRED precompiled)
 endif()
+
+# An older dialect is one line and the end, for every front header.
+file(GLOB fronts RELATIVE "${PROJECT_SOURCE_DIR}/include" CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/hyperparallel/*.hpp")
+foreach(front IN LISTS fronts)
+  cmake_path(GET front STEM name)
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/dialect/${name}.cpp" CONTENT "#include <${front}>\n")
+  add_test(NAME compile_fail.dialect.${name}
+           COMMAND "${CMAKE_CXX_COMPILER}" -std=c++17 -fsyntax-only "-I${PROJECT_SOURCE_DIR}/include"
+                   "${CMAKE_CURRENT_BINARY_DIR}/dialect/${name}.cpp")
+  set_tests_properties(compile_fail.dialect.${name} PROPERTIES LABELS compile_fail
+                       PASS_REGULAR_EXPRESSION "HyperParallel needs C[+][+]20: compile with -std=c[+][+]20")
+endforeach()

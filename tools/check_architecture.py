@@ -40,7 +40,7 @@ LAYERS = {
 FRONTS = {"shard": 4, "model": 6, "distributed_forms": 10, "train": 9, "hana": 10, "hyperparallel": 11}
 HIGHEST_CORE_LAYER = 4
 
-CORE_INCLUDES = {"cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
+CORE_INCLUDES = {"HyperParallel_needs_C++20", "cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
                    "future", "stop_token"}
 MOST_LINES, MANY_LINES = 400, 250
@@ -55,6 +55,7 @@ WITHOUT_TEST = {
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
     "runtime/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
+    "support/dialect.hpp": "tests/compile_fail.cmake compiles a front header as C++17",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
     "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",

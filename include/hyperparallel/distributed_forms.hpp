@@ -2,6 +2,8 @@
 #pragma once
 // Front header of the distributed forms: operators whose working dim is sharded, with the communication that they need.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/dtensor/forms/attention.hpp>
 #include <hyperparallel/dtensor/forms/cross_entropy.hpp>
 #include <hyperparallel/dtensor/forms/halo.hpp>

@@ -3,6 +3,8 @@
 // HyperShard at run time: distributed tensors on simulated ranks, their operators and gradients, manual shards
 // and sharding plans.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/dtensor/apply.hpp>
 #include <hyperparallel/dtensor/creation.hpp>
 #include <hyperparallel/dtensor/custom_shard.hpp>

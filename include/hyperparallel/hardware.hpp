@@ -3,6 +3,8 @@
 // Front header of hardware/: units, prices, devices, links, topologies, collectives, caches, rotations,
 // splits of vector cores, presets.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/hardware/collective_cost.hpp>
 #include <hyperparallel/hardware/cost.hpp>
 #include <hyperparallel/hardware/device.hpp>

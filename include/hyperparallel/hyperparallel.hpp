@@ -3,6 +3,8 @@
 // Everything that plans and runs. Tables and pictures (report.hpp), files (io.hpp), distributed forms
 // (distributed_forms.hpp) and what runtime.hpp leaves to be named are included by those who use them.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/hardware.hpp>
 #include <hyperparallel/model.hpp>

@@ -3,6 +3,8 @@
 // Files: read whole, written whole. io/checkpoint.hpp and io/safetensors.hpp, which need nlohmann-json, are included by
 // those who use them.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/checksum.hpp>
 #include <hyperparallel/io/io_error.hpp>

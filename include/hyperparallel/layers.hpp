@@ -3,6 +3,8 @@
 // Front header of layers/: composable parts of models. A layer is an aggregate of its sizes whose call operator
 // adds its operators to a graph under construction.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/layers/attention.hpp>
 #include <hyperparallel/layers/convolution.hpp>
 #include <hyperparallel/layers/cross_attention.hpp>

@@ -2,6 +2,8 @@
 #pragma once
 // Front header of mesh/: device matrices, coordinates and rank lists, axis groups, sub-meshes.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/mesh/axis_group.hpp>
 #include <hyperparallel/mesh/coordinates.hpp>
 #include <hyperparallel/mesh/device_matrix.hpp>

@@ -3,6 +3,8 @@
 // Front header of graph/, layers/ and strategy/: models for one device, their gradients and optimizers, strategies, and the program of every
 // device; plans of name patterns.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/graph/check_graph.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/gradient_rules.hpp>

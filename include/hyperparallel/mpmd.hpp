@@ -2,6 +2,8 @@
 #pragma once
 // Front header of mpmd/: layers lowered to tile taskflows.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/mpmd/attention_block.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/mpmd/chain_places.hpp>

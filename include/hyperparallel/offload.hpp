@@ -3,6 +3,8 @@
 // Front header of offload/: use-definition chains over memory tiers, plans of what leaves and comes back, their clock
 // and bounds, control by name, host swap, prefetch windows.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/offload/host_swap.hpp>
 #include <hyperparallel/offload/link_calendar.hpp>
 #include <hyperparallel/offload/offload_bounds.hpp>

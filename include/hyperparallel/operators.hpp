@@ -3,6 +3,8 @@
 // Front header of operators/: factor rules and the operators made of them, propagation both ways, resolution, derived
 // layouts.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/operators/backward.hpp>
 #include <hyperparallel/operators/derive.hpp>
 #include <hyperparallel/operators/operator_list.hpp>

@@ -3,6 +3,8 @@
 // Front header of program/: layouts, taskflow, proof and timeline composed, steps of training and their accounts,
 // search of strategies, at compile time and at run time.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/program/alike_storages.hpp>
 #include <hyperparallel/program/cache_operators.hpp>
 #include <hyperparallel/program/choice_chain.hpp>

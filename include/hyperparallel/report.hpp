@@ -2,6 +2,8 @@
 #pragma once
 // Words, tables and pictures: formatters for the library's values, text tables, timelines, traces, progress.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/report/draw_layout.hpp>
 #include <hyperparallel/report/explain_move.hpp>
 #include <hyperparallel/report/explain_relocation.hpp>

@@ -4,6 +4,8 @@
 // (runtime/moe_world.hpp, runtime/moe_training_world.hpp, runtime/one_sided.hpp), memory tiers by hand
 // (runtime/offload_session.hpp, runtime/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/kernels/choice.hpp>
 #include <hyperparallel/kernels/element_type.hpp>

@@ -5,6 +5,8 @@
 // and expert dispatch, propagation backwards and the resolution of operands that disagree are in operators.hpp; moves
 // between meshes, the choice among candidates and lowering in redistribution.hpp.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/layout.hpp>
 #include <hyperparallel/mesh.hpp>
 #include <hyperparallel/operators/derive.hpp>

@@ -5,6 +5,8 @@
 //
 //   build -> check_flow -> list_schedule -> verify -> bound_makespan, simulate, lower to an execution table
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/taskflow/bounds.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/cache_traffic.hpp>

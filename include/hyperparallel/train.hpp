@@ -3,6 +3,8 @@
 // What a user who trains a model needs: layers, strategies by type and by name, the step of training as a type, and the
 // run on simulated ranks.
 
+#include <hyperparallel/support/dialect.hpp>
+
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/training_step.hpp>

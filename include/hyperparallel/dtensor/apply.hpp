@@ -63,8 +63,8 @@ struct extents_verdict<extents_code::factor_extent_is_not_known, Operator, Shape
   using type = diag::extent_of_result_is_not_known<Operator, result<0>, dim<Shapes::status.dim>>;
 };
 
-/// Refused layouts speak first and alone.
-template <bool LayoutsAccepted, class Operator, class Shapes>
+/// Refused layouts speak alone. Not asked where they do.
+template <bool Asked, class Operator, class Shapes>
 struct shapes_insist {
   static constexpr bool ok = false;
 };
@@ -72,6 +72,19 @@ template <class Operator, class Shapes>
 struct shapes_insist<true, Operator, Shapes> {
   static_assert(insist<typename extents_verdict<Shapes::status.code, Operator, Shapes>::type>::met);
   static constexpr bool ok = Shapes::status.code == extents_code::ok;
+};
+
+/// The layout of the first result. Where sizes disagree, layouts are not asked, and it is replicated.
+template <bool SizesDisagree, class Operator, class First, class... Rest>
+struct first_layout {
+  static constexpr bool accepted = derived<Operator, First, Rest...>::ok;
+  using type = result_layout<Operator, First, Rest...>;
+};
+template <class Operator, class First, class... Rest>
+struct first_layout<true, Operator, First, Rest...> {
+  static constexpr bool accepted = true;
+  using type = placed_layout<typename First::mesh,
+                             digits_of_layout(replicated(First::value.mesh, Operator::rule.result[0].rank))>;
 };
 
 template <class Shape, class Indices>
@@ -98,10 +111,10 @@ struct later_layout {
 /// Types of the results. A refused operator still has some, so that no error cascades.
 template <class Operator, class First, class... Rest>
 struct typed_results {
-  using first_layout = result_layout<Operator, typename First::layout, typename Rest::layout...>;
   using shapes = typed_shapes<Operator, First, Rest...>;
-  static constexpr bool layouts_accepted = derived<Operator, typename First::layout, typename Rest::layout...>::ok;
-  static constexpr bool ok = shapes_insist<layouts_accepted, Operator, shapes>::ok;
+  using first = first_layout<sizes_disagree(shapes::status.code), Operator, typename First::layout,
+                             typename Rest::layout...>;
+  static constexpr bool ok = shapes_insist<first::accepted, Operator, shapes>::ok;
 
   template <int Index, class Layout>
   struct extents_at {
@@ -117,7 +130,7 @@ struct typed_results {
   template <int Index>
   static constexpr auto layout_at() {
     if constexpr (Index == 0)
-      return std::type_identity<first_layout>{};
+      return std::type_identity<typename first::type>{};
     else
       return std::type_identity<
           typename later_layout<Index, Operator, typename First::layout, typename Rest::layout...>::type>{};

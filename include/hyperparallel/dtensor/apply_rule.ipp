@@ -22,6 +22,8 @@ HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std
     layouts.push_back(&x.layout());
     shapes.push_back(x.shape());
   }
+  const extents_code sizes = result_shape(rule, shapes.data(), count).status.code;
+  if (sizes_disagree(sizes)) throw operator_error(rule.name.text, result_shape(rule, shapes.data(), count).status);
   const full_propagation placed = propagate_fully(rule, layouts.data(), count);
   if (placed.status.code != propagation_code::ok) throw operator_error(rule.name.text, placed.status);
   placed_operation r;

@@ -31,6 +31,12 @@ struct extents_status {
   friend constexpr bool operator==(const extents_status&, const extents_status&) = default;
 };
 
+/// Whether operands have sizes that no layout could make fit: refusals name these before they name layouts.
+constexpr bool sizes_disagree(extents_code c) {
+  return c == extents_code::factor_extents_differ || c == extents_code::factor_extent_is_fixed ||
+         c == extents_code::dim_extent_is_fixed;
+}
+
 struct factor_extents {
   extents_status status{};
   extent_t extent[max_factors] = {};

@@ -17,7 +17,7 @@ struct placed_value {
   friend constexpr bool operator==(const placed_value&, const placed_value&) = default;
 };
 
-/// The first of the three that is not ok tells why there is no result.
+/// The first of the three that is not ok says why there is no result; where sizes disagree, layouts are not asked.
 struct derivation_status {
   propagation_status propagation{};
   extents_status extents{};
@@ -36,12 +36,12 @@ constexpr bool derive_generally(const factor_rule& rule, const placed_value* con
     shapes[o] = operand[o]->shape;
   }
   s = {};
-  const propagation_result p = propagate(rule, layouts, count);
-  s.propagation = p.status;
-  if (p.status.code != propagation_code::ok) return false;
   const result_shape_result r = result_shape(rule, shapes, count);
   s.extents = r.status;
-  if (r.status.code != extents_code::ok) return false;
+  if (sizes_disagree(r.status.code)) return false;
+  const propagation_result p = propagate(rule, layouts, count);
+  s.propagation = p.status;
+  if (p.status.code != propagation_code::ok || r.status.code != extents_code::ok) return false;
   result = {p.layout, r.shape};
   s.layout = check_shape(result.layout, result.shape);
   return s.layout.code == layout_code::ok;
