@@ -148,9 +148,8 @@ template <model_struct Model, named_values_type Set>
 void set_parameters(Model& model, const Set& set) {
   using there = decltype(parameters(model));
   Set::each_name([]<fixed_string Name>(name_key<Name>) {
-    using why =
-        std::conditional_t<there::template has<Name>, std::type_identity<accepted>,
-                           std::type_identity<diag::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
+    using why = std::conditional_t<there::template has<Name>, std::type_identity<accepted>,
+                                   typename there::template unknown_name<Name>>;
     static_assert(insist<typename why::type>::met);
   });
   detail::set_members(boost::hana::string_c<>, model, set);

@@ -89,6 +89,11 @@ struct member_names {
     ((Members::is_parameter ? t.parameter[p++] = Members::name.text : t.function[f++] = Members::name.text), ...);
     return t;
   }();
+  template <bool Parameter>
+  struct of {
+    static constexpr const char* const* texts = Parameter ? names.parameter : names.function;
+    static constexpr int count = Parameter ? parameters : functions;
+  };
   static constexpr planned_names all{names.parameter, parameters, names.function, functions};
 
   /// Number of the member called `name` of the kind asked for, or -1.
@@ -181,9 +186,8 @@ class basic_named_set {
   template <fixed_string Name, bool Parameter>
   const auto& find() const {
     constexpr int index = names::find(Name.text, Parameter);
-    using why =
-        std::conditional_t<index >= 0, std::type_identity<accepted>,
-                           std::type_identity<diag::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
+    using unknown = detail::unknown_name_refusal<Name, typename names::template of<Parameter>>;
+    using why = std::conditional_t<index >= 0, std::type_identity<accepted>, unknown>;
     static_assert(insist<typename why::type>::met);
     return std::get<static_cast<std::size_t>(index < 0 ? 0 : index)>(members_).value;
   }

@@ -7,7 +7,7 @@
 //   made["cross_entropy"_n]                                         // a std::vector, row-major
 //
 // Names are those of the run, so of repeated layers written out: "layers.3.attention.query.weight". A name that the model
-// lacks, and an input that is not fed, are one error line. Sizes and element types are checked as
+// lacks (with the nearest that it has), and an input that is not fed, are one error line. Sizes and element types are checked as
 // by `program_values::set`. O(tensors) by the compiler, one build of the model a check.
 
 #include <type_traits>
@@ -19,7 +19,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace diag {
-template <class Name>
+template <class Name, class Nearest>
 struct model_has_nothing_of_this_name;
 template <class Name>
 struct input_is_not_fed;
@@ -27,16 +27,22 @@ struct input_is_not_fed;
 
 namespace detail {
 
-/// The first name that does not fit, cut at 63 characters.
-struct name_mistake {
+/// A name in an error line, cut at 63 characters.
+struct cut_name {
   char text[64] = {};
   int length = 0;
-  bool found = false;
-  constexpr void set(const char* name) {
-    if (found) return;
-    found = true;
+
+  constexpr cut_name() = default;
+  constexpr explicit cut_name(const char* name) {
     for (; length < 63 && name[length] != '\0'; ++length) text[length] = name[length];
   }
+};
+
+/// The first name that does not fit.
+struct name_mistake {
+  cut_name name{};
+  cut_name nearest{};  ///< of what is there
+  bool found = false;
 };
 
 /// What of the names is no tensor of the model, with its gradients; of feeds, no input.
@@ -44,46 +50,50 @@ template <class Model>
 constexpr name_mistake unknown_name(const char* const* names, int count, bool inputs) {
   graph g = build_model<Model>({.unrolled = true});
   if (!inputs) differentiate(g);
-  name_mistake m;
+  const auto is_there = [&](int t) { return !inputs || g.tensor[t].kind == graph_tensor_kind::input; };
   for (int i = 0; i < count; ++i) {
-    const int t = find_tensor(g, names[i]);
-    if (t < 0 || (inputs && g.tensor[t].kind != graph_tensor_kind::input)) m.set(names[i]);
+    if (const int t = find_tensor(g, names[i]); t >= 0 && is_there(t)) continue;
+    growing_array<int> there;
+    for (int t = 0; t < g.tensor.size; ++t)
+      if (is_there(t)) there.push(t);
+    const auto name_at = [&](int n) { return g.name_of_tensor(there[n]); };
+    const int nearest = nearest_name_of(there.size, name_at, names[i]);
+    return {cut_name(names[i]), nearest < 0 ? cut_name() : cut_name(name_at(nearest)), true};
   }
-  return m;
+  return {};
 }
 /// The first input that is not among the names.
 template <class Model>
 constexpr name_mistake missing_name(const char* const* names, int count) {
   const graph g = build_model<Model>({.unrolled = true});
-  name_mistake m;
   for (int t = 0; t < g.tensor.size; ++t) {
     if (g.tensor[t].kind != graph_tensor_kind::input) continue;
     bool given = false;
     for (int i = 0; i < count; ++i) given = given || same_text(names[i], g.name_of_tensor(t));
-    if (!given) m.set(g.name_of_tensor(t));
+    if (!given) return {cut_name(g.name_of_tensor(t)), {}, true};
   }
-  return m;
+  return {};
 }
 
 template <class Model, bool Inputs, fixed_string... Name>
 struct checked_names {
   static constexpr const char* names[] = {Name.text...};
   static constexpr int count = static_cast<int>(sizeof...(Name));
-  struct unknown {
-    static constexpr name_mistake mistake = unknown_name<Model>(names, count, Inputs);
-    static constexpr const char* text = mistake.text;
-    static constexpr int length = mistake.length;
-  };
-  struct missing {
-    static constexpr name_mistake mistake = Inputs ? missing_name<Model>(names, count) : name_mistake{};
-    static constexpr const char* text = mistake.text;
-    static constexpr int length = mistake.length;
+  static constexpr name_mistake unknown = unknown_name<Model>(names, count, Inputs);
+  static constexpr name_mistake missing = Inputs ? missing_name<Model>(names, count) : name_mistake{};
+  static constexpr cut_name unknown_text = unknown.name, nearest_text = unknown.nearest, missing_text = missing.name;
+
+  template <const cut_name& Of>
+  struct spelling {
+    static constexpr const char* text = Of.text;
+    static constexpr int length = Of.length;
   };
   static constexpr auto choose() {
-    if constexpr (unknown::mistake.found)
-      return std::type_identity<diag::model_has_nothing_of_this_name<spelled<alias, unknown>>>{};
-    else if constexpr (missing::mistake.found)
-      return std::type_identity<diag::input_is_not_fed<spelled<alias, missing>>>{};
+    if constexpr (unknown.found)
+      return std::type_identity<diag::model_has_nothing_of_this_name<spelled<alias, spelling<unknown_text>>,
+                                                                     spelled<nearest_name, spelling<nearest_text>>>>{};
+    else if constexpr (missing.found)
+      return std::type_identity<diag::input_is_not_fed<spelled<alias, spelling<missing_text>>>>{};
     else
       return std::type_identity<accepted>{};
   }

@@ -61,6 +61,10 @@ template <class... Named>
 class named_values {
  public:
   static constexpr std::size_t size = sizeof...(Named);
+  struct names {
+    static constexpr const char* texts[sizeof...(Named)] = {Named::name.text...};
+    static constexpr int count = static_cast<int>(sizeof...(Named));
+  };
   using map_type = decltype(boost::hana::make_map(
       boost::hana::make_pair(detail::hana_key<Named::name>{}, std::declval<decltype(Named::value)>())...));
 
@@ -68,6 +72,10 @@ class named_values {
       : map_(
             boost::hana::make_map(boost::hana::make_pair(detail::hana_key<Named::name>{}, std::move(named.value))...)) {
   }
+
+  /// The refusal of a name that is not there, with the nearest that is.
+  template <fixed_string Name>
+  using unknown_name = detail::unknown_name_refusal<Name, names>;
 
   template <fixed_string Name>
   static constexpr bool has = (std::is_same_v<detail::hana_key<Name>, detail::hana_key<Named::name>> || ...);
@@ -127,9 +135,7 @@ class named_values {
   }
   template <fixed_string Name, class Map>
   static constexpr auto* find(Map& map) {
-    using why =
-        std::conditional_t<has<Name>, std::type_identity<accepted>,
-                           std::type_identity<diag::name_is_unknown<spelled<alias, detail::name_spelling<Name>>>>>;
+    using why = std::conditional_t<has<Name>, std::type_identity<accepted>, unknown_name<Name>>;
     static_assert(insist<typename why::type>::met);
     if constexpr (has<Name>)
       return &boost::hana::at_key(map, detail::hana_key<Name>{});

@@ -2,6 +2,7 @@
 // A parameter that the set does not have.
 // expect: diag::name_is_unknown<
 // expect: alias<'u', 'p'>
+// expect: nearest_name<'u', 'p', '.', 'w', 'e', 'i', 'g', 'h', 't'>
 #include <hyperparallel/dtensor.hpp>
 
 namespace hp = hyperparallel;

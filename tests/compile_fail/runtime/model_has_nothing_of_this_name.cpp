@@ -2,6 +2,7 @@
 // A result that is fetched by a name that the model lacks.
 // expect: diag::model_has_nothing_of_this_name<
 // expect: alias<'l', 'o', 's', 's', 'e', 's'>
+// expect: nearest_name<'l', 'o', 's', 's'>
 #include <vector>
 
 #include <hyperparallel/hana.hpp>
