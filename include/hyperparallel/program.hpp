@@ -41,6 +41,7 @@
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/program/step_parts.hpp>

@@ -120,7 +120,7 @@ enum class graph_code : unsigned char {
   carried_tensor_changes_shape,
   loss_is_not_one_number,
   operator_has_no_gradient,
-  operator_is_not_in_the_list,         ///< of the graph's operators
+  operator_is_not_in_the_list,  ///< of the graph's operators; `tensor` is the name of its type, where it is known
   gradient_does_not_fit_its_operator,  ///< the text of a gradient, or the rule of the backward operator that it names
   pattern_matches_nothing,
   heads_do_not_divide,

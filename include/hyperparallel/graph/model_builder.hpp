@@ -142,8 +142,10 @@ class model_builder {
   constexpr int apply(const char* name, const number_list& operands, const operator_options& how = {}) {
     if constexpr (builtin_operator<Operator>)
       return apply(id_of<Operator>, name, operands, how);
-    else
-      return apply(graph.operators.id_of(operator_value_of<Operator>), name, operands, how);
+    else if (const operator_id kind = graph.operators.id_of(operator_value_of<Operator>); graph.operators.has(kind))
+      return apply(kind, name, operands, how);
+    graph.fail({graph_code::operator_is_not_in_the_list, scoped(name), add_text(graph, Operator::name)});
+    return -1;
   }
 
   constexpr int contract(const char* name, const char* text, int a, int b) {

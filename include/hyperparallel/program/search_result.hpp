@@ -47,13 +47,13 @@ struct search_certificate {
   bool complete = true;      ///< every plan of the space was timed, or bounded by a time that the winner beats
   extent_t lower_bound = 0;  ///< no plan of the space whose bytes alive fit takes less; 0: nothing is known
   extent_t frames = 0, frames_too_large = 0, frames_too_slow = 0, frames_refused = 0;
-  extent_t plans = 0;          ///< choices of candidates in the frames that were searched
-  extent_t partitionings = 0;  ///< that it took
-  extent_t named = 0;          ///< strategies that competed as they are
-  extent_t law_breaks = 0;     ///< plans whose parts did not add up: the bound does not hold then
+  extent_t plans = 0;                   ///< choices of candidates in the frames that were searched
+  extent_t partitionings = 0;           ///< that it took
+  extent_t named = 0;                   ///< strategies that competed as they are
+  extent_t law_breaks = 0;              ///< plans whose parts did not add up: the bound does not hold then
   extent_t least_memory = not_counted;  ///< of any plan that was looked at: what is certainly held
   extent_t least_peak = not_counted;    ///< of the plans that were accounted in full and need more than the budget
-  extent_t budget = 0;         ///< memory of a device
+  extent_t budget = 0;                  ///< memory of a device
   int devices = 0;
   search_limits limits{};  ///< as asked
   degree_extents extents{};

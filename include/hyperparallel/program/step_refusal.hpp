@@ -98,6 +98,8 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
 template <char...>
 struct named_operator {};
 template <char...>
+struct operator_type_named {};
+template <char...>
 struct named_tensor {};
 template <char...>
 struct named_dim {};
@@ -119,6 +121,8 @@ struct devices_asked {};
 namespace diag {
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
 struct model_cannot_be_built;
+template <class Operator, class Type>
+struct operator_is_not_listed;
 template <class Dim, class Extent, class Axis, class Shards, class Where>
 struct dim_is_not_divisible_by_its_axis;
 template <class Axis, class Dim>
@@ -174,6 +178,7 @@ struct refused_names {
   using dim = spelled<named_dim, part<&step_refusal::dim>>;
   using op = spelled<named_operator, part<&step_refusal::op>>;
   using tensor = spelled<named_tensor, part<&step_refusal::tensor>>;
+  using type_name = spelled<operator_type_named, part<&step_refusal::tensor>>;
   using name = spelled<strategy_named, part<&step_refusal::name>>;
   using pattern = spelled<pattern_named, part<&step_refusal::pattern>>;
   using nearest = spelled<nearest_name, part<&step_refusal::nearest>>;
@@ -188,12 +193,18 @@ template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::nothing, strategy_code::ok> {
   using type = accepted;
 };
-template <class Evaluated>
-struct refused_step<Evaluated, refusal_kind::model, strategy_code::ok> {
-  using names = refused_names<Evaluated>;
-  using type = diag::model_cannot_be_built<names::why.graph, typename names::op, typename names::tensor,
-                                           extent<names::why.extent>, extent<names::why.other>>;
+template <graph_code Code, class Names>
+struct refused_model {
+  using type = diag::model_cannot_be_built<Code, typename Names::op, typename Names::tensor, extent<Names::why.extent>,
+                                           extent<Names::why.other>>;
 };
+template <class Names>
+struct refused_model<graph_code::operator_is_not_in_the_list, Names> {
+  using type = diag::operator_is_not_listed<typename Names::op, typename Names::type_name>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::model, strategy_code::ok>
+    : refused_model<Evaluated::result.refusal.graph, refused_names<Evaluated>> {};
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::dim_does_not_divide> {
   using names = refused_names<Evaluated>;

@@ -19,6 +19,7 @@
 #include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -184,8 +185,16 @@ concept valid_train_step =
     detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::price() == cost_code::ok &&
     detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
 
-template <class Model, strategy_type Strategy, class Optimizer, hardware_type Hardware, class... Options>
-struct train_step {
+/// A step of training as a type: `train_step<Model, Strategy, Optimizer, Hardware, Options…>`. An argument that is missing
+/// or in another's place is one error line.
+template <class Model, class... Arguments>
+struct train_step : detail::step_without_arguments {
+  static_assert(insist<typename detail::arguments_verdict<Arguments...>::type>::met);
+  using model = Model;
+};
+
+template <class Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware, class... Options>
+struct train_step<Model, Strategy, Optimizer, Hardware, Options...> {
   using model = Model;
   using strategy = Strategy;
   using hardware = Hardware;
