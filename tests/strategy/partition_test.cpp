@@ -484,6 +484,10 @@ TEST(partition, refuses_pins) {
   s.pin[1] = pin("w*", {"", "a"});
   EXPECT_EQ(hp::partition(g, s).status,
             (hp::strategy_status{strategy_code::dim_does_not_divide, 1, 0, -1, weight, ffn, 30, 4}));
+  // An axis shards a tensor once.
+  s.pin[1] = pin("w*", {"a", "a"});
+  EXPECT_EQ(hp::partition(g, s).status,
+            (hp::strategy_status{strategy_code::pin_names_an_axis_twice, 1, 0, -1, weight}));
 }
 
 TEST(partition, refuses_a_ring_whose_axis_does_not_shard_the_sequence) {

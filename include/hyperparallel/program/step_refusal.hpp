@@ -69,8 +69,9 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
     r.name = refusal_text(s.name.text);
     r.nearest = refusal_text(nearest_strategy(s.name.text));
   }
-  const bool of_a_pin =
-      why.code == strategy_code::pattern_matches_nothing || why.code == strategy_code::pin_has_wrong_rank;
+  const bool of_a_pin = why.code == strategy_code::pattern_matches_nothing ||
+                        why.code == strategy_code::pin_has_wrong_rank ||
+                        why.code == strategy_code::pin_names_an_axis_twice;
   if (of_a_pin && why.rule >= 0) r.tensor = refusal_text(s.pin.item[why.rule].pattern.text);
   if (!of_a_pin && why.rule >= 0 && why.tensor < 0) {
     r.axis = refusal_text(s.rule.item[why.rule].axis.text);
@@ -218,6 +219,12 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_has_wr
   using type = diag::pin_does_not_fit<strategy_code::pin_has_wrong_rank, typename names::tensor,
                                       map_entries<static_cast<int>(names::why.other)>,
                                       tensor_dims<static_cast<int>(names::why.extent)>>;
+};
+template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_names_an_axis_twice> {
+  using names = refused_names<Evaluated>;
+  using type =
+      diag::pin_does_not_fit<strategy_code::pin_names_an_axis_twice, typename names::tensor, typename names::axis>;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {

@@ -110,6 +110,11 @@ class strategy_layouts {
           fail({strategy_code::axis_is_not_in_the_mesh, i, -1, -1, tensor});
           return false;
         }
+        for (int c = 0; c < l.cut_count; ++c)
+          if (l.cut[c].axis == a) {
+            fail({strategy_code::pin_names_an_axis_twice, i, a, -1, tensor});
+            return false;
+          }
         if (t.shape.extent[d] % l.mesh.size[a] != 0)
           fail({strategy_code::dim_does_not_divide, i, a, -1, tensor, t.dim[d], t.shape.extent[d], l.mesh.size[a]});
         append_cut(l, {d, a, 1, l.mesh.size[a]});

@@ -19,6 +19,7 @@ enum class strategy_code : unsigned char {
   ranks_do_not_factor,  ///< `extent` ranks into the strategy's axes, whose degrees multiply to `pieces`
   mesh_is_not_valid,    ///< it has no axes, or `axis` has `extent` devices
   too_many_rules,       ///< `extent` rules or pins, a strategy holds `pieces`
+  pin_names_an_axis_twice,
 };
 
 constexpr const char* name_of(strategy_code c) {
@@ -33,7 +34,8 @@ constexpr const char* name_of(strategy_code c) {
                                    "name_is_unknown",
                                    "ranks_do_not_factor",
                                    "mesh_is_not_valid",
-                                   "too_many_rules"};
+                                   "too_many_rules",
+                                   "pin_names_an_axis_twice"};
   return names[static_cast<int>(c)];
 }
 

@@ -284,7 +284,8 @@ inline constexpr refusal_words refusal_table[] = {
      "{axes_there_are}]",
      "Correct the name, or add the axis to the device matrix, of size 1 where it is not used"},
     {"pin_does_not_fit",
-     "a pin of {named_tensor} does not fit: {code}[, {map_entries} entries for a tensor of {tensor_dims} dims]",
+     "a pin of {named_tensor} does not fit: {code}[, axis {axes_named}][, {map_entries} entries for a tensor of "
+     "{tensor_dims} dims]",
      "* stands for any run of characters, ? for one; a pin has one entry for each dim"},
     {"no_strategy_has_this_name",
      "no strategy is called \"{strategy_named}\", the nearest is \"{nearest_name}\"[; there are "
