@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps docs/troubleshooting.md true: pastes what each compiler really prints for each case of tests/compile_fail.
+"""Keeps docs/troubleshooting/ true: pastes what each compiler really prints for each case of tests/compile_fail.
 
   paste_errors.py            rewrite the blocks
   paste_errors.py --check    change nothing, exit 1 if a block differs or a case has none
@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "troubleshooting.md"
+PAGES = ROOT / "docs" / "troubleshooting"
 CASES = ROOT / "tests" / "compile_fail"
 FLAGS = ["-fmessage-length=0", "-fsyntax-only", "-DNEGATIVE", "-Iinclude"]
 STYLE = {"g++": ["-fdiagnostics-color=never", "-fno-diagnostics-show-caret"],
@@ -86,8 +86,9 @@ def main():
         if compiler not in present:
             print(f"skipped: {compiler} is not on this machine")
     cases = {str(path.relative_to(CASES).with_suffix("")) for path in CASES.glob("*/*.cpp")}
-    text = PAGE.read_text()
-    shown = [(case, compiler) for case, compiler, _ in BLOCK.findall(text) if case in cases and compiler in present]
+    pages = {path: path.read_text() for path in sorted(PAGES.glob("*.md"))}
+    shown = [(case, compiler) for text in pages.values() for case, compiler, _ in BLOCK.findall(text)
+             if case in cases and compiler in present]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         printed = dict(zip(shown, pool.map(lambda block: output_of(block[1], block[0]), shown)))
     seen, problems = set(), []
@@ -96,7 +97,7 @@ def main():
         case, compiler, old = match.groups()
         seen.add((case, compiler))
         if case not in cases or compiler not in COMPILERS:
-            problems.append(f"the page shows {case} {compiler}, which does not exist")
+            problems.append(f"a page shows {case} {compiler}, which does not exist")
             return match.group(0)
         if compiler not in present:
             return match.group(0)
@@ -107,14 +108,15 @@ def main():
             return f"<!-- output: {case} {compiler} -->\n{new}<!-- end -->"
         return match.group(0)
 
-    updated = BLOCK.sub(paste, text)
+    updated = {path: BLOCK.sub(paste, text) for path, text in pages.items()}
     for case in sorted(cases):
         for compiler in COMPILERS:
             if (case, compiler) not in seen:
-                problems.append(f"the page has no block <!-- output: {case} {compiler} -->")
-    if not check and updated != text:
-        PAGE.write_text(updated)
-        print(f"rewrote {PAGE.relative_to(ROOT)}")
+                problems.append(f"no page has a block <!-- output: {case} {compiler} -->")
+    for path, text in updated.items():
+        if not check and text != pages[path]:
+            path.write_text(text)
+            print(f"rewrote {path.relative_to(ROOT)}")
     for problem in problems:
         print(problem)
     print(f"{len(seen)} blocks, {len(problems)} problems")

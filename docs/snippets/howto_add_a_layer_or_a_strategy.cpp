@@ -5,10 +5,7 @@
 #include <cmath>
 
 #include <hyperparallel/graph/check_graph.hpp>
-#include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/training_step.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
 

@@ -5,10 +5,7 @@
 #include <cstdio>
 
 #include <hyperparallel/hardware.hpp>
-#include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/step_account.hpp>
-#include <hyperparallel/program/training_step.hpp>
-#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
 

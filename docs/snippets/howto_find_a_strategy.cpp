@@ -8,10 +8,9 @@
 #include <vector>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
-#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/report/format_search.hpp>
+#include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;
 

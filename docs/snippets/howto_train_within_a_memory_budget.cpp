@@ -5,12 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include <hyperparallel/graph/gradient.hpp>
-#include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/training_step.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/train.hpp>
 
 #include "../../examples/models/llama3_8b.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an operator's cost is reckoned from: its loops on one device.
+// What the cost of an operator is counted from: its loops on one device.
 //
-//   static constexpr extent_t flops(const local_work& w) { return 2 * w.pairs(w.width(0)) * w.width(0); }
+//   static constexpr extent_t flops(const local_work& w) { return 2 * w.points * w.width(0); }
 //
 // Law: where no device repeats another's work, devices · flops on one of them = flops on a single device.
 
