@@ -33,4 +33,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/hyperparallel-config-ver
 install(FILES "${PROJECT_BINARY_DIR}/hyperparallel-config.cmake"
               "${PROJECT_BINARY_DIR}/hyperparallel-config-version.cmake"
         DESTINATION "${hyperparallel_config_folder}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# Pages and examples lie to each other as here, so that links lead somewhere.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

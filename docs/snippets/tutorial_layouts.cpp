@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/tutorial/from-layout-to-running-layer.md, parts 1 to 4: everything here is decided by the compiler.
+#include <cstdio>
 #include <type_traits>
 
 #include <hyperparallel/shard.hpp>
@@ -41,4 +42,14 @@ static_assert(std::is_same_v<sums, hp::layout<mesh, "dp", hp::none, hp::partial(
 
 static_assert(!hp::accepts<hp::ops::matmul, hidden, weight>);  // tp would shard two factors
 
-int main() {}
+int main() {
+  for (int rank = 0; rank < hp::device_count(mesh::value); ++rank) {
+    const hp::box part = hp::slice<by_column>(tokens::shape, rank).box;
+    std::printf("rank %d holds rows %2d to %2d, columns %3d to %3d\n", rank, static_cast<int>(part.dim[0].begin),
+                static_cast<int>(part.dim[0].end), static_cast<int>(part.dim[1].begin),
+                static_cast<int>(part.dim[1].end));
+  }
+  std::printf("by column to by row is one %s: a rank receives %lld bytes, the least is %lld\n",
+              hp::name_of(gather::kind), static_cast<long long>(gather::bytes_received),
+              static_cast<long long>(gather::lower_bound));
+}

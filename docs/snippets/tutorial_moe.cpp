@@ -3,6 +3,7 @@
 #undef NDEBUG
 #include <cassert>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 #include <hyperparallel/io/atomic_file.hpp>
@@ -63,4 +64,8 @@ int main() {
   hp::report::write_trace(file, parallel.planned().flow(), parallel.planned().schedule(), parallel.world().profile(),
                           parallel.world().names());
   file.commit();
+  std::printf(
+      "%d tasks on 4 ranks, the bits of one device; bound %.1f us, planned %.1f us; the trace is in trace.json\n",
+      parallel.planned().flow().size.tasks, static_cast<double>(program::certificate.bound) * 1e-6,
+      static_cast<double>(program::makespan) * 1e-6);
 }
