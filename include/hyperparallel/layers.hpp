@@ -4,6 +4,7 @@
 // adds its operators to a graph under construction.
 
 #include <hyperparallel/layers/attention.hpp>
+#include <hyperparallel/layers/bias.hpp>
 #include <hyperparallel/layers/convolution.hpp>
 #include <hyperparallel/layers/cross_attention.hpp>
 #include <hyperparallel/layers/diffusion_block.hpp>
