@@ -70,6 +70,17 @@ struct biased_queries {
   }
 };
 
+/// A head that reads the table of the embedding, which has one parameter of the vocabulary for both.
+struct tied_language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .rope_base = 1e4},
+        .feed_forward = {.width = 32}};
+    hp::language_head{.vocabulary = 32, .tied_to = "embedding"}(m, m.repeat("layers", 2, text.x, block), text.labels);
+  }
+};
+
 template <class Model>
 hp::graph step_of(int micro_batches = 1) {
   hp::graph g = hp::build_model<Model>({.unrolled = true});
@@ -156,6 +167,11 @@ TEST(ModelFamilies, ALanguageModelWithBiases) {
   expect_one_device(step_of<biased_language_model>(), 4, dense);
   expect_one_device(step_of<biased_language_model>(2), 4, dense);
   expect_one_device(step_of<biased_queries>(), 4, dense);
+}
+
+TEST(ModelFamilies, AHeadThatIsTiedToTheEmbedding) {
+  expect_one_device(step_of<tied_language_model>(), 4, dense);
+  expect_one_device(step_of<tied_language_model>(2), 4, dense);
 }
 
 /// Strategies of one's own for what has no named one: tensor parallel by dims.
