@@ -157,6 +157,21 @@ TEST(Layers, GradientsOfATiedHead) {
   expect_gradients(m);
 }
 
+TEST(Layers, GradientsOfParallelBlocks) {
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
+  const hp::parallel_block<hp::attention_layer, hp::gelu_layer, hp::layer_norm_layer> block{
+      .attention = {.query_heads = 2, .key_heads = 2, .head_dim = 4, .rope_base = 1e4}, .feed_forward = {.width = 12}};
+  int x = m.scope("first", [&] { return block(m, text.x); });
+  x = m.scope("second", [&] {
+    auto two = block;
+    two.two_norms = true;
+    return two(m, x);
+  });
+  hp::language_head{.vocabulary = vocabulary}(m, x, text.labels);
+  expect_gradients(m);
+}
+
 TEST(Layers, AMixtureIsTheWeightedSumOfItsExperts) {
   constexpr std::size_t tokens = 12, hidden = 4, experts = 5, top_k = 2, width = 3;
   for (const hp::expert_scores scores : {hp::expert_scores::softmax, hp::expert_scores::sigmoid}) {

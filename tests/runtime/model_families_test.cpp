@@ -81,6 +81,19 @@ struct tied_language_model {
   }
 };
 
+/// GPT-J: attention and feed-forward side by side behind one norm; GPT-NeoX: each behind its own.
+template <bool TwoNorms>
+struct parallel_language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    const hp::parallel_block<hp::attention_layer, hp::gelu_layer, hp::layer_norm_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .rope_base = 1e4, .output_bias = TwoNorms},
+        .feed_forward = {.width = 32, .bias = true},
+        .two_norms = TwoNorms};
+    hp::language_head{.vocabulary = 32}(m, m.repeat("layers", 2, text.x, block), text.labels);
+  }
+};
+
 template <class Model>
 hp::graph step_of(int micro_batches = 1) {
   hp::graph g = hp::build_model<Model>({.unrolled = true});
@@ -172,6 +185,10 @@ TEST(ModelFamilies, ALanguageModelWithBiases) {
 TEST(ModelFamilies, AHeadThatIsTiedToTheEmbedding) {
   expect_one_device(step_of<tied_language_model>(), 4, dense);
   expect_one_device(step_of<tied_language_model>(2), 4, dense);
+}
+TEST(ModelFamilies, ParallelBlocks) {
+  expect_one_device(step_of<parallel_language_model<false>>(), 4, dense);
+  expect_one_device(step_of<parallel_language_model<true>>(), 4, dense);
 }
 
 /// Strategies of one's own for what has no named one: tensor parallel by dims.
