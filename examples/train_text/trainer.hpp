@@ -43,8 +43,7 @@ inline hp::graph training_graph(const train_options& o) {
 }
 
 inline hp::strategy_value strategy_of(const std::string& name, int ranks, const std::vector<int>& degrees) {
-  const hp::strategy_result r =
-      hp::strategy_called(name.c_str(), ranks, degrees.data(), static_cast<int>(degrees.size()));
+  const hp::strategy_result r = hp::strategy_called(name.c_str(), ranks, degrees);
   if (r.status.code == hp::strategy_code::name_is_unknown)
     throw std::invalid_argument("no strategy is called \"" + name + "\": --list shows them");
   if (r.status.code != hp::strategy_code::ok)

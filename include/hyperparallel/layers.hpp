@@ -6,6 +6,7 @@
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/layers/attention.hpp>
+#include <hyperparallel/layers/bias.hpp>
 #include <hyperparallel/layers/convolution.hpp>
 #include <hyperparallel/layers/cross_attention.hpp>
 #include <hyperparallel/layers/diffusion_block.hpp>

@@ -90,6 +90,28 @@ TEST(Gradient, SeveralUsesAreSummed) {
 }
 
 // Two steps of one type, which only their attributes tell apart, are two steps.
+// The gradient of a sum goes to x as it is, that of a bias is summed over the dims that the bias lacks.
+TEST(Gradient, OfABias) {
+  using bias_of = tensor<on<none>, 8>;
+  const auto program = [](const auto& b, const auto& x) {
+    const auto y = hp::apply<ops::add_bias>(x, b);
+    return sum(y * y);
+  };
+  const auto [value, gradients] = hp::value_and_gradient<0, 1>(program, waves<bias_of>(1), waves<rows>(2));
+  const auto& [db, dx] = gradients;
+  static_assert(std::is_same_v<layout_of<decltype(db)>, on<none, hp::partial("dp")>>);
+  static_assert(std::is_same_v<layout_of<decltype(dx)>, layout_of<rows>>);
+  const std::vector<double> b = waves<bias_of>(1).full_tensor(), x = waves<rows>(2).full_tensor();
+  for (std::size_t h = 0; h < 8; ++h) {
+    double of_column = 0;
+    for (std::size_t row = 0; row < 4; ++row) {
+      EXPECT_NEAR(dx.full_tensor()[8 * row + h], 2 * (x[8 * row + h] + b[h]), 1e-14);
+      of_column += 2 * (x[8 * row + h] + b[h]);
+    }
+    EXPECT_NEAR(db.full_tensor()[h], of_column, 1e-13);
+  }
+}
+
 TEST(Gradient, StepsOfOneTypeAreToldApart) {
   const auto by = [](const auto& x, double factor) { return scale(x, factor); };
   const auto d = hp::gradient([&](const auto& x) { return sum(by(x, 2.0) * by(x, 3.0)); }, waves<rows>(1));

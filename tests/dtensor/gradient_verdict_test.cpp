@@ -48,6 +48,29 @@ static_assert(!hp::differentiable<square, of<1>, rows, rows>, "nothing that is n
 static_assert(!hp::differentiable<square, of<2>, rows, rows>, "there are two");
 static_assert(!hp::differentiable<product, of<0>, ids, ids>, "numbers of rows");
 
+/// x + bias, of an operator that hands the gradient of its result to operands as it is.
+template <unsigned Passes>
+struct shifted {
+  static constexpr const char *name = "shifted", *text = "*h,h->*h";
+  static constexpr unsigned passes_gradient = Passes;
+  template <class T>
+  static void run(hp::const_view<T> x, hp::const_view<T> bias, hp::tensor_view<T> y) {
+    for (hp::extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] + bias.data[i % hp::volume(bias)];
+  }
+};
+template <class Operator>
+struct applied {
+  template <class X, class Y>
+  auto operator()(const X& x, const Y& y) const {
+    return sum(hp::apply<Operator>(x, y));
+  }
+};
+using bias = tensor<on<none>, 8>;
+static_assert(hp::differentiable<applied<hp::ops::add_bias>, of<0, 1>, rows, bias>);
+static_assert(hp::differentiable<applied<shifted<0b01>>, of<0>, rows, bias>);
+static_assert(!hp::differentiable<applied<shifted<0b11>>, of<0>, rows, bias>, "the bias has other dims");
+static_assert(!hp::differentiable<applied<shifted<0b00>>, of<0>, rows, bias>, "no gradient at all");
+
 // Nodes behind what they depend on, each once: x * x, its sum.
 TEST(GradientVerdict, NodesStandBehindTheirOperands) {
   const auto x = hp::detail::argument_of<true, 0>(waves<rows>());

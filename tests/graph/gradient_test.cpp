@@ -97,6 +97,31 @@ TEST(gradient, equals_finite_differences_on_random_graphs) {
     EXPECT_GT(met[kind], 10) << name_of(kind);
 }
 
+/// An operator that says that the gradient of its result is that of operand 1 as well, whose dims are others.
+struct passes_too_much {
+  static constexpr const char *name = "passes_too_much", *text = "*h,h->*h";
+  static constexpr unsigned passes_gradient = 0b11;
+};
+TEST(gradient, passes_to_operands_of_the_results_dims_alone) {
+  const auto loss_of = [](auto type, const operator_options& how) {
+    model_builder m({.operators = operators<builtin, passes_too_much>::list});
+    const int rows = m.dim("rows", 2), width = m.dim("width", 3);
+    const int x = m.parameter("x", {rows, width}), bias = m.parameter("bias", {width});
+    const int y = m.apply<typename decltype(type)::type>("y", {x, bias}, how);
+    m.loss(m.apply<ops::reduce>("loss", {y}, {.text = "*->"}));
+    differentiate(m.graph);
+    return m.graph;
+  };
+  const graph biased = loss_of(std::type_identity<ops::add_bias>{}, {});
+  EXPECT_EQ(biased.status.code, graph_code::ok);
+  EXPECT_EQ(gradient_of(biased, find_tensor(biased, "x")), gradient_of(biased, find_tensor(biased, "y")));
+  EXPECT_EQ(loss_of(std::type_identity<passes_too_much>{}, {}).status.code,
+            graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_EQ(loss_of(std::type_identity<ops::sum>{}, {.text = "*h,h->*h"}).status.code,
+            graph_code::gradient_does_not_fit_its_operator)
+      << "sum is of tensors of one shape";
+}
+
 /// A table, a norm, and the cross entropy of a head; a label that is negative counts nothing.
 graph small_language_model() {
   model_builder m({.activation = data_type::f64, .parameter = data_type::f64});

@@ -127,6 +127,51 @@ TEST(Layers, GradientsOfCrossAndLatentAttention) {
   expect_gradients(m);
 }
 
+TEST(Layers, GradientsOfBiases) {
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
+  const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{.attention = {.query_heads = 4,
+                                                                                         .key_heads = 2,
+                                                                                         .head_dim = 4,
+                                                                                         .rope_base = 1e4,
+                                                                                         .query_key_value_bias = true,
+                                                                                         .output_bias = true},
+                                                                           .feed_forward = {.width = 12, .bias = true}};
+  hp::language_head{.vocabulary = vocabulary}(m, block(m, text.x), text.labels);
+  expect_gradients(m);
+}
+
+TEST(Layers, GradientsOfAConvolutionWithABias) {
+  hp::model_builder m;
+  const int image = m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 4), m.dim("width", 5)});
+  const int x = hp::convolution_layer{.output = m.dim("channels", 3), .padding = 1, .bias = true}(m, image);
+  m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<hp::ops::gelu>("activation", {x})}, {.text = "*->"}));
+  expect_gradients(m);
+}
+
+TEST(Layers, GradientsOfATiedHead) {
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
+  hp::language_head{.vocabulary = vocabulary, .tied_to = "embedding"}(m, hp::swiglu_layer{.width = 12}(m, text.x),
+                                                                      text.labels);
+  expect_gradients(m);
+}
+
+TEST(Layers, GradientsOfParallelBlocks) {
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
+  const hp::parallel_block<hp::attention_layer, hp::gelu_layer, hp::layer_norm_layer> block{
+      .attention = {.query_heads = 2, .key_heads = 2, .head_dim = 4, .rope_base = 1e4}, .feed_forward = {.width = 12}};
+  int x = m.scope("first", [&] { return block(m, text.x); });
+  x = m.scope("second", [&] {
+    auto two = block;
+    two.two_norms = true;
+    return two(m, x);
+  });
+  hp::language_head{.vocabulary = vocabulary}(m, x, text.labels);
+  expect_gradients(m);
+}
+
 TEST(Layers, AMixtureIsTheWeightedSumOfItsExperts) {
   constexpr std::size_t tokens = 12, hidden = 4, experts = 5, top_k = 2, width = 3;
   for (const hp::expert_scores scores : {hp::expert_scores::softmax, hp::expert_scores::sigmoid}) {

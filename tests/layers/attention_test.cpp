@@ -37,6 +37,26 @@ TEST(Attention, MakesNamedTensors) {
   EXPECT_EQ(g.m.graph.status.code, hp::graph_code::ok);
 }
 
+TEST(Attention, ProjectionsMayHaveBiases) {
+  for (int options = 0; options < 4; ++options) {
+    token_graph g(2, 3, 16);
+    const bool inside = (options & 1) != 0, output = (options & 2) != 0;
+    const hp::attention_layer layer{
+        .query_heads = 6, .key_heads = 2, .head_dim = 4, .query_key_value_bias = inside, .output_bias = output};
+    EXPECT_EQ(described(g.m.graph, layer(g.m, g.x)), "attention.output (batch 2, seq 3, hidden 16)");
+    ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+    strings biases;
+    for (const std::string& parameter : described(g.m.graph, hp::graph_tensor_kind::parameter))
+      if (parameter.find("bias") != std::string::npos) biases.push_back(parameter);
+    strings expected;
+    if (inside)
+      expected = {"attention.query.bias (key_heads 2, query_group 3, head_dim 4)",
+                  "attention.key.bias (key_heads 2, head_dim 4)", "attention.value.bias (key_heads 2, head_dim 4)"};
+    if (output) expected.push_back("attention.output.bias (hidden 16)");
+    EXPECT_EQ(biases, expected);
+  }
+}
+
 TEST(Attention, EveryOptionInClosedForm) {
   for (int options = 0; options < 8; ++options) {
     for (const hp::extent_t key_heads : {1, 2, 3, 6}) {

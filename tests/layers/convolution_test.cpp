@@ -32,6 +32,16 @@ TEST(ConvolutionLayer, MakesNamedTensorsInOneToThreeDims) {
   EXPECT_TRUE(hp::is_whole(rule, rule.operand[0].term[2]) && hp::is_whole(rule, rule.result[0].term[2]));
 }
 
+TEST(ConvolutionLayer, AddsABiasToEachChannel) {
+  hp::model_builder m;
+  const int plane = m.input("plane", {m.dim("batch", 2), m.dim("in", 3), m.dim("p", 9), m.dim("q", 8)});
+  const hp::convolution_layer layer{.name = "two", .output = m.dim("out", 5), .bias = true};
+  EXPECT_EQ(described(m.graph, layer(m, plane)), "two (batch 2, out 5, two.positions 7, two.positions.1 6)");
+  EXPECT_EQ(described(m.graph, "two.bias"), "two.bias (out 5)");
+  EXPECT_EQ(operators(m.graph), (strings{"convolution two", "add_bias two"}));
+  EXPECT_EQ(mistake(m.graph), "ok 0 0");
+}
+
 TEST(ConvolutionLayer, MisuseIsReported) {
   token_graph g(2, 3, 4);
   hp::convolution_layer{.name = "small", .output = g.hidden, .taps = 9}(g.m, g.x);

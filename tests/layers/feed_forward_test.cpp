@@ -35,6 +35,18 @@ TEST(FeedForward, WidthsOfTwoSizesNeedTwoDims) {
   EXPECT_EQ(hp::swiglu_layer{}(g.m, -1), -1);
 }
 
+TEST(FeedForward, EveryMapMayHaveABias) {
+  token_graph g(2, 3, 4);
+  hp::swiglu_layer{.name = "gated", .width = 10, .bias = true}(g.m, g.x);
+  hp::gelu_layer{.name = "plain", .width = 10, .bias = true}(g.m, g.x);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  EXPECT_EQ(hp::parameter_count(g.m.graph), 5 * 4 * 10 + 3 * 10 + 2 * 4);
+  for (const char* name : {"gated.gate.bias", "gated.up.bias", "plain.up.bias"})
+    EXPECT_EQ(described(g.m.graph, name), name + std::string(" (ffn 10)"));
+  for (const char* name : {"gated.down.bias", "plain.down.bias"})
+    EXPECT_EQ(described(g.m.graph, name), name + std::string(" (hidden 4)"));
+}
+
 TEST(FeedForward, WithGeluHasTwoWeights) {
   token_graph g(2, 3, 4);
   EXPECT_EQ(described(g.m.graph, hp::gelu_layer{.width = 10}(g.m, g.x)),

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/layers/embedding.hpp>
 #include <hyperparallel/layers/language_head.hpp>
 
 namespace {
@@ -73,6 +75,28 @@ TEST(LanguageHead, EveryAuxiliaryLossIsAddedOnce) {
     for (int i = 0; i < count; ++i)
       EXPECT_EQ(added[static_cast<std::size_t>(find_tensor(g.m.graph, ("number" + std::to_string(i)).c_str()))], 1);
   }
+}
+
+TEST(LanguageHead, ReadsTheTableOfTheEmbeddingThatItIsTiedTo) {
+  hp::model_builder m;
+  const int ids = m.index_input("tokens", {m.dim("batch", 2), m.dim("seq", 3)});
+  const int labels = m.index_input("labels", {m.dim("batch", 2), m.dim("seq", 3)});
+  const int x = hp::token_embedding{.name = "words", .vocabulary = 11, .hidden = 4}(m, ids);
+  hp::language_head{.vocabulary = 11, .tied_to = "words"}(m, x, labels);
+  ASSERT_EQ(mistake(m.graph), "ok 0 0");
+  EXPECT_EQ(described(m.graph, hp::graph_tensor_kind::parameter),
+            (strings{"words.weight (vocab 11, hidden 4)", "head.norm.weight (hidden 4)"}));
+  EXPECT_EQ(described(m.graph, "head.logits"), "head.logits (batch 2, seq 3, vocab 11)");
+  EXPECT_EQ(operator_called(m.graph, "head.logits").operand[1], find_tensor(m.graph, "words.weight"));
+  hp::differentiate(m.graph);
+  ASSERT_EQ(mistake(m.graph), "ok 0 0");
+  const int gradient = gradient_of(m.graph, find_tensor(m.graph, "words.weight"));
+  EXPECT_EQ(m.graph.op[m.graph.tensor[gradient].producer].kind, hp::id_of<hp::ops::sum>) << "of both readers";
+
+  token_graph other(2, 3, 4);
+  const int others = other.m.index_input("labels", {other.batch, other.sequence});
+  EXPECT_EQ((hp::language_head{.vocabulary = 11, .tied_to = "word"}(other.m, other.x, others)), -1);
+  EXPECT_EQ(mistake(other.m.graph), "operand_does_not_exist head word.weight 0 0");
 }
 
 TEST(LanguageHead, MisuseIsReported) {

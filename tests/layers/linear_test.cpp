@@ -52,6 +52,18 @@ TEST(Linear, NamesItsWeight) {
   EXPECT_EQ(described(g.m.graph, "output.weight"), "output.weight (key_heads 2, query_group 3, head_dim 8, hidden 4)");
 }
 
+TEST(Linear, AddsABiasOfItsOutputDims) {
+  token_graph g(2, 3, 4);
+  const int heads = g.m.dim("key_heads", 2), width = g.m.dim("head_dim", 8);
+  const int y = hp::linear_layer{.name = "key", .output = {heads, width}, .bias = true}(g.m, g.x);
+  hp::linear_layer{.name = "number", .contracted = 4, .bias = true}(g.m, y);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  EXPECT_EQ(described(g.m.graph, y), "key (batch 2, seq 3, key_heads 2, head_dim 8)");
+  EXPECT_EQ(described(g.m.graph, "key.bias"), "key.bias (key_heads 2, head_dim 8)");
+  EXPECT_EQ(described(g.m.graph, "number.bias"), "number.bias ()");
+  EXPECT_EQ(operators(g.m.graph), (strings{"contract key", "add_bias key", "contract number", "add_bias number"}));
+}
+
 TEST(Linear, MisuseIsReported) {
   token_graph g(2, 3, 4);
   EXPECT_EQ((hp::linear_layer{"map", {g.hidden}, 4}(g.m, g.x)), -1);

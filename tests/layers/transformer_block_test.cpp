@@ -6,6 +6,8 @@
 #include <hyperparallel/layers/attention.hpp>
 #include <hyperparallel/layers/feed_forward.hpp>
 #include <hyperparallel/layers/transformer_block.hpp>
+#include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/strategies.hpp>
 
 namespace {
 
@@ -49,6 +51,61 @@ TEST(TransformerBlock, FoldedCountsAsUnrolled) {
     EXPECT_EQ(parameters[0], layers * (2 * 8 + 8 * 4 * (2 + 1 + 1 + 2) + 3 * 8 * 16));
     EXPECT_EQ(parameters[1], parameters[0]);
   }
+}
+
+TEST(ParallelBlock, AddsBothLayersToItsInput) {
+  for (const bool two : {false, true}) {
+    token_graph g(2, 3, 8);
+    const hp::parallel_block<hp::attention_layer, hp::gelu_layer> block{
+        .attention = {.query_heads = 2, .key_heads = 2, .head_dim = 4},
+        .feed_forward = {.width = 16},
+        .epsilon = 1e-5,
+        .two_norms = two};
+    const int y = block(g.m, g.x);
+    ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+    EXPECT_EQ(described(g.m.graph, y), "residual (batch 2, seq 3, hidden 8)");
+    const hp::graph_operator& sum = operator_called(g.m.graph, "residual");
+    ASSERT_EQ(sum.operand_count, 3);
+    EXPECT_EQ(sum.operand[0], g.x);
+    EXPECT_STREQ(g.m.graph.name_of_tensor(sum.operand[1]), "attention.output");
+    EXPECT_STREQ(g.m.graph.name_of_tensor(sum.operand[2]), "feed_forward.down");
+    const auto read_by = [&](const char* op) {
+      return g.m.graph.name_of_tensor(operator_called(g.m.graph, op).operand[0]);
+    };
+    EXPECT_STREQ(read_by("attention.query"), two ? "attention_norm" : "norm");
+    EXPECT_STREQ(read_by("feed_forward.up"), two ? "feed_forward_norm" : "norm");
+    EXPECT_EQ(operator_called(g.m.graph, two ? "feed_forward_norm" : "norm").real[0], 1e-5);
+    EXPECT_EQ(hp::parameter_count(g.m.graph), (two ? 2 : 1) * 8 + 4 * 8 * 8 + 2 * 8 * 16);
+  }
+}
+
+/// Moves of tensors that wait for a sum in the forward phase of two blocks under tensor parallelism.
+template <class Block>
+int reductions(const Block& block) {
+  hp::model_builder m({.unrolled = true});
+  const int x = m.input("x", {m.dim("batch", 2), m.dim("seq", 4), m.dim("hidden", 8)});
+  m.repeat("layers", 2, x, block);
+  hp::strategy_value s;
+  s.mesh.shape = {1, {2}};
+  s.mesh.label[0] = "tp";
+  hp::add_tensor_parallel(s, "tp");
+  const hp::sharded_program p = hp::partition(m.graph, s);
+  EXPECT_EQ(p.status.code, hp::strategy_code::ok);
+  int count = 0;
+  for (const hp::program_move& move : p.move) count += is_partial(p.value[move.source].layout) ? 1 : 0;
+  return count + (is_partial(p.value[p.value.size - 1].layout) ? 1 : 0);
+}
+
+TEST(ParallelBlock, ReducesBothLayersAtOnce) {
+  const hp::attention_layer attention{.query_heads = 2, .key_heads = 2, .head_dim = 4};
+  hp::attention_layer biased = attention;
+  biased.output_bias = true;
+  const hp::swiglu_layer feed_forward{.width = 16};
+  EXPECT_EQ(reductions(dense_block{attention, feed_forward}), 4);
+  using side_by_side = hp::parallel_block<hp::attention_layer, hp::swiglu_layer>;
+  EXPECT_EQ(reductions(side_by_side{attention, feed_forward}), 2);
+  EXPECT_EQ(reductions(side_by_side{.attention = attention, .feed_forward = feed_forward, .two_norms = true}), 2);
+  EXPECT_EQ(reductions(side_by_side{biased, feed_forward}), 4);
 }
 
 TEST(TransformerBlock, TheFirstMistakeOfAPartIsKept) {

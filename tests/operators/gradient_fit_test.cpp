@@ -60,4 +60,22 @@ TEST(GradientFit, TheFirstThatDoesNotFitIsNamed) {
   EXPECT_EQ(hp::unfit_backward(plain, by_number, matrix, false), 0);
 }
 
+template <unsigned Operands, unsigned Indices = 0>
+constexpr int passing(const char* text, hp::operand_ranks ranks) {
+  hp::operator_value value{};
+  value.passes_gradient = Operands;
+  value.indices = Indices;
+  hp::gradient_writer w(hp::builtin_list);
+  w.backward<ops::reduce>("g0>1");
+  return hp::unfit_backward(value, w, rule_of(text, ranks), true);
+}
+
+TEST(GradientFit, TheGradientPassesToOperandsOfTheResultsDimsAlone) {
+  static_assert(passing<0b01>("ab,b->ab", {2, {2, 1}}) == -1 && passing<0b11>("ab,ab->ab", {2, {2, 2}}) == -1);
+  static_assert(passing<0b10>("ab,b->ab", {2, {2, 1}}) == 1, "a dim is missing");
+  static_assert(passing<0b01>("ba,b->ab", {2, {2, 1}}) == 1, "its dims stand in another order");
+  static_assert(passing<0b01>("ac,cb->ab", {2, {2, 2}}) == 1, "a dim that is summed over");
+  static_assert(passing<0b01, 0b01>("ab,b->ab", {2, {2, 1}}) == 1, "numbers of rows have no gradient");
+}
+
 }  // namespace

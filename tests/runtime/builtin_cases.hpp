@@ -141,6 +141,9 @@ inline const builtin_case builtin_cases[] = {
     of<ops::convolution, "bgcPQ,ogcUV->boYX">({.integer = {1, 1}}),
     of<ops::convolution_input_gradient, "boY,ocU->bcP">({.integer = {1, 1}}),
     of<ops::convolution_weight_gradient, "boY,bcP->ocU">({.integer = {1, 1}}),
+    of<ops::add_bias>(),
+    of<ops::add_bias, "abcd,cd->abcd">(),
+    of<ops::add_bias, "abcd,b->abcd">(),
 };
 
 }  // namespace builtin

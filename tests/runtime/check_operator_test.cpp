@@ -423,6 +423,23 @@ TEST(CheckOperator, SaysWhatIsWrongWithAGradientText) {
   EXPECT_TRUE(says(check<texted<"g0,x0>0">>(), "operator_is_not_in_the_list, \"g0,x0>0\" of cube_gradient"));
 }
 
+/// x + y, whose gradient goes to operands as it is.
+template <unsigned Passes, hp::fixed_string Text = "*h,*h->*h">
+struct adding {
+  static constexpr const char *name = "adding", *text = Text.text;
+  static constexpr unsigned passes_gradient = Passes;
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = x.data[i] + y.data[i % hp::volume(y)];
+  }
+};
+TEST(CheckOperator, HoldsGradientsThatPass) {
+  EXPECT_EQ(check<adding<0b11>>().complaint + check<adding<0b11>>().skipped, "");
+  EXPECT_TRUE(says(check<adding<0b01>>(), "the gradient of operand 1 is none, the difference quotient"));
+  EXPECT_TRUE(says(check<adding<0b11, "*h,h->*h">>(),
+                   "it passes the gradient of its first result to an operand of other dims, or of numbers"));
+}
+
 // ---- built-in operators ----
 
 TEST(CheckOperator, BuiltInOperatorsKeepTheirRulesWordsAndGradients) {

@@ -63,9 +63,11 @@ TEST(FirstValues, WhatIsAddedBeginsAtZeroAndWhatMultipliesAtOne) {
                                         {.text = "h->bh", .created = {{'b', batch}}, .created_count = 1}));
   x = m.sum("shifted", x, shift);
   x = m.apply<hp::ops::multiply>("scaled", {x, gain});
+  hp::linear_layer{.name = "map", .output = {hidden}, .bias = true}(m, x);
   ASSERT_EQ(m.graph.status.code, hp::graph_code::ok);
   EXPECT_EQ(of(m.graph, "bias"), zeros);
   EXPECT_EQ(of(m.graph, "shift"), zeros);
+  EXPECT_EQ(of(m.graph, "map.bias"), zeros);
   EXPECT_EQ(of(m.graph, "gain"), ones);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that are no language models, trained under every strategy that takes them: the losses of one device.
+// Models of other families than the small language model, trained under every strategy that takes them: the losses of one
+// device.
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
@@ -8,6 +9,7 @@
 #include "../../examples/models/captioner.hpp"
 #include "../../examples/models/diffusion_transformer.hpp"
 #include "../../examples/models/vision_transformer.hpp"
+#include "models/language_model.hpp"
 #include "support/tries.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +30,7 @@ struct picture_classifier {
     const int image = m.input("image", {batch, m.dim("colours", 3), m.dim("height", 9), m.dim("image_width", 7)});
     const int labels = m.index_input("labels", {batch});
     const int wide = m.dim("features", 8);
-    int x = hp::convolution_layer{.name = "first", .output = wide, .padding = 1}(m, image);
+    int x = hp::convolution_layer{.name = "first", .output = wide, .padding = 1, .bias = true}(m, image);
     x = m.apply<hp::ops::gelu>("first_activation", {x});
     x = hp::convolution_layer{.name = "second", .output = m.dim("groups", 4), .stride = 2}(m, x);
     // A group's channels are a dim of their own.
@@ -39,6 +41,56 @@ struct picture_classifier {
     const int pooled = m.apply<hp::ops::reduce>("pooled", {x}, {.text = "bgcyx->bgc"});
     const int logits = hp::linear_layer{"classes", {m.dim("classes", 5)}, 2}(m, pooled);
     m.loss(hp::mean_cross_entropy(m, logits, labels));
+  }
+};
+
+/// GPT-2: learned positions, layer norms, GELU, a bias at every linear map.
+struct biased_language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    int x = hp::position_embedding{}(m, text.x);
+    x = m.repeat(
+        "layers", 2, x,
+        hp::transformer_block<hp::attention_layer, hp::gelu_layer, hp::layer_norm_layer>{
+            .attention =
+                {.query_heads = 4, .key_heads = 4, .head_dim = 4, .query_key_value_bias = true, .output_bias = true},
+            .feed_forward = {.width = 32, .bias = true}});
+    hp::language_head{.vocabulary = 32}(m, x, text.labels);
+  }
+};
+
+/// Qwen2: grouped queries, rotary positions, biases at queries, keys and values alone, SwiGLU.
+struct biased_queries {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 8, .key_heads = 4, .head_dim = 4, .rope_base = 1e4, .query_key_value_bias = true},
+        .feed_forward = {.width = 32}};
+    hp::language_head{.vocabulary = 32}(m, m.repeat("layers", 2, text.x, block), text.labels);
+  }
+};
+
+/// A head that reads the table of the embedding, which has one parameter of the vocabulary for both.
+struct tied_language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .rope_base = 1e4},
+        .feed_forward = {.width = 32}};
+    hp::language_head{.vocabulary = 32, .tied_to = "embedding"}(m, m.repeat("layers", 2, text.x, block), text.labels);
+  }
+};
+
+/// GPT-J: attention and feed-forward side by side behind one norm; GPT-NeoX: each behind its own.
+template <bool TwoNorms>
+struct parallel_language_model {
+  static constexpr void build(hp::model_builder& m) {
+    const programs::text_inputs text(m, {.batch = 8, .sequence = 8, .vocabulary = 32, .hidden = 16});
+    const hp::parallel_block<hp::attention_layer, hp::gelu_layer, hp::layer_norm_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .rope_base = 1e4, .output_bias = TwoNorms},
+        .feed_forward = {.width = 32, .bias = true},
+        .two_norms = TwoNorms};
+    hp::language_head{.vocabulary = 32}(m, m.repeat("layers", 2, text.x, block), text.labels);
   }
 };
 
@@ -117,6 +169,26 @@ TEST(ModelFamilies, ACaptioner) {
 }
 TEST(ModelFamilies, AConvolutionalClassifier) {
   expect_one_device(step_of<picture_classifier>(), 4, {"dp", "zero1", "zero2", "zero3"});
+}
+
+/// Those that take a language model without experts on four devices.
+const std::set<std::string> dense{"single", "dp",      "zero1", "zero2", "zero3",    "hsdp1",     "hsdp2",
+                                  "hsdp3",  "tp",      "tp-sp", "vocab", "2d",       "summa",     "2.5d",
+                                  "3d",     "ulysses", "ring",  "dp-tp", "gathered", "two-level", "zero3-tp"};
+
+TEST(ModelFamilies, ALanguageModelWithBiases) {
+  expect_one_device(step_of<biased_language_model>(), 4, dense);
+  expect_one_device(step_of<biased_language_model>(2), 4, dense);
+  expect_one_device(step_of<biased_queries>(), 4, dense);
+}
+
+TEST(ModelFamilies, AHeadThatIsTiedToTheEmbedding) {
+  expect_one_device(step_of<tied_language_model>(), 4, dense);
+  expect_one_device(step_of<tied_language_model>(2), 4, dense);
+}
+TEST(ModelFamilies, ParallelBlocks) {
+  expect_one_device(step_of<parallel_language_model<false>>(), 4, dense);
+  expect_one_device(step_of<parallel_language_model<true>>(), 4, dense);
 }
 
 /// Strategies of one's own for what has no named one: tensor parallel by dims.

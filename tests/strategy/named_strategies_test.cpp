@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,22 @@ TEST(named_strategies, given_degrees_are_taken_outer_first) {
   ASSERT_EQ(r.status, hp::strategy_status{});
   EXPECT_EQ(r.strategy.mesh.shape.size[hp::axis_index(r.strategy.mesh, "dp")], 4);
   EXPECT_EQ(r.strategy.mesh.shape.size[hp::axis_index(r.strategy.mesh, "tp")], 2);
+}
+
+TEST(named_strategies, degrees_are_taken_from_any_list) {
+  const int array[] = {4, 2};
+  const std::vector<int> vector{4, 2};
+  const hp::strategy_value given = hp::strategy_called("dp-tp", 8, array, 2).strategy;
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, array).strategy, given);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, vector).strategy, given);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, std::span(vector)).strategy, given);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, {4, 2}).strategy, given);
+  const hp::strategy_value dealt = hp::strategy_called("dp-tp", 8).strategy;
+  EXPECT_NE(dealt, given);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, std::vector<int>{}).strategy, dealt);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, {}).strategy, dealt);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, {2, 2}).status.code, strategy_code::ranks_do_not_factor);
+  EXPECT_EQ(hp::strategy_called("dp-tp", 8, {8}).status.code, strategy_code::ranks_do_not_factor);
 }
 
 TEST(named_strategies, refusals) {
@@ -118,6 +135,7 @@ TEST(named_strategies, characters_that_differ_are_the_least_number_of_changes) {
 }
 
 static_assert(hp::strategy_called("2.5d", 16).strategy.mesh.shape.axis_count == 3);
+static_assert(hp::strategy_called("zero3-tp", 8, {2, 4}).strategy.mesh.shape.size[1] == 4);
 static_assert(hp::strategy_called("zero3-tp", 8).strategy == hp::strategy_called("zero3-tp", 8).strategy);
 
 }  // namespace

@@ -101,22 +101,18 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   /// Contributions to the operands from the gradients of the results, `nothing` where there is none.
   template <class... Gradient>
   auto backward(const std::tuple<Gradient...>& g) const {
-    if constexpr (reads::passes_on) {
-      return std::apply([&](const auto&... to) { return std::tuple_cat(contributed(to, std::get<0>(g))...); }, operand);
-    } else {
-      static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
-                                              diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
-      const auto x = unpacked(read);
-      const auto y = unpacked(made);
-      return [&]<std::size_t... N>(std::index_sequence<N...>) {
-        return std::tuple_cat(by_rule<static_cast<int>(N)>(g, x, y)...);
-      }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
-    }
+    static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
+                                            diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
+    [[maybe_unused]] const auto x = unpacked(read);
+    [[maybe_unused]] const auto y = unpacked(made);
+    return [&]<std::size_t... N>(std::index_sequence<N...>) {
+      return std::tuple_cat(passed(g), by_rule<static_cast<int>(N)>(g, x, y)...);
+    }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
   }
 
  private:
   static constexpr bool has_gradient() {
-    return reads::passes_on || (rules.count > 0 && operator_value_of<Operator>.has_gradient_for(Operation::rule));
+    return (reads::passes != 0 || rules.count > 0) && operator_value_of<Operator>.has_gradient_for(Operation::rule);
   }
   /// Whether all backward operators that are asked for can run.
   static constexpr bool has_kernels() {
@@ -133,7 +129,7 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   static constexpr bool every_gradient_is_read() {
     const bool there[] = {!std::is_same_v<Gradient, nothing>...};
     for (int r = 0; r < result_count; ++r) {
-      bool read = !there[r];
+      bool read = !there[r] || (r == 0 && reads::passes != 0);
       for (int n = 0; n < rules.count; ++n) read = read || reads_gradient(rules.rule[n], r);
       if (!read) return false;
     }
@@ -150,6 +146,25 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
       reads_one_that_is_there = reads_one_that_is_there || there[r];
     }
     return reads_one_that_is_there || !reads_some;
+  }
+
+  /// The gradient of the first result, for each operand that it goes to as it is.
+  template <class First, class... Rest>
+  auto passed([[maybe_unused]] const std::tuple<First, Rest...>& g) const {
+    if constexpr (std::is_same_v<First, nothing>) {
+      return std::tuple<>();
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple_cat(passed_to<I>(std::get<0>(g))...);
+      }(std::index_sequence_for<Source...>{});
+    }
+  }
+  template <std::size_t I, class Gradient>
+  auto passed_to([[maybe_unused]] const Gradient& g) const {
+    if constexpr (is_in(reads::passes, static_cast<int>(I)))
+      return contributed(std::get<I>(operand), g);
+    else
+      return std::tuple<>();
   }
 
   template <int Number, class Operands, class Results, class... Gradient>

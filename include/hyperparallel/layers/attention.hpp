@@ -7,8 +7,9 @@
 //
 // As many key as query heads are multi-head attention, one key head is multi-query attention. Rotary embedding where
 // `rope_base` is not 0; `query_key_norm` normalises each query and key head before it (Qwen3).
-// Parameters "name.query.weight", ".key.weight", ".value.weight", ".output.weight", ".query_norm.weight",
-// ".key_norm.weight". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
+// `query_key_value_bias` (Qwen2) and `output_bias` (with the former GPT-2) add biases to the projections.
+// Parameters "name.query.weight", ".key.weight", ".value.weight", ".output.weight", each with ".bias" beside it where it
+// has one, ".query_norm.weight", ".key_norm.weight". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
 
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
@@ -34,6 +35,8 @@ struct attention_layer {
   double rope_base = 0.0;  ///< 0: no rotation
   bool query_key_norm = false;
   double epsilon = 1e-6;
+  bool query_key_value_bias = false;
+  bool output_bias = false;
 
   constexpr int operator()(model_builder& m, int x) const { return attend(m, x, x); }
 
@@ -48,9 +51,12 @@ struct attention_layer {
     const int heads = m.dim("key_heads", key_heads), group = m.dim("query_group", query_heads / key_heads);
     const int width = m.dim("head_dim", head_dim);
     return m.scope(name, [&] {
-      int query = linear_layer{"query", {heads, group, width}}(m, x);
-      int key = linear_layer{"key", {heads, width}}(m, context);
-      const int value = linear_layer{"value", {heads, width}}(m, context);
+      const auto project = [&](const char* part, int from, const number_list& to) {
+        return linear_layer{.name = part, .output = to, .bias = query_key_value_bias}(m, from);
+      };
+      int query = project("query", x, {heads, group, width});
+      int key = project("key", context, {heads, width});
+      const int value = project("value", context, {heads, width});
       if (query_key_norm) {
         query = rms_norm_layer{"query_norm", epsilon}(m, query);
         key = rms_norm_layer{"key_norm", epsilon}(m, key);
@@ -61,7 +67,7 @@ struct attention_layer {
       }
       const int mixed = m.apply<ops::attention>(
           "attend", {query, key, value}, {.integer = {causal ? 1 : 0, window}, .real = {attention_scale(head_dim)}});
-      return linear_layer{"output", {d.hidden}, 3}(m, mixed);
+      return linear_layer{.name = "output", .output = {d.hidden}, .contracted = 3, .bias = output_bias}(m, mixed);
     });
   }
 };

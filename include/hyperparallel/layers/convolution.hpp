@@ -2,10 +2,10 @@
 #pragma once
 // Convolution over one to three dims of positions: x (batch, channels, positions…) -> (batch, output, positions…).
 //
-// "name.weight" (output, channels, taps…). Positions of the result are new dims, "name.positions", "name.positions.1", …;
+// "name.weight" (output, channels, taps…); with `bias` "name.bias" (output). Positions of the result are new dims, "name.positions", "name.positions.1", …;
 // stride (≥ 1) and padding (≥ 0) are alike in all dims. Channels may be sharded as any dim, positions are whole.
 
-#include <hyperparallel/layers/layer_input.hpp>
+#include <hyperparallel/layers/bias.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -15,6 +15,7 @@ struct convolution_layer {
   extent_t taps = 3;
   extent_t stride = 1;
   extent_t padding = 0;
+  bool bias = false;
 
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, 3)) return -1;
@@ -49,7 +50,8 @@ struct convolution_layer {
     add("->bo", 'X', spatial);
     how.text = text;
     const int weight = m.scope(name, [&] { return m.parameter("weight", weight_dims); });
-    return m.apply<ops::convolution>(name, {x, weight}, how);
+    const int product = m.apply<ops::convolution>(name, {x, weight}, how);
+    return bias ? with_bias(m, name, product, 1, 2) : product;
   }
 
  private:

@@ -14,10 +14,17 @@ struct cross_attention_layer {
   extent_t query_heads = 1;
   extent_t key_heads = 1;
   extent_t head_dim = 1;
+  bool query_key_value_bias = false;
+  bool output_bias = false;
 
   constexpr int operator()(model_builder& m, int x, int context) const {
-    return attention_layer{
-        .name = name, .query_heads = query_heads, .key_heads = key_heads, .head_dim = head_dim, .causal = false}
+    return attention_layer{.name = name,
+                           .query_heads = query_heads,
+                           .key_heads = key_heads,
+                           .head_dim = head_dim,
+                           .causal = false,
+                           .query_key_value_bias = query_key_value_bias,
+                           .output_bias = output_bias}
         .attend(m, x, context);
   }
 };

@@ -8,8 +8,10 @@
 // The softmax is told in pieces that are reductions over the vocabulary (max, sum of exponentials, the picked logit),
 // so it may be sharded: three numbers a token travel, never logits. `weights` (batch, seq), where given, are factors of
 // the tokens' losses, as masked diffusion has them. The divisor is the number of all tokens. Parameters
-// "name.norm.weight" (hidden), "name.logits.weight" (hidden, vocab). Source of the sharded form: Shoeybi et al.,
-// "Megatron-LM", 2019, section 3.
+// "name.norm.weight" (hidden), "name.logits.weight" (hidden, vocab). `tied_to` is a token embedding whose table (vocab,
+// hidden) is read in place of the latter: one parameter with two readers, whose gradient is the sum of both. It lies as
+// the embedding reads it, and is moved where the head reads it otherwise. Sources: Shoeybi et al., "Megatron-LM", 2019,
+// section 3, for the sharded form; Press & Wolf, "Using the output embedding to improve language models", 2017.
 
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
@@ -34,18 +36,32 @@ struct language_head {
   const char* name = "head";
   extent_t vocabulary = 1;
   double epsilon = 1e-6;
+  const char* tied_to = nullptr;  ///< a token embedding of the same scope, as "embedding"
 
   /// Makes the graph's loss and returns the cross entropy, which is monitored.
   constexpr int operator()(model_builder& m, int x, int labels, int weights = -1) const {
     if (!token_dims_of(m, name, x).valid || !has_rank(m, name, labels, 2)) return -1;
     const int vocab = m.dim("vocab", vocabulary);
+    const int table = tied_to == nullptr ? -1 : table_of(m);
+    if (tied_to != nullptr && table < 0) return -1;
     const int cross_entropy = m.scope(name, [&] {
-      const int logits = linear_layer{"logits", {vocab}}(m, rms_norm_layer{"norm", epsilon}(m, x));
+      const int hidden = rms_norm_layer{"norm", epsilon}(m, x);
+      const int logits =
+          table < 0 ? linear_layer{"logits", {vocab}}(m, hidden) : m.contract("logits", "*h,vh->*v", hidden, table);
       return mean_cross_entropy(m, logits, labels, weights);
     });
     if (cross_entropy >= 0) m.monitor(cross_entropy);
     m.loss(cross_entropy);
     return cross_entropy;
+  }
+
+ private:
+  /// The table of the embedding that the head is tied to, or -1 where the graph has none of this name.
+  constexpr int table_of(model_builder& m) const {
+    const int name_of_table = m.scope(tied_to, [&] { return m.scoped("weight"); });
+    const int table = find_tensor(m.graph, m.graph.text_at(name_of_table));
+    if (table < 0) m.graph.fail({graph_code::operand_does_not_exist, m.scoped(name), name_of_table, 1});
+    return table;
   }
 };
 

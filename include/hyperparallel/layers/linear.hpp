@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A linear map without bias between named dims, as one einsum: no reshape is ever needed.
+// A linear map between named dims, as one einsum: no reshape is ever needed.
 //
 //   linear_layer{"query", {key_heads, query_group, head_dim}}
 //       x (…, hidden) -> (…, key_heads, query_group, head_dim)
 //   linear_layer{"output", {hidden}, 3}
 //       the three last dims of x -> (…, hidden)
 //
-// Weight "name.weight": the dims of x that are summed, then the output's; the result is the operator "name".
+// Weight "name.weight": the dims of x that are summed, then the output's; with `bias` "name.bias" of the output's dims
+// (bias.hpp). The result is the tensor "name".
 // 2 · elements(weight) · (the other dims of x) operations.
 
-#include <hyperparallel/layers/layer_input.hpp>
+#include <hyperparallel/layers/bias.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -19,6 +20,7 @@ struct linear_layer {
   number_list output{};  ///< named dims
   int contracted = 1;    ///< how many last dims of x are summed
   first_value first = first_value::by_reader;
+  bool bias = false;
 
   constexpr int operator()(model_builder& m, int x) const {
     if (!has_rank(m, name, x, contracted)) return -1;
@@ -45,7 +47,10 @@ struct linear_layer {
     text[at++] = '>';
     text[at++] = '*';
     letters(contracted, dims.count);
-    return m.contract(name, text, x, weight);
+    const int product = m.contract(name, text, x, weight);
+    if (!bias || product < 0) return product;
+    const int rank = m.graph.tensor[product].shape.rank;
+    return with_bias(m, name, product, rank - output.count, rank);
   }
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 // Whether what a gradient says fits its operator. Graphs and programs of distributed tensors refuse the same gradients.
 //
-// Law: a gradient text names tensors that the forward operator has, and the rule that it writes over the forward
+// Law: an operand that the result's gradient goes to as it is runs over the result's factors. A gradient text names tensors that the forward operator has, and the rule that it writes over the forward
 // operator's factors is the one that the backward operator's own text writes: otherwise a kernel that needs a whole dim
 // could be run on a shard of it.
 
@@ -49,8 +49,21 @@ constexpr bool writes_rule(const operator_value& backward, const factor_rule& ma
   return written.status.code == rule_code::ok && detail::same_but_for_numbers(written.rule, made);
 }
 
+/// Whether the operands that the gradient of the first result goes to as it is hold floats and have its dims.
+constexpr bool gradient_passes(const operator_value& of, const factor_rule& forward) {
+  for (int i = 0; i < forward.operand_count; ++i) {
+    if (!is_in(of.passes_gradient, i)) continue;
+    const tensor_factors &x = forward.operand[i], &y = forward.result[0];
+    if (x.rank != y.rank || !x.plain || !y.plain || is_in(of.indices, i)) return false;
+    for (int d = 0; d < x.rank; ++d)
+      if (x.term[d] != y.term[d]) return false;
+  }
+  return true;
+}
+
 /// The place of the first backward operator that does not fit the operator `of` with rule `forward`, -1 where all do.
-/// Built-in gradients fit: `trusted` leaves their rules out. One that is not named as a type does not fit.
+/// Built-in gradients fit: `trusted` leaves their rules out. One that is not named as a type does not fit. The place
+/// behind the last where the gradient does not pass as the operator says.
 constexpr int unfit_backward(const operator_value& of, const gradient_writer& gradient, const factor_rule& forward,
                              bool trusted) {
   for (int n = 0; n < gradient.count; ++n) {
@@ -60,7 +73,7 @@ constexpr int unfit_backward(const operator_value& of, const gradient_writer& gr
     if (r.value == nullptr || !numbers_fit(of, *r.value, r.text)) return n;
     if (!trusted && !writes_rule(*r.value, backward_rule(forward, *r.value, r.text))) return n;
   }
-  return -1;
+  return gradient_passes(of, forward) ? -1 : gradient.count;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -29,6 +29,7 @@
 
 #include <hyperparallel/operators/gradient_writer.hpp>
 #include <hyperparallel/operators/ops/activations.hpp>
+#include <hyperparallel/operators/ops/add_bias.hpp>
 #include <hyperparallel/operators/ops/attention_block.hpp>
 #include <hyperparallel/operators/ops/contract.hpp>
 #include <hyperparallel/operators/ops/convolution.hpp>
@@ -62,7 +63,8 @@ using builtin_operators = boost::mp11::mp_list<
     ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
     ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias, ops::gelu, ops::gelu_gradient,
     ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient, ops::dropout,
-    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient>;
+    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient,  //
+    ops::add_bias>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.
@@ -112,6 +114,7 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::constant; }) o.constant = Operator::constant;
   if constexpr (requires { Operator::starts_at_one; }) o.starts_at_one = Operator::starts_at_one;
   if constexpr (requires { Operator::starts_at_zero; }) o.starts_at_zero = Operator::starts_at_zero;
+  if constexpr (requires { Operator::passes_gradient; }) o.passes_gradient = Operator::passes_gradient;
   if constexpr (requires { Operator::without_gradient; }) o.without_gradient = Operator::without_gradient;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {

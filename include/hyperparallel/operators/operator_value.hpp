@@ -47,6 +47,7 @@ struct operator_value {
   unsigned constant = 0;           ///< results that do not change with the operands, so that no gradient passes
   unsigned starts_at_one = 0;      ///< operands that begin at 1 where they are parameters: what multiplies each element
   unsigned starts_at_zero = 0;     ///< operands that begin at 0 where they are parameters: what is added
+  unsigned passes_gradient = 0;    ///< operands of the first result's dims that its gradient goes to as it is
   unsigned without_gradient = 0;   ///< results whose gradients nothing reads: a loss that depends on one is refused
   std::uint64_t key = 0;           ///< of its type: two operators are the same where this is
   bool has_flops = false;          ///< `flops` tells the cost; otherwise `flops_per_point` for every point

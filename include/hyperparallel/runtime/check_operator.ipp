@@ -48,7 +48,7 @@ class operator_checker {
     asked_factors_.merge(rule.cut);
     for (int f = 0; f < sample.rule().factor_count; ++f)
       if (!is_whole(sample.rule(), f)) factors_.insert(rule_check::name_of_factor(sample.rule().factor[f]));
-    serves_ = rules_.count > 0 && value().has_gradient_for(sample.rule());
+    serves_ = (rules_.count > 0 || value().passes_gradient != 0) && value().has_gradient_for(sample.rule());
     if (check_.ok && serves_) complain(sample, wrong_text(sample));
     for (int r = 0; r < sample.op().result_count && check_.ok; ++r) check_without_gradient(sample, r);
     if (check_.ok && serves_) check_gradient(sample);
@@ -56,9 +56,9 @@ class operator_checker {
 
   // ---- texts of the gradient ----
 
-  /// Whether some backward operator reads the gradient of result `r`.
+  /// Whether some backward operator reads the gradient of result `r`, or an operand gets it as it is.
   bool reads_gradient_of(int r) const {
-    bool read = false;
+    bool read = r == 0 && value().passes_gradient != 0;
     for (int n = 0; n < rules_.count; ++n) read = read || reads_gradient(rules_.rule[n], r);
     return serves_ && read;
   }
@@ -72,6 +72,8 @@ class operator_checker {
 
   std::string wrong_text(const operator_sample& sample) const {
     const graph_operator& o = sample.op();
+    if (!gradient_passes(value(), sample.rule()))
+      return "it passes the gradient of its first result to an operand of other dims, or of numbers";
     if (rules_.count > max_gradient_rules)
       return "its gradient names " + std::to_string(rules_.count) + " backward operators, at most " +
              std::to_string(max_gradient_rules) + " are taken";

@@ -5,6 +5,9 @@
 // A name stands for its axes and its rules. Degrees are given, or the ranks' prime factors are dealt to the axes, the
 // last axis first, the largest factor first. O(rules).
 
+#include <initializer_list>
+#include <span>
+
 #include <hyperparallel/strategy/sharded_program.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 #include <hyperparallel/support/compiled.hpp>
@@ -216,9 +219,17 @@ strategy_result strategy_called_in_library(const char* name, int ranks, const in
 /// The strategy of that name for `ranks` devices, its axes of the given degrees (outer first) or dealt.
 /// Fails with `name_is_unknown`, or `ranks_do_not_factor` (`extent` ranks, `pieces` the product of degrees); the
 /// strategy then has the name and the reason, and every graph is refused under it.
-constexpr strategy_result strategy_called(const char* name, int ranks, const int* degrees = nullptr, int count = 0) {
+constexpr strategy_result strategy_called(const char* name, int ranks, const int* degrees, int count) {
   HYPERPARALLEL_TWIN(detail::strategy_called_in_library(name, ranks, degrees, count));
   return detail::strategy_called_here(name, ranks, degrees, count);
+}
+/// The same of an array, a vector, …; without degrees they are dealt.
+constexpr strategy_result strategy_called(const char* name, int ranks, std::span<const int> degrees = {}) {
+  return strategy_called(name, ranks, degrees.data(), static_cast<int>(degrees.size()));
+}
+/// `strategy_called("dp-tp", 8, {4, 2})`.
+constexpr strategy_result strategy_called(const char* name, int ranks, std::initializer_list<int> degrees) {
+  return strategy_called(name, ranks, std::span<const int>(degrees.begin(), degrees.size()));
 }
 
 }}  // namespace hyperparallel::v0_2

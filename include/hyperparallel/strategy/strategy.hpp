@@ -12,9 +12,9 @@
 //   gradient    further cuts of a complete gradient
 //   state       further cuts of optimizer states, and of the update
 //
-// In the last three the dim "*" is the first dim that divides. In the first, of operators that multiply by a parameter,
-// "output" is the first of the parameter's loops that the result has, "input" the first that it sums over: column and
-// row parallel. A rule that decides nothing, or whose dim does not divide, is an error; `if_present` rules may find no
+// In the last three the dim "*" is the first dim that divides. In the first, of operators that multiply by a parameter
+// or add a bias, "output" is the first of the parameter's loops that the result has, "input" the first that it sums
+// over: column and row parallel. A rule that decides nothing, or whose dim does not divide, is an error; `if_present` rules may find no
 // such dim, `optional` ones also pass over what does not divide. Pins give single tensors a layout.
 //
 // Law: a strategy that could not be made (`refused`) is refused by the partitioner, so no step is made without one.

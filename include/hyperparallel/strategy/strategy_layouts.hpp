@@ -164,7 +164,8 @@ class strategy_layouts {
   /// Whether the rule's dim is loop `l`.
   static constexpr bool speaks_of(const graph_operator& o, const factor_rule& rule, int l, int dim) {
     if (dim >= 0) return o.loop[l].dim == dim;
-    if (o.kind != id_of<ops::contract> || !has_factor(rule.operand[1], l)) return false;
+    if (o.kind != id_of<ops::contract> && o.kind != id_of<ops::add_bias>) return false;
+    if (!has_factor(rule.operand[1], l)) return false;
     return has_factor(rule.result[0], l) == (dim == output_dim);
   }
   static constexpr bool uses_axis(const layout_value& l, int a) {

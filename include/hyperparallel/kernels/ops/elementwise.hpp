@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
+// Element by element: sum, add_bias, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
@@ -92,6 +92,11 @@ void sum_kernel(const operator_call& c) {
 }
 
 template <class T>
+void add_bias_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T x, T y) { return x + y; });
+}
+
+template <class T>
 void scale_kernel(const operator_call& c) {
   const T by = static_cast<T>(c.attributes->real[0]);
   pointwise<T, 1>(c, [by](T x) { return by * x; });
@@ -179,6 +184,8 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::add_bias> = kernels::add_bias_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
 template <class T>

@@ -10,7 +10,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 struct sum {
   static constexpr const char *name = "sum", *text = "*->*";
   static constexpr partial_words partials = linear_together(~0u);
-  static constexpr unsigned starts_at_zero = ~0u;
+  static constexpr unsigned starts_at_zero = ~0u, passes_gradient = ~0u;
 };
 
 /// Sum so far, new -> sum, in place: gradients over micro-batches.
