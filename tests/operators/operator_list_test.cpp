@@ -175,7 +175,7 @@ TEST(OperatorList, OnlyLinearBuiltInOperatorsTakeTerms) {
   }
   EXPECT_EQ(pass, (std::set<std::string>{"sum", "scale", "accumulate"}));
   EXPECT_EQ(linear, (std::set<std::string>{"dispatch", "undispatch", "combine", "dispatch_weighted",
-                                           "combine_weight_gradient", "dropout"}));
+                                           "combine_weight_gradient", "dropout", "divide", "divide_gradient"}));
 }
 
 /// The status of a graph whose loss is the sum of `Operator` on a parameter.

@@ -141,6 +141,18 @@ inline const builtin_case builtin_cases[] = {
     of<ops::convolution, "bgcPQ,ogcUV->boYX">({.integer = {1, 1}}),
     of<ops::convolution_input_gradient, "boY,ocU->bcP">({.integer = {1, 1}}),
     of<ops::convolution_weight_gradient, "boY,bcP->ocU">({.integer = {1, 1}}),
+    of<ops::relu>(),
+    of<ops::relu_gradient>(),
+    of<ops::tanh>(),
+    of<ops::tanh_gradient>(),
+    of<ops::exp>(),
+    of<ops::log>({}, 0b1),
+    of<ops::sqrt>({}, 0b1),
+    of<ops::sqrt_gradient>({}, 0b10),
+    of<ops::divide>(),
+    of<ops::divide_gradient>(),
+    of<ops::maximum>(),
+    of<ops::maximum_gradient>(),
 };
 
 }  // namespace builtin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
+// Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid, relu, tanh, exp, log,
+// sqrt, divide, maximum and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
@@ -115,20 +116,16 @@ void accumulate_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
 }
 
-template <class T>
-void silu_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::silu::of(x); });
+/// A function of `Count` elements, that of dtensors of its name where there is one.
+template <class T, int Count, class Function>
+void function_kernel(const operator_call& c) {
+  pointwise<T, Count>(c, [](auto... x) { return Function::of(x...); });
 }
 
 /// dy, x -> dx.
 template <class T>
 void silu_gradient_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T d, T x) { return functions::silu_gradient(d, x); });
-}
-
-template <class T>
-void gelu_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::gelu::of(x); });
 }
 
 /// dy, x -> dx: Φ(x) + x · φ(x).
@@ -139,11 +136,6 @@ void gelu_gradient_kernel(const operator_call& c) {
     const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
     return d * (below + x * density);
   });
-}
-
-template <class T>
-void sigmoid_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::sigmoid::of(x); });
 }
 
 /// dy, y -> dx.
@@ -171,6 +163,21 @@ void swiglu_gradient_kernel(const operator_call& c) {
   }
 }
 
+/// dz, x, y -> dx, dy: to the operand that `functions::maximum` takes.
+template <class T>
+void maximum_gradient_kernel(const operator_call& c) {
+  expect_same_loops(c, 3);
+  const T *dz = operand<T>(c, 0), *x = operand<T>(c, 1), *y = operand<T>(c, 2);
+  T *dx = result<T>(c, 0), *dy = result<T>(c, 1);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    const T d = dz[i];
+    const bool second = x[i] < y[i] || y[i] != y[i];
+    dx[i] = second ? T(0) : d;
+    dy[i] = second ? d : T(0);
+  }
+}
+
 }}}  // namespace hyperparallel::v0_2::kernels
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -188,19 +195,49 @@ inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_ke
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::silu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::function_kernel<T, 1, kernels::functions::silu>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::gelu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::function_kernel<T, 1, kernels::functions::gelu>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = kernels::sigmoid_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid> =
+    kernels::function_kernel<T, 1, kernels::functions::sigmoid>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels::sigmoid_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::relu> = kernels::function_kernel<T, 1, kernels::functions::relu>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::relu_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::relu_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::tanh> = kernels::function_kernel<T, 1, kernels::functions::tanh>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::tanh_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::tanh_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::exp> = kernels::function_kernel<T, 1, kernels::functions::exp>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::log> = kernels::function_kernel<T, 1, kernels::functions::log>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sqrt> = kernels::function_kernel<T, 1, kernels::functions::sqrt>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sqrt_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::sqrt_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::divide> = kernels::function_kernel<T, 2, kernels::functions::div>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::divide_gradient> =
+    kernels::function_kernel<T, 3, kernels::functions::divide_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::maximum> =
+    kernels::function_kernel<T, 2, kernels::functions::maximum>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::maximum_gradient> = kernels::maximum_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 
