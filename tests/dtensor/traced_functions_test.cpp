@@ -53,6 +53,9 @@ TEST(TracedFunctions, HaveTheValuesOfDtensors) {
   expect_same_value([](const auto& a) { return silu(a) + gelu(a) * sigmoid(a); }, x);
   expect_same_value([&](const auto& a) { return swiglu(a, x) * 2.0; }, x);
   expect_same_value([](const auto& a) { return relu(a) / exp(a); }, x);
+  expect_same_value([&](const auto& a) { return -(a - x) - 0.5 * neg(a); }, x);
+  expect_same_value([&](const auto& a) { return sub(x, a); }, x);
+  expect_same_value([](const auto& a) { return shift(a, 0.3) * (a - 2) + (a + 1); }, x);
   expect_same_value([](const auto& a) { return maximum(tanh(a), log(sqrt(exp(a)))); }, x);
   expect_same_value([&](const auto& a) { return div(exp(x), exp(mul(a, x))) + maximum(x, a); }, x);
   const auto id = hp::generate<labels>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
@@ -86,8 +89,13 @@ TEST(TracedFunctions, HaveTheirGradients) {
   expect_gradient([](const auto& x) { return softmax(gelu(x)) + sigmoid(x) * x; });
   expect_gradient([](const auto& x) { return swiglu(x, x) * 3; });
   expect_gradient([](const auto& x) { return relu(x) / exp(x) + tanh(x); });
-  expect_gradient([](const auto& x) { return log(x * x) + sqrt(exp(x)); });
+  expect_gradient([](const auto& x) { return x * x - 3 * tanh(-x); });
+  expect_gradient([](const auto& x) { return log(x * x + 0.5) + sqrt(exp(x)); });
   expect_gradient([](const auto& x) { return maximum(x, x * x) / exp(x * x); });
+  expect_gradient([](const auto& x) {
+    const auto other = waves<tensor<layout_of<decltype(x)>, 4, 6>>(5);
+    return (other - x) * (x - other);
+  });
   expect_gradient([](const auto& x) {
     const auto other = waves<tensor<layout_of<decltype(x)>, 4, 6>>(5);
     return maximum(other / (x * x + exp(x)), mul(x, other)) / exp(other);
@@ -140,6 +148,7 @@ TEST(TracedFunctions, PendingSumsHaveGradients) {
     expect_pending<Tensor>([&](const auto& x) { return mean(x); });
     expect_pending<Tensor>([&](const auto& x) { return x * waves<whole>(4); });
     expect_pending<Tensor>([&](const auto& x) { return (x + x) * 0.5; });
+    expect_pending<Tensor>([&](const auto& x) { return waves<Tensor>(3) - -x; });
     expect_pending<Tensor>([&](const auto& x) { return x / exp(waves<whole>(4)); });
   };
   all(std::type_identity<pending_rows>{});

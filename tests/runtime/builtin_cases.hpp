@@ -153,6 +153,9 @@ inline const builtin_case builtin_cases[] = {
     of<ops::divide_gradient>(),
     of<ops::maximum>(),
     of<ops::maximum_gradient>(),
+    of<ops::negate>(),
+    of<ops::subtract>(),
+    of<ops::shift>({.real = {0.3}}),
 };
 
 }  // namespace builtin

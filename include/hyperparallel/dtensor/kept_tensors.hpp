@@ -22,9 +22,6 @@ struct gradient_reads;
 template <class Operator, class... Source, bool Fits>
 struct gradient_reads<Operator, std::tuple<Source...>, Fits> {
   static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator> : no_gradient;
-  /// Each operand's gradient is the result's.
-  static constexpr bool passes_on = std::same_as<Operator, ops::sum>;
-
   static constexpr bool wants(const gradient_rule& rule) {
     const bool wanted[] = {Source::is_variable...};
     for (const char* at = gradients_made_by(rule); *at != '\0'; ++at)
@@ -34,7 +31,7 @@ struct gradient_reads<Operator, std::tuple<Source...>, Fits> {
   /// Whether a backward operator reads operand ('x') or result ('y') `number`.
   static constexpr bool of(char letter, int number) {
     bool read = false;
-    for (int n = 0; n < rules.count && !passes_on; ++n)
+    for (int n = 0; n < rules.count; ++n)
       read = read || (wants(rules.rule[n]) && reads_part(rules.rule[n], letter, number));
     return read;
   }

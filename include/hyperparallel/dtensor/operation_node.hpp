@@ -101,22 +101,19 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   /// Contributions to the operands from the gradients of the results, `nothing` where there is none.
   template <class... Gradient>
   auto backward(const std::tuple<Gradient...>& g) const {
-    if constexpr (reads::passes_on) {
-      return std::apply([&](const auto&... to) { return std::tuple_cat(contributed(to, std::get<0>(g))...); }, operand);
-    } else {
-      static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
-                                              diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
-      const auto x = unpacked(read);
-      const auto y = unpacked(made);
-      return [&]<std::size_t... N>(std::index_sequence<N...>) {
-        return std::tuple_cat(by_rule<static_cast<int>(N)>(g, x, y)...);
-      }(std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
-    }
+    static_assert(insist<std::conditional_t<every_gradient_is_read<Gradient...>(), accepted,
+                                            diag::operator_on_dtensors_has_no_gradient<Operator>>>::met);
+    const auto x = unpacked(read);
+    const auto y = unpacked(made);
+    return [&]<std::size_t... I, std::size_t... N>(std::index_sequence<I...>, std::index_sequence<N...>) {
+      return std::tuple_cat(passed_on<I>(g)..., by_rule<static_cast<int>(N)>(g, x, y)...);
+    }(std::index_sequence_for<Operand...>{}, std::make_index_sequence<static_cast<std::size_t>(rules.count)>{});
   }
 
  private:
   static constexpr bool has_gradient() {
-    return reads::passes_on || (rules.count > 0 && operator_value_of<Operator>.has_gradient_for(Operation::rule));
+    const operator_value& o = operator_value_of<Operator>;
+    return (o.passes_gradient != 0 || rules.count > 0) && has_gradient_on(o, Operation::rule);
   }
   /// Whether all backward operators that are asked for can run.
   static constexpr bool has_kernels() {
@@ -133,7 +130,7 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   static constexpr bool every_gradient_is_read() {
     const bool there[] = {!std::is_same_v<Gradient, nothing>...};
     for (int r = 0; r < result_count; ++r) {
-      bool read = !there[r];
+      bool read = !there[r] || (r == 0 && operator_value_of<Operator>.passes_gradient != 0);
       for (int n = 0; n < rules.count; ++n) read = read || reads_gradient(rules.rule[n], r);
       if (!read) return false;
     }
@@ -150,6 +147,16 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
       reads_one_that_is_there = reads_one_that_is_there || there[r];
     }
     return reads_one_that_is_there || !reads_some;
+  }
+
+  /// The gradient of result 0 for operand `I`, where it is that of the operand.
+  template <std::size_t I, class First, class... Rest>
+  auto passed_on(const std::tuple<First, Rest...>& g) const {
+    if constexpr (is_in(operator_value_of<Operator>.passes_gradient, static_cast<int>(I)) &&
+                  !std::is_same_v<First, nothing>)
+      return contributed(std::get<I>(operand), std::get<0>(g));
+    else
+      return std::tuple<>();
   }
 
   template <int Number, class Operands, class Results, class... Gradient>

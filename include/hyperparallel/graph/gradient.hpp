@@ -5,8 +5,8 @@
 // Operators are visited backwards; each whose results have gradients adds its backward operators (gradient_rules.hpp).
 // Laws: only what depends on parameters gets a gradient; a gradient has the shape and the type of its tensor; several
 // contributions to one tensor are joined by `sum` operators of up to 8 operands, chained beyond, in the order in which
-// they were made, just before the sum is first read (of a parameter: after its last contribution). Tensors that a `sum`
-// joins share its gradient. Where a backward operator reads the gradients of several results and nothing reads some of
+// they were made, just before the sum is first read (of a parameter: after its last contribution). Tensors whose gradient
+// an operator passes on, the terms of a `sum`, share its gradient. Where a backward operator reads the gradients of several results and nothing reads some of
 // these, it is given zeros for them. Backward operators number at most 2 · operators + operands / 7.
 //
 // Micro-batches: the loss is the mean over the whole step, so its own gradient is 1 / graph::micro_batches.
@@ -129,18 +129,16 @@ class gradient_pass {
   constexpr void differentiate_operator(int f) {
     const operator_id kind = g.op[f].kind;
     const int operands = g.op[f].operand_count, first_result = g.op[f].result[0];
-    if (kind == id_of<ops::sum>) {
-      for (int i = 0; i < operands; ++i)
-        if (wants_gradient(f, i)) contribute_to_operand(f, i, g.tensor[first_result].gradient);
-      return;
-    }
     if (kind == id_of<ops::token_loss>) {
       const backward_operator b = build_cross_entropy(g, f);
       return b.op.operand_count > 0 ? append(b) : refuse(f, first_result);
     }
     const operator_value& value = g.operators[kind];
-    if (!value.has_gradient_for(g.rule_of(g.op[f]))) return refuse(f, first_result);
-    bool read[max_operator_results] = {};
+    if (!has_gradient_on(value, g.rule_of(g.op[f]))) return refuse(f, first_result);
+    bool read[max_operator_results] = {value.passes_gradient != 0};
+    for (int i = 0; i < operands && g.tensor[first_result].gradient >= 0; ++i)
+      if (is_in(value.passes_gradient, i) && wants_gradient(f, i))
+        contribute_to_operand(f, i, g.tensor[first_result].gradient);
     gradient_writer rules(g.operators);
     value.gradient(rules);
     if (rules.count > max_gradient_rules) return refuse_text(f);

@@ -2,7 +2,7 @@
 #pragma once
 // Backward operators in a graph, from what the operators' gradients say (operators/gradient_writer.hpp).
 //
-// `sum` needs none: each operand's gradient is the result's. The cross entropy has one for its four operators: the
+// Operands of `operator_value::passes_gradient` need none: their gradient is the result's. The cross entropy has one for its four operators: the
 // gradient of a token's loss goes straight to the logits, over the loops of `exp_sum`.
 
 #include <hyperparallel/graph/rule_table.hpp>

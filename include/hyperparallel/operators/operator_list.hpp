@@ -66,7 +66,7 @@ using builtin_operators = boost::mp11::mp_list<
     ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient,
     // Arithmetic of elements.
     ops::relu, ops::relu_gradient, ops::tanh, ops::tanh_gradient, ops::exp, ops::log, ops::sqrt, ops::sqrt_gradient,
-    ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient>;
+    ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.
@@ -116,6 +116,7 @@ constexpr operator_value operator_value_from() {
   if constexpr (requires { Operator::constant; }) o.constant = Operator::constant;
   if constexpr (requires { Operator::starts_at_one; }) o.starts_at_one = Operator::starts_at_one;
   if constexpr (requires { Operator::starts_at_zero; }) o.starts_at_zero = Operator::starts_at_zero;
+  if constexpr (requires { Operator::passes_gradient; }) o.passes_gradient = Operator::passes_gradient;
   if constexpr (requires { Operator::without_gradient; }) o.without_gradient = Operator::without_gradient;
   if constexpr (requires { Operator::not_differentiable; }) o.constant = Operator::not_differentiable ? ~0u : 0u;
   if constexpr (requires(const local_work& w) { Operator::flops(w); }) {

@@ -47,6 +47,7 @@ struct operator_value {
   unsigned constant = 0;           ///< results that do not change with the operands, so that no gradient passes
   unsigned starts_at_one = 0;      ///< operands that begin at 1 where they are parameters: what multiplies each element
   unsigned starts_at_zero = 0;     ///< operands that begin at 0 where they are parameters: what is added
+  unsigned passes_gradient = 0;    ///< operands whose gradient is that of result 0, without an operator: terms of a sum
   unsigned without_gradient = 0;   ///< results whose gradients nothing reads: a loss that depends on one is refused
   std::uint64_t key = 0;           ///< of its type: two operators are the same where this is
   bool has_flops = false;          ///< `flops` tells the cost; otherwise `flops_per_point` for every point
@@ -73,15 +74,25 @@ struct operator_list {
 
 constexpr bool is_in(unsigned mask, int i) { return (mask >> i & 1u) != 0; }
 
+/// Whether two tensors run over the same factors in the same order.
+constexpr bool same_factors(const tensor_factors& a, const tensor_factors& b) {
+  if (a.rank != b.rank) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.term[d] != b.term[d]) return false;
+  return true;
+}
+
+/// Whether the gradient of the operator serves the rule of an instance: what is passed on lies as the operand does.
+constexpr bool has_gradient_on(const operator_value& o, const factor_rule& r) {
+  for (int i = 0; i < r.operand_count; ++i)
+    if (is_in(o.passes_gradient, i) && !same_factors(r.operand[i], r.result[0])) return false;
+  return o.has_gradient_for(r);
+}
+
 /// Whether every tensor runs over the dims of operand 0 in order and none need be whole: results lie where operands
 /// that lie alike do, in any layout.
 constexpr bool is_pointwise(const factor_rule& r) {
-  const auto like_first = [&r](const tensor_factors& t) {
-    if (t.rank != r.operand[0].rank || !t.plain) return false;
-    for (int d = 0; d < t.rank; ++d)
-      if (t.term[d] != r.operand[0].term[d]) return false;
-    return true;
-  };
+  const auto like_first = [&r](const tensor_factors& t) { return t.plain && same_factors(t, r.operand[0]); };
   bool all = r.operand_count > 0 && r.fixed == 0;
   for (int i = 0; i < r.operand_count; ++i) all = all && like_first(r.operand[i]);
   for (int i = 0; i < r.result_count; ++i) all = all && like_first(r.result[i]);

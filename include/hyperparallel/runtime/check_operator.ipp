@@ -48,7 +48,7 @@ class operator_checker {
     asked_factors_.merge(rule.cut);
     for (int f = 0; f < sample.rule().factor_count; ++f)
       if (!is_whole(sample.rule(), f)) factors_.insert(rule_check::name_of_factor(sample.rule().factor[f]));
-    serves_ = rules_.count > 0 && value().has_gradient_for(sample.rule());
+    serves_ = (rules_.count > 0 || value().passes_gradient != 0) && has_gradient_on(value(), sample.rule());
     if (check_.ok && serves_) complain(sample, wrong_text(sample));
     for (int r = 0; r < sample.op().result_count && check_.ok; ++r) check_without_gradient(sample, r);
     if (check_.ok && serves_) check_gradient(sample);
@@ -56,9 +56,9 @@ class operator_checker {
 
   // ---- texts of the gradient ----
 
-  /// Whether some backward operator reads the gradient of result `r`.
+  /// Whether the gradient of result `r` goes on: some backward operator reads it, or it is that of an operand.
   bool reads_gradient_of(int r) const {
-    bool read = false;
+    bool read = r == 0 && value().passes_gradient != 0;
     for (int n = 0; n < rules_.count; ++n) read = read || reads_gradient(rules_.rule[n], r);
     return serves_ && read;
   }

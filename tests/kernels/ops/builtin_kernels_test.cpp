@@ -100,6 +100,10 @@ const operator_case cases[] = {
     {id_of<ops::divide>, "xyz,zx->xyz", "np"},
     {id_of<ops::divide_gradient>, "xy,xy,xy->xy", "nnp"},
     {id_of<ops::maximum>, "xy,xy->xy", "nn"},
+    {id_of<ops::negate>, "xy->xy", "n"},
+    {id_of<ops::subtract>, "xy,xy->xy", "nn"},
+    {id_of<ops::shift>, "xy->xy", "n", {{}, {0.3}}},
+    {id_of<ops::subtract>, "xyz,zx->xyz", "nn"},
     {id_of<ops::maximum_gradient>, "xy,xy,xy->xy,xy", "nnn"},
 };
 

@@ -59,6 +59,9 @@ TEST(Elementwise, EverydayFunctionsAgreeWithTheFormulas) {
   check(id_of<ops::tanh>, 1, [](const double* x) { return std::tanh(x[0]); });
   check(id_of<ops::tanh_gradient>, 2, [](const double* x) { return x[0] * (1 - x[1] * x[1]); });
   check(id_of<ops::exp>, 1, [](const double* x) { return std::exp(x[0]); });
+  check(id_of<ops::shift>, 1, [](const double* x) { return x[0] + 2.5; }, {{}, {2.5}});
+  check(id_of<ops::negate>, 1, [](const double* x) { return -x[0]; });
+  check(id_of<ops::subtract>, 2, [](const double* x) { return x[0] - x[1]; });
   check(id_of<ops::divide>, 2, [](const double* x) { return x[0] / x[1]; });
   check(id_of<ops::divide_gradient>, 3, [](const double* x) { return -x[0] * x[1] / (x[2] * x[2]); });
   check(id_of<ops::sqrt_gradient>, 2, [](const double* x) { return x[0] / (2 * x[1]); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Element by element: sum, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid, relu, tanh, exp, log,
-// sqrt, divide, maximum and their gradients.
+// sqrt, shift, negate, subtract, divide, maximum and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
@@ -21,18 +21,10 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
-/// Whether both tensors' dims follow the same loops in the same order.
-inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
-  if (a.rank != b.rank) return false;
-  for (int d = 0; d < a.rank; ++d)
-    if (a.term[d] != b.term[d]) return false;
-  return true;
-}
-
 /// Refuses a call whose operands [0, count) have not the loops of the first result.
 inline void expect_same_loops(const operator_call& c, int count) {
   for (int i = 0; i < count; ++i)
-    expect(same_loops(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
+    expect(same_factors(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
 }
 
 /// result 0 = f(operand 0, …, operand Count - 1) at each point.
@@ -45,7 +37,7 @@ void pointwise(const operator_call& c, const Function& f) {
   for (int i = 0; i < Count; ++i) {
     in[i] = operand<T>(c, i);
     steps[i] = steps_of(c, c.rule->operand[i]);
-    flat = flat && same_loops(c.rule->operand[i], r);
+    flat = flat && same_factors(c.rule->operand[i], r);
     const loop_list missing = loops_of(c.rule->operand[i], {}, {&r});
     expect(missing.count == 0, c, "the result lacks a loop of an operand");
   }
@@ -96,6 +88,12 @@ template <class T>
 void scale_kernel(const operator_call& c) {
   const T by = static_cast<T>(c.attributes->real[0]);
   pointwise<T, 1>(c, [by](T x) { return by * x; });
+}
+
+template <class T>
+void shift_kernel(const operator_call& c) {
+  const T by = static_cast<T>(c.attributes->real[0]);
+  pointwise<T, 1>(c, [by](T x) { return x + by; });
 }
 
 /// Element by element; a loop that the result lacks is summed over.
@@ -189,6 +187,8 @@ inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
 template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::shift> = kernels::shift_kernel<T>;
+template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_kernel<T>;
@@ -228,6 +228,10 @@ inline constexpr operator_kernel kernel_for<T, ops::sqrt> = kernels::function_ke
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sqrt_gradient> =
     kernels::function_kernel<T, 2, kernels::functions::sqrt_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::negate> = kernels::function_kernel<T, 1, kernels::functions::neg>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::subtract> = kernels::function_kernel<T, 2, kernels::functions::sub>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::divide> = kernels::function_kernel<T, 2, kernels::functions::div>;
 template <class T>

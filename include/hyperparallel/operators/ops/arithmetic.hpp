@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Exponential, logarithm, root, quotient and maximum of elements. A root and a quotient count as one operation, a
+// Exponential, logarithm, root, difference, quotient and maximum of elements. A root and a quotient count as one operation, a
 // transcendental as four.
 //
 // Operands run over the loops of the result; one that is repeated along a loop has no gradient.
@@ -15,6 +15,32 @@ constexpr bool repeats_no_operand(const factor_rule& r) {
     if (r.operand[i].mask != r.result[0].mask) return false;
   return true;
 }
+
+struct negate {
+  static constexpr const char *name = "negate", *text = "*->*";
+  static constexpr partial_words partials = linear_together(~0u);
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<negate>("g0>0");
+  }
+};
+/// x - y. Pending sums pass where both operands wait alike.
+struct subtract {
+  static constexpr const char *name = "subtract", *text = "*,*->*";
+  static constexpr partial_words partials = linear_together(~0u);
+  static constexpr unsigned starts_at_zero = 0b11, passes_gradient = 0b01;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<negate>("g0>1");
+  }
+  static constexpr bool has_gradient_for(const factor_rule& r) { return repeats_no_operand(r); }
+};
+
+/// x + real[0].
+struct shift {
+  static constexpr const char *name = "shift", *text = "*->*";
+  static constexpr unsigned passes_gradient = 0b1;
+};
 
 struct exp {
   static constexpr const char *name = "exp", *text = "*->*";

@@ -6,9 +6,10 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
-/// Of 2 to 8 operands. The gradient of each operand is the result's, without an operator.
+/// Of 2 to 8 operands.
 struct sum {
   static constexpr const char *name = "sum", *text = "*->*";
+  static constexpr unsigned passes_gradient = ~0u;
   static constexpr partial_words partials = linear_together(~0u);
   static constexpr unsigned starts_at_zero = ~0u;
 };
