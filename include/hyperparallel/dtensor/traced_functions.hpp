@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor/traced_operation.hpp>
+#include <hyperparallel/dtensor/untraced_functions.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
