@@ -52,6 +52,12 @@ TEST(TracedFunctions, HaveTheValuesOfDtensors) {
   expect_same_value([](const auto& a) { return softmax(a); }, x);
   expect_same_value([](const auto& a) { return silu(a) + gelu(a) * sigmoid(a); }, x);
   expect_same_value([&](const auto& a) { return swiglu(a, x) * 2.0; }, x);
+  expect_same_value([](const auto& a) { return relu(a) / exp(a); }, x);
+  expect_same_value([&](const auto& a) { return -(a - x) - 0.5 * neg(a); }, x);
+  expect_same_value([&](const auto& a) { return sub(x, a); }, x);
+  expect_same_value([](const auto& a) { return shift(a, 0.3) * (a - 2) + (a + 1); }, x);
+  expect_same_value([](const auto& a) { return maximum(tanh(a), log(sqrt(exp(a)))); }, x);
+  expect_same_value([&](const auto& a) { return div(exp(x), exp(mul(a, x))) + maximum(x, a); }, x);
   const auto id = hp::generate<labels>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
   expect_same_value([&](const auto& a) { return cross_entropy(a, id); }, x);
   const auto table = hp::generate<hp::dtensor<std::int32_t, hp::extents<3>, on<none>>>(
@@ -82,6 +88,18 @@ TEST(TracedFunctions, HaveTheirGradients) {
   expect_gradient([&](const auto& x) { return layer_norm(silu(x), s, s); });
   expect_gradient([](const auto& x) { return softmax(gelu(x)) + sigmoid(x) * x; });
   expect_gradient([](const auto& x) { return swiglu(x, x) * 3; });
+  expect_gradient([](const auto& x) { return relu(x) / exp(x) + tanh(x); });
+  expect_gradient([](const auto& x) { return x * x - 3 * tanh(-x); });
+  expect_gradient([](const auto& x) { return log(x * x + 0.5) + sqrt(exp(x)); });
+  expect_gradient([](const auto& x) { return maximum(x, x * x) / exp(x * x); });
+  expect_gradient([](const auto& x) {
+    const auto other = waves<tensor<layout_of<decltype(x)>, 4, 6>>(5);
+    return (other - x) * (x - other);
+  });
+  expect_gradient([](const auto& x) {
+    const auto other = waves<tensor<layout_of<decltype(x)>, 4, 6>>(5);
+    return maximum(other / (x * x + exp(x)), mul(x, other)) / exp(other);
+  });
 }
 
 // Logits whose vocabulary is sharded: three sums of a row are reduced, the logits stay.
@@ -130,6 +148,8 @@ TEST(TracedFunctions, PendingSumsHaveGradients) {
     expect_pending<Tensor>([&](const auto& x) { return mean(x); });
     expect_pending<Tensor>([&](const auto& x) { return x * waves<whole>(4); });
     expect_pending<Tensor>([&](const auto& x) { return (x + x) * 0.5; });
+    expect_pending<Tensor>([&](const auto& x) { return waves<Tensor>(3) - -x; });
+    expect_pending<Tensor>([&](const auto& x) { return x / exp(waves<whole>(4)); });
   };
   all(std::type_identity<pending_rows>{});
   all(std::type_identity<pending_mean>{});
@@ -146,6 +166,16 @@ TEST(TracedFunctions, AWeightBehindAPendingSumHasItsGradient) {
   static_assert(std::is_same_v<layout_of<decltype(d)>, on<none, none, hp::partial("dp")>>);
   const whole x = waves<pending_rows>(1).reduce_partial();
   const std::vector<double> got = d.full_tensor(), expected = hp::gradient(program, w, x).full_tensor();
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-12);
+}
+
+TEST(TracedFunctions, ADivisorBelowAPendingSumHasItsGradient) {
+  const auto program = [](const auto& y, const auto& x) { return sum((x / y).reduce_partial()); };
+  const auto y = hp::exp(waves<whole>(2));
+  const auto d = hp::gradient(program, y, waves<pending_rows>(1));
+  static_assert(std::is_same_v<layout_of<decltype(d)>, on<none, none, hp::partial("dp")>>);
+  const whole x = waves<pending_rows>(1).reduce_partial();
+  const std::vector<double> got = d.full_tensor(), expected = hp::gradient(program, y, x).full_tensor();
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-12);
 }
 

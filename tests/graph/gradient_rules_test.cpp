@@ -32,6 +32,9 @@ graph every_operator() {
         inner, x);
   });
   x = m.apply<ops::multiply>("gated", {x, m.apply<ops::silu>("gate", {x})});
+  x = m.apply<ops::divide>("quotient", {m.apply<ops::relu>("cut", {x}), m.apply<ops::exp>("growth", {x})});
+  x = m.apply<ops::maximum>("larger", {m.apply<ops::tanh>("bent", {x}), m.apply<ops::sqrt>("root", {x})});
+  x = m.apply<ops::subtract>("difference", {m.apply<ops::log>("order", {x}), x});
   x = dropout_layer{}(m, gelu_layer{"plain", 7, "plain_width"}(m, layer_norm_layer{"centred"}(m, x)));
   const int image =
       m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 5), m.dim("image_width", 5)});

@@ -322,6 +322,15 @@ TEST(gradient, refuses_operators_without_a_rule_by_name) {
   EXPECT_EQ(alone.graph.status.code, graph_code::operator_has_no_gradient);
   EXPECT_STREQ(alone.graph.text_at(alone.graph.status.op), "product");
 
+  model_builder biased;  // what a sum passes on has the dims of the result, the bias has not
+  const int row = biased.dim("row", 2), width = biased.dim("width", 3);
+  const int wide = biased.parameter("wide", {row, width}), bias = biased.parameter("bias", {width});
+  const int sum = biased.apply<ops::sum>("biased", {wide, bias}, {.text = "ab,b->ab"});
+  biased.loss(biased.apply<ops::reduce>("loss", {sum}, {.text = "*->"}));
+  differentiate(biased.graph);
+  EXPECT_EQ(biased.graph.status.code, graph_code::gradient_does_not_fit_its_operator);
+  EXPECT_STREQ(biased.graph.text_at(biased.graph.status.op), "biased");
+
   model_builder none;
   none.parameter("p", {none.dim("a", 2)});
   differentiate(none.graph);

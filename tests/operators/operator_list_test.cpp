@@ -173,9 +173,9 @@ TEST(OperatorList, OnlyLinearBuiltInOperatorsTakeTerms) {
     EXPECT_EQ(alone & (alone - 1), 0u) << row.name << ": of several terms at once none is linear";
     EXPECT_LT(alone, 1u << count(row.text).operands) << row.name;
   }
-  EXPECT_EQ(pass, (std::set<std::string>{"sum", "scale", "accumulate", "add_bias"}));
+  EXPECT_EQ(pass, (std::set<std::string>{"sum", "scale", "accumulate", "add_bias", "negate", "subtract"}));
   EXPECT_EQ(linear, (std::set<std::string>{"dispatch", "undispatch", "combine", "dispatch_weighted",
-                                           "combine_weight_gradient", "dropout"}));
+                                           "combine_weight_gradient", "dropout", "divide", "divide_gradient"}));
 }
 
 /// The status of a graph whose loss is the sum of `Operator` on a parameter.

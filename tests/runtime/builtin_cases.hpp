@@ -144,6 +144,21 @@ inline const builtin_case builtin_cases[] = {
     of<ops::add_bias>(),
     of<ops::add_bias, "abcd,cd->abcd">(),
     of<ops::add_bias, "abcd,b->abcd">(),
+    of<ops::relu>(),
+    of<ops::relu_gradient>(),
+    of<ops::tanh>(),
+    of<ops::tanh_gradient>(),
+    of<ops::exp>(),
+    of<ops::log>({}, 0b1),
+    of<ops::sqrt>({}, 0b1),
+    of<ops::sqrt_gradient>({}, 0b10),
+    of<ops::divide>(),
+    of<ops::divide_gradient>(),
+    of<ops::maximum>(),
+    of<ops::maximum_gradient>(),
+    of<ops::negate>(),
+    of<ops::subtract>(),
+    of<ops::shift>({.real = {0.3}}),
 };
 
 }  // namespace builtin

@@ -44,6 +44,17 @@ struct cube {
   }
 };
 
+/// x + Sign · y, which passes the gradient on to both.
+template <int Sign>
+struct passes_on {
+  static constexpr const char *name = "passes_on", *text = "*,*->*";
+  static constexpr unsigned passes_gradient = 0b11;
+  template <class T>
+  static void run(const_view<T> x, const_view<T> y, tensor_view<T> z) {
+    for (extent_t i = 0; i < hp::volume(z); ++i) z.data[i] = x.data[i] + Sign * y.data[i];
+  }
+};
+
 /// Each row minus its mean, by a rule that the caller writes.
 template <hp::fixed_string Text>
 struct centre {
@@ -314,6 +325,7 @@ TEST(CheckOperator, AcceptsWhatKeepsItsRuleAndItsGradient) {
   EXPECT_EQ(check<centre<"*H->*H">>().complaint, "");
   EXPECT_EQ(check<largest>({.reduction = hp::reduce_op::max}).complaint, "");
   EXPECT_EQ(check<rows_of_table>().complaint, "");
+  EXPECT_EQ(check<passes_on<1>>().complaint, "");
 }
 
 TEST(CheckOperator, RefusesARuleThatTheKernelDoesNotKeep) {
@@ -338,6 +350,7 @@ TEST(CheckOperator, HoldsWordsForPartialOperands) {
 
 TEST(CheckOperator, RefusesAGradientThatTheKernelDoesNotHave) {
   EXPECT_TRUE(says(check<cube<wrong_cube_gradient>, wrong_cube_gradient>(), "cube: the gradient of operand 0 is "));
+  EXPECT_TRUE(says(check<passes_on<-1>>(), "passes_on: the gradient of operand 1 is "));
   EXPECT_TRUE(says(check<forgets_one>(), "the gradient of operand 1 is none, the difference quotient "));
 }
 

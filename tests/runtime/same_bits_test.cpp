@@ -236,6 +236,17 @@ void check_named_functions() {
   expect_same(hp::sigmoid(x), hp::apply<ops::sigmoid>(x), "sigmoid");
   expect_same(hp::swiglu(x, y), hp::apply<ops::swiglu>(x, y), "swiglu");
   expect_same(hp::mul(x, y), hp::apply<ops::multiply>(x, y), "mul");
+  expect_same(hp::sub(x, y), hp::apply<ops::subtract>(x, y), "sub");
+  expect_same(hp::shift(x, 0.3), hp::apply<ops::shift>({.real = {0.3}}, x), "shift");
+  expect_same(hp::neg(x), hp::apply<ops::negate>(x), "neg");
+  expect_same(hp::div(x, y), hp::apply<ops::divide>(x, y), "div");
+  expect_same(hp::maximum(x, y), hp::apply<ops::maximum>(x, y), "maximum");
+  expect_same(hp::relu(x), hp::apply<ops::relu>(x), "relu");
+  expect_same(hp::tanh(x), hp::apply<ops::tanh>(x), "tanh");
+  const auto positive = hp::exp(x);
+  expect_same(positive, hp::apply<ops::exp>(x), "exp");
+  expect_same(hp::log(positive), hp::apply<ops::log>(positive), "log");
+  expect_same(hp::sqrt(positive), hp::apply<ops::sqrt>(positive), "sqrt");
   expect_same(hp::sum<1>(x), hp::apply<ops::reduce, "ab->a">(x), "reduce_sum");
   expect_same(hp::max<1>(x), hp::apply<hp::listed<ops::reduce, "ab->a">{{.reduction = hp::reduce_op::max}}>(x),
               "reduce_max");

@@ -112,8 +112,8 @@ struct later_layout {
 template <class Operator, class First, class... Rest>
 struct typed_results {
   using shapes = typed_shapes<Operator, First, Rest...>;
-  using first = first_layout<sizes_disagree(shapes::status.code), Operator, typename First::layout,
-                             typename Rest::layout...>;
+  using first =
+      first_layout<sizes_disagree(shapes::status.code), Operator, typename First::layout, typename Rest::layout...>;
   static constexpr bool ok = shapes_insist<first::accepted, Operator, shapes>::ok;
 
   template <int Index, class Layout>

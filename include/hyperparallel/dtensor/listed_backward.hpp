@@ -100,7 +100,7 @@ struct backward_rule_on<operation<Forward, Extents...>> {
     factor_rule rule = backward_rule(forward::rule, *gradient.value, gradient.text);
     for (int n = 0; n < rule.operand_count; ++n) {
       const gradient_part read = part_of_gradient(gradient.text, n);
-      if (read.letter != 'x' || !is_in(Forward.linear, read.number)) continue;
+      if (read.letter != 'x' || !passes_sums_of(forward::rule, read.number)) continue;
       say_all(rule.partials, 1u << n, reduce_op::sum, partial_mode::each);
       say_all(rule.partials, 1u << n, reduce_op::avg, partial_mode::each);
     }

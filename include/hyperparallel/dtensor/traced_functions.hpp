@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The functions of dtensors by their names on variables, so that one generic function of tensors is run and
-// differentiated: matmul, linear, activations, norms, softmax, embedding, +, *, scale, sum, mean, cross_entropy.
+// differentiated: matmul, linear, activations, norms, softmax, embedding, exp, log, sqrt, maximum, +, -, *, /, scale,
+// sum, mean, cross_entropy.
 //
 // Law: the value is that of the function of this name on dtensors, bit for bit; where that one refuses a sharded
 // vocabulary, cross_entropy reduces the three sums of a row. Products, sums and rows of a table take pending sums where
@@ -13,6 +14,7 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor/traced_operation.hpp>
+#include <hyperparallel/dtensor/untraced_functions.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -39,6 +41,26 @@ auto gelu(const X& x) {
 template <variable_type X>
 auto sigmoid(const X& x) {
   return apply<ops::sigmoid>(x);
+}
+template <variable_type X>
+auto relu(const X& x) {
+  return apply<ops::relu>(x);
+}
+template <variable_type X>
+auto tanh(const X& x) {
+  return apply<ops::tanh>(x);
+}
+template <variable_type X>
+auto exp(const X& x) {
+  return apply<ops::exp>(x);
+}
+template <variable_type X>
+auto log(const X& x) {
+  return apply<ops::log>(x);
+}
+template <variable_type X>
+auto sqrt(const X& x) {
+  return apply<ops::sqrt>(x);
 }
 /// silu(gate) · up.
 template <class G, class U>
@@ -76,27 +98,86 @@ auto add(const A& a, const B& b) {
 }
 template <class A, class B>
   requires traced_operands<A, B>
+auto sub(const A& a, const B& b) {
+  return apply<ops::subtract>(a, b);
+}
+template <variable_type X>
+auto neg(const X& x) {
+  return apply<ops::negate>(x);
+}
+template <class A, class B>
+  requires traced_operands<A, B>
 auto multiply(const A& a, const B& b) {
   return apply<listed<ops::multiply>{.linear = 0b11}>(a, b);
+}
+template <class A, class B>
+  requires traced_operands<A, B>
+auto mul(const A& a, const B& b) {
+  return multiply(a, b);
+}
+template <class A, class B>
+  requires traced_operands<A, B>
+auto div(const A& a, const B& b) {
+  return apply<ops::divide>(a, b);
+}
+/// The gradient of an element goes to the operand that it is of, to `a` where they are equal.
+template <class A, class B>
+  requires traced_operands<A, B>
+auto maximum(const A& a, const B& b) {
+  return apply<ops::maximum>(a, b);
 }
 template <variable_type X, class Number>
   requires std::is_arithmetic_v<Number>
 auto scale(const X& x, Number by) {
   return apply<ops::scale>({.real = {static_cast<double>(by)}}, x);
 }
+template <variable_type X, class Number>
+  requires std::is_arithmetic_v<Number>
+auto shift(const X& x, Number by) {
+  return apply<ops::shift>({.real = {static_cast<double>(by)}}, x);
+}
 template <class A, class B>
   requires traced_operands<A, B>
 auto operator+(const A& a, const B& b) {
   return add(a, b);
+}
+template <variable_type X, class Number>
+  requires std::is_arithmetic_v<Number>
+auto operator+(const X& x, Number by) {
+  return shift(x, by);
+}
+template <variable_type X, class Number>
+  requires std::is_arithmetic_v<Number>
+auto operator-(const X& x, Number by) {
+  return shift(x, -by);
+}
+template <class A, class B>
+  requires traced_operands<A, B>
+auto operator-(const A& a, const B& b) {
+  return sub(a, b);
+}
+template <variable_type X>
+auto operator-(const X& x) {
+  return neg(x);
 }
 template <class A, class B>
   requires traced_operands<A, B>
 auto operator*(const A& a, const B& b) {
   return multiply(a, b);
 }
+template <class A, class B>
+  requires traced_operands<A, B>
+auto operator/(const A& a, const B& b) {
+  return div(a, b);
+}
 template <variable_type X, class Number>
   requires std::is_arithmetic_v<Number>
 auto operator*(const X& x, Number by) {
+  return scale(x, by);
+}
+template <variable_type X, class Number>
+  requires std::is_arithmetic_v<Number>
+auto operator*(Number by, const X& x) {
   return scale(x, by);
 }
 

@@ -73,6 +73,20 @@ T silu_gradient(T d, T x) {
 struct relu {
   static constexpr auto of(auto x) { return x < 0 ? decltype(x){} : x; }
 };
+/// d · slope of the function that gave y; that of relu at 0 is 0.
+struct relu_gradient {
+  static constexpr auto of(auto d, auto y) { return y > 0 ? d : decltype(d){}; }
+};
+struct tanh_gradient {
+  template <std::floating_point T>
+  static T of(T d, T y) {
+    HYPERPARALLEL_EXACT_BODY
+    return d * (1 - y * y);
+  }
+};
+struct sqrt_gradient {
+  static auto of(std::floating_point auto d, std::floating_point auto y) { return d / (2 * y); }
+};
 /// x · Φ(x), by the error function; its complement keeps the left tail accurate.
 struct gelu {
   template <std::floating_point T>
@@ -104,6 +118,12 @@ struct mul {
 };
 struct div {
   static constexpr auto of(auto a, auto b) { return a / b; }
+};
+/// d · slope in b. a / b² would leave the range of floats where a / b / b does not.
+struct divide_gradient {
+  static auto of(std::floating_point auto d, std::floating_point auto a, std::floating_point auto b) {
+    return -d * (a / b) / b;
+  }
 };
 struct minimum {
   static constexpr auto of(auto a, auto b) { return b < a || b != b ? b : a; }

@@ -30,6 +30,7 @@
 #include <hyperparallel/operators/gradient_writer.hpp>
 #include <hyperparallel/operators/ops/activations.hpp>
 #include <hyperparallel/operators/ops/add_bias.hpp>
+#include <hyperparallel/operators/ops/arithmetic.hpp>
 #include <hyperparallel/operators/ops/attention_block.hpp>
 #include <hyperparallel/operators/ops/contract.hpp>
 #include <hyperparallel/operators/ops/convolution.hpp>
@@ -63,8 +64,10 @@ using builtin_operators = boost::mp11::mp_list<
     ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
     ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias, ops::gelu, ops::gelu_gradient,
     ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient, ops::dropout,
-    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient,  //
-    ops::add_bias>;
+    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient, ops::add_bias,
+    // Arithmetic of elements.
+    ops::relu, ops::relu_gradient, ops::tanh, ops::tanh_gradient, ops::exp, ops::log, ops::sqrt, ops::sqrt_gradient,
+    ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.

@@ -74,15 +74,18 @@ struct operator_list {
 
 constexpr bool is_in(unsigned mask, int i) { return (mask >> i & 1u) != 0; }
 
+/// Whether two tensors run over the same factors in the same order.
+constexpr bool same_factors(const tensor_factors& a, const tensor_factors& b) {
+  if (a.rank != b.rank) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.term[d] != b.term[d]) return false;
+  return true;
+}
+
 /// Whether every tensor runs over the dims of operand 0 in order and none need be whole: results lie where operands
 /// that lie alike do, in any layout.
 constexpr bool is_pointwise(const factor_rule& r) {
-  const auto like_first = [&r](const tensor_factors& t) {
-    if (t.rank != r.operand[0].rank || !t.plain) return false;
-    for (int d = 0; d < t.rank; ++d)
-      if (t.term[d] != r.operand[0].term[d]) return false;
-    return true;
-  };
+  const auto like_first = [&r](const tensor_factors& t) { return t.plain && same_factors(t, r.operand[0]); };
   bool all = r.operand_count > 0 && r.fixed == 0;
   for (int i = 0; i < r.operand_count; ++i) all = all && like_first(r.operand[i]);
   for (int i = 0; i < r.result_count; ++i) all = all && like_first(r.result[i]);

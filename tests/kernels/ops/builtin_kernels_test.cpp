@@ -91,6 +91,23 @@ const operator_case cases[] = {
     {id_of<ops::muon>, "aYZ,aYZ,aYZ,->aYZ,aYZ", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
     {id_of<ops::muon>, "aYUZ,aYUZ,aYUZ,->aYUZ,aYUZ", "nnnp", {{1, 3}, {0.1, 0.9, 0.01}}},
     {id_of<ops::update_bias>, "E,E->E", "nn", {{}, {0.1}}},
+    {id_of<ops::relu>, "xy->xy", "n"},
+    {id_of<ops::relu_gradient>, "xy,xy->xy", "nn"},
+    {id_of<ops::tanh>, "xy->xy", "n"},
+    {id_of<ops::tanh_gradient>, "xy,xy->xy", "nn"},
+    {id_of<ops::exp>, "xy->xy", "n"},
+    {id_of<ops::log>, "xy->xy", "p"},
+    {id_of<ops::sqrt>, "xy->xy", "p"},
+    {id_of<ops::sqrt_gradient>, "xy,xy->xy", "np"},
+    {id_of<ops::divide>, "xy,xy->xy", "np"},
+    {id_of<ops::divide>, "xyz,zx->xyz", "np"},
+    {id_of<ops::divide_gradient>, "xy,xy,xy->xy", "nnp"},
+    {id_of<ops::maximum>, "xy,xy->xy", "nn"},
+    {id_of<ops::negate>, "xy->xy", "n"},
+    {id_of<ops::subtract>, "xy,xy->xy", "nn"},
+    {id_of<ops::shift>, "xy->xy", "n", {{}, {0.3}}},
+    {id_of<ops::subtract>, "xyz,zx->xyz", "nn"},
+    {id_of<ops::maximum_gradient>, "xy,xy,xy->xy,xy", "nnn"},
 };
 
 int rounds() { return tested::tries(12, 300); }

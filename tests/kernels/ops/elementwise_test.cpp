@@ -53,6 +53,41 @@ TEST(Elementwise, AgreesWithTheFormulas) {
   });
 }
 
+TEST(Elementwise, EverydayFunctionsAgreeWithTheFormulas) {
+  check(id_of<ops::relu>, 1, [](const double* x) { return std::max(x[0], 0.0); });
+  check(id_of<ops::relu_gradient>, 2, [](const double* x) { return x[1] > 0 ? x[0] : 0; });
+  check(id_of<ops::tanh>, 1, [](const double* x) { return std::tanh(x[0]); });
+  check(id_of<ops::tanh_gradient>, 2, [](const double* x) { return x[0] * (1 - x[1] * x[1]); });
+  check(id_of<ops::exp>, 1, [](const double* x) { return std::exp(x[0]); });
+  check(id_of<ops::shift>, 1, [](const double* x) { return x[0] + 2.5; }, {{}, {2.5}});
+  check(id_of<ops::negate>, 1, [](const double* x) { return -x[0]; });
+  check(id_of<ops::subtract>, 2, [](const double* x) { return x[0] - x[1]; });
+  check(id_of<ops::divide>, 2, [](const double* x) { return x[0] / x[1]; });
+  check(id_of<ops::divide_gradient>, 3, [](const double* x) { return -x[0] * x[1] / (x[2] * x[2]); });
+  check(id_of<ops::sqrt_gradient>, 2, [](const double* x) { return x[0] / (2 * x[1]); });
+  check(id_of<ops::maximum>, 2, [](const double* x) { return std::max(x[0], x[1]); });
+}
+
+/// The gradients of a maximum of x and y for a gradient of 1.
+std::pair<double, double> gradients_of_maximum(double x, double y) {
+  std::mt19937 random(5);
+  run_case<double> c(id_of<ops::maximum_gradient>, "n,n,n->n,n", "nnn", {}, random);
+  const double given[] = {1, x, y};
+  for (int i = 0; i < 3; ++i) c.operand[at(i)].values.assign(c.operand[at(i)].values.size(), given[i]);
+  c.run_whole();
+  return {c.result[0].values[0], c.result[1].values[0]};
+}
+
+// To the operand that the maximum is, NaNs as well; to the first where they are equal.
+TEST(Elementwise, AMaximumHasOneGradient) {
+  EXPECT_EQ(gradients_of_maximum(2, 1), std::pair(1.0, 0.0));
+  EXPECT_EQ(gradients_of_maximum(1, 2), std::pair(0.0, 1.0));
+  EXPECT_EQ(gradients_of_maximum(2, 2), std::pair(1.0, 0.0));
+  EXPECT_EQ(gradients_of_maximum(0.0, -0.0), std::pair(1.0, 0.0));
+  EXPECT_EQ(gradients_of_maximum(NAN, 2), std::pair(1.0, 0.0));
+  EXPECT_EQ(gradients_of_maximum(2, NAN), std::pair(0.0, 1.0));
+}
+
 TEST(Elementwise, OperandsRepeatAlongWhatTheyLack) {
   std::mt19937 random(2);
   run_case<float> c(id_of<ops::broadcast>, "zx->xyz", "n", {}, random);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element by element: sum, add_bias, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid and their gradients.
+// Element by element: sum, add_bias, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid, relu, tanh, exp,
+// log, sqrt, shift, negate, subtract, divide, maximum and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
 //
@@ -20,18 +21,10 @@ HYPERPARALLEL_EXACT_BEGIN
 
 namespace hyperparallel { inline namespace v0_2 { namespace kernels {
 
-/// Whether both tensors' dims follow the same loops in the same order.
-inline bool same_loops(const tensor_factors& a, const tensor_factors& b) {
-  if (a.rank != b.rank) return false;
-  for (int d = 0; d < a.rank; ++d)
-    if (a.term[d] != b.term[d]) return false;
-  return true;
-}
-
 /// Refuses a call whose operands [0, count) have not the loops of the first result.
 inline void expect_same_loops(const operator_call& c, int count) {
   for (int i = 0; i < count; ++i)
-    expect(same_loops(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
+    expect(same_factors(c.rule->operand[i], c.rule->result[0]), c, "operands and results have different loops");
 }
 
 /// result 0 = f(operand 0, …, operand Count - 1) at each point.
@@ -44,7 +37,7 @@ void pointwise(const operator_call& c, const Function& f) {
   for (int i = 0; i < Count; ++i) {
     in[i] = operand<T>(c, i);
     steps[i] = steps_of(c, c.rule->operand[i]);
-    flat = flat && same_loops(c.rule->operand[i], r);
+    flat = flat && same_factors(c.rule->operand[i], r);
     const loop_list missing = loops_of(c.rule->operand[i], {}, {&r});
     expect(missing.count == 0, c, "the result lacks a loop of an operand");
   }
@@ -102,6 +95,12 @@ void scale_kernel(const operator_call& c) {
   pointwise<T, 1>(c, [by](T x) { return by * x; });
 }
 
+template <class T>
+void shift_kernel(const operator_call& c) {
+  const T by = static_cast<T>(c.attributes->real[0]);
+  pointwise<T, 1>(c, [by](T x) { return x + by; });
+}
+
 /// Element by element; a loop that the result lacks is summed over.
 template <class T>
 void multiply_kernel(const operator_call& c) {
@@ -120,20 +119,16 @@ void accumulate_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
 }
 
-template <class T>
-void silu_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::silu::of(x); });
+/// A function of `Count` elements, that of dtensors of its name where there is one.
+template <class T, int Count, class Function>
+void function_kernel(const operator_call& c) {
+  pointwise<T, Count>(c, [](auto... x) { return Function::of(x...); });
 }
 
 /// dy, x -> dx.
 template <class T>
 void silu_gradient_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T d, T x) { return functions::silu_gradient(d, x); });
-}
-
-template <class T>
-void gelu_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::gelu::of(x); });
 }
 
 /// dy, x -> dx: Φ(x) + x · φ(x).
@@ -144,11 +139,6 @@ void gelu_gradient_kernel(const operator_call& c) {
     const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
     return d * (below + x * density);
   });
-}
-
-template <class T>
-void sigmoid_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return functions::sigmoid::of(x); });
 }
 
 /// dy, y -> dx.
@@ -176,6 +166,21 @@ void swiglu_gradient_kernel(const operator_call& c) {
   }
 }
 
+/// dz, x, y -> dx, dy: to the operand that `functions::maximum` takes.
+template <class T>
+void maximum_gradient_kernel(const operator_call& c) {
+  expect_same_loops(c, 3);
+  const T *dz = operand<T>(c, 0), *x = operand<T>(c, 1), *y = operand<T>(c, 2);
+  T *dx = result<T>(c, 0), *dy = result<T>(c, 1);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) {
+    const T d = dz[i];
+    const bool second = x[i] < y[i] || y[i] != y[i];
+    dx[i] = second ? T(0) : d;
+    dy[i] = second ? d : T(0);
+  }
+}
+
 }}}  // namespace hyperparallel::v0_2::kernels
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -189,25 +194,61 @@ inline constexpr operator_kernel kernel_for<T, ops::add_bias> = kernels::add_bia
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
 template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::shift> = kernels::shift_kernel<T>;
+template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::silu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::function_kernel<T, 1, kernels::functions::silu>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::gelu_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::function_kernel<T, 1, kernels::functions::gelu>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid> = kernels::sigmoid_kernel<T>;
+inline constexpr operator_kernel kernel_for<T, ops::sigmoid> =
+    kernels::function_kernel<T, 1, kernels::functions::sigmoid>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels::sigmoid_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::relu> = kernels::function_kernel<T, 1, kernels::functions::relu>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::relu_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::relu_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::tanh> = kernels::function_kernel<T, 1, kernels::functions::tanh>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::tanh_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::tanh_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::exp> = kernels::function_kernel<T, 1, kernels::functions::exp>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::log> = kernels::function_kernel<T, 1, kernels::functions::log>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sqrt> = kernels::function_kernel<T, 1, kernels::functions::sqrt>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::sqrt_gradient> =
+    kernels::function_kernel<T, 2, kernels::functions::sqrt_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::negate> = kernels::function_kernel<T, 1, kernels::functions::neg>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::subtract> = kernels::function_kernel<T, 2, kernels::functions::sub>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::divide> = kernels::function_kernel<T, 2, kernels::functions::div>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::divide_gradient> =
+    kernels::function_kernel<T, 3, kernels::functions::divide_gradient>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::maximum> =
+    kernels::function_kernel<T, 2, kernels::functions::maximum>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::maximum_gradient> = kernels::maximum_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

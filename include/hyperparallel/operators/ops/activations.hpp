@@ -65,4 +65,31 @@ struct sigmoid {
   }
 };
 
+/// dy, y -> dx.
+struct relu_gradient {
+  static constexpr const char *name = "relu_gradient", *text = "*,*->*";
+};
+/// The larger of x and 0; its slope at 0 is 0.
+struct relu {
+  static constexpr const char *name = "relu", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<relu_gradient>("g0,y0>0");
+  }
+};
+
+/// dy, y -> dx.
+struct tanh_gradient {
+  static constexpr const char *name = "tanh_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 3;
+};
+struct tanh {
+  static constexpr const char *name = "tanh", *text = "*->*";
+  static constexpr int flops_per_point = 4;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<tanh_gradient>("g0,y0>0");
+  }
+};
+
 }}}  // namespace hyperparallel::v0_2::ops

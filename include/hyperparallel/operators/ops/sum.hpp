@@ -6,7 +6,7 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
-/// Of 2 to 8 operands. The gradient of each operand is the result's, without an operator.
+/// Of 2 to 8 operands.
 struct sum {
   static constexpr const char *name = "sum", *text = "*->*";
   static constexpr partial_words partials = linear_together(~0u);
