@@ -21,7 +21,7 @@ template <class Operator, class Sources, bool Fits = true>
 struct gradient_reads;
 template <class Operator, class... Source, bool Fits>
 struct gradient_reads<Operator, std::tuple<Source...>, Fits> {
-  static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator> : no_gradient;
+  static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator, sizeof...(Source)> : no_gradient;
   /// Each operand's gradient is the result's.
   static constexpr bool passes_on = std::same_as<Operator, ops::sum>;
 

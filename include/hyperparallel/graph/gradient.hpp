@@ -141,7 +141,7 @@ class gradient_pass {
     const operator_value& value = g.operators[kind];
     if (!value.has_gradient_for(g.rule_of(g.op[f]))) return refuse(f, first_result);
     bool read[max_operator_results] = {};
-    gradient_writer rules(g.operators);
+    gradient_writer rules(g.operators, operands);
     value.gradient(rules);
     if (rules.count > max_gradient_rules) return refuse_text(f);
     for (int n = 0; n < rules.count; ++n) {

@@ -38,6 +38,7 @@
 #include <hyperparallel/operators/ops/embed.hpp>
 #include <hyperparallel/operators/ops/latent_attention.hpp>
 #include <hyperparallel/operators/ops/layer_norm.hpp>
+#include <hyperparallel/operators/ops/movement.hpp>
 #include <hyperparallel/operators/ops/optimizer_steps.hpp>
 #include <hyperparallel/operators/ops/reduce.hpp>
 #include <hyperparallel/operators/ops/rms_norm.hpp>
@@ -62,7 +63,10 @@ using builtin_operators = boost::mp11::mp_list<
     ops::token_loss, ops::cross_entropy_gradient, ops::sum_of_squares, ops::clip_factor, ops::fill, ops::accumulate,
     ops::sgd, ops::adamw, ops::adamw_master, ops::muon, ops::update_bias, ops::gelu, ops::gelu_gradient,
     ops::layer_norm, ops::layer_norm_gradient, ops::group_norm, ops::group_norm_gradient, ops::dropout,
-    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient>;
+    ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient,
+    // Means, and elements moved.
+    ops::mean, ops::mean_gradient, ops::transpose, ops::reshape, ops::concat, ops::split, ops::slice,
+    ops::slice_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.

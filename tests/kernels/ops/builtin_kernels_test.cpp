@@ -88,6 +88,11 @@ const operator_case cases[] = {
     {id_of<ops::muon>, "aYZ,aYZ,aYZ,->aYZ,aYZ", "nnnp", {{1, 2}, {0.1, 0.9, 0.01}}},
     {id_of<ops::muon>, "aYUZ,aYUZ,aYUZ,->aYUZ,aYUZ", "nnnp", {{1, 3}, {0.1, 0.9, 0.01}}},
     {id_of<ops::update_bias>, "E,E->E", "nn", {{}, {0.1}}},
+    {id_of<ops::mean>, "xyz->y", "n"},
+    {id_of<ops::mean>, "xy->", "n"},
+    {id_of<ops::mean_gradient>, "y->xyz", "n"},
+    {id_of<ops::transpose>, "xyz->zxy", "n"},
+    {id_of<ops::transpose>, "xyYz->zxyY", "n"},
 };
 
 int rounds() { return tested::tries(12, 300); }
