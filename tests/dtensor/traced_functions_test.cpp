@@ -52,6 +52,10 @@ TEST(TracedFunctions, HaveTheValuesOfDtensors) {
   expect_same_value([](const auto& a) { return softmax(a); }, x);
   expect_same_value([](const auto& a) { return silu(a) + gelu(a) * sigmoid(a); }, x);
   expect_same_value([&](const auto& a) { return swiglu(a, x) * 2.0; }, x);
+  expect_same_value([](const auto& a) { return sum<0>(a); }, x);
+  expect_same_value([](const auto& a) { return sum<-1, 0>(a); }, x);
+  expect_same_value([](const auto& a) { return mean<1>(a); }, x);
+  expect_same_value([](const auto& a) { return mean<0>(a); }, x);
   const auto id = hp::generate<labels>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
   expect_same_value([&](const auto& a) { return cross_entropy(a, id); }, x);
   const auto table = hp::generate<hp::dtensor<std::int32_t, hp::extents<3>, on<none>>>(
@@ -82,6 +86,10 @@ TEST(TracedFunctions, HaveTheirGradients) {
   expect_gradient([&](const auto& x) { return layer_norm(silu(x), s, s); });
   expect_gradient([](const auto& x) { return softmax(gelu(x)) + sigmoid(x) * x; });
   expect_gradient([](const auto& x) { return swiglu(x, x) * 3; });
+  expect_gradient([](const auto& x) { return sum<1>(x * x); });
+  expect_gradient([](const auto& x) { return sum<0>(x).reduce_partial(); });
+  expect_gradient([](const auto& x) { return mean<-1>(silu(x)); });
+  expect_gradient([](const auto& x) { return mean<0>(silu(x)).reduce_partial(); });
 }
 
 // Logits whose vocabulary is sharded: three sums of a row are reduced, the logits stay.
@@ -128,6 +136,8 @@ TEST(TracedFunctions, PendingSumsHaveGradients) {
     expect_pending<Tensor>([&](const auto& x) { return linear(x, t); });
     expect_pending<Tensor>([&](const auto& x) { return sum(x); });
     expect_pending<Tensor>([&](const auto& x) { return mean(x); });
+    expect_pending<Tensor>([&](const auto& x) { return sum<0>(x); });
+    expect_pending<Tensor>([&](const auto& x) { return mean<1>(x); });
     expect_pending<Tensor>([&](const auto& x) { return x * waves<whole>(4); });
     expect_pending<Tensor>([&](const auto& x) { return (x + x) * 0.5; });
   };
