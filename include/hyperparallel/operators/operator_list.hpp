@@ -126,6 +126,7 @@ constexpr operator_value operator_value_from() {
     o.gradient = [](gradient_writer& b) { Operator::gradient(b); };
   if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })
     o.has_gradient_for = &Operator::has_gradient_for;
+  if constexpr (requires { &Operator::fits; }) o.fits = &Operator::fits;
   return o;
 }
 

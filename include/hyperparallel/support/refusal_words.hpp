@@ -243,6 +243,9 @@ inline constexpr refusal_words refusal_table[] = {
      "for "
      "the result is another reduction than theirs",
      "Say one reduction for all operands that are partial together: linear_together(mask) does"},
+    {"graph_code::created_dim_does_not_fit",
+     "operator {named_operator} on {named_tensor} makes a dim of extent {value 4}, where its operands have {value 5}",
+     "Create the dim with the extent that the operands have for it"},
     {"graph_code::attribute_is_out_of_range",
      "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
      "Correct the member of the layer"},
