@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints docs/reference/operator-table.md from the rules themselves: what each operator's dims run over, which partial
-// operands pass, and its work. A test holds the page against this output.
+// operands pass, and its work; and the operators that have kernels from the list that models name them by. A test holds
+// the page against this output.
 #include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
+#include <hyperparallel/operators/gradient_statement.hpp>
 #include <hyperparallel/operators/rules/attention.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 #include <hyperparallel/operators/rules/convolution.hpp>
@@ -91,6 +94,89 @@ std::vector<entry> reduction_entries() {
   return all;
 }
 
+// ---- operators with kernels ----
+
+std::string rule_of(const hp::operator_value& o) {
+  return o.text[0] == '\0' ? "of each instance" : std::string("`") + o.text + "`";
+}
+
+/// The element types that its kernel computes in.
+std::string kernels_of(hp::operator_id op) {
+  std::string types;
+  if (hp::kernel_of<float>(op) != nullptr) types = "f32";
+  if (hp::kernel_of<double>(op) != nullptr) types += types.empty() ? "f64" : ", f64";
+  return types + (hp::builtin_list[op].unit == hp::compute_unit::matrix ? "; matrix core" : "");
+}
+
+std::string gradient_of(const hp::operator_value& o) {
+  switch (hp::gradient_statement_of(o)) {
+    case hp::gradient_statement::backward_operators: {
+      const hp::gradient_writer w = hp::backward_operators_of(o);
+      std::string all;
+      for (int i = 0; i < hp::max_operands; ++i)
+        if (hp::is_in(o.passes_gradient, i)) all += "the result's for operand " + std::to_string(i);
+      for (int n = 0; n < w.count; ++n)
+        all +=
+            std::string(all.empty() ? "`" : ", `") + hp::name_of(w.rule[n].backward) + "` by `" + w.rule[n].text + "`";
+      return all;
+    }
+    case hp::gradient_statement::passes_on:
+      return "the result's";
+    case hp::gradient_statement::of_the_loss:
+      return "`cross_entropy_gradient`, with the operators before it";
+    case hp::gradient_statement::constant:
+      return "none passes";
+    default:
+      return "refused";
+  }
+}
+
+/// What a model and a program of distributed tensors do with it.
+const char* uses_of(const hp::operator_value& o) {
+  switch (hp::gradient_statement_of(o)) {
+    case hp::gradient_statement::backward_operators:
+    case hp::gradient_statement::passes_on:
+      return "trained | applied; differentiated";
+    case hp::gradient_statement::of_the_loss:
+      return "trained | applied; differentiated by `cross_entropy`";
+    default:
+      return "applied | applied";
+  }
+}
+
+void print_operators_with_kernels() {
+  int forward = 0, differentiable = 0;
+  std::printf(
+      "\n## Operators with kernels\n\n"
+      "The operators of models and of `hp::apply` on distributed tensors, in the order of their list. A gradient\n"
+      "names backward operators and what each reads and makes: g the gradient of a result, x an operand, y a result.\n"
+      "A loss that depends on what is refused is one error line. Kernels compute 16-bit floats in f32.\n\n"
+      "| operator | rule | kernel | gradient | models | distributed tensors |\n|---|---|---|---|---|---|\n");
+  const auto is_backward_alone = [](hp::operator_id op) {
+    return hp::gradient_statement_of(hp::builtin_list[op]) == hp::gradient_statement::nothing;
+  };
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_id op = static_cast<hp::operator_id>(i);
+    const hp::operator_value& o = hp::builtin_list[op];
+    if (is_backward_alone(op)) continue;
+    ++forward;
+    differentiable += hp::is_differentiable(o) ? 1 : 0;
+    std::printf("| `%s` | %s | %s | %s | %s |\n", o.name, rule_of(o).c_str(), kernels_of(op).c_str(),
+                gradient_of(o).c_str(), uses_of(o));
+  }
+  std::printf(
+      "\n### Backward operators\n\nWhat gradients name and no model needs to apply itself.\n\n"
+      "| operator | rule | kernel |\n|---|---|---|\n");
+  for (int i = 0; i < hp::builtin_operator_count; ++i) {
+    const hp::operator_id op = static_cast<hp::operator_id>(i);
+    if (is_backward_alone(op))
+      std::printf("| `%s` | %s | %s |\n", hp::name_of(op), rule_of(hp::builtin_list[op]).c_str(),
+                  kernels_of(op).c_str());
+  }
+  std::printf("\n%d operators with kernels, %d of them with gradients, by %d backward operators.\n", forward,
+              differentiable, hp::builtin_operator_count - forward);
+}
+
 }  // namespace
 
 int main() {
@@ -146,7 +232,8 @@ int main() {
                                            {"split({8, 6}, 0, 4)", split(matrix, 0, 4)},
                                            {"chunk({8, 6}, 0, 2)", chunk(matrix, 0, 2)},
                                            {"slice_dim({8, 6}, 0, 2, 6)", slice_dim(matrix, 0, 2, 6)},
-                                           {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})}});
+                                           {"pad({8, 6}, {1, 0}, {1, 0})", pad(matrix, {1, 0}, {1, 0})},
+                                           {"place_slice({8, 6}, 0, 2, 1, 16)", place_slice(matrix, 0, 2, 1, 16)}});
   valid &= table("Indices", {{"embedding(2)", embedding(2)},
                              {"gather(2, 1)", gather(2, 1)},
                              {"index_select(2, 0)", index_select(2, 0)},
@@ -174,6 +261,7 @@ int main() {
                              {"combine()", combine()}});
   valid &= table("Convolution", {{"convolution({1, 4, 8, 8}, {6, 4, 3, 3})", convolution({1, 4, 8, 8}, {6, 4, 3, 3})}});
   std::printf("\n%zu operators in all, by the names of their rules.\n", operators.size());
+  print_operators_with_kernels();
   if (!valid) std::fprintf(stderr, "a sample's attributes are refused\n");
   return finished("operator_table", valid ? 0 : 1);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/operator-table.md, and the number of operators in README.md, from the output of the
-operator_table program, or with --check compares.
+"""Writes docs/reference/operator-table.md, and the numbers of operators and of gradients in README.md, from the output of
+the operator_table program, or with --check compares.
 
     tools/paste_operators.py build/release/bin/operator_table [--check]
 """
@@ -13,8 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "operator-table.md"
 README = ROOT / "README.md"
-COUNT = re.compile(r"^(\d+) operators in all", re.MULTILINE)
-CLAIM = re.compile(r"\d+(?= operators of the\s+\[table\])")
+# What the table counts, and where the README says it, once each.
+CLAIMS = [
+    (re.compile(r"^(\d+) operators in all", re.MULTILINE), re.compile(r"\d+(?= operators of the\s+\[table\])")),
+    (re.compile(r"^(\d+) operators with kernels", re.MULTILINE), re.compile(r"\d+(?= operators\s+with kernels)")),
+    (re.compile(r"kernels, (\d+) of them with gradients", re.MULTILINE), re.compile(r"\d+(?= of them\s+with gradients)")),
+]
 
 
 def main(arguments):
@@ -22,10 +26,12 @@ def main(arguments):
         print("expected: paste_operators.py PROGRAM [--check]", file=sys.stderr)
         return 2
     table = subprocess.run([arguments[0]], capture_output=True, text=True, check=True).stdout
-    readme, claims = CLAIM.subn(COUNT.search(table).group(1), README.read_text())
-    if claims != 1:
-        print(f"{README.name} says {claims} times how many operators the table has, expected once", file=sys.stderr)
-        return 1
+    readme = README.read_text()
+    for count, claim in CLAIMS:
+        readme, claims = claim.subn(count.search(table).group(1), readme)
+        if claims != 1:
+            print(f"{README.name} says {claims} times what the table counts ({claim.pattern}), expected once", file=sys.stderr)
+            return 1
     if len(arguments) == 1:
         PAGE.write_text(table)
         README.write_text(readme)

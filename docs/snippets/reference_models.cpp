@@ -49,6 +49,21 @@ void building() {
   assert(m.graph.status.code == hp::graph_code::dim_differs_between_operands);
 }
 
+void shapes() {
+  hp::model_builder m;
+  const int batch = m.dim("batch", 8), hidden = m.dim("hidden", 6), both = m.dim("both", 8);
+  const int heads = m.dim("heads", 4), width = m.dim("width", 2), x = m.input("x", {batch, hidden});
+  const int tail = m.apply<hp::ops::slice>(
+      "tail", {x}, {.text = "bA->bC", .created = {{'C', width}}, .created_count = 1, .integer = {4}});
+  const int joined = m.apply<hp::ops::concat>("joined", {x, tail},
+                                              {.text = "bA,bB->bC", .created = {{'C', both}}, .created_count = 1});
+  const int split = m.apply<hp::ops::reshape>(
+      "split", {joined}, {.text = "bC->bHW", .created = {{'H', heads}, {'W', width}}, .created_count = 2});
+  const int turned = m.apply<hp::ops::transpose>("turned", {split}, {.text = "bhw->hbw"});
+  const int averaged = m.apply<hp::ops::mean>("averaged", {turned}, {.text = "hbw->h"});
+  assert(m.graph.status.code == hp::graph_code::ok && m.graph.tensor[averaged].shape == hp::shape(4));
+}
+
 hp::graph step_graph() {
   hp::graph g = hp::build_model<language_model>({.unrolled = true});
   hp::differentiate(g);
@@ -112,6 +127,7 @@ void running(const hp::graph& g) {
 
 int main() {
   building();
+  shapes();
   const hp::graph g = step_graph();
   rules(g);
   static_assert(hp::valid_train_step<language_model, by_name, hp::adamw, hp::matrix384>);

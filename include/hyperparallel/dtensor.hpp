@@ -25,4 +25,5 @@
 #include <hyperparallel/dtensor/resolved.hpp>
 #include <hyperparallel/dtensor/sharded_set.hpp>
 #include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/traced_movement.hpp>
 #include <hyperparallel/shard.hpp>

@@ -196,4 +196,11 @@ static_assert(hp::applies<hp::listed<ops::silu>{}, rows> && !hp::applies<hp::lis
 static_assert(!hp::applies<hp::listed<ops::softmax>{}, hp::dtensor<float, hp::extents<4, 8>, on<none, "tp">>>);
 static_assert(!hp::applies<hp::listed<without_kernel>{}, rows>);
 
+constexpr hp::rule_code code_of_concat(hp::extent_t made) {
+  const hp::shape x[] = {hp::shape{2, 3}, hp::shape{2, 4}};
+  return hp::listed<hp::ops::concat, "bA,bB->bC">{.created = {{'C'}, {made}}}.rule(x, 2).status.code;
+}
+static_assert(code_of_concat(7) == hp::rule_code::ok);
+static_assert(code_of_concat(6) == hp::rule_code::sizes_do_not_fit);
+
 }  // namespace

@@ -58,6 +58,10 @@ TEST(TracedFunctions, HaveTheValuesOfDtensors) {
   expect_same_value([](const auto& a) { return shift(a, 0.3) * (a - 2) + (a + 1); }, x);
   expect_same_value([](const auto& a) { return maximum(tanh(a), log(sqrt(exp(a)))); }, x);
   expect_same_value([&](const auto& a) { return div(exp(x), exp(mul(a, x))) + maximum(x, a); }, x);
+  expect_same_value([](const auto& a) { return sum<0>(a); }, x);
+  expect_same_value([](const auto& a) { return sum<-1, 0>(a); }, x);
+  expect_same_value([](const auto& a) { return mean<1>(a); }, x);
+  expect_same_value([](const auto& a) { return mean<0>(a); }, x);
   const auto id = hp::generate<labels>(group(), [](hp::extent_t i) { return static_cast<std::int32_t>(i % 3); });
   expect_same_value([&](const auto& a) { return cross_entropy(a, id); }, x);
   const auto table = hp::generate<hp::dtensor<std::int32_t, hp::extents<3>, on<none>>>(
@@ -100,6 +104,10 @@ TEST(TracedFunctions, HaveTheirGradients) {
     const auto other = waves<tensor<layout_of<decltype(x)>, 4, 6>>(5);
     return maximum(other / (x * x + exp(x)), mul(x, other)) / exp(other);
   });
+  expect_gradient([](const auto& x) { return sum<1>(x * x); });
+  expect_gradient([](const auto& x) { return sum<0>(x).reduce_partial(); });
+  expect_gradient([](const auto& x) { return mean<-1>(silu(x)); });
+  expect_gradient([](const auto& x) { return mean<0>(silu(x)).reduce_partial(); });
 }
 
 // Logits whose vocabulary is sharded: three sums of a row are reduced, the logits stay.
@@ -146,6 +154,8 @@ TEST(TracedFunctions, PendingSumsHaveGradients) {
     expect_pending<Tensor>([&](const auto& x) { return linear(x, t); });
     expect_pending<Tensor>([&](const auto& x) { return sum(x); });
     expect_pending<Tensor>([&](const auto& x) { return mean(x); });
+    expect_pending<Tensor>([&](const auto& x) { return sum<0>(x); });
+    expect_pending<Tensor>([&](const auto& x) { return mean<1>(x); });
     expect_pending<Tensor>([&](const auto& x) { return x * waves<whole>(4); });
     expect_pending<Tensor>([&](const auto& x) { return (x + x) * 0.5; });
     expect_pending<Tensor>([&](const auto& x) { return waves<Tensor>(3) - -x; });

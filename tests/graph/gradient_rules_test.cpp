@@ -11,6 +11,18 @@ namespace {
 
 using namespace hyperparallel;
 
+/// The mean of what is transposed, cut, joined and regrouped.
+int moved(model_builder& m, int x) {
+  const int tail = m.dim("tail", 2), joined = m.dim("joined", 8), pairs = m.dim("pairs", 4);
+  const int end = m.apply<ops::slice>(
+      "end", {x}, {.text = "bsA->bsC", .created = {{'C', tail}}, .created_count = 1, .integer = {1, 2}});
+  int y = m.apply<ops::concat>("joined", {x, end},
+                               {.text = "bsA,bsB->bsC", .created = {{'C', joined}}, .created_count = 1});
+  y = m.apply<ops::reshape>("pairs", {y},
+                            {.text = "bsC->bsAB", .created = {{'A', pairs}, {'B', tail}}, .created_count = 2});
+  return m.apply<ops::mean>("mean", {m.apply<ops::transpose>("turned", {y}, {.text = "bsuv->bvsu"})}, {.text = "*->"});
+}
+
 /// Both attentions, both routers, joint and grouped slots, the head: every row but those of plain einsums.
 graph every_operator() {
   model_builder m;
@@ -45,6 +57,7 @@ graph every_operator() {
                                  {.text = "bgyx->bgcyx", .created = {{'c', channels}}, .created_count = 1});
   seen = m.apply<ops::reduce>("seen", {group_norm_layer{"groups_norm"}(m, seen)}, {.text = "*->"});
   m.auxiliary_loss(seen);
+  m.auxiliary_loss(moved(m, x));
   language_head{.vocabulary = 11}(m, x, text.labels);
   differentiate(m.graph);
   return m.graph;

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
 namespace {
 
 namespace hp = hyperparallel;
+using hp::extent_t;
 using hp::graph_code;
 
 std::vector<std::string> tensor_names(const hp::graph& g) {
@@ -224,5 +227,41 @@ struct small {
 };
 static_assert(hp::parameter_count(hp::build_model<small>()) == 5 * 16);
 static_assert(hp::parameter_count(hp::build_model<small>({.unrolled = true})) == 5 * 16);
+
+/// The status of an operator on tensors of 2 rows, with the extents of its columns; "made and there" where they differ.
+template <class Operator>
+std::string fit_of(const char* text, std::initializer_list<extent_t> columns, extent_t made,
+                   std::initializer_list<extent_t> place = {}) {
+  hp::model_builder m;
+  const int rows = m.dim("rows", 2);
+  hp::number_list x;
+  for (const extent_t c : columns) {
+    const std::string name = "x" + std::to_string(x.count);
+    x.item[x.count++] = m.input(name.c_str(), {rows, m.dim((name + "_columns").c_str(), c)});
+  }
+  hp::operator_options how{.text = text, .created = {{'C', m.dim("made", made)}}, .created_count = 1};
+  std::copy(place.begin(), place.end(), how.integer);
+  m.apply<Operator>("moved", x, how);
+  const hp::graph_status& s = m.graph.status;
+  if (s.code != graph_code::created_dim_does_not_fit) return name_of(s.code);
+  return std::string(m.graph.text_at(s.op)) + " of " + m.graph.text_at(s.tensor) + ": " + std::to_string(s.extent) +
+         " and " + std::to_string(s.other);
+}
+
+// Extents of created dims are held against those of the operands where the model is built, not where it runs.
+TEST(model_builder, created_dims_fit_the_operands) {
+  EXPECT_EQ(fit_of<hp::ops::concat>("bA,bB->bC", {3, 4}, 7), "ok");
+  EXPECT_EQ(fit_of<hp::ops::concat>("bA,bB->bC", {3, 4}, 6), "moved of x0: 6 and 7");
+  EXPECT_EQ(fit_of<hp::ops::concat>("bA,bB->Cb", {3, 4}, 7), "text_is_malformed");
+  EXPECT_EQ(fit_of<hp::ops::slice>("bA->bC", {5}, 2, {3}), "ok");
+  EXPECT_EQ(fit_of<hp::ops::slice>("bA->bC", {5}, 3, {3}), "moved of x0: 3 and 2");
+  EXPECT_EQ(fit_of<hp::ops::slice>("bA->bC", {5}, 3, {0, 2}), "ok");
+  EXPECT_EQ(fit_of<hp::ops::slice>("bA->bC", {5}, 3, {1, 2}), "moved of x0: 3 and 2");
+  EXPECT_EQ(fit_of<hp::ops::slice>("bA->bC", {5}, 1, {-1}), "moved of x0: 1 and 0");
+  EXPECT_EQ(fit_of<hp::ops::reshape>("BA->C", {5}, 10), "ok");
+  EXPECT_EQ(fit_of<hp::ops::reshape>("BA->C", {5}, 12), "moved of x0: 12 and 10");
+  EXPECT_EQ(fit_of<hp::ops::reshape>("bA->Cb", {5}, 5), "moved of x0: 5 and 1");
+  EXPECT_EQ(fit_of<hp::ops::transpose>("bA->A", {5}, 5), "text_is_malformed");
+}
 
 }  // namespace

@@ -52,17 +52,20 @@ builtin_case of(const hp::operator_attributes& attributes = {}, unsigned positiv
   return {hp::id_of<Operator>, text, count, attributes, positive, &hp::check_operator<Operator>, apply};
 }
 
-/// Extents that a convolution's letters have: P and Q of 7 positions and U and V of 3 taps, padded by 1, make Y and X of
-/// 7, or Z of 4 by strides of 2. 0: no such letter.
-inline hp::extent_t convolution_letter(char letter) {
-  if (letter == 'U' || letter == 'V') return 3;
-  if (letter == 'Z') return 4;
-  return letter == 'P' || letter == 'Q' || letter == 'X' || letter == 'Y' ? 7 : 0;
+/// Extents that letters have which depend on each other. Of a convolution: P and Q of 7 positions and U and V of 3 taps,
+/// padded by 1, make Y and X of 7, or Z of 4 by strides of 2. Of what joins, cuts and regroups: L, M and N are 3, 4 and
+/// 7, W is L times M, F three times N. 0: no such letter.
+inline hp::extent_t fixed_extent(char letter) {
+  if (letter == 'U' || letter == 'V' || letter == 'L') return 3;
+  if (letter == 'Z' || letter == 'M') return 4;
+  if (letter == 'W') return 12;
+  if (letter == 'F') return 21;
+  return letter == 'P' || letter == 'Q' || letter == 'X' || letter == 'Y' || letter == 'N' ? 7 : 0;
 }
 
 /// Pairs of a rotation are even; two of at least two experts are chosen.
 inline hp::extent_t builtin_extent(char letter, hp::extent_t drawn) {
-  if (convolution_letter(letter) > 0) return convolution_letter(letter);
+  if (fixed_extent(letter) > 0) return fixed_extent(letter);
   if (letter == 'D') return 2 * drawn;
   if (letter == 'K') return 2;
   return letter == 'E' || letter == 'e' ? drawn + 1 : drawn;
@@ -159,6 +162,20 @@ inline const builtin_case builtin_cases[] = {
     of<ops::negate>(),
     of<ops::subtract>(),
     of<ops::shift>({.real = {0.3}}),
+    of<ops::mean, "abc->b">(),
+    of<ops::mean, "*->">(),
+    of<ops::mean_gradient, "b->abc">(),
+    of<ops::transpose, "abc->cab">(),
+    of<ops::transpose, "ab->ba">(),
+    of<ops::reshape, "aLMb->aWb">(),
+    of<ops::reshape, "aWb->aMLb">(),
+    of<ops::concat, "aLb,aMb->aNb">(),
+    of<ops::concat, "aL,aM,aL,aM,aL,aM->aF">(),
+    of<ops::split, "aNb->aLb,aMb">(),
+    of<ops::split, "aNb->aLb">({.integer = {-1}}),
+    of<ops::slice, "aNb->aMb">({.integer = {2}}),
+    of<ops::slice, "aNb->aMb">({.integer = {0, 2}}),
+    of<ops::slice_gradient, "aMb->aNb">({.integer = {0, 2}}),
 };
 
 }  // namespace builtin

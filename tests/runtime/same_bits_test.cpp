@@ -27,7 +27,7 @@ constexpr extent_t sizes[] = {4, 8, 12};
 
 /// Extents that a mesh of 2 x 2 x 2 divides.
 extent_t divisible_extent(char letter, extent_t drawn) {
-  if (convolution_letter(letter) > 0) return convolution_letter(letter);
+  if (fixed_extent(letter) > 0) return fixed_extent(letter);
   return letter == 'K' ? 2 : sizes[drawn % 3];
 }
 

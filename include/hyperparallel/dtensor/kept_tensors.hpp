@@ -20,7 +20,7 @@ template <class Operator, class Sources, bool Fits = true>
 struct gradient_reads;
 template <class Operator, class... Source, bool Fits>
 struct gradient_reads<Operator, std::tuple<Source...>, Fits> {
-  static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator> : no_gradient;
+  static constexpr const gradient_writer& rules = Fits ? gradient_of_type<Operator, sizeof...(Source)> : no_gradient;
   /// Operands that the gradient of the first result goes to as it is.
   static constexpr unsigned passes = Fits ? operator_value_of<Operator>.passes_gradient : 0u;
 

@@ -19,15 +19,15 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-constexpr gradient_writer written_gradient(const operator_value& o) {
-  gradient_writer w(builtin_list);
+constexpr gradient_writer written_gradient(const operator_value& o, int operands) {
+  gradient_writer w(builtin_list, operands);
   o.gradient(w);
   return w;
 }
 
-/// What the gradient of an operator type says.
-template <class Operator>
-inline constexpr gradient_writer gradient_of_type = written_gradient(operator_value_of<Operator>);
+/// What the gradient of an operator type says of an instance with so many operands.
+template <class Operator, int Operands = 0>
+inline constexpr gradient_writer gradient_of_type = written_gradient(operator_value_of<Operator>, Operands);
 inline constexpr gradient_writer no_gradient{builtin_list};
 
 /// The letter and the digit of part `n` of what a gradient text reads.
@@ -58,6 +58,8 @@ template <class Each>
 class gradient_visitor {
  public:
   constexpr explicit gradient_visitor(const Each& each) : each_(each) {}
+  /// Any number shows the same types in the same order; the most shows all.
+  static constexpr int operands() { return max_operands; }
   template <class Backward>
   constexpr gradient_rule& backward(const char*) {
     each_(std::type_identity<Backward>{}, count_++);
@@ -131,16 +133,16 @@ struct listed_backward {
   operator_attributes attributes{};
   at_step step{};
 
-  static constexpr gradient_rule gradient = detail::gradient_of_type<Operator>.rule[Number];
+  static constexpr gradient_rule gradient =
+      detail::gradient_of_type<Operator, Operation::rule.operand_count>.rule[Number];
   static constexpr unsigned indices = gradient.value->indices;
 
   constexpr rule_result rule(const shape*, int) const { return detail::backward_rule_on<Operation>::of(gradient); }
 
   template <class... X>
-  using results =
-      typename detail::repeated_element<typename detail::lead_element<indices, 0, void, X...>::type,
-                                        std::make_index_sequence<static_cast<std::size_t>(detail::parts_made(
-                                            detail::gradient_of_type<Operator>.rule[Number]))>>::type;
+  using results = typename detail::repeated_element<
+      typename detail::lead_element<indices, 0, void, X...>::type,
+      std::make_index_sequence<static_cast<std::size_t>(detail::parts_made(gradient))>>::type;
 
   template <class... T>
     requires(detail::element_of_views<indices, T...>::ok &&

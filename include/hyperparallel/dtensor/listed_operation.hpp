@@ -181,6 +181,13 @@ struct listed {
       for (int i = 0; i < 2; ++i)
         if (created.letter[i] != '\0' && created.letter[i] == r.rule.factor[f].letter)
           r.rule.factor[f].extent = created.extent[i];
+    if constexpr (requires { &Operator::fits; }) {
+      const factor_extents known = extents_of(r.rule, x, count);
+      bool all = known.status.code == extents_code::ok;
+      for (int f = 0; f < r.rule.factor_count; ++f) all = all && known.extent[f] >= 0;
+      if (all && o.fits(r.rule, known.extent, attributes).is != instance_fit::verdict::fits)
+        return no_rule(o.name, rule_code::sizes_do_not_fit);
+    }
     return checked_rule(r.rule);
   }
 

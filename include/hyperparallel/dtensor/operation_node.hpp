@@ -42,9 +42,9 @@ constexpr bool applies_to() {
   }(static_cast<std::tuple<Tensor...>*>(nullptr));
 }
 
-template <class Operator, int Number>
+template <class Operator, int Operands, int Number>
 struct text_of_rule {
-  static constexpr const char* text = gradient_of_type<Operator>.rule[Number].text;
+  static constexpr const char* text = gradient_of_type<Operator, Operands>.rule[Number].text;
   static constexpr int length = text_length(text);
 };
 
@@ -57,8 +57,9 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
     : gradient_node {
   using sources = std::tuple<Source...>;
   /// The first of the backward operators that does not fit, -1 where all do.
-  static constexpr int unfit = unfit_backward(operator_value_of<Operator>, gradient_of_type<Operator>, Operation::rule,
-                                              builtin_operator<Operator>);
+  static constexpr int unfit =
+      unfit_backward(operator_value_of<Operator>, gradient_of_type<Operator, sizeof...(Operand)>, Operation::rule,
+                     builtin_operator<Operator>);
   using reads = gradient_reads<Operator, sources, (unfit < 0)>;
   static constexpr const gradient_writer& rules = reads::rules;
   static constexpr int result_count = static_cast<int>(sizeof...(Made));
@@ -66,8 +67,8 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
   /// Why no gradient comes back from here: `accepted` where one does.
   static constexpr auto refusal() {
     if constexpr (unfit >= 0)
-      return std::type_identity<
-          diag::gradient_does_not_fit_its_operator<Operator, spelled<gradient_text, text_of_rule<Operator, unfit>>>>{};
+      return std::type_identity<diag::gradient_does_not_fit_its_operator<
+          Operator, spelled<gradient_text, text_of_rule<Operator, sizeof...(Operand), unfit>>>>{};
     else if constexpr (!has_gradient())
       return std::type_identity<diag::operator_on_dtensors_has_no_gradient<Operator>>{};
     else if constexpr (!has_kernels())

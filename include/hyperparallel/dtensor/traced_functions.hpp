@@ -13,6 +13,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 #include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/dtensor/untraced_functions.hpp>
 
@@ -191,6 +192,38 @@ auto mean(const X& x) {
   extent_t n = 1;
   for (int d = 0; d < x.value().shape().rank; ++d) n *= x.value().shape().extent[d];
   return scale(sum(x), 1.0 / static_cast<double>(n));
+}
+
+namespace detail {
+
+/// "abc->ac" of three dims without dim 1.
+template <int Rank>
+constexpr fixed_string<2 * Rank + 3> text_without(const rules::dim_list& dims) {
+  const rules::chosen_dims gone = rules::choose(dims, Rank);
+  char text[2 * Rank + 3] = {};
+  int at = 0;
+  for (int d = 0; d < Rank; ++d) text[at++] = static_cast<char>('a' + d);
+  text[at++] = '-';
+  text[at++] = '>';
+  for (int d = 0; d < Rank; ++d)
+    if (!rules::has(gone.mask, d)) text[at++] = static_cast<char>('a' + d);
+  return text;
+}
+template <class X, int... Dims>
+inline constexpr auto text_of_reduction = text_without<X::extents::declared.rank>({Dims...});
+
+}  // namespace detail
+
+/// Over these dims.
+template <int First, int... Rest, variable_type X>
+auto sum(const X& x) {
+  constexpr listed<ops::reduce, detail::text_of_reduction<X, First, Rest...>> folded{.linear = 0b1};
+  return detail::remembered<folded, ops::reduce>(sum<First, Rest...>(x.value()), folded, x);
+}
+template <int First, int... Rest, variable_type X>
+auto mean(const X& x) {
+  constexpr listed<ops::mean, detail::text_of_reduction<X, First, Rest...>> folded{};
+  return detail::remembered<folded, ops::mean>(mean<First, Rest...>(x.value()), folded, x);
 }
 
 namespace detail {

@@ -28,10 +28,10 @@ auto as_variable(const std::shared_ptr<const Node>& node, const Tensor& x) {
     return variable<Node, R, Tensor>(node, x);
 }
 
-template <auto Rule, class Operator, class Run, class... Value>
-auto traced(const Run& run, const Value&... x) {
-  const auto made = apply_as<Rule>(run, value_of(x)...);
-  using result_type = std::remove_cvref_t<decltype(made)>;
+/// `made`, what the operator gives of these operands, as variables that remember it.
+template <auto Rule, class Operator, class Run, class Result, class... Value>
+auto remembered(const Result& made, const Run& run, const Value&... x) {
+  using result_type = Result;
   const auto trace = [&]<class... Made>(const Made&... y) {
     using node = operation_node<Operator, operation<Rule, typename tensor_of<Value>::extents...>,
                                 std::tuple<std::remove_cvref_t<decltype(source_of(x))>...>,
@@ -52,6 +52,11 @@ auto traced(const Run& run, const Value&... x) {
     return trace(made);
   else
     return std::apply(trace, made);
+}
+
+template <auto Rule, class Operator, class Run, class... Value>
+auto traced(const Run& run, const Value&... x) {
+  return remembered<Rule, Operator>(apply_as<Rule>(run, value_of(x)...), run, x...);
 }
 
 template <class Description>

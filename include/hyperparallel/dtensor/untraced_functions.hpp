@@ -7,7 +7,7 @@
 //
 // Every name of dtensor/operations/ has an overload here that takes any operands of which one is a variable. A function
 // with a gradient (traced_functions.hpp) is more specialized, so it is chosen where it fits: what is left are names
-// without a gradient, and forms without one of names that have it, as `sum<1>(x)`.
+// without a gradient, and forms without one of names that have it, as `softmax<0>(x)`.
 
 #include <tuple>
 #include <type_traits>
@@ -81,16 +81,16 @@ HYPERPARALLEL_WITHOUT_GRADIENT(argmax)
 HYPERPARALLEL_WITHOUT_GRADIENT(max_with_index)
 HYPERPARALLEL_WITHOUT_GRADIENT(log_softmax)
 HYPERPARALLEL_WITHOUT_GRADIENT(packed_swiglu)
-HYPERPARALLEL_WITHOUT_GRADIENT(permute)
-HYPERPARALLEL_WITHOUT_GRADIENT(transpose)
-HYPERPARALLEL_WITHOUT_GRADIENT(reshape)
-HYPERPARALLEL_WITHOUT_GRADIENT(flatten)
-HYPERPARALLEL_WITHOUT_GRADIENT(squeeze)
-HYPERPARALLEL_WITHOUT_GRADIENT(expand_dims)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(permute)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(transpose)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(reshape)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(flatten)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(squeeze)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(expand_dims)
 HYPERPARALLEL_WITHOUT_GRADIENT(expand)
 HYPERPARALLEL_WITHOUT_GRADIENT(repeat_interleave)
-HYPERPARALLEL_WITHOUT_GRADIENT(slice_dim)
-HYPERPARALLEL_WITHOUT_GRADIENT(concat)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(slice_dim)
+HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(concat)
 HYPERPARALLEL_WITHOUT_GRADIENT(stack)
 HYPERPARALLEL_WITHOUT_GRADIENT(flip)
 HYPERPARALLEL_WITHOUT_GRADIENT(roll)

@@ -140,7 +140,7 @@ class gradient_pass {
     for (int i = 0; i < operands && passed >= 0; ++i)
       if (is_in(value.passes_gradient, i) && wants_gradient(f, i)) contribute_to_operand(f, i, passed);
     bool read[max_operator_results] = {value.passes_gradient != 0};
-    gradient_writer rules(g.operators);
+    gradient_writer rules(g.operators, operands);
     value.gradient(rules);
     if (rules.count > max_gradient_rules) return refuse_text(f);
     for (int n = 0; n < rules.count; ++n) {

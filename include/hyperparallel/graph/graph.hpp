@@ -144,6 +144,7 @@ enum class graph_code : unsigned char {
   operand_holds_indices,             ///< and the operator takes floats as operand number `extent`
   attribute_is_out_of_range,         ///< `tensor` names it, `extent` is its value, `other` the least
   words_of_a_group_differ,           ///< operand `operand` is partial together with others, by another reduction
+  created_dim_does_not_fit,          ///< it has `extent`, where the operands of the operator have `other`
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -184,7 +185,8 @@ constexpr const char* name_of(graph_code c) {
                                    "operand_holds_no_indices",
                                    "operand_holds_indices",
                                    "attribute_is_out_of_range",
-                                   "words_of_a_group_differ"};
+                                   "words_of_a_group_differ",
+                                   "created_dim_does_not_fit"};
   return names[static_cast<int>(c)];
 }
 

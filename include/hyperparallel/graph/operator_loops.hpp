@@ -103,6 +103,18 @@ constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* 
     }
     loop.extent = g.dim[loop.dim].extent;
   }
+  extent_t extent[max_factors] = {};
+  for (int l = 0; l < rule.factor_count; ++l) extent[l] = o.loop[l].extent;
+  const instance_fit fit = g.value_of(o).fits(rule, extent, o);
+  if (fit.is == instance_fit::verdict::no_such_text) return {graph_code::text_is_malformed};
+  if (fit.is == instance_fit::verdict::extent_differs)
+    return {graph_code::created_dim_does_not_fit,
+            -1,
+            count > 0 ? g.tensor[operands[0]].name : -1,
+            0,
+            0,
+            fit.made,
+            fit.there};
   return {};
 }
 graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,

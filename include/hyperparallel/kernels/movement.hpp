@@ -61,6 +61,20 @@ void slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, const ex
   if (volume(out) > 0) detail::copy_block<T>(out.extents, x.data + start, from, out.data, row_major_steps(out.extents));
 }
 
+/// The transpose of `slice`: out[begin + i · step …] = x[i…], 0 elsewhere. Domain: as `slice`, out in the place of x.
+template <class X, class T>
+void place_slice(tensor_view<X> x, tensor_view<T> out, const extent_t* begin, const extent_t* step) {
+  const steps own = row_major_steps(out.extents);
+  for (extent_t i = 0, n = volume(out); i < n; ++i) out.data[i] = T{};
+  steps to;
+  extent_t start = 0;
+  for (int d = 0; d < out.extents.rank; ++d) {
+    to.along[d] = own.along[d] * step[d];
+    start += own.along[d] * begin[d];
+  }
+  if (volume(x) > 0) detail::copy_block<T>(x.extents, x.data, row_major_steps(x.extents), out.data + start, to);
+}
+
 /// Elements of [begin, end) taken `step` apart; counts down to `end`, exclusive, where step < 0. Domain: step ≠ 0.
 constexpr extent_t slice_extent(extent_t begin, extent_t end, extent_t step) {
   return larger(0, step > 0 ? ceil_divide(larger(end - begin, 0), step) : ceil_divide(larger(begin - end, 0), -step));

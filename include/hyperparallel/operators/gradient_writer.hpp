@@ -27,7 +27,9 @@ struct gradient_rule {
 /// The backward operators of one operator, in the order in which `gradient` of the operator names them.
 class gradient_writer {
  public:
-  constexpr explicit gradient_writer(const operator_list& operators) : operators_(operators) {}
+  /// `operands`: how many the instance has, 0 where the operator alone is asked.
+  constexpr explicit gradient_writer(const operator_list& operators, int operands = 0)
+      : operators_(operators), operands_(operands) {}
 
   gradient_rule rule[max_gradient_rules + 1] = {};
   int count = 0;  ///< may exceed `max_gradient_rules`: then the gradient is refused
@@ -40,8 +42,12 @@ class gradient_writer {
     return r = {kind, nullptr, text};
   }
 
+  /// How many operands the instance has, for operators that take any number of them.
+  constexpr int operands() const { return operands_; }
+
  private:
   const operator_list& operators_;
+  int operands_;
 };
 
 /// The operands whose gradients the rule makes, as digits: what follows its '>'.

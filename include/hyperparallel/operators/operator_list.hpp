@@ -40,6 +40,7 @@
 #include <hyperparallel/operators/ops/embed.hpp>
 #include <hyperparallel/operators/ops/latent_attention.hpp>
 #include <hyperparallel/operators/ops/layer_norm.hpp>
+#include <hyperparallel/operators/ops/movement.hpp>
 #include <hyperparallel/operators/ops/optimizer_steps.hpp>
 #include <hyperparallel/operators/ops/reduce.hpp>
 #include <hyperparallel/operators/ops/rms_norm.hpp>
@@ -67,7 +68,10 @@ using builtin_operators = boost::mp11::mp_list<
     ops::convolution, ops::convolution_input_gradient, ops::convolution_weight_gradient, ops::add_bias,
     // Arithmetic of elements.
     ops::relu, ops::relu_gradient, ops::tanh, ops::tanh_gradient, ops::exp, ops::log, ops::sqrt, ops::sqrt_gradient,
-    ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift>;
+    ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift,
+    // Means, and elements moved.
+    ops::mean, ops::mean_gradient, ops::transpose, ops::reshape, ops::concat, ops::split, ops::slice,
+    ops::slice_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.
@@ -128,6 +132,7 @@ constexpr operator_value operator_value_from() {
     o.gradient = [](gradient_writer& b) { Operator::gradient(b); };
   if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })
     o.has_gradient_for = &Operator::has_gradient_for;
+  if constexpr (requires { &Operator::fits; }) o.fits = &Operator::fits;
   return o;
 }
 

@@ -15,6 +15,14 @@ enum class compute_unit : unsigned char { matrix, vector };
 /// The place of an operator in a program's list.
 enum class operator_id : int {};
 
+/// Whether extents of an instance fit each other beyond its rule: what the created dims have, and what the operands have
+/// for them. `no_such_text`: the operator knows no such rule.
+struct instance_fit {
+  enum class verdict : unsigned char { fits, no_such_text, extent_differs };
+  verdict is = verdict::fits;
+  extent_t made = 0, there = 0;
+};
+
 namespace detail {
 
 // Functions that an operator does not have. They are called, not compared with null: that is no constant expression
@@ -30,6 +38,12 @@ struct operator_attributes {
   double real[5] = {};
   reduce_op reduction = reduce_op::sum;  ///< of factors that results lack
 };
+
+namespace detail {
+
+constexpr instance_fit fits_any(const factor_rule&, const extent_t*, const operator_attributes&) { return {}; }
+
+}  // namespace detail
 
 /// Masks have bit i for operand i, or result i.
 struct operator_value {
@@ -54,6 +68,8 @@ struct operator_value {
   extent_t (*flops)(const local_work&) = nullptr;
   void (*gradient)(gradient_writer&) = detail::says_no_gradient;                ///< says the backward operators
   bool (*has_gradient_for)(const factor_rule&) = detail::has_gradient_for_any;  ///< whether these serve the rule
+  /// Whether an instance whose factors have these extents is one of the operator.
+  instance_fit (*fits)(const factor_rule&, const extent_t*, const operator_attributes&) = detail::fits_any;
 };
 
 /// The operators of a program: built-in ones, then a user's. Lives as long as its types.

@@ -268,7 +268,7 @@ class operator_checker {
   operator_check_options options_;
   std::mt19937_64 engine_;
   sample_numbers random_{options_, engine_};
-  gradient_writer rules_{checked_.operators};
+  gradient_writer rules_{checked_.operators, checked_.operands};
   bool serves_ = false;                                ///< the gradient serves the rule of the sample
   std::set<std::string> factors_, asked_factors_;      ///< that may be sharded; whose pieces were asked
   std::set<int> held_{static_cast<int>(checked_.op)};  ///< operators whose gradients are held

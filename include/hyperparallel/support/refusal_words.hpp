@@ -175,9 +175,9 @@ inline constexpr refusal_words refusal_table[] = {
     {"function_has_no_gradient", "{alias} has no gradient, or none for these operands",
      "These have: + - * /, add, sub, mul, div, scale, shift, neg, exp, log, sqrt, tanh, relu, sigmoid, silu, gelu, "
      "swiglu, "
-     "maximum, matmul, linear, rms_norm, layer_norm, softmax, embedding, sum and mean of all elements, cross_entropy, "
-     "and "
-     "operators by apply<hp::ops::...>; no gradient passes x.value()"},
+     "maximum, matmul, linear, rms_norm, layer_norm, softmax, embedding, sum, mean, cross_entropy, permute, transpose, "
+     "reshape, flatten, squeeze, expand_dims, slice_dim, concat, and operators by apply<hp::ops::...>; no gradient "
+     "passes x.value()"},
     {"gradient_does_not_fit_its_operator",
      "the gradient text \"{gradient_text}\" of {type 1} names a tensor that the operator does not have, or is not the "
      "rule "
@@ -262,6 +262,9 @@ inline constexpr refusal_words refusal_table[] = {
      "for "
      "the result is another reduction than theirs",
      "Say one reduction for all operands that are partial together: linear_together(mask) does"},
+    {"graph_code::created_dim_does_not_fit",
+     "operator {named_operator} on {named_tensor} makes a dim of extent {value 4}, where its operands have {value 5}",
+     "Create the dim with the extent that the operands have for it"},
     {"graph_code::attribute_is_out_of_range",
      "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
      "Correct the member of the layer"},

@@ -108,6 +108,11 @@ const operator_case cases[] = {
     {id_of<ops::shift>, "xy->xy", "n", {{}, {0.3}}},
     {id_of<ops::subtract>, "xyz,zx->xyz", "nn"},
     {id_of<ops::maximum_gradient>, "xy,xy,xy->xy,xy", "nnn"},
+    {id_of<ops::mean>, "xyz->y", "n"},
+    {id_of<ops::mean>, "xy->", "n"},
+    {id_of<ops::mean_gradient>, "y->xyz", "n"},
+    {id_of<ops::transpose>, "xyz->zxy", "n"},
+    {id_of<ops::transpose>, "xyYz->zxyY", "n"},
 };
 
 int rounds() { return tested::tries(12, 300); }

@@ -99,6 +99,21 @@ TEST(Slicing, MarginsHoldOnNumbers) {
   }
 }
 
+// place_slice puts back what slice_dim took: its rule moves elements and keeps the dims that are whole.
+TEST(Slicing, PlacesASliceInZeros) {
+  const shape s{4, 3};
+  const hp::rule_result r = rules::place_slice(s, 1, 1, 2, 7);
+  EXPECT_EQ(r.status.code, rule_code::ok);
+  EXPECT_EQ(hp::result_shape(r.rule, &s, 1).shape, (shape{4, 7}));
+  EXPECT_EQ(r.rule.factor[0].kind, hp::factor_kind::pass_through);
+  EXPECT_EQ(r.rule.factor[1].kind, hp::factor_kind::permutation);
+  EXPECT_EQ(rules::place_slice(s, -1, 0, 1, 3).rule.factor[1].kind, hp::factor_kind::pass_through);
+  EXPECT_TRUE(laws::same(rules::place_slice(s, 2, 0, 1, 7), rule_code::axis_is_out_of_range));
+  EXPECT_TRUE(laws::same(rules::place_slice(s, 1, 3, 2, 7), rule_code::attribute_is_invalid));
+  EXPECT_TRUE(laws::same(rules::place_slice(s, 1, -1, 1, 7), rule_code::attribute_is_invalid));
+  EXPECT_TRUE(laws::same(rules::place_slice(s, 1, 0, 0, 7), rule_code::attribute_is_invalid));
+}
+
 TEST(Slicing, RefusesBadAttributes) {
   const shape s{4, 8};
   EXPECT_TRUE(laws::same(rules::slice(s, shape(0), shape(1), shape(1)), rule_code::axes_differ_from_rank));

@@ -104,6 +104,24 @@ struct slice_dim {
   }
 };
 
+/// The transpose of `slice_dim`: element i at begin + i · step of a dim of `extent` elements, zeros elsewhere.
+struct place_slice {
+  static constexpr bool whole_extents = true;
+  int dim = 0;
+  extent_t begin = 0, step = 1, extent = 0;
+  constexpr rule_result rule(const shape* x, int) const { return rules::place_slice(x[0], dim, begin, step, extent); }
+  template <class X>
+  void run(const local_operation& at, const_view<X> x, tensor_view<X> out) const {
+    const int d = rules::from_front(dim, x.extents.rank);
+    extent_t from[max_dims] = {}, by[max_dims] = {1, 1, 1, 1, 1, 1, 1, 1};
+    if (at.operand[0].whole.extent[d] != extent) {  // then the dim is whole here
+      from[d] = begin;
+      by[d] = step;
+    }
+    kernels::place_slice(x, out, from, by);
+  }
+};
+
 struct pad {
   static constexpr bool whole_extents = true;
   shape before{}, after{};

@@ -66,6 +66,13 @@ inline extent_t points_of(const operator_call& c, const loop_list& list) {
   return n;
 }
 
+/// The same of the whole tensors, of which the box may be a piece.
+inline extent_t whole_points_of(const operator_call& c, const loop_list& list) {
+  extent_t n = 1;
+  for (int i = 0; i < list.count; ++i) n *= c.loop[list.loop[i]].whole;
+  return n;
+}
+
 /// Writes the offset of every point of the listed loops to `out`.
 inline void offsets_of(const operator_call& c, const loop_list& list, const loop_steps& s, std::vector<extent_t>& out) {
   out.assign(1, 0);

@@ -13,6 +13,7 @@
 #include <hyperparallel/kernels/ops/latent_attention.hpp>
 #include <hyperparallel/kernels/ops/layer_norm.hpp>
 #include <hyperparallel/kernels/ops/loss.hpp>
+#include <hyperparallel/kernels/ops/movement.hpp>
 #include <hyperparallel/kernels/ops/normalization.hpp>
 #include <hyperparallel/kernels/ops/optimizer.hpp>
 #include <hyperparallel/kernels/ops/routing.hpp>

@@ -114,6 +114,14 @@ void broadcast_kernel(const operator_call& c) {
   pointwise<T, 1>(c, [](T x) { return x; });
 }
 
+/// dy -> dx of a mean.
+template <class T>
+void mean_gradient_kernel(const operator_call& c) {
+  const tensor_factors &dy = c.rule->operand[0], &dx = c.rule->result[0];
+  const T count = static_cast<T>(whole_points_of(c, loops_of(dx, {}, {&dy})));
+  pointwise<T, 1>(c, [count](T d) { return d / count; });
+}
+
 template <class T>
 void accumulate_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
@@ -187,6 +195,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::mean_gradient> = kernels::mean_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
 template <class T>

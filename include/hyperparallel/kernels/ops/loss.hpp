@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The loss of a row of logits from its parts, its gradient, reductions and fills.
+// The loss of a row of logits from its parts, its gradient, reductions, means and fills.
 //
 //   loss = log Σ e^(x − max) + max − x[label]          dx = d loss · (e^(x − max) / Σ − [column = label])
 //
@@ -87,6 +87,18 @@ void reduce_kernel(const operator_call& c) {
   }
 }
 
+/// The sum over what the result lacks, divided once by how many elements that is in the whole tensor.
+template <class T>
+void mean_kernel(const operator_call& c) {
+  const tensor_factors &x = c.rule->operand[0], &r = c.rule->result[0];
+  expect(c.attributes->reduction == reduce_op::sum, c, "a mean knows no other reduction than the sum");
+  const T count = static_cast<T>(whole_points_of(c, loops_of(x, {}, {&r})));
+  reduce_kernel<T>(c);
+  T* const out = result<T>(c, 0);
+  const extent_t n = c.result_elements(0);
+  for (extent_t i = 0; i < n; ++i) out[i] /= count;
+}
+
 /// -> real[0] everywhere.
 template <class T>
 void fill_kernel(const operator_call& c) {
@@ -101,6 +113,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::reduce> = kernels::reduce_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::mean> = kernels::mean_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::exp_sum> = kernels::exp_sum_kernel<T>;
 template <class T>

@@ -12,6 +12,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 struct attention_block {
   static constexpr const char *name = "attention_block", *text = "bsmgD,btmD,btmE->bsmgE,bsmg";
   static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr unsigned without_gradient = ~0u;
   static constexpr int flops_per_point = 4;
   static constexpr extent_t flops(const local_work& w) { return attention::flops(w); }
 };
@@ -19,6 +20,7 @@ struct attention_block {
 /// o, log-sum-exp, o, log-sum-exp -> o, log-sum-exp: two blocks of keys joined.
 struct attention_merge {
   static constexpr const char *name = "attention_merge", *text = "bsmgE,bsmg,bsmgE,bsmg->bsmgE,bsmg";
+  static constexpr unsigned without_gradient = ~0u;
   static constexpr int flops_per_point = 6;
 };
 
@@ -28,6 +30,7 @@ struct attention_block_gradient {
                               *text = "bsmgE,bsmgD,btmD,btmE,bsmgE,bsmg->bsmgD,btmD,btmE";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 10;
+  static constexpr unsigned without_gradient = ~0u;
   static constexpr extent_t flops(const local_work& w) { return attention_gradient::flops(w); }
 };
 

@@ -2,7 +2,8 @@
 #pragma once
 // Cross entropy of logits and labels, in the parts that a sharded vocabulary needs: the maximum (reduce), the sum
 // of exponentials, the label's logit, and the loss of each token. A negative label is no label: its loss is 0.
-// The gradient goes from a token's loss straight to the logits, over the loops of `exp_sum`.
+// The gradient goes from a token's loss straight to the logits, over the loops of `exp_sum`; the parts have none of
+// their own.
 
 #include <hyperparallel/operators/operator_value.hpp>
 
@@ -12,14 +13,14 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 struct exp_sum {
   static constexpr const char *name = "exp_sum", *text = "*v,*->*";
   static constexpr int flops_per_point = 5;
-  static constexpr unsigned statistics = 0b1;
+  static constexpr unsigned statistics = 0b1, without_gradient = ~0u;
 };
 
 /// x, label -> x[label].
 struct pick {
   static constexpr const char *name = "pick", *text = "*v,*->*";
   static constexpr int flops_per_point = 0;
-  static constexpr unsigned indices = 0b10, statistics = 0b1;
+  static constexpr unsigned indices = 0b10, statistics = 0b1, without_gradient = ~0u;
   static constexpr char index_below = 'v';
   static constexpr bool index_or_negative = true;
 };
@@ -36,7 +37,7 @@ struct token_loss {
 struct cross_entropy_gradient {
   static constexpr const char *name = "cross_entropy_gradient", *text = "*,*v,*,*,*->*v";
   static constexpr int flops_per_point = 7;
-  static constexpr unsigned indices = 0b10000;
+  static constexpr unsigned indices = 0b10000, without_gradient = ~0u;
   static constexpr char index_below = 'v';
   static constexpr bool index_or_negative = true;
 };

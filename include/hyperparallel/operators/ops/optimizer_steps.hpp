@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a step of training does with gradients: their norm, and the updates of parameters. States are results that
-// replace operands in place.
+// replace operands in place. They follow the gradient, so none passes through an update.
 
-#include <hyperparallel/operators/operator_value.hpp>
+#include <hyperparallel/operators/ops/scale.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace ops {
 
-/// Everything into one number.
+/// Everything into one number. Its gradient, 2 · x · dy, is the sum of two contributions that are alike.
 struct sum_of_squares {
   static constexpr const char *name = "sum_of_squares", *text = "*->";
   static constexpr int flops_per_point = 2;
   static constexpr unsigned statistics = 0b1;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<multiply>("g0,x0>0");
+    b.template backward<multiply>("g0,x0>0");
+  }
 };
 
 /// Sum of squares -> min(1, real[0] / its root).
 struct clip_factor {
   static constexpr const char *name = "clip_factor", *text = "->";
-  static constexpr unsigned statistics = 0b1;
+  static constexpr unsigned statistics = 0b1, without_gradient = ~0u;
 };
 
 /// -> real[0] everywhere: seeds gradients.
@@ -31,6 +36,7 @@ struct fill {
 struct sgd {
   static constexpr const char *name = "sgd", *text = "*,*,*,->*,*";
   static constexpr int flops_per_point = 6;
+  static constexpr unsigned without_gradient = ~0u;
 };
 
 /// p, g, m, v, clip -> p, m, v; real = rate, beta1, beta2, epsilon, weight decay. Source: Loshchilov & Hutter,
@@ -38,11 +44,13 @@ struct sgd {
 struct adamw {
   static constexpr const char *name = "adamw", *text = "*,*,*,*,->*,*,*";
   static constexpr int flops_per_point = 14;
+  static constexpr unsigned without_gradient = ~0u;
 };
 /// p, g, master, m, v, clip -> p, master, m, v; p is the rounded master.
 struct adamw_master {
   static constexpr const char *name = "adamw_master", *text = "*,*,*,*,*,->*,*,*,*";
   static constexpr int flops_per_point = 15;
+  static constexpr unsigned without_gradient = ~0u;
 };
 
 /// p, g, momentum, clip -> p, momentum. Dims from integer[0] to integer[1] are a matrix's rows, the ones behind its
@@ -53,6 +61,7 @@ struct muon {
   static constexpr const char *name = "muon", *text = "";
   static constexpr compute_unit unit = compute_unit::matrix;
   static constexpr int flops_per_point = 6, newton_schulz_iterations = 5;
+  static constexpr unsigned without_gradient = ~0u;
   static constexpr extent_t flops(const local_work& w) {
     extent_t batch = 1, rows = 1, columns = 1;
     const tensor_factors& matrix = w.rule->operand[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Sum, or maximum, over the factors that the result lacks; and its transpose, which repeats over the factors that
-// the operand lacks. Each instance has its own text.
+// the operand lacks; the mean and its transpose. Each instance has its own text.
 
 #include <hyperparallel/operators/operator_value.hpp>
 
@@ -31,6 +31,24 @@ struct broadcast {
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<reduce>("g0>0");
+  }
+};
+
+/// dy -> dx: repeated as `broadcast` repeats, divided by how many elements each mean is of.
+struct mean_gradient {
+  static constexpr const char *name = "mean_gradient", *text = "";
+  static constexpr partial_words partials = linear_in_each(0b1u);
+};
+
+/// The sum over the dims that the result lacks, "abc->ac", divided by how many elements these dims have in the whole
+/// tensor: where they are sharded the quotients of the pieces wait for a sum, as those of `reduce` do.
+struct mean {
+  static constexpr const char *name = "mean", *text = "";
+  static constexpr unsigned statistics = 0b1;
+  static constexpr partial_words partials = linear_in_each(0b1u);
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<mean_gradient>("g0>0");
   }
 };
 

@@ -13,10 +13,11 @@ struct sum {
   static constexpr unsigned starts_at_zero = ~0u, passes_gradient = ~0u;
 };
 
-/// Sum so far, new -> sum, in place: gradients over micro-batches.
+/// Sum so far, new -> sum, in place: gradients over micro-batches, which have none themselves.
 struct accumulate {
   static constexpr const char *name = "accumulate", *text = "*,*->*";
   static constexpr partial_words partials = linear_together(~0u);
+  static constexpr unsigned without_gradient = ~0u;
 };
 
 }}}  // namespace hyperparallel::v0_2::ops

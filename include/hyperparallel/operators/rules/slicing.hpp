@@ -109,6 +109,24 @@ constexpr rule_result slice_dim(const shape& from, int dim, extent_t begin, exte
   return r;
 }
 
+/// The transpose of a slice: element i of `dim` at begin + i · step of a dim of `extent` elements, zeros elsewhere. Fails
+/// with axis_is_out_of_range, attribute_is_invalid where an element has no place.
+constexpr rule_result place_slice(const shape& from, int dim, extent_t begin, extent_t step, extent_t extent) {
+  const int d = from_front(dim, from.rank);
+  if (d < 0) return no_rule("place_slice", rule_code::axis_is_out_of_range, dim);
+  const extent_t n = from.extent[d];
+  if (begin < 0 || step < 1 || (n > 0 && begin + (n - 1) * step >= extent))
+    return no_rule("place_slice", rule_code::attribute_is_invalid, d);
+  factor_rule r = rule_called("place_slice", moves_elements(0b1u), 0);
+  add_factors(r, from.rank);
+  add_dims(add_operand(r), 0, from.rank);
+  add_dims(add_result(r), 0, from.rank);
+  if (n == extent) return checked_rule(r);
+  r.factor[d].kind = factor_kind::permutation;
+  r.result[0].extent[d] = extent;
+  return checked_rule(r);
+}
+
 /// A value of the shape that the entries take, written into x at their place: x[entry, …] = value. Operands x and
 /// value.
 constexpr rule_result assign(const shape& to, const index_entry* entry, int count) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What an operator says of its gradient, in one word: tables and tests ask it of every operator of a list.
+//
+// Law: a built-in operator that no gradient names as a backward operator says something.
+
+#include <hyperparallel/operators/operator_list.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+enum class gradient_statement : unsigned char {
+  nothing,             ///< a loss that depends on it is refused, though the operator does not say so
+  backward_operators,  ///< those that its `gradient` names
+  passes_on,           ///< operands get the result's gradient as it is, and no operator is named: `sum`
+  of_the_loss,         ///< one backward operator for it and the operators before it: `token_loss`
+  constant,            ///< no result changes with the operands: no gradient passes
+  refused,             ///< a loss that depends on it is refused
+};
+
+constexpr const char* name_of(gradient_statement s) {
+  constexpr const char* names[] = {"nothing", "backward_operators", "passes_on", "of_the_loss", "constant", "refused"};
+  static_assert(static_cast<int>(gradient_statement::refused) + 1 == sizeof names / sizeof *names);
+  return names[static_cast<int>(s)];
+}
+
+/// The backward operators of an instance with as many operands as a rule may have: all that the operator ever names.
+constexpr gradient_writer backward_operators_of(const operator_value& o) {
+  gradient_writer w(builtin_list, max_operands);
+  o.gradient(w);
+  return w;
+}
+
+constexpr gradient_statement gradient_statement_of(const operator_value& o) {
+  if (o.key == operator_value_of<ops::token_loss>.key) return gradient_statement::of_the_loss;
+  if (backward_operators_of(o).count > 0) return gradient_statement::backward_operators;
+  if (o.passes_gradient != 0) return gradient_statement::passes_on;
+  if (o.constant == ~0u) return gradient_statement::constant;
+  return o.without_gradient == ~0u ? gradient_statement::refused : gradient_statement::nothing;
+}
+
+/// Whether a loss may depend on the operator.
+constexpr bool is_differentiable(const operator_value& o) {
+  const gradient_statement s = gradient_statement_of(o);
+  return s == gradient_statement::backward_operators || s == gradient_statement::passes_on ||
+         s == gradient_statement::of_the_loss;
+}
+
+/// Whether the gradient of some operator of the list names `op` as a backward operator. O(operators).
+constexpr bool is_backward_operator(const operator_list& operators, operator_id op) {
+  for (int i = 0; i < operators.count; ++i) {
+    gradient_writer w(operators, max_operands);
+    operators[static_cast<operator_id>(i)].gradient(w);
+    for (int n = 0; n < w.count && n < max_gradient_rules; ++n)
+      if (w.rule[n].backward == op) return true;
+  }
+  return false;
+}
+
+}}  // namespace hyperparallel::v0_2

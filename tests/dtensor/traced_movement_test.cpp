@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/dtensor/traced_movement.hpp>
+
+#include <hyperparallel/dtensor/gradient.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/traced_functions.hpp>
+
+#include <gtest/gtest.h>
+
+#include "dtensor/small_world.hpp"
+
+namespace {
+
+using namespace small_world;
+
+using rows = tensor<on<"dp", none, "tp">, 4, 6, 2>;
+using whole = tensor<on<none, none, none>, 4, 6, 2>;
+using pending = tensor<on<none, none, none, hp::partial("dp")>, 4, 6, 2>;
+
+template <class Tensor>
+auto traced(const Tensor& x) {
+  return hp::detail::argument_of<true, 0>(x);
+}
+
+/// f of a variable is f of its value, in the same layout; the gradient of a function of it on several devices is that on
+/// one, and the slope.
+template <class Tensor, class F>
+void expect_moves(const F& f) {
+  const auto with = f(traced(waves<Tensor>(1)));
+  const auto without = f(waves<Tensor>(1));
+  static_assert(
+      std::is_same_v<typename std::remove_cvref_t<decltype(with)>::tensor, std::remove_cvref_t<decltype(without)>>);
+  EXPECT_EQ(with.value().full_tensor(), without.full_tensor());
+  const auto loss = [&](const auto& x) {
+    const auto y = f(x).reduce_partial();
+    return sum(y * silu(y)).reduce_partial();
+  };
+  const whole x = waves<Tensor>(1).template redistribute<on<none, none, none>>();
+  const std::vector<double> many = hp::gradient(loss, waves<Tensor>(1)).full_tensor();
+  const std::vector<double> one = hp::gradient(loss, x).full_tensor();
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(many[i], one[i], 1e-12) << i;
+  const auto value = [&](const whole& at) { return loss(traced(at)).value().full_tensor()[0]; };
+  for (const std::size_t i : {0U, 7U, 23U, 46U}) EXPECT_NEAR(one[i], slope(value, x, i), 1e-7) << i;
+}
+
+template <class Tensor>
+void expect_all_move() {
+  expect_moves<Tensor>([](const auto& x) { return hp::permute<2, 0, 1>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::permute<-1, 1, 0>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::transpose(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::transpose<0, 1>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::reshape<4, 2, 3, 2>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::reshape<2, 2, -1, 2>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::flatten<0, 1>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::squeeze(hp::expand_dims<1>(x)); });
+  expect_moves<Tensor>([](const auto& x) { return hp::slice_dim<1, 2, 5>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::slice_dim<-2, 0, -1, 3>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::slice_dim<0, 0, 4>(x); });
+  expect_moves<Tensor>([](const auto& x) { return hp::concat<1>(x, x, hp::slice_dim<1, 1, 3>(x)); });
+  expect_moves<Tensor>([](const auto& x) { return hp::concat<-2>(x); });
+}
+TEST(TracedMovement, HasTheValuesOfDtensorsAndTheirGradients) {
+  expect_all_move<rows>();
+  expect_all_move<whole>();
+}
+
+// Whatever is moved may wait for a sum; the gradient is that of the sum's value.
+TEST(TracedMovement, PendingSumsPass) { expect_all_move<pending>(); }
+
+// A dtensor joined with a variable is given no gradient.
+TEST(TracedMovement, ConstantsMayBeJoined) {
+  expect_moves<rows>([&](const auto& x) {
+    using value = std::remove_cvref_t<decltype(hp::detail::value_of(x))>;
+    return hp::concat<1>(waves<value>(3), x);
+  });
+}
+
+// A gradient that comes sharded along the dim that was cut is reduced to the value's layout first.
+TEST(TracedMovement, GradientsThatLieOtherwiseAreBrought) {
+  const auto loss = [](const auto& x) {
+    const auto part = hp::slice_dim<1, 1, 5>(x).template redistribute<on<none, "dp", none>>();
+    return sum(part * part).reduce_partial();
+  };
+  const std::vector<double> d = hp::gradient(loss, waves<whole>(1)).full_tensor(), x = waves<whole>(1).full_tensor();
+  for (std::size_t i = 0; i < d.size(); ++i) EXPECT_NEAR(d[i], i / 2 % 6 < 1 || i / 2 % 6 > 4 ? 0 : 2 * x[i], 1e-14);
+  const auto direct = [](const auto& x2) {
+    const auto part = hp::slice_dim<1, 1, 5>(x2).template redistribute_gradient<on<none, "dp", none>>();
+    return sum(part * part);
+  };
+  EXPECT_EQ(hp::gradient(direct, waves<whole>(1)).full_tensor(), d);
+}
+
+using dynamic = hp::dtensor<double, hp::extents<hp::dyn(1), 6>, on<none, "tp">>;
+
+TEST(TracedMovement, DynamicExtentsAreTransposed) {
+  const dynamic x = hp::distribute<dynamic>(group(), hp::shape(3, 6), std::vector<double>(18, 0.5));
+  const auto d = hp::gradient([](const auto& a) { return sum(transpose(a) * transpose(a)).reduce_partial(); }, x);
+  EXPECT_EQ(d.full_tensor(), std::vector<double>(18, 1.0));
+  const auto m = hp::gradient([](const auto& a) { return sum(mean<0>(a)).reduce_partial(); }, x);
+  EXPECT_EQ(m.full_tensor(), std::vector<double>(18, 1.0 / 3));
+}
+
+}  // namespace
