@@ -39,7 +39,7 @@ class strategy_layouts {
     const mesh_shape& m = strategy_.mesh.shape;
     operator_placement p;
     const factor_rule& rule = g.rule_of(o);
-    const int travels = ring_loops_of(g, o).keys;
+    const int travels = o.rotation >= 0 ? ring_loops_of(g, o).keys : -1;
     strategy_status passed[max_axes];  // of each axis: the first dim that a rule passed over
     for (int r = 0; r < strategy_.rule.size; ++r) {
       const int a = axis_[r];
