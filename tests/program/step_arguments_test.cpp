@@ -18,7 +18,7 @@ static_assert(hp::optimizer_type<hp::adamw> && hp::optimizer_type<hp::sgd> && hp
 static_assert(!hp::optimizer_type<hp::matrix384> && !hp::optimizer_type<strategy> && !hp::optimizer_type<int>);
 
 template <class... Arguments>
-using verdict = typename hp::detail::arguments_verdict<Arguments...>::type;
+using verdict = typename hp::detail::step_arguments_verdict<Arguments...>::type;
 
 // The first argument that is none of its kind is named, with what was given in its place.
 TEST(StepArguments, TheFirstThatIsNoneOfItsKindIsNamed) {

@@ -34,7 +34,7 @@ namespace detail {
 
 /// The first argument behind the model that is none of its kind.
 template <class Strategy = no_argument, class Optimizer = no_argument, class Hardware = no_argument, class... Options>
-struct arguments_verdict {
+struct step_arguments_verdict {
   static constexpr auto choose() {
     if constexpr (!strategy_type<Strategy>)
       return std::type_identity<diag::second_argument_of_a_step_is_no_strategy<Strategy>>{};

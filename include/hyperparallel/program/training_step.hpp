@@ -189,7 +189,7 @@ concept valid_train_step =
 /// or in another's place is one error line.
 template <class Model, class... Arguments>
 struct train_step : detail::step_without_arguments {
-  static_assert(insist<typename detail::arguments_verdict<Arguments...>::type>::met);
+  static_assert(insist<typename detail::step_arguments_verdict<Arguments...>::type>::met);
   using model = Model;
 };
 

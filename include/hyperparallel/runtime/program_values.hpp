@@ -100,19 +100,19 @@ class program_values {
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
     check_training_step(step);
     const int micro_batches = program_.graph.micro_batches;
-    const bool at_once = micro_batches == 1 && watched_gradients_.empty();
+    const bool in_one_run = micro_batches == 1 && watched_gradients_.empty();
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
       feed(m);
       self().set_training_step(number_of_call(step, m));
-      const run_result result = self().run(at_once ? micro_phases | update_phases : micro_phases, watch...);
+      const run_result result = self().run(in_one_run ? micro_phases | update_phases : micro_phases, watch...);
       if (result == run_result::cancelled) return result;
       sum += get(program_.graph.loss).front();
     }
     self().set_training_step(step);
     loss_ = sum / static_cast<T>(micro_batches);
-    if (at_once) return run_result::complete;
+    if (in_one_run) return run_result::complete;
     if (!gradients_are_finite()) return run_result::skipped;
     return self().run(update_phases, watch...);
   }
