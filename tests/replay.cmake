@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# hp_replay replays ground truth through the run-time face of the core; one test per file of the vectors folder.
-if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/replay/hp_replay.cpp")
+# hp replay holds ground truth against the run-time face of the core; one test per file of the vectors folder.
+if(NOT TARGET hp)
   return()
 endif()
-if(NOT TARGET nlohmann_json::nlohmann_json OR NOT TARGET CLI11::CLI11)
-  message(STATUS "hyperparallel: nlohmann_json or CLI11 not found, hp_replay is not built")
-  return()
-endif()
-
-file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/replay/*.cpp")
-add_executable(hp_replay ${sources})
-target_compile_options(hp_replay PRIVATE -O1)  # all of the core in two units
-target_link_libraries(hp_replay PRIVATE ${hyperparallel_own_library} hyperparallel_warnings
-                                        nlohmann_json::nlohmann_json CLI11::CLI11)
-install(TARGETS hp_replay RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 
 foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard
                       shardy_op_rules)
-  add_test(NAME replay.${file} COMMAND hp_replay "${HYPERPARALLEL_VECTORS}/${file}.jsonl")
+  add_test(NAME replay.${file} COMMAND hp replay "${HYPERPARALLEL_VECTORS}/${file}.jsonl")
   set_tests_properties(replay.${file} PROPERTIES LABELS replay TIMEOUT 3600)
 endforeach()
 
-# What hp_replay prints, whatever its exit status: of good vectors and of bad ones.
+# What hp replay prints, whatever its exit status: of good vectors and of bad ones.
 function(hyperparallel_add_replay name expect)
-  add_test(NAME replay.${name} COMMAND hp_replay ${ARGN})
+  add_test(NAME replay.${name} COMMAND hp replay ${ARGN})
   set_tests_properties(replay.${name} PROPERTIES LABELS replay TIMEOUT 3600 PASS_REGULAR_EXPRESSION "${expect}")
 endfunction()
 set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
@@ -43,4 +32,4 @@ hyperparallel_add_replay(moves.table "\n +192 +768 +128 +384 +128 +384 +2.00  ow
 hyperparallel_add_replay(wrong_moves "wrong_moves.jsonl: 0 passed, 108 failed\n0 passed, 108 failed\n$"
                          "${own}/wrong_moves.jsonl")
 hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
-hyperparallel_add_replay(no_file "no file is named; usage: hp_replay FILE")
+hyperparallel_add_replay(no_file "no file is named; usage: hp replay FILE")

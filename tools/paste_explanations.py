@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the hp_explain commands of docs/how-to/explain-a-redistribution.md and writes what they print below them, or with
+"""Runs the hp explain commands of docs/how-to/explain-a-redistribution.md and writes what they print below them, or with
 --check compares.
 
-    tools/paste_explanations.py build/release/bin/hp_explain [--check]
+    tools/paste_explanations.py build/release/bin/hp [--check]
 
-A block of the page begins with "$ hp_explain" and the arguments; a command that ends in a backslash goes on in the next
+A block of the page begins with "$ hp explain" and the arguments; a command that ends in a backslash goes on in the next
 line. The rest of the block is the output, the error stream included.
 """
 import re
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "explain-a-redistribution.md"
-BLOCK = re.compile(r"^```text\n(\$ hp_explain(?:[^\n]*\\\n)*[^\n]*\n)(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```text\n(\$ hp explain(?:[^\n]*\\\n)*[^\n]*\n)(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def main(arguments):
@@ -41,7 +41,7 @@ def main(arguments):
         return 0
     if pasted == page:
         return 0
-    print(f"{PAGE.name} is not what hp_explain prints; run tools/paste_explanations.py {arguments[0]}", file=sys.stderr)
+    print(f"{PAGE.name} is not what hp explain prints; run tools/paste_explanations.py {arguments[0]}", file=sys.stderr)
     return 1
 
 

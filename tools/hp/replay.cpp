@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp_replay FILE.jsonl … [--verbose] [--table]: replays ground truth, one JSON object a line, through the core at run
+// hp replay FILE.jsonl … [--verbose] [--table]: replays ground truth, one JSON object a line, through the core at run
 // time.
 //
 // Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
 // counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason,
 // and what vectors were held against where that differs. --table lists what each move receives, ours beside theirs.
-// Exit status 0 means that everything could be read and nothing failed.
+// Exit status: 0 where everything could be read and nothing failed, 1 where a vector failed, 2 where a file or a line of it
+// is unreadable.
 
 #include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "../../examples/command_line.hpp"
-#include "byte_table.hpp"
-#include "kinds.hpp"
+#include "replay/byte_table.hpp"
+#include "replay/kinds.hpp"
+#include "subcommand.hpp"
 
 namespace {
 
@@ -39,7 +41,7 @@ std::ostream& operator<<(std::ostream& out, const tally& t) {
 bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_table& table) {
   std::ifstream in(path);
   if (!in || in.peek() == std::ifstream::traits_type::eof()) {
-    std::cerr << "hp_replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
+    std::cerr << "hp replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
     return false;
   }
   std::map<std::string, long> skipped, noted;
@@ -48,7 +50,7 @@ bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_t
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const replay::json v = replay::json::parse(line, nullptr, false);
     if (v.is_discarded()) {
-      std::cerr << "hp_replay: " << path << ':' << number << ": malformed JSON\n";
+      std::cerr << "hp replay: " << path << ':' << number << ": malformed JSON\n";
       return false;
     }
     const replay::verdict r = replay::replay_vector(v);
@@ -73,7 +75,7 @@ bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_t
     }
   }
   if (in.bad()) {
-    std::cerr << "hp_replay: cannot read " << path << '\n';
+    std::cerr << "hp replay: cannot read " << path << '\n';
     return false;
   }
   if (verbose) {
@@ -85,34 +87,36 @@ bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_t
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CLI::App app{"Replays ground-truth vectors through the core"};
-  app.name("hp_replay");
-  std::vector<std::string> files;
-  bool verbose = false, with_table = false;
-  app.add_option("FILE", files, "JSON Lines files");
-  app.add_flag("--verbose,-v", verbose, "List failures with their reasons and skipped kinds");
-  app.add_flag("--table,-t", with_table, "List the bytes that each move receives: theirs, the bound, ours");
-  return command_line::run(app, argc, argv, [&] {
-    if (files.empty()) {
-      std::cerr << "hp_replay: no file is named; usage: hp_replay FILE.jsonl ... [--verbose] [--table]\n";
-      return 2;
-    }
+hp_tool::work hp_tool::add_replay(CLI::App& app) {
+  struct request {
+    std::vector<std::string> files;
+    bool verbose = false, with_table = false;
+  };
+  const auto given = std::make_shared<request>();
+  app.add_option("FILE", given->files, "JSON Lines files");
+  app.add_flag("--verbose,-v", given->verbose, "list failures with their reasons and skipped kinds");
+  app.add_flag("--table,-t", given->with_table, "list the bytes that each move receives: theirs, the bound, ours");
+  app.footer("hp replay --verbose tests/vectors/moves.jsonl");
+  return [given] {
+    if (given->files.empty())
+      throw bad_input("no file is named; usage: hp replay FILE.jsonl ... [--verbose] [--table]");
     tally all;
     bool readable = true;
-    for (const std::string& path : files) {
+    for (const std::string& path : given->files) {
       tally t;
       replay::byte_table table;
-      const bool read = replay_file(path, verbose, t, table);
+      const bool read = replay_file(path, given->verbose, t, table);
       readable = readable && read;
-      if (read && with_table) table.print(std::cout);
+      if (read && given->with_table) table.print(std::cout);
       if (read) std::cout << path << ": " << t << '\n';
-      if (read && with_table) table.summarise(std::cout);
+      if (read && given->with_table) table.summarise(std::cout);
       if (read && t.skipped > 0)
-        std::cout << "  " << t.skipped << " skipped" << (verbose ? "" : " (--verbose names the kinds and why)") << '\n';
+        std::cout << "  " << t.skipped << " skipped" << (given->verbose ? "" : " (--verbose names the kinds and why)")
+                  << '\n';
       all.add(t);
     }
     std::cout << all << '\n';
-    return readable && all.failed == 0 ? 0 : 1;
-  });
+    std::cout.flush();
+    return !readable ? 2 : all.failed == 0 ? 0 : 1;
+  };
 }

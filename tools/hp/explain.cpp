@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// hp_explain redistribute --mesh x=2,y=4 --from x,None --to "None,(y,x)" --shape 64x64 --dtype f32
+// hp explain --mesh x=2,y=4 --from x,None --to "None,(y,x)" --shape 64x64 --dtype f32
 //
 // Explains the planned move of a tensor from one layout to another: its kind, digits, bound, steps and certificate, the
-// other ways to carry it out with their prices, and who holds what before and after. Where an argument cannot be used:
-// one line on the error stream and exit status 2.
+// other ways to carry it out with their prices, and who holds what before and after.
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,14 +17,14 @@
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
 
-#include "hp_explain/arguments.hpp"
-#include "standard_output.hpp"
+#include "explain_arguments.hpp"
+#include "subcommand.hpp"
 
 namespace {
 
 using namespace hp_explain;
 
-struct command_line {
+struct request {
   std::string mesh, from, to, shape, dtype, ranks, to_mesh, to_shape, to_ranks;
   std::string topology = "generic_host", objective, memory_limit;
   std::vector<std::string> partial, to_partial;
@@ -54,27 +53,27 @@ struct both_sides {
 /// Transfers beyond which counting them would take minutes.
 constexpr hp::extent_t most_transfers = hp::extent_t{1} << 26;
 
-void refuse_beyond(hp::extent_t limit, const command_line& given, hp::extent_t each, int receivers) {
+void refuse_beyond(hp::extent_t limit, const request& given, hp::extent_t each, int receivers) {
   const hp::checked_extent all = hp::checked_multiply(each, receivers);
   if (all.overflow || all.value > limit)
     throw bad_argument("--mesh", given.mesh,
                        "the move has more transfers than are counted here; expected at most " + std::to_string(limit));
 }
 
-void refuse_many_transfers(const command_line& given, const hp::move_plan& p) {
+void refuse_many_transfers(const request& given, const hp::move_plan& p) {
   for (int i = 0; i < p.step_count; ++i)
     refuse_beyond(most_transfers, given, hp::receiver_of(p.step[i], p.shape, 0).transfers,
                   hp::position_count(p.step[i].target.mesh));
 }
 
 /// Where blocks travel in runs of the flat tensor, a transfer ends where a run of either side does.
-void refuse_many_runs(const command_line& given, const both_sides& sides) {
+void refuse_many_runs(const request& given, const both_sides& sides) {
   for (const read_side* side : {&sides.source, &sides.target})
     refuse_beyond(most_transfers / 2, given, hp::runs_of(hp::slice_at(side->layout, side->shape, {}), side->shape).runs,
                   side->ranks().count);
 }
 
-void refuse_many_bytes(const command_line& given, const hp::chosen_move& choice, hp::extent_t element_bytes) {
+void refuse_many_bytes(const request& given, const hp::chosen_move& choice, hp::extent_t element_bytes) {
   for (const hp::move_alternative& a : choice.alternative) {
     const hp::extent_t most = hp::larger(a.figures.received_total, 2 * a.figures.peak_elements);
     if (hp::checked_multiply(most, element_bytes).overflow)
@@ -83,7 +82,7 @@ void refuse_many_bytes(const command_line& given, const hp::chosen_move& choice,
 }
 
 /// All ways to carry out the move, with the plan that the library runs by itself unless another choice is asked for.
-hp::chosen_move choose(const command_line& given, const hp::layout_value& source, const hp::layout_value& target,
+hp::chosen_move choose(const request& given, const hp::layout_value& source, const hp::layout_value& target,
                        const hp::shape& shape, const hp::interconnect& links, hp::extent_t element_bytes) {
   hp::move_request request{read_objective("--objective", given.objective.empty() ? "bytes" : given.objective), links,
                            element_bytes, 0};
@@ -108,7 +107,7 @@ hp::chosen_move choose(const command_line& given, const hp::layout_value& source
   return choice;
 }
 
-both_sides read_sides(const command_line& given) {
+both_sides read_sides(const request& given) {
   both_sides s;
   const auto or_else = [](const std::string& value, const std::string& other) { return value.empty() ? other : value; };
   s.source.mesh = read_mesh("--mesh", given.mesh);
@@ -128,7 +127,7 @@ both_sides read_sides(const command_line& given) {
 }
 
 /// A move on one mesh, with all ways to carry it out.
-std::string explain_move(const command_line& given, const both_sides& sides, hp::extent_t bytes) {
+std::string explain_move(const request& given, const both_sides& sides, hp::extent_t bytes) {
   const hp::mesh_value& mesh = sides.source.mesh;
   const hp::layout_value &source = sides.source.layout, &target = sides.target.layout;
   const hp::interconnect links = read_links("--topology", given.topology, mesh.shape,
@@ -147,7 +146,7 @@ std::string explain_move(const command_line& given, const both_sides& sides, hp:
 }
 
 /// A move to another mesh, other ranks or another shape: by fewest bytes.
-std::string explain_relocation(const command_line& given, const both_sides& sides, hp::extent_t bytes) {
+std::string explain_relocation(const request& given, const both_sides& sides, hp::extent_t bytes) {
   for (const auto& [name, value] : {std::pair{"--objective", given.objective}, {"--memory-limit", given.memory_limit}})
     if (!value.empty())
       throw bad_argument(name, value, "to another mesh or shape there is one way; expected no such argument");
@@ -168,7 +167,7 @@ std::string explain_relocation(const command_line& given, const both_sides& side
   return fmt::format("{}", hp::explained(plan, bytes));
 }
 
-std::string explain(const command_line& given) {
+std::string explain(const request& given) {
   const hp::data_type type = read_type("--dtype", given.dtype);
   const both_sides sides = read_sides(given);
   const hp::extent_t bytes = hp::bytes_of(type);
@@ -179,62 +178,41 @@ std::string explain(const command_line& given) {
   return out + "\nbefore  " + sides.source.drawing() + "\nafter   " + sides.target.drawing();
 }
 
-/// What the parser has to say, with what was expected.
-std::string trouble_of(const CLI::ParseError& e, const CLI::App& redistribute) {
-  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError))
-    return std::string(e.what()) + "; expected one value";
-  std::string known;
-  for (const CLI::Option* option : redistribute.get_options())
-    known += (known.empty() ? "; known: " : ", ") + option->get_name();
-  return e.what() + known;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  command_line given;
-  CLI::App app("Explains how the library moves a tensor.", "hp_explain");
-  CLI::App& redistribute = *app.add_subcommand("redistribute", "A tensor from one layout to another.");
+hp_tool::work hp_tool::add_explain(CLI::App& app) {
+  const auto given = std::make_shared<request>();
   struct needed {
     const char *name, *expected;
-    std::string& value;
+    std::string request::* value;
   };
-  const needed all[] = {
-      {"--mesh", "axes and sizes, outermost first, as in x=2,y=4", given.mesh},
-      {"--from", "the source, an entry for each dim as in x,None; ~ before an entry pads the dim", given.from},
-      {"--to", "the target, likewise, as in \"None,(y,x)\"; the first of several axes is the outermost", given.to},
-      {"--shape", "the tensor's extents, as in 64x64, or () for a scalar", given.shape},
-      {"--dtype", "the type of its elements, as in f32", given.dtype}};
-  for (const needed& n : all) redistribute.add_option(n.name, n.value, n.expected);
-  redistribute.add_option("--partial", given.partial, "axes along which the source is partial, as in x:sum")
+  static constexpr needed all[] = {
+      {"--mesh", "axes and sizes, outermost first, as in x=2,y=4", &request::mesh},
+      {"--from", "the source, an entry for each dim as in x,None; ~ before an entry pads the dim", &request::from},
+      {"--to", "the target, likewise, as in \"None,(y,x)\"; the first of several axes is the outermost", &request::to},
+      {"--shape", "the tensor's extents, as in 64x64, or () for a scalar", &request::shape},
+      {"--dtype", "the type of its elements, as in f32", &request::dtype}};
+  for (const needed& n : all) app.add_option(n.name, (*given).*n.value, n.expected);
+  app.add_option("--partial", given->partial, "axes along which the source is partial, as in x:sum")
       ->allow_extra_args(false);
-  redistribute.add_option("--to-partial", given.to_partial, "axes along which the target is to be partial")
+  app.add_option("--to-partial", given->to_partial, "axes along which the target is to be partial")
       ->allow_extra_args(false);
-  redistribute.add_option("--to-mesh", given.to_mesh, "the target's mesh, where it is another one");
-  redistribute.add_option("--to-shape", given.to_shape, "the target's shape, where the tensor is reshaped");
-  redistribute.add_option("--to-ranks", given.to_ranks, "the rank of each position of the target's mesh");
-  redistribute.add_option("--ranks", given.ranks, "the rank of each position of the mesh, as in 3,1,0,2");
-  redistribute.add_option("--topology", given.topology, "the links that prices are for: " + known_topology_names());
-  redistribute.add_option("--objective", given.objective, "choose the way by bytes or time");
-  redistribute.add_option("--memory-limit", given.memory_limit,
-                          "on the peak of a rank whose source is given up, as in 96MiB");
-  try {
-    if (argc > 1 && argv[1][0] != '-' && std::string(argv[1]) != "redistribute")
-      throw bad_argument("command", argv[1], "no such command; known: redistribute");
-    app.parse(argc, argv);
-    if (!redistribute.parsed()) throw std::invalid_argument("no command is named; known: redistribute");
+  app.add_option("--to-mesh", given->to_mesh, "the target's mesh, where it is another one");
+  app.add_option("--to-shape", given->to_shape, "the target's shape, where the tensor is reshaped");
+  app.add_option("--to-ranks", given->to_ranks, "the rank of each position of the target's mesh");
+  app.add_option("--ranks", given->ranks, "the rank of each position of the mesh, as in 3,1,0,2");
+  app.add_option("--topology", given->topology, "the links that prices are for: " + known_topology_names());
+  app.add_option("--objective", given->objective, "choose the way by bytes or time");
+  app.add_option("--memory-limit", given->memory_limit, "on the peak of a rank whose source is given up, as in 96MiB");
+  app.footer("hp explain --mesh x=2,y=4 --from x,None --to \"None,(y,x)\" --shape 64x64 --dtype f32");
+  return [given, &app] {
     for (const needed& n : all)
-      if (redistribute.count(n.name) == 0)
-        throw std::invalid_argument(std::string(n.name) + " is missing; expected " + n.expected);
-    std::fputs(explain(given).c_str(), stdout);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help("", CLI::AppFormatMode::All).c_str(), stdout);
-  } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "hp_explain: %s\n", one_line(trouble_of(e, redistribute)).c_str());
-    return 2;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "hp_explain: %s\n", one_line(e.what()).c_str());
-    return 2;
-  }
-  return finished("hp_explain");
+      if (app.count(n.name) == 0) throw bad_input(std::string(n.name) + " is missing; expected " + n.expected);
+    try {
+      std::fputs(explain(*given).c_str(), stdout);
+    } catch (const std::exception& e) {
+      throw bad_input(one_line(e.what()));
+    }
+    return 0;
+  };
 }

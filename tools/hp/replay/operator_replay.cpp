@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of hp_replay that say how operators shard: a unit of its own, for half of the core is theirs.
+// The kinds of hp replay that say how operators shard: a unit of its own, for half of the core is theirs.
 
 #include "operator_kinds.hpp"
 #include "rule_kinds.hpp"

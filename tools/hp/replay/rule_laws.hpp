@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../operators/numeric_world.hpp"
+#include "../../../tests/operators/numeric_world.hpp"
 #include "rule_cells.hpp"
 
 namespace replay {

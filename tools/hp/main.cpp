@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// hp SUBCOMMAND [OPTION…]: the library for those who write no C++.
+//
+// Exit status: 0 good, 1 the answer is no (a row failed, standard output is full), 2 bad input. An error is one line on the
+// error stream that begins with "hp SUBCOMMAND:".
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "../../examples/command_line.hpp"
+#include "subcommand.hpp"
+
+namespace {
+
+std::string known_commands() {
+  std::string known;
+  for (const hp_tool::subcommand& s : hp_tool::subcommands) known += (known.empty() ? "" : ", ") + std::string(s.name);
+  return "; known: " + known;
+}
+
+/// What the parser has to say of `app`, with the options that there are.
+std::string trouble_of(const CLI::ParseError& e, const CLI::App& app) {
+  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return e.what();
+  std::string known;
+  for (const CLI::Option* option : app.get_options())
+    known += (known.empty() ? "; known: " : ", ") + option->get_name();
+  return e.what() + known;
+}
+
+int refused(const std::string& speaker, const std::string& why, int status) {
+  std::fprintf(stderr, "%s: %s\n", speaker.c_str(), why.c_str());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("HyperParallel on the command line.", "hp");
+  app.footer(
+      "hp SUBCOMMAND --help says what a subcommand reads and prints.\nExit status: 0 good, 1 the answer is no, 2 bad "
+      "input.");
+  app.require_subcommand(0, 1);
+  std::vector<CLI::App*> command;
+  std::vector<hp_tool::work> work;
+  for (const hp_tool::subcommand& s : hp_tool::subcommands) {
+    command.push_back(app.add_subcommand(s.name, s.summary));
+    work.push_back(s.add(*command.back()));
+  }
+  const std::string named = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
+  std::size_t chosen = 0;
+  while (chosen < command.size() && command[chosen]->get_name() != named) ++chosen;
+  const bool known = chosen < command.size();
+  const std::string speaker = known ? "hp " + named : "hp";
+  try {
+    if (!known && !named.empty()) throw hp_tool::bad_input("'" + named + "': no such command" + known_commands());
+    for (const CLI::App* one : command) command_line::detail::require_checks(*one);
+    app.parse(argc, argv);
+    command_line::detail::require_values(app);
+    if (!known) throw hp_tool::bad_input("no command is named" + known_commands());
+    const int status = work[chosen]();
+    const int written = finished(speaker.c_str());
+    return status != 0 ? status : written;
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return finished(speaker.c_str());
+  } catch (const CLI::ParseError& e) {
+    return refused(speaker, trouble_of(e, known ? *command[chosen] : app), 2);
+  } catch (const hp_tool::bad_input& e) {
+    return refused(speaker, e.what(), 2);
+  } catch (const std::exception& e) {
+    return refused(speaker, e.what(), 1);
+  }
+}

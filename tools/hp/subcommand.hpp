@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The subcommands of hp: one source each, which declares its options and returns what it does with them.
+
+#include <functional>
+#include <stdexcept>
+
+#include <CLI/CLI.hpp>
+
+namespace hp_tool {
+
+/// Input that cannot be used: one line on the error stream and exit status 2.
+struct bad_input : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a subcommand does once its arguments are read. Returns the exit status: 0 good, 1 the answer is no. Throws bad_input.
+using work = std::function<int()>;
+
+work add_explain(CLI::App& app);
+work add_replay(CLI::App& app);
+
+struct subcommand {
+  const char *name, *summary;
+  work (*add)(CLI::App&);
+};
+
+inline constexpr subcommand subcommands[] = {
+    {"explain", "How a tensor moves from one layout to another, what it costs and what else there is.", add_explain},
+    {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay}};
+
+}  // namespace hp_tool
