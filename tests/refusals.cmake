@@ -110,7 +110,7 @@ endif()
 if(TARGET plan_models)
   hyperparallel_add_refusal(plan_models unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
   hyperparallel_add_number_refusals(plan_models "whole number from" --devices --sequences --tensor --context --pipeline)
-  hyperparallel_add_refusal(plan_models no_legal_degrees 1 "7 divides none of batch .64., seq .4096. and vocab .128256. and is above the largest pipeline degree .4."
+  hyperparallel_add_refusal(plan_models no_legal_degrees 1 "7 divides none of batch (64), seq (4096) and vocab (128256) and is above the largest pipeline degree (4)"
                             --model llama --devices 7 --sequences 64)
   hyperparallel_add_refusal(plan_models does_not_fit 1 "no plan fits: each holds at least 937." --model deepseek
                             --devices 8)

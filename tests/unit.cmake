@@ -13,13 +13,14 @@ set(hyperparallel_share_of_runtime 50)
 set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
-# operators on all element types are optimised in the preset native alone, and there lightly, since their copies of the
-# loop driver cost more than they run.
+# operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
+# lightly, since their copies of the loop driver cost more than they run.
 set(hyperparallel_costly_tests program_strategy_search program_training_step report_trace runtime_offloaded_training
     runtime_training_parity)
 set(hyperparallel_unoptimised_tests
-    properties_dtensor_elementwise properties_dtensor_functions_of_one properties_dtensor_indexing
-    properties_dtensor_movement properties_dtensor_operators)
+    dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
+    properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise
+    properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.

@@ -13,7 +13,7 @@ namespace models {
 /// Activations in bf16, parameters and states in f32.
 inline hyperparallel::step_settings training_settings(int micro_batches, bool recomputed) {
   hyperparallel::step_settings settings;
-  settings.build = {.activation = hyperparallel::data_type::bf16};
+  settings.build = {.activation = hyperparallel::data_type::bf16, .parameter = hyperparallel::data_type::f32};
   settings.micro_batches = micro_batches;
   if (recomputed) settings.recomputed.push("*layers.*");
   return settings;

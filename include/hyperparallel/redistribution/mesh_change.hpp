@@ -98,7 +98,9 @@ struct mesh_change {
   static constexpr const relocation_certificate& certificate = planned::certificate;
   static constexpr plan_kind kind = plan.plan.kind;
   static constexpr int steps = certificate.steps;
-  static constexpr extent_t bytes_received = certificate.received_maximum * FromTensor::element_bytes;
+  static constexpr extent_t bytes_received = certificate.received_maximum == not_counted
+                                                 ? not_counted
+                                                 : certificate.received_maximum * FromTensor::element_bytes;
   /// Of the rank that must receive most; where terms meet or axes are filled, what all ranks must receive on average.
   static constexpr extent_t lower_bound =
       (certificate.least_maximum > 0 ? certificate.least_maximum
