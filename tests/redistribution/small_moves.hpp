@@ -5,7 +5,7 @@
 
 #include <hyperparallel/redistribution/move_parts.hpp>
 
-#include "../replay/move_replay.hpp"
+#include "replay/move_replay.hpp"
 #include "../support/all_layouts.hpp"
 
 #include <initializer_list>
