@@ -5,8 +5,8 @@
 
 #include <hyperparallel/redistribution/move_parts.hpp>
 
-#include "replay/move_replay.hpp"
 #include "../support/all_layouts.hpp"
+#include "replay/move_replay.hpp"
 
 #include <initializer_list>
 #include <string>
