@@ -22,7 +22,7 @@
 
 namespace {
 
-using namespace hp_explain;
+using namespace explain_arguments;
 
 struct request {
   std::string mesh, from, to, shape, dtype, ranks, to_mesh, to_shape, to_ranks;

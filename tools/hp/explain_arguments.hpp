@@ -14,7 +14,7 @@
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 
-namespace hp_explain {
+namespace explain_arguments {
 
 namespace hp = hyperparallel;
 
@@ -264,4 +264,4 @@ inline std::vector<int> read_ranks(const std::string& argument, const std::strin
   return ranks;
 }
 
-}  // namespace hp_explain
+}  // namespace explain_arguments
