@@ -4,6 +4,7 @@
 
   paste_errors.py            rewrite the blocks
   paste_errors.py --check    change nothing, exit 1 if a block differs or a case has none
+  paste_errors.py --blocks   the same without a compiler: whether each case has its blocks, and no block is empty
 
 A block stands between the lines
   <!-- output: FOLDER/CASE COMPILER -->     COMPILER is g++-12, clang++-16 or clang++-19
@@ -79,11 +80,13 @@ def comparable(block):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--check", action="store_true", help="change nothing, exit 1 on a difference")
-    check = parser.parse_args().check
+    parser.add_argument("--blocks", action="store_true", help="compile nothing, exit 1 if a case lacks a block")
+    arguments = parser.parse_args()
+    check = arguments.check or arguments.blocks
 
-    present = [compiler for compiler in COMPILERS if shutil.which(compiler)]
+    present = [] if arguments.blocks else [compiler for compiler in COMPILERS if shutil.which(compiler)]
     for compiler in COMPILERS:
-        if compiler not in present:
+        if compiler not in present and not arguments.blocks:
             print(f"skipped: {compiler} is not on this machine")
     cases = {str(path.relative_to(CASES).with_suffix("")) for path in CASES.glob("*/*.cpp")}
     pages = {path: path.read_text() for path in sorted(PAGES.glob("*.md"))}
@@ -99,6 +102,8 @@ def main():
         if case not in cases or compiler not in COMPILERS:
             problems.append(f"a page shows {case} {compiler}, which does not exist")
             return match.group(0)
+        if arguments.blocks and not re.search(r": (fatal )?error: ", old):
+            problems.append(f"the block of {case} {compiler} shows no error")
         if compiler not in present:
             return match.group(0)
         new = f"```text\n{printed[case, compiler]}\n```\n"
