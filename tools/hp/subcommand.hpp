@@ -19,6 +19,7 @@ using work = std::function<int()>;
 
 work add_explain(CLI::App& app);
 work add_replay(CLI::App& app);
+work add_tables(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -27,6 +28,7 @@ struct subcommand {
 
 inline constexpr subcommand subcommands[] = {
     {"explain", "How a tensor moves from one layout to another, what it costs and what else there is.", add_explain},
-    {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay}};
+    {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay},
+    {"tables", "Published figures beside ours, from one set of parameters.", add_tables}};
 
 }  // namespace hp_tool

@@ -6,7 +6,7 @@
 
 #include "parameters.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 struct offload_parameters {
   marked<std::int64_t> bandwidth{hp::matrix384::contended_dram_highest, origin::published,
@@ -74,4 +74,4 @@ struct offload_parameters {
   }
 };
 
-}  // namespace hp_paper_tables
+}  // namespace tables

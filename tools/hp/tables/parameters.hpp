@@ -14,7 +14,7 @@
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
-namespace hp_paper_tables {
+namespace tables {
 
 namespace hp = hyperparallel;
 
@@ -109,4 +109,4 @@ struct parameters {
   }
 };
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -8,7 +8,7 @@
 #include "parameters.hpp"
 #include "published.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 /// Amdahl's law: `share` of the step becomes `speed_up` times as fast.
 constexpr double step_speed_up(double share, double speed_up) { return 1 / (1 - share + share / speed_up); }
@@ -46,4 +46,4 @@ inline anchor_rows ceilings(const parameters& p) {
            criterion::absolute, 0.01, 3}};
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

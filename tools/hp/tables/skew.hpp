@@ -15,7 +15,7 @@
 
 #include "planner.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline constexpr int skew_ep = 8;
 inline constexpr hp::histogram_buckets<7> skew_buckets{{1000, 1250, 1500, 2000, 3000, 4000, 6000}};
@@ -107,4 +107,4 @@ inline anchor_rows skew(const parameters& p) {
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

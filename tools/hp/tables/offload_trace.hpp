@@ -10,7 +10,7 @@
 
 #include <hyperparallel/offload/offload_planner.hpp>
 
-namespace hp_paper_tables {
+namespace tables {
 
 namespace hp = hyperparallel;
 
@@ -59,4 +59,4 @@ inline double seconds(std::int64_t picoseconds) {
   return static_cast<double>(picoseconds) / static_cast<double>(hp::second);
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

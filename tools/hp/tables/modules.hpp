@@ -17,7 +17,7 @@
 #include "parameters.hpp"
 #include "published.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline constexpr int degrees[] = {4, 8, 16};
 inline constexpr hp::moe_pass passes[] = {hp::moe_pass::forward, hp::moe_pass::backward};
@@ -107,4 +107,4 @@ inline anchor_rows module_table(const module_figures& m) {
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

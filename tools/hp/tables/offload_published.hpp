@@ -3,7 +3,7 @@
 // The published numbers of HyperOffload, arXiv 2602.00748, and of the budgeted host swap of MoE layers in
 // hyper-parallel's documents.
 
-namespace hp_paper_tables::published {
+namespace tables::published {
 
 // Host swap, Qwen3-VL-30B-A3B: layers, tokens of a rank, experts chosen per token, bytes kept of a pair of token and
 // expert, the sweep's largest and smallest budget in mean layers.
@@ -20,4 +20,4 @@ inline constexpr int sequence_before = 71, sequence_after = 123;
 // Prefetching at run time over the time without offloading; what planned offloading adds, in per cent.
 inline constexpr double reactive_slowdown = 2.7, planned_exposed = 1;
 
-}  // namespace hp_paper_tables::published
+}  // namespace tables::published

@@ -2,18 +2,20 @@
 #pragma once
 // Parameters and anchors as text and as JSON.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/table.hpp>
 
+#include "../json_output.hpp"
 #include "anchor.hpp"
 #include "parameters.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline std::string number(double value, int decimals) { return fmt::format("{:.{}f}", value, decimals); }
 
@@ -62,31 +64,25 @@ inline std::string text_of(const std::vector<parameter_row>& parameters, const a
   return p.text() + "\n" + a.text();
 }
 
-/// Numbers with all their digits; `null` where there is none.
-inline std::string json_number(std::optional<double> value) { return value ? fmt::format("{}", *value) : "null"; }
-
-inline std::string json_of(const std::vector<parameter_row>& parameters, const anchor_rows& anchors) {
+inline hp_tool::json json_of(const std::vector<parameter_row>& parameters, const anchor_rows& anchors) {
   constexpr const char* measures[] = {"relative", "absolute", "at_most", "at_least", "above", "printed"};
-  const auto text = [](const std::string& value) { return hp::report::json_string(value); };
-  std::string out = "{\n\"parameters\": [";
-  const char* separator = "\n";
-  for (const parameter_row& r : parameters) {
-    out += fmt::format("{}{{\"name\": {}, \"value\": {}, \"mark\": {}, \"source\": {}}}", separator, text(r.name),
-                       text(r.value), text(r.from), text(r.source));
-    separator = ",\n";
-  }
-  out += "],\n\"anchors\": [";
-  separator = "\n";
-  for (const anchor_row& r : anchors) {
-    out += fmt::format(
-        "{}{{\"id\": {}, \"what\": {}, \"unit\": {}, \"published\": {}, \"ours\": {}, \"error\": {}, "
-        "\"criterion\": \"{}\", \"limit\": {}, \"standing\": \"{}\", \"holds\": {}}}",
-        separator, text(r.id), text(r.what), text(r.unit), json_number(r.published), json_number(r.ours),
-        json_number(error_of(r)), measures[static_cast<int>(r.measure)], json_number(r.limit), to_text(r.kind),
-        holds(r));
-    separator = ",\n";
-  }
-  return out + fmt::format("],\n\"holds\": {}\n}}\n", all_hold(anchors));
+  using hp_tool::json;
+  const auto number_or_null = [](std::optional<double> value) { return value ? json(*value) : json(); };
+  json p = json::array(), a = json::array();
+  for (const parameter_row& r : parameters)
+    p.push_back({{"name", r.name}, {"value", r.value}, {"mark", r.from}, {"source", r.source}});
+  for (const anchor_row& r : anchors)
+    a.push_back({{"id", r.id},
+                 {"what", r.what},
+                 {"unit", r.unit},
+                 {"published", number_or_null(r.published)},
+                 {"ours", r.ours},
+                 {"error", number_or_null(error_of(r))},
+                 {"criterion", measures[static_cast<int>(r.measure)]},
+                 {"limit", r.limit},
+                 {"standing", to_text(r.kind)},
+                 {"holds", holds(r)}});
+  return {{"parameters", std::move(p)}, {"anchors", std::move(a)}, {"holds", all_hold(anchors)}};
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -19,7 +19,7 @@
 #include "offload_published.hpp"
 #include "offload_trace.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline constexpr std::int64_t mean_swap_layer =
     std::int64_t{published::swap_tokens} * published::swap_top_k * published::swap_pair_bytes;
@@ -72,4 +72,4 @@ inline anchor_rows host_swap_sweep(const offload_parameters& p) {
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -15,7 +15,7 @@
 #include "offload_published.hpp"
 #include "offload_trace.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 /// `room`: layers' activations, the head's bytes among them, that fit beside the layers' inputs.
 struct training_step {
@@ -84,4 +84,4 @@ inline anchor_rows recompute_or_offload(const offload_parameters& p) {
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -12,7 +12,7 @@
 
 #include "modules.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 /// What the published module times cover, and how their model spreads the exchange.
 inline hp::moe_options module_options(const parameters& p, hp::moe_pass pass, std::int64_t hop) {
@@ -88,4 +88,4 @@ inline anchor_rows better_than_published(const parameters& p, const module_figur
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -12,13 +12,13 @@
 
 #include <fmt/format.h>
 
-#include "../../bench/run/offload_baselines.hpp"
+#include "../../../bench/run/offload_baselines.hpp"
 #include "anchor.hpp"
 #include "offload_parameters.hpp"
 #include "offload_published.hpp"
 #include "offload_trace.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline hp::offload_program prefill_trace(const offload_parameters& p, const hp::device_value& d, std::int64_t tokens) {
   const std::int64_t hidden = p.llama_hidden.value, key_value = p.llama_key_value.value;
@@ -65,4 +65,4 @@ inline anchor_rows reactive_paging(const offload_parameters& p, const hp::device
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

@@ -22,7 +22,7 @@
 #include "parameters.hpp"
 #include "published.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 enum class operator_order { serial, interleaved };
 
@@ -144,4 +144,4 @@ inline anchor_rows l2_interleave(const parameters& p) {
   };
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

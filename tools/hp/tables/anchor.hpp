@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace hp_paper_tables {
+namespace tables {
 
 enum class criterion {
   relative,  ///< |ours / published - 1| ≤ limit
@@ -71,4 +71,4 @@ inline bool all_hold(const anchor_rows& rows) {
   return true;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

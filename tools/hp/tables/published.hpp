@@ -2,7 +2,7 @@
 #pragma once
 // The published numbers, arXiv 2605.23764, and the layer they belong to.
 
-namespace hp_paper_tables::published {
+namespace tables::published {
 
 // Tokens of a rank, experts chosen per token, sizes; eight local experts at each degree of expert parallelism.
 inline constexpr int tokens = 4096, top_k = 8, hidden = 7168, intermediate = 2048, local_experts = 8;
@@ -30,4 +30,4 @@ inline constexpr double latency_at_2k_rows = 54.00;  ///< interleaved, static di
 // All-to-all behind computation, and what is left of it, in per cent of a step: before and after.
 inline constexpr double masked_before = 61, masked_after = 90, exposed_before = 6.6, exposed_after = 1.7;
 
-}  // namespace hp_paper_tables::published
+}  // namespace tables::published

@@ -18,7 +18,7 @@
 #include "offload_published.hpp"
 #include "offload_trace.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 class long_sequence {
  public:
@@ -100,4 +100,4 @@ inline anchor_rows longest_sequence(const offload_parameters& p, const hp::devic
            sequence_after, static_cast<double>(s.longest()), criterion::relative, 0.03, 0, standing::calibration}};
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables

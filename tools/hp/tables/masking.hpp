@@ -11,7 +11,7 @@
 
 #include "planner.hpp"
 
-namespace hp_paper_tables {
+namespace tables {
 
 inline double masked_percent(const hp::exposure& forward, const hp::exposure& backward) {
   const std::int64_t busy = forward.busy + backward.busy, exposed = forward.exposed + backward.exposed;
@@ -56,4 +56,4 @@ inline anchor_rows masking(const parameters& p) {
   return rows;
 }
 
-}  // namespace hp_paper_tables
+}  // namespace tables
