@@ -21,8 +21,8 @@ function(hyperparallel_add_hp_json name status)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*Exit status: 0 good")
-foreach(subcommand IN ITEMS tables)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*models .*offload .*Exit status: 0 good")
+foreach(subcommand IN ITEMS tables models offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -32,3 +32,23 @@ hyperparallel_add_hp(explain explain --mesh x=2,y=4 --from x,None --to "None,(y,
 hyperparallel_add_hp(tables tables)
 hyperparallel_add_hp_json(tables 0 FIGURES holds=true anchors.0.id="A1" anchors.0.published anchors.0.ours
                           parameters.0.mark COMMAND tables)
+
+hyperparallel_add_hp(models models)
+# Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.
+foreach(devices IN ITEMS 7 12)
+  hyperparallel_add_hp(models.${devices}_devices models --model llama --devices ${devices} --no-accounts)
+endforeach()
+hyperparallel_add_hp_json(models 0 FIGURES searches.0.model="Llama-3-8B" searches.0.devices=4 searches.0.sequences=32
+                          searches.0.search.complete=true searches.0.plans.0.behind_share=0.0
+                          searches.0.plans.0.step_seconds searches.0.account.memory.peak_bytes
+                          COMMAND models --model llama --devices 4)
+hyperparallel_add_hp_json(models.none 1 FIGURES searches.0.plans=[] searches.0.why searches.0.search.device_bytes=68719476736
+                          COMMAND models --model deepseek --devices 8)
+
+hyperparallel_add_hp(offload offload --devices 4 8)
+hyperparallel_add_hp(offload.3_devices offload --model llama --devices 3)
+hyperparallel_add_hp_json(offload 0 FIGURES models.0.machines.0.devices=4 models.0.machines.0.with_offload.waits_seconds
+                          models.0.machines.0.with_offload.peak_bytes host_bytes_per_second=37000000000
+                          COMMAND offload --devices 4 --account)
+hyperparallel_add_hp_json(offload.none 1 FIGURES models.0.machines.0.as_it_is=null models.0.machines.0.why
+                          COMMAND offload --model deepseek --devices 8 --memory 1)

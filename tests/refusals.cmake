@@ -18,11 +18,15 @@ function(hyperparallel_add_late_refusal program name output status expect)
   set_tests_properties(refusal.${program}.${name} PROPERTIES LABELS example TIMEOUT 300)
 endfunction()
 
-# A number that cannot be: of each option that takes one, values beside its bounds and texts that are none.
+# A number that cannot be: of each option that takes one, values beside its bounds and texts that are none. `program` may be
+# "hp;SUBCOMMAND".
 function(hyperparallel_add_number_refusals program expect)
+  list(POP_FRONT program executable)
+  string(JOIN "." prefix ${program} "")
   foreach(option IN LISTS ARGN)
     foreach(value IN ITEMS nan 1e999 -8 8x 99999999999999999999)
-      hyperparallel_add_refusal(${program} ${option}.${value} 2 "${option}: '${value}' is no ${expect}" ${option} ${value})
+      hyperparallel_add_refusal(${executable} ${prefix}${option}.${value} 2 "${option}: '${value}' is no ${expect}"
+                                ${program} ${option} ${value})
     endforeach()
   endforeach()
 endfunction()
@@ -34,7 +38,7 @@ function(hyperparallel_add_full_output program)
   endif()
 endfunction()
 
-foreach(program IN ITEMS long_context moe_layer plan_models plan_offload)
+foreach(program IN ITEMS long_context moe_layer)
   hyperparallel_add_full_output(${program} --help)
 endforeach()
 foreach(program IN ITEMS dtensor operator_table train_model)
@@ -48,6 +52,10 @@ if(TARGET hp)
                                  replay "${CMAKE_CURRENT_SOURCE_DIR}/vectors/moves.jsonl")
   hyperparallel_add_late_refusal(hp full_output.help /dev/full 1 "hp: cannot write to standard output" --help)
   hyperparallel_add_late_refusal(hp full_output.tables /dev/full 1 "hp tables: cannot write to standard output" tables)
+  foreach(subcommand IN ITEMS models offload)
+    hyperparallel_add_late_refusal(hp full_output.${subcommand} /dev/full 1 "hp ${subcommand}: cannot write to standard output"
+                                   ${subcommand} --help)
+  endforeach()
   hyperparallel_add_refusal(hp replay.no_file 2 "hp replay: no file is named; usage: hp replay FILE" replay)
   hyperparallel_add_late_refusal(hp replay.missing /dev/null 2 "hp replay: cannot read missing.jsonl" replay missing.jsonl)
   hyperparallel_add_refusal(hp replay.unknown_option 2 "not expected: --no-such-option; known: --help, " replay --no-such-option)
@@ -112,21 +120,23 @@ if(TARGET train_text)
 endif()
 
 # One sentence for each cause: no such model, too little memory, nothing that is legal.
-if(TARGET plan_models)
-  hyperparallel_add_refusal(plan_models unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
-  hyperparallel_add_number_refusals(plan_models "whole number from" --devices --sequences --tensor --context --pipeline)
-  hyperparallel_add_refusal(plan_models no_legal_degrees 1 "7 divides none of batch (64), seq (4096) and vocab (128256) and is above the largest pipeline degree (4)"
-                            --model llama --devices 7 --sequences 64)
-  hyperparallel_add_refusal(plan_models does_not_fit 1 "no plan fits: each holds at least 937." --model deepseek
+if(TARGET hp)
+  hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
+                            lama)
+  hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)
+  hyperparallel_add_refusal(hp models.no_value 2 "hp models: --devices: 1 required INT" models --devices)
+  hyperparallel_add_refusal(hp models.no_legal_degrees 1 "7 divides none of batch (64), seq (4096) and vocab (128256) and is above the largest pipeline degree (4)"
+                            models --model llama --devices 7 --sequences 64)
+  hyperparallel_add_refusal(hp models.does_not_fit 1 "no plan fits: each holds at least 937." models --model deepseek
                             --devices 8)
-  hyperparallel_add_refusal(plan_models fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
-                            --model qwen --devices 8)
-endif()
+  hyperparallel_add_refusal(hp models.fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
+                            models --model qwen --devices 8)
 
-if(TARGET plan_offload)
-  hyperparallel_add_refusal(plan_offload unknown_model 2 "--model: lama not in {llama,qwen,deepseek,all}" --model lama)
-  hyperparallel_add_number_refusals(plan_offload "whole number from" --devices --sequences --bandwidth --memory)
-  hyperparallel_add_refusal(plan_offload does_not_fit 1 "no plan fits, with or without offload: the smallest takes"
+  hyperparallel_add_refusal(hp offload.unknown_model 2 "hp offload: --model: lama not in {llama,qwen,deepseek,all}" offload
+                            --model lama)
+  hyperparallel_add_number_refusals("hp;offload" "whole number from" --devices --sequences --bandwidth --memory)
+  hyperparallel_add_refusal(hp offload.no_value 2 "hp offload: --memory: 1 required INT" offload --memory)
+  hyperparallel_add_refusal(hp offload.does_not_fit 1 "no plan fits, with or without offload: the smallest takes" offload
                             --model deepseek --devices 8 --memory 1)
 endif()
 
@@ -152,8 +162,8 @@ function(hyperparallel_add_explain_refusal name expect)
 endfunction()
 
 if(TARGET hp)
-  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables")
-  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables" move)
+  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, models, offload")
+  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, models, offload" move)
   hyperparallel_add_refusal(hp unknown_option 2 "hp: The following argument was not expected: --move; known: --help" --move)
   hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)
   hyperparallel_add_explain_refusal(unknown_option "--no-such-option; known: --help, --mesh" --no-such-option 1)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans with and without offload beside each other, printed.
+// Plans with and without offload beside each other: found and printed.
 
 #include <hyperparallel/program/named_plans.hpp>
 #include <hyperparallel/program/step_account.hpp>
-#include <hyperparallel/report/format_offload.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <algorithm>
@@ -11,30 +10,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "../models/deepseek_v3.hpp"
-#include "../models/llama3_8b.hpp"
-#include "../models/qwen3_30b_a3b.hpp"
-#include "../models/training_graph.hpp"
+#include "../../../examples/models/deepseek_v3.hpp"
+#include "../../../examples/models/llama3_8b.hpp"
+#include "../../../examples/models/qwen3_30b_a3b.hpp"
+#include "../../../examples/models/training_graph.hpp"
 #include "choice.hpp"
+#include "plans.hpp"
 
-namespace plan_offload {
+namespace offload_plans {
 namespace {
 
-namespace hp = hyperparallel;
 using machine = hp::matrix384;
-
-struct candidate {
-  hp::strategy_value strategy{};
-  int micro_batches = 1;
-  bool recomputed = false;
-  hp::extent_t memory = 0, time = 0;
-  std::optional<hp::step_offload> offload{};
-
-  hp::extent_t needed() const { return offload ? offload->peak[0] : memory; }
-  hp::extent_t takes() const { return offload ? offload->step_time : time; }
-};
 
 /// The least and the most sequences of a micro-batch that are tried; a step of fewer is one micro-batch.
 constexpr int least_batch = 8, most_batch = 4096;
@@ -134,62 +123,86 @@ class comparison {
   std::vector<entry> all_;
 };
 
-/// False, after a line on the error stream for each number of dies without a plan.
-bool compare(const std::string& model, models::graph_builder build, const choice& c) {
+std::vector<plans_on_dies> plans_of(models::graph_builder build, const choice& c) {
+  std::vector<plans_on_dies> all;
+  for (const int devices : c.devices) {
+    comparison found(build, devices, c);
+    plans_on_dies& on = all.emplace_back();
+    on.devices = devices;
+    on.plain = found.fitting(false);
+    on.offloaded = found.offloaded(false);
+    if (!on.plain && !on.offloaded) {
+      on.why = found.cause();
+      continue;
+    }
+    on.data_parallel = found.fitting(true);
+    on.data_parallel_offloaded = found.offloaded(true);
+  }
+  return all;
+}
+
+/// Numbers of dies without a plan have no rows.
+void print_text(const std::string& model, const std::vector<plans_on_dies>& all, const choice& c) {
   using hp::report::byte_count;
   using hp::report::duration;
   hp::report::table t({"dies", "plan", "strategy", "mesh", "micro-batches", "recomputed", "memory", "step", "waits",
                        "copied", "host memory"});
-  std::optional<candidate> shown;
-  std::string causes;
+  const std::optional<candidate>* shown = nullptr;
   bool any = false;
-  for (const int devices : c.devices) {
-    comparison plans(build, devices, c);
+  for (const plans_on_dies& on : all) {
     const auto row = [&](const char* title, const std::optional<candidate>& p) {
       if (!p) {
-        t.row({std::to_string(devices), title, "none fits", "", "", "", "", "", "", "", ""});
+        t.row({std::to_string(on.devices), title, "none fits", "", "", "", "", "", "", "", ""});
         return;
       }
       const hp::step_offload o = p->offload.value_or(hp::step_offload{});
-      t.row({std::to_string(devices), title, p->strategy.name.text, hp::report::mesh_text(p->strategy.mesh),
+      t.row({std::to_string(on.devices), title, p->strategy.name.text, hp::report::mesh_text(p->strategy.mesh),
              std::to_string(p->micro_batches), p->recomputed ? "yes" : "no", to_text(byte_count{p->needed()}),
              to_text(duration{p->takes()}), p->offload ? to_text(duration{o.exposed}) : "",
              p->offload ? to_text(byte_count{o.bytes_in + o.bytes_out}) : "",
              p->offload ? to_text(byte_count{o.peak[1]}) : ""});
     };
-    const std::optional<candidate> plain = plans.fitting(false), best = plans.offloaded(false);
-    if (!plain && !best) {
-      causes +=
-          fmt::format("plan_offload: {} on {} {}: {}\n", model, devices, devices == 1 ? "die" : "dies", plans.cause());
-      continue;
-    }
-    row("as it is", plain);
-    row("with offload", best);
-    row("data parallel", plans.fitting(true));
-    row("data parallel, offload", plans.offloaded(true));
-    if (best) shown = best;
+    if (!on.why.empty()) continue;
+    row("as it is", on.plain);
+    row("with offload", on.offloaded);
+    row("data parallel", on.data_parallel);
+    row("data parallel, offload", on.data_parallel_offloaded);
+    if (on.offloaded) shown = &on.offloaded;
     any = true;
   }
   if (any)
     fmt::print("=== {}: {} GiB a die, {} GB/s each way to the host's memory\n\n{}\n", model, c.memory, c.bandwidth,
                t.text());
-  if (c.account && shown) fmt::print("the last plan with offload:\n{}\n", *shown->offload);
-  std::fflush(stdout);
-  std::fputs(causes.c_str(), stderr);
-  return causes.empty();
+  if (c.account && shown != nullptr) fmt::print("the last plan with offload:\n{}\n", *(*shown)->offload);
 }
 
 }  // namespace
 
 bool compare_all(const choice& c) {
   bool planned = true;
+  json compared = json::array();
   const auto each = [&](const char* key, const char* model, models::graph_builder build) {
-    if (c.model == key || c.model == "all") planned = compare(model, build, c) && planned;
+    if (c.model != key && c.model != "all") return;
+    const std::vector<plans_on_dies> all = plans_of(build, c);
+    if (c.as_json)
+      compared.push_back(json_of(model, all, c));
+    else
+      print_text(model, all, c);
+    std::fflush(stdout);
+    for (const plans_on_dies& on : all) {
+      if (on.why.empty()) continue;
+      fmt::print(stderr, "hp offload: {} on {} {}: {}\n", model, on.devices, on.devices == 1 ? "die" : "dies", on.why);
+      planned = false;
+    }
   };
   each("llama", "Llama-3-8B", models::sized_training_graph<models::llama3_8b>);
   each("qwen", "Qwen3-30B-A3B", models::sized_training_graph<models::qwen3_30b_a3b>);
   each("deepseek", "DeepSeek-V3", models::sized_training_graph<models::deepseek_v3>);
+  if (c.as_json)
+    hp_tool::print({{"device_bytes", c.memory * hp::GiB},
+                    {"host_bytes_per_second", c.bandwidth * hp::gigabyte},
+                    {"models", std::move(compared)}});
   return planned;
 }
 
-}  // namespace plan_offload
+}  // namespace offload_plans
