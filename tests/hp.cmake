@@ -22,13 +22,29 @@ endfunction()
 
 hyperparallel_add_hp(help --help)
 set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*models .*offload .*Exit status: 0 good")
-foreach(subcommand IN ITEMS tables models offload)
+foreach(subcommand IN ITEMS explain replay tables models offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
 endforeach()
 
 hyperparallel_add_hp(explain explain --mesh x=2,y=4 --from x,None --to "None,(y,x)" --shape 64x64 --dtype f32)
+hyperparallel_add_hp_json(explain 0 FIGURES "source.layout=\"(x, None)\"" source.mesh.y=4 kind="exchange" steps.0.kind="pull"
+                          certificate.received_by_all_bytes=8192 certificate.least_of_any_program_bytes=8192
+                          certificate.peak_bytes=10240 ways.0.seconds links.0.bytes_per_second=10000000000
+                          COMMAND explain --mesh x=2,y=4 --from x,None --to "None,(y,x)" --shape 64x64 --dtype f32)
+hyperparallel_add_hp_json(explain.other_mesh 0 FIGURES target.mesh.z=8 target.shape=[4096]
+                          certificate.received_by_all_bytes certificate.peak_with_source="kept"
+                          COMMAND explain --mesh x=2,y=4 --from x,None --to-mesh z=8 --to-shape 4096 --to z --shape 64x64
+                                  --dtype f32)
+
+set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
+hyperparallel_add_hp_json(replay 0 FIGURES passed=85 failed=0 files.0.passed=85 files.0.ours_at_bound=65
+                          files.0.theirs_stated=16 files.0.moves.0.id files.0.failures=[]
+                          COMMAND replay --table --verbose "${own}/moves.jsonl")
+hyperparallel_add_hp_json(replay.wrong 1 FIGURES passed=0 failed=108 files.0.failures.107.reason
+                          COMMAND replay --verbose "${own}/wrong_moves.jsonl")
+
 hyperparallel_add_hp(tables tables)
 hyperparallel_add_hp_json(tables 0 FIGURES holds=true anchors.0.id="A1" anchors.0.published anchors.0.ours
                           parameters.0.mark COMMAND tables)

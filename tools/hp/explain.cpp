@@ -17,7 +17,9 @@
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
 
-#include "explain_arguments.hpp"
+#include "explain/arguments.hpp"
+#include "explain/json.hpp"
+#include "json_output.hpp"
 #include "subcommand.hpp"
 
 namespace {
@@ -28,6 +30,7 @@ struct request {
   std::string mesh, from, to, shape, dtype, ranks, to_mesh, to_shape, to_ranks;
   std::string topology = "generic_host", objective, memory_limit;
   std::vector<std::string> partial, to_partial;
+  bool as_json = false;
 };
 
 /// One side of a move as its arguments say.
@@ -44,10 +47,18 @@ struct read_side {
   std::string drawing() const {
     return fmt::format("{}\n{}", hp::named(layout, mesh), hp::report::draw_layout(layout, mesh, shape, ranks()));
   }
+  hp_tool::json document() const { return explain_json::side_of(mesh, shape, layout, listed); }
 };
 
 struct both_sides {
   read_side source, target;
+};
+
+/// A move on one mesh, with all ways to carry it out.
+struct planned_move {
+  hp::interconnect links{};
+  hp::move_plan plan{};
+  hp::chosen_move choice{};
 };
 
 /// Transfers beyond which counting them would take minutes.
@@ -126,32 +137,39 @@ both_sides read_sides(const request& given) {
   return s;
 }
 
-/// A move on one mesh, with all ways to carry it out.
-std::string explain_move(const request& given, const both_sides& sides, hp::extent_t bytes) {
+planned_move plan_move(const request& given, const both_sides& sides, hp::extent_t bytes) {
   const hp::mesh_value& mesh = sides.source.mesh;
   const hp::layout_value &source = sides.source.layout, &target = sides.target.layout;
-  const hp::interconnect links = read_links("--topology", given.topology, mesh.shape,
-                                            given.ranks.empty() ? hp::rank_list{} : sides.source.ranks());
-  const hp::move_plan plan = hp::plan_move(source, target, sides.source.shape);
+  planned_move m;
+  m.links = read_links("--topology", given.topology, mesh.shape,
+                       given.ranks.empty() ? hp::rank_list{} : sides.source.ranks());
+  m.plan = hp::plan_move(source, target, sides.source.shape);
+  const hp::move_plan& plan = m.plan;
   if (plan.code == hp::move_code::reductions_do_not_commute)
     throw std::invalid_argument(
         fmt::format("--partial, --to-partial: {}; expected reductions that do", hp::named(plan, mesh)));
   if (plan.code != hp::move_code::ok)
     throw bad_argument("--shape", given.shape, fmt::format("{}; expected a smaller tensor", hp::named(plan, mesh)));
   refuse_many_transfers(given, plan);
-  const hp::chosen_move choice = choose(given, source, target, sides.source.shape, links, bytes);
-  refuse_many_bytes(given, choice, bytes);
-  const std::string out = fmt::format("{}\n", hp::explained(plan, choice.plan, mesh, bytes, sides.source.ranks()));
-  return out + "ways on " + given.topology + "\n" + links_text(links) + fmt::format("{}", hp::priced(choice, bytes));
+  m.choice = choose(given, source, target, sides.source.shape, m.links, bytes);
+  refuse_many_bytes(given, m.choice, bytes);
+  return m;
+}
+
+std::string text_of(const planned_move& m, const request& given, const both_sides& sides, hp::extent_t bytes) {
+  const std::string out =
+      fmt::format("{}\n", hp::explained(m.plan, m.choice.plan, sides.source.mesh, bytes, sides.source.ranks()));
+  return out + "ways on " + given.topology + "\n" + links_text(m.links) +
+         fmt::format("{}", hp::priced(m.choice, bytes));
 }
 
 /// A move to another mesh, other ranks or another shape: by fewest bytes.
-std::string explain_relocation(const request& given, const both_sides& sides, hp::extent_t bytes) {
+hp::relocation plan_relocation(const request& given, const both_sides& sides) {
   for (const auto& [name, value] : {std::pair{"--objective", given.objective}, {"--memory-limit", given.memory_limit}})
     if (!value.empty())
       throw bad_argument(name, value, "to another mesh or shape there is one way; expected no such argument");
-  const hp::relocation plan = hp::plan_relocation({sides.source.layout, sides.source.shape, sides.source.ranks()},
-                                                  {sides.target.layout, sides.target.shape, sides.target.ranks()});
+  hp::relocation plan = hp::plan_relocation({sides.source.layout, sides.source.shape, sides.source.ranks()},
+                                            {sides.target.layout, sides.target.shape, sides.target.ranks()});
   if (plan.code == hp::relocation_code::element_counts_differ)
     throw bad_argument("--to-shape", given.to_shape, fmt::format("{}; expected as many as in --shape", plan));
   if (plan.code == hp::relocation_code::traffic_overflows)
@@ -164,18 +182,34 @@ std::string explain_relocation(const request& given, const both_sides& sides, hp
     refuse_many_transfers(given, plan.plan);
   if (hp::checked_multiply(plan.source_elements, 8 * plan.target_ranks.count).overflow)
     throw bad_argument("--shape", given.shape, "the traffic leaves 64 bits of bytes; expected a smaller tensor");
-  return fmt::format("{}", hp::explained(plan, bytes));
+  return plan;
 }
 
-std::string explain(const request& given) {
+void explain(const request& given) {
   const hp::data_type type = read_type("--dtype", given.dtype);
   const both_sides sides = read_sides(given);
   const hp::extent_t bytes = hp::bytes_of(type);
   const bool stays = given.to_mesh.empty() && given.to_shape.empty() && given.to_ranks.empty();
   std::string out = fmt::format("{} {} on {}", type, sides.source.shape, sides.source.mesh);
-  if (!stays) out += fmt::format(", to {} on {}", sides.target.shape, sides.target.mesh);
-  out += "\n\n" + (stays ? explain_move(given, sides, bytes) : explain_relocation(given, sides, bytes));
-  return out + "\nbefore  " + sides.source.drawing() + "\nafter   " + sides.target.drawing();
+  hp_tool::json document = {
+      {"type", hp::name_of(type)}, {"source", sides.source.document()}, {"target", sides.target.document()}};
+  if (stays) {
+    const planned_move m = plan_move(given, sides, bytes);
+    document["topology"] = given.topology;
+    if (given.as_json)
+      document.update(explain_json::move_of(m.plan, m.choice, m.links, bytes));
+    else
+      out += "\n\n" + text_of(m, given, sides, bytes);
+  } else {
+    const hp::relocation r = plan_relocation(given, sides);
+    if (given.as_json)
+      document.update(explain_json::relocation_of(r, bytes));
+    else
+      out += fmt::format(", to {} on {}\n\n{}", sides.target.shape, sides.target.mesh, hp::explained(r, bytes));
+  }
+  if (given.as_json) return hp_tool::print(document);
+  out += "\nbefore  " + sides.source.drawing() + "\nafter   " + sides.target.drawing();
+  std::fputs(out.c_str(), stdout);
 }
 
 }  // namespace
@@ -204,12 +238,18 @@ hp_tool::work hp_tool::add_explain(CLI::App& app) {
   app.add_option("--topology", given->topology, "the links that prices are for: " + known_topology_names());
   app.add_option("--objective", given->objective, "choose the way by bytes or time");
   app.add_option("--memory-limit", given->memory_limit, "on the peak of a rank whose source is given up, as in 96MiB");
-  app.footer("hp explain --mesh x=2,y=4 --from x,None --to \"None,(y,x)\" --shape 64x64 --dtype f32");
+  add_json(app, given->as_json);
+  app.footer(
+      "Reads nothing but its options. Prints the kind of the move, what each step brings, a certificate beside the "
+      "least\n"
+      "that any program receives, all ways to carry it out with their prices, and who holds what before and after.\n\n"
+      "hp explain --mesh x=2,y=4 --from x,None --to \"None,(y,x)\" --shape 64x64 --dtype f32\n\n"
+      "Exit status: 0 explained, 1 the output is full, 2 bad input.");
   return [given, &app] {
     for (const needed& n : all)
       if (app.count(n.name) == 0) throw bad_input(std::string(n.name) + " is missing; expected " + n.expected);
     try {
-      std::fputs(explain(*given).c_str(), stdout);
+      explain(*given);
     } catch (const std::exception& e) {
       throw bad_input(one_line(e.what()));
     }

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp replay FILE.jsonl … [--verbose] [--table]: replays ground truth, one JSON object a line, through the core at run
-// time.
+// hp replay FILE.jsonl … [--verbose] [--table] [--json]: replays ground truth, one JSON object a line, through the core at
+// run time.
 //
 // Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
 // counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason,
 // and what vectors were held against where that differs. --table lists what each move receives, ours beside theirs.
-// Exit status: 0 where everything could be read and nothing failed, 1 where a vector failed, 2 where a file or a line of it
-// is unreadable.
+// Where a file or a line of it is unreadable, nothing is printed but why.
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "json_output.hpp"
 #include "replay/byte_table.hpp"
 #include "replay/kinds.hpp"
 #include "subcommand.hpp"
 
 namespace {
+
+using hp_tool::json;
+
+struct request {
+  std::vector<std::string> files;
+  bool verbose = false, with_table = false, as_json = false;
+};
 
 struct tally {
   long passed = 0, failed = 0, skipped = 0;
@@ -36,87 +45,123 @@ std::ostream& operator<<(std::ostream& out, const tally& t) {
   return out << t.passed << " passed, " << t.failed << " failed";
 }
 
-/// Replays `path` into `t` and `table`. False, after one line on the error stream, where the file or a line of it is
-/// unreadable.
-bool replay_file(const std::string& path, bool verbose, tally& t, replay::byte_table& table) {
+struct failure {
+  std::string id, reason;
+};
+
+/// What came of the vectors of a file.
+struct replayed_file {
+  std::string path;
+  tally count;
+  std::vector<failure> failed;
+  std::map<std::string, long> noted, skipped;
+  replay::byte_table table;
+};
+
+replayed_file replay_file(const std::string& path) {
   std::ifstream in(path);
-  if (!in || in.peek() == std::ifstream::traits_type::eof()) {
-    std::cerr << "hp replay: cannot read " << path << (in ? " (it is empty)" : "") << '\n';
-    return false;
-  }
-  std::map<std::string, long> skipped, noted;
+  if (!in || in.peek() == std::ifstream::traits_type::eof())
+    throw hp_tool::bad_input("cannot read " + path + (in ? " (it is empty)" : ""));
+  replayed_file f;
+  f.path = path;
   std::string line;
   for (long number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const replay::json v = replay::json::parse(line, nullptr, false);
-    if (v.is_discarded()) {
-      std::cerr << "hp replay: " << path << ':' << number << ": malformed JSON\n";
-      return false;
-    }
+    if (v.is_discarded()) throw hp_tool::bad_input(path + ':' + std::to_string(number) + ": malformed JSON");
     const replay::verdict r = replay::replay_vector(v);
     std::string id = v.is_object() ? replay::text_of(v, "id") : std::string();
     if (id.empty()) id = "line " + std::to_string(number);
     switch (r.outcome) {
       case replay::outcome::passed:
-        ++t.passed;
-        if (!r.note.empty()) ++noted[r.note];
-        table.add(id, r.bytes);
+        ++f.count.passed;
+        if (!r.note.empty()) ++f.noted[r.note];
+        f.table.add(id, r.bytes);
         break;
       case replay::outcome::failed:
-        ++t.failed;
-        if (verbose) std::cout << "  failed " << id << ": " << r.reason << '\n';
+        ++f.count.failed;
+        f.failed.push_back({id, r.reason});
         break;
       case replay::outcome::skipped: {
-        ++t.skipped;
+        ++f.count.skipped;
         const std::string kind = v.is_object() ? replay::text_of(v, "kind") : std::string();
-        ++skipped[(kind.empty() ? "no kind" : "kind " + kind) + ": " + r.reason];
+        ++f.skipped[(kind.empty() ? "no kind" : "kind " + kind) + ": " + r.reason];
         break;
       }
     }
   }
-  if (in.bad()) {
-    std::cerr << "hp replay: cannot read " << path << '\n';
-    return false;
+  if (in.bad()) throw hp_tool::bad_input("cannot read " + path);
+  return f;
+}
+
+void print_text(const replayed_file& f, const request& given) {
+  if (given.verbose) {
+    for (const failure& one : f.failed) std::cout << "  failed " << one.id << ": " << one.reason << '\n';
+    for (const auto& [what, count] : f.noted) std::cout << "  passed " << count << ": " << what << '\n';
+    for (const auto& [what, count] : f.skipped) std::cout << "  skipped " << count << " of " << what << '\n';
   }
-  if (verbose) {
-    for (const auto& [what, count] : noted) std::cout << "  passed " << count << ": " << what << '\n';
-    for (const auto& [what, count] : skipped) std::cout << "  skipped " << count << " of " << what << '\n';
+  if (given.with_table) f.table.print(std::cout);
+  std::cout << f.path << ": " << f.count << '\n';
+  if (given.with_table) f.table.summarise(std::cout);
+  if (f.count.skipped > 0)
+    std::cout << "  " << f.count.skipped << " skipped" << (given.verbose ? "" : " (--verbose names the kinds and why)")
+              << '\n';
+}
+
+json json_of(const tally& t) { return {{"passed", t.passed}, {"failed", t.failed}, {"skipped", t.skipped}}; }
+
+json json_of(const std::map<std::string, long>& counts) {
+  json out = json::array();
+  for (const auto& [what, count] : counts) out.push_back({{"what", what}, {"count", count}});
+  return out;
+}
+
+/// --verbose and --table add what they add to the text.
+json json_of(const replayed_file& f, const request& given) {
+  json out = {{"file", f.path}};
+  out.update(json_of(f.count));
+  if (given.verbose) {
+    json& failures = out["failures"] = json::array();
+    for (const failure& one : f.failed) failures.push_back({{"id", one.id}, {"reason", one.reason}});
+    out["held_against"] = json_of(f.noted);
+    out["skipped_kinds"] = json_of(f.skipped);
   }
-  return true;
+  if (given.with_table) out.update(f.table.document());
+  return out;
 }
 
 }  // namespace
 
 hp_tool::work hp_tool::add_replay(CLI::App& app) {
-  struct request {
-    std::vector<std::string> files;
-    bool verbose = false, with_table = false;
-  };
   const auto given = std::make_shared<request>();
   app.add_option("FILE", given->files, "JSON Lines files");
   app.add_flag("--verbose,-v", given->verbose, "list failures with their reasons and skipped kinds");
   app.add_flag("--table,-t", given->with_table, "list the bytes that each move receives: theirs, the bound, ours");
-  app.footer("hp replay --verbose tests/vectors/moves.jsonl");
+  add_json(app, given->as_json);
+  app.footer(
+      "Reads files of vectors, each a line with one JSON object: what another planner did, or a value that is known.\n"
+      "Prints for each file and for all how many vectors hold in the library.\n\n"
+      "hp replay --verbose tests/vectors/moves.jsonl\n\n"
+      "Exit status: 0 none fails, 1 one fails, 2 bad input, an unreadable file or line among it.");
   return [given] {
     if (given->files.empty())
       throw bad_input("no file is named; usage: hp replay FILE.jsonl ... [--verbose] [--table]");
     tally all;
-    bool readable = true;
+    std::vector<replayed_file> files;
     for (const std::string& path : given->files) {
-      tally t;
-      replay::byte_table table;
-      const bool read = replay_file(path, given->verbose, t, table);
-      readable = readable && read;
-      if (read && given->with_table) table.print(std::cout);
-      if (read) std::cout << path << ": " << t << '\n';
-      if (read && given->with_table) table.summarise(std::cout);
-      if (read && t.skipped > 0)
-        std::cout << "  " << t.skipped << " skipped" << (given->verbose ? "" : " (--verbose names the kinds and why)")
-                  << '\n';
-      all.add(t);
+      files.push_back(replay_file(path));
+      all.add(files.back().count);
     }
-    std::cout << all << '\n';
-    std::cout.flush();
-    return !readable ? 2 : all.failed == 0 ? 0 : 1;
+    if (given->as_json) {
+      json listed = json::array();
+      for (const replayed_file& f : files) listed.push_back(json_of(f, *given));
+      json document = {{"files", std::move(listed)}};
+      document.update(json_of(all));
+      print(document);
+    } else {
+      for (const replayed_file& f : files) print_text(f, *given);
+      std::cout << all << std::endl;
+    }
+    return all.failed == 0 ? 0 : 1;
   };
 }

@@ -27,6 +27,37 @@ struct explained_move {
   int shown_transfers = 4;  ///< of the rank that receives most in a step
 };
 
+/// What the ranks of a step receive and send. Units: elements.
+struct step_load {
+  extent_t total = 0, received = 0, messages = 0, sent = 0;
+  int busiest = 0;                ///< position of the first rank that receives most
+  extent_t busiest_messages = 0;  ///< to it
+
+  /// Takes one receiver into account.
+  void add(int receiver, extent_t elements, extent_t in_messages) {
+    total += elements;
+    messages = larger(messages, in_messages);
+    if (receiver > 0 && elements <= received) return;
+    received = elements;
+    busiest = receiver;
+    busiest_messages = in_messages;
+  }
+};
+
+/// O(positions · transfers of a receiver).
+inline step_load load_of(const move_step& step, const shape& s) {
+  const std::size_t positions = static_cast<std::size_t>(position_count(step.target.mesh));
+  std::vector<extent_t> tally(positions * 3);
+  extent_t *received = tally.data(), *sent = received + positions, *messages = sent + positions;
+  tally_step(step, s, received, sent, messages);
+  step_load load;
+  for (std::size_t p = 0; p < positions; ++p) {
+    load.add(static_cast<int>(p), received[p], messages[p]);
+    load.sent = larger(load.sent, sent[p]);
+  }
+  return load;
+}
+
 }  // namespace report
 
 /// Domain: `p` is a plan by fewest bytes on one mesh, `m`, and its code is ok.
@@ -93,22 +124,7 @@ inline mesh_value names_on(const mesh_value& m, const mesh_shape& finer) {
   return names;
 }
 
-/// What the ranks of a step receive and send, in elements, and who receives most.
-struct step_load {
-  extent_t total = 0, received = 0, messages = 0, sent = 0;
-  int busiest = 0;
-};
-
-/// Takes one receiver into account.
-inline void add_receiver(step_load& load, int receiver, extent_t received, extent_t messages) {
-  load.total += received;
-  load.messages = larger(load.messages, messages);
-  if (received <= load.received) return;
-  load.received = received;
-  load.busiest = receiver;
-}
-
-inline std::string load_text(const step_load& load, extent_t element_bytes) {
+inline std::string load_text(const report::step_load& load, extent_t element_bytes) {
   const auto bytes = [&](extent_t n) { return to_text(report::byte_count{n * element_bytes}); };
   if (load.total == 0) return "        nothing is sent\n";
   return "        all receive " + bytes(load.total) + "; a rank receives at most " + bytes(load.received) + " in " +
@@ -117,15 +133,7 @@ inline std::string load_text(const step_load& load, extent_t element_bytes) {
 
 /// What one step brings, and the first transfers of the rank that receives most.
 inline std::string step_report(const report::explained_move& e, const move_step& step, const shape& s) {
-  const std::size_t positions = static_cast<std::size_t>(position_count(step.target.mesh));
-  std::vector<extent_t> tally(positions * 3);
-  extent_t *received = tally.data(), *sent = received + positions, *messages = sent + positions;
-  tally_step(step, s, received, sent, messages);
-  step_load load;
-  for (std::size_t p = 0; p < positions; ++p) {
-    add_receiver(load, static_cast<int>(p), received[p], messages[p]);
-    load.sent = larger(load.sent, sent[p]);
-  }
+  const report::step_load load = report::load_of(step, s);
   std::string out = load_text(load, e.element_bytes);
   const step_receiver r = receiver_of(step, s, load.busiest);
   extent_t shown = 0;
@@ -137,7 +145,7 @@ inline std::string step_report(const report::explained_move& e, const move_step&
            " from rank " + std::to_string(rank_at(e.ranks, t.sender)) +
            (r.terms > 1 ? ", term " + std::to_string(t.term) : "") + "\n";
   }
-  const extent_t left = messages[load.busiest] - shown;
+  const extent_t left = load.busiest_messages - shown;
   return left > 0 ? out + "        and " + std::to_string(left) + " more\n" : out;
 }
 

@@ -24,6 +24,25 @@ struct explained_relocation {
   int shown_transfers = 4;  ///< of the rank that receives most in a step
 };
 
+/// Of step `k`; what a rank has itself is not received. O(ranks · transfers of a receiver).
+inline step_load load_of(const relocation& r, int k) {
+  const rank_list& side = receiver_ranks(r, r.plan.step[k]);
+  std::vector<extent_t> sent(static_cast<std::size_t>(r.source_ranks.count));
+  step_load load;
+  for (int q = 0; q < side.count; ++q) {
+    extent_t received = 0, messages = 0;
+    for_each_transfer(r, k, q, [&](const relocated& t) {
+      if (rank_at(r.source_ranks, t.sender) == rank_at(side, q)) return;
+      received += t.elements;
+      sent[static_cast<std::size_t>(t.sender)] += t.elements;
+      ++messages;
+    });
+    load.add(q, received, messages);
+  }
+  for (const extent_t n : sent) load.sent = larger(load.sent, n);
+  return load;
+}
+
 }  // namespace report
 
 /// Domain: `r.code` is ok.
@@ -80,30 +99,21 @@ inline std::string transfer_text(const relocation& r, const relocated& t) {
 inline std::string relocation_step_text(const report::explained_relocation& e, int k) {
   const relocation& r = e.plan;
   const rank_list& side = receiver_ranks(r, r.plan.step[k]);
-  std::vector<extent_t> sent(static_cast<std::size_t>(r.source_ranks.count));
-  step_load load;
-  std::string shown;
-  for (int q = 0; q < side.count; ++q) {
-    const int rank = rank_at(side, q);
-    extent_t received = 0, messages = 0;
-    std::string first;
-    for_each_transfer(r, k, q, [&](const relocated& t) {
-      const int sender = rank_at(r.source_ranks, t.sender);
-      if (sender == rank) return;
-      received += t.elements;
-      sent[static_cast<std::size_t>(t.sender)] += t.elements;
-      if (messages++ < e.shown_transfers)
-        first += "        rank " + std::to_string(rank) + " takes " + transfer_text(r, t) + " from rank " +
+  const report::step_load load = report::load_of(r, k);
+  const int rank = rank_at(side, load.busiest);
+  extent_t shown = 0;
+  std::string transfers;
+  for_each_transfer(r, k, load.busiest, [&](const relocated& t) {
+    const int sender = rank_at(r.source_ranks, t.sender);
+    if (sender == rank || shown == e.shown_transfers) return;
+    ++shown;
+    transfers += "        rank " + std::to_string(rank) + " takes " + transfer_text(r, t) + " from rank " +
                  std::to_string(sender) + "\n";
-    });
-    if (messages > e.shown_transfers)
-      first += "        and " + std::to_string(messages - e.shown_transfers) + " more\n";
-    if (received > load.received) shown = first;
-    add_receiver(load, q, received, messages);
-  }
-  for (const extent_t n : sent) load.sent = larger(load.sent, n);
+  });
+  if (load.busiest_messages > shown)
+    transfers += "        and " + std::to_string(load.busiest_messages - shown) + " more\n";
   return "step " + std::to_string(k + 1) + "  " + name_of(r.plan.step[k].kind) + "\n        " +
-         meaning_of(r.plan.step[k].kind) + "\n" + load_text(load, e.element_bytes) + shown;
+         meaning_of(r.plan.step[k].kind) + "\n" + load_text(load, e.element_bytes) + transfers;
 }
 
 }  // namespace detail

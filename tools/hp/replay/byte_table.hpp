@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The table of moves: what the plan of a vector receives, what any plan must, what ours does.
+// The table of moves: what the plan of a vector receives, what any plan must, what ours does. As text and as JSON.
 //
 // Bytes of elements as the vector types them, one byte each where it does not. "-" where a vector states no plan, or
 // the bound of the busiest rank is no matter of boxes; ">=" where it states a part of its plan, whose rest counts with
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "../json_output.hpp"
 #include "verdict.hpp"
 
 namespace replay {
@@ -42,32 +43,68 @@ class byte_table {
   /// One line a file.
   void summarise(std::ostream& out) const {
     if (rows_.empty()) return;
-    long ours_at = 0, stated = 0, theirs_at = 0, needless = 0, compared = 0;
-    double logs = 0, worst = 1;
-    for (const auto& [id, f] : rows_) {
-      ours_at += is_bound(f.ours, f.bound) ? 1 : 0;
-      if (f.theirs.total < 0) continue;
-      ++stated;
-      theirs_at += is_bound(f.theirs, f.bound) ? 1 : 0;
-      if (f.ours.total == 0) {
-        needless += f.theirs.total > 0 ? 1 : 0;
-        continue;
-      }
-      const double ratio = ratio_of(f);
-      ++compared;
-      logs += std::log(ratio);
-      worst = ratio > worst ? ratio : worst;
-    }
-    out << "  " << rows_.size() << " moves: ours = bound in " << ours_at;
-    if (stated > 0) out << "; theirs stated in " << stated << ", = bound in " << theirs_at;
-    if (compared > 0)
-      out << "; theirs / ours " << std::fixed << std::setprecision(2) << std::exp(logs / static_cast<double>(compared))
-          << " (geometric mean of " << compared << "), at most " << worst;
-    if (needless > 0) out << "; " << needless << " where only theirs receives";
+    const totals t = add_up();
+    out << "  " << rows_.size() << " moves: ours = bound in " << t.ours_at;
+    if (t.stated > 0) out << "; theirs stated in " << t.stated << ", = bound in " << t.theirs_at;
+    if (t.compared > 0)
+      out << "; theirs / ours " << std::fixed << std::setprecision(2) << t.mean << " (geometric mean of " << t.compared
+          << "), at most " << t.worst;
+    if (t.needless > 0) out << "; " << t.needless << " where only theirs receives";
     out << '\n';
   }
 
+  /// The lines of both as JSON: `moves`, and what they amount to. null: not known.
+  hp_tool::json document() const {
+    using hp_tool::json;
+    const auto known = [](std::int64_t bytes) { return bytes < 0 ? json() : json(bytes); };
+    json moves = json::array();
+    for (const auto& [id, f] : rows_)
+      moves.push_back({{"id", id},
+                       {"theirs_max_bytes", known(f.theirs.maximum)},
+                       {"theirs_sum_bytes", known(f.theirs.total)},
+                       {"theirs_at_least", f.at_least},
+                       {"bound_max_bytes", known(f.bound.maximum)},
+                       {"bound_sum_bytes", known(f.bound.total)},
+                       {"ours_max_bytes", known(f.ours.maximum)},
+                       {"ours_sum_bytes", known(f.ours.total)},
+                       {"ratio", f.theirs.total < 0 || f.ours.total == 0 ? json() : json(ratio_of(f))}});
+    const totals t = add_up();
+    return {{"moves", std::move(moves)},
+            {"ours_at_bound", t.ours_at},
+            {"theirs_stated", t.stated},
+            {"theirs_at_bound", t.theirs_at},
+            {"compared", t.compared},
+            {"ratio_mean", t.compared > 0 ? json(t.mean) : json()},
+            {"ratio_worst", t.compared > 0 ? json(t.worst) : json()},
+            {"only_theirs_receives", t.needless}};
+  }
+
  private:
+  /// `mean` is the geometric one of theirs over ours, where both receive.
+  struct totals {
+    long ours_at = 0, stated = 0, theirs_at = 0, needless = 0, compared = 0;
+    double mean = 1, worst = 1;
+  };
+  totals add_up() const {
+    totals t;
+    double logs = 0;
+    for (const auto& [id, f] : rows_) {
+      t.ours_at += is_bound(f.ours, f.bound) ? 1 : 0;
+      if (f.theirs.total < 0) continue;
+      ++t.stated;
+      t.theirs_at += is_bound(f.theirs, f.bound) ? 1 : 0;
+      if (f.ours.total == 0) {
+        t.needless += f.theirs.total > 0 ? 1 : 0;
+        continue;
+      }
+      const double ratio = ratio_of(f);
+      ++t.compared;
+      logs += std::log(ratio);
+      t.worst = ratio > t.worst ? ratio : t.worst;
+    }
+    if (t.compared > 0) t.mean = std::exp(logs / static_cast<double>(t.compared));
+    return t;
+  }
   static bool is_bound(const received_bytes& a, const received_bytes& bound) {
     return a.total == bound.total && (bound.maximum < 0 || a.maximum == bound.maximum);
   }
