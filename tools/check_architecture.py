@@ -30,7 +30,7 @@ LAYERS = {
     "operators": 4,
     "graph": 5,
     "layers": 6, "strategy": 6, "kernels": 6,
-    "mpmd": 7, "offload": 7,
+    "mpmd": 7, "offload": 7, "pipeline": 7,
     "program": 8,
     "runtime": 9,
     "dtensor": 10,
@@ -55,14 +55,20 @@ WITHOUT_TEST = {
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
     "runtime/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
+    "support/refusal_words_of_pipelines.hpp": "a part of the table that refusal_words_test reads",
     "support/dialect.hpp": "tests/compile_fail.cmake compiles a front header as C++17",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
     "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
+    "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
+    "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",
+    "pipeline/replay_state.hpp": "the arrays of replay.hpp",
+    "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
     "taskflow/verify_order.hpp": "the first pass of verify.hpp; verify_test breaks plans in both passes",
 }
 # Folders whose headers have no test files of their own, with the reason.
 FOLDERS_WITHOUT_TEST = {
+    "pipeline/schedules": "schedule_list_test holds each against its laws, for many shapes",
     "operators/ops": "operator_list_test holds their texts, check_operator_test their rules and gradients against kernels",
 }
 # Test files that mirror no header, with the reason.

@@ -518,6 +518,17 @@ static_assert(llama::account.memory.peak > 64 * hp::GiB && llama::offload.bytes_
 """
 
 
+def pipeline_schedules(micro_batches):
+    """ZB-V on 16 ranks as a type, with equal times: 96 actions a micro-batch generated, replayed and proved."""
+    text = include("pipeline/pipeline.hpp") + include("pipeline/schedules/zero_bubble_v.hpp") + NAMESPACE
+    if micro_batches == 0:
+        return text
+    return text + f"""using plan = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<{micro_batches}>>;
+static_assert({micro_batches} < 31 || (plan::makespan == 6 * {micro_batches} + 15 && plan::peak_activations == 32));
+static_assert(plan::account.ok());
+"""
+
+
 FAMILIES = {
     "calibration": calibration,
     "empty": empty,
@@ -533,6 +544,7 @@ FAMILIES = {
     "accessed_tasks": accessed_tasks,
     "verified_tasks": verified_tasks,
     "periodic_layers": periodic_layers,
+    "pipeline_schedules": pipeline_schedules,
     "moe_program": moe_program,
     "moe_training": moe_training,
     "training_step": training_step,

@@ -10,6 +10,7 @@
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/mpmd.hpp>
 #include <hyperparallel/offload.hpp>
+#include <hyperparallel/pipeline.hpp>
 #include <hyperparallel/program.hpp>
 #include <hyperparallel/redistribution.hpp>
 #include <hyperparallel/runtime.hpp>

@@ -16,6 +16,7 @@
 #include <hyperparallel/report/format_move.hpp>
 #include <hyperparallel/report/format_offload.hpp>
 #include <hyperparallel/report/format_operators.hpp>
+#include <hyperparallel/report/format_pipeline.hpp>
 #include <hyperparallel/report/format_plan.hpp>
 #include <hyperparallel/report/format_program.hpp>
 #include <hyperparallel/report/format_shape.hpp>

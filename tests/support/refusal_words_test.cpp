@@ -5,24 +5,32 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace hp = hyperparallel;
 
 namespace {
 
+std::vector<hp::refusal_words> all_words() {
+  std::vector<hp::refusal_words> all;
+  for (const hp::refusal_words& one : hp::detail::refusal_table) all.push_back(one);
+  for (const hp::refusal_words& one : hp::detail::pipeline_refusal_table) all.push_back(one);
+  return all;
+}
+
 TEST(refusal_words, each_key_stands_once_and_is_found) {
   std::set<std::string> keys;
-  int place = 0;
-  for (const hp::refusal_words& one : hp::detail::refusal_table) {
+  for (const hp::refusal_words& one : all_words()) {
     EXPECT_TRUE(keys.insert(one.key).second) << one.key;
-    EXPECT_EQ(hp::find_refusal(one.key), place++);
+    ASSERT_NE(hp::find_refusal(one.key), nullptr);
+    EXPECT_EQ(hp::find_refusal(one.key)->sentence, one.sentence);
   }
-  EXPECT_EQ(hp::find_refusal("axis_is_not"), -1);
-  EXPECT_EQ(hp::find_refusal(""), -1);
+  EXPECT_EQ(hp::find_refusal("axis_is_not"), nullptr);
+  EXPECT_EQ(hp::find_refusal(""), nullptr);
 }
 
 TEST(refusal_words, patterns_are_well_formed) {
-  for (const hp::refusal_words& one : hp::detail::refusal_table)
+  for (const hp::refusal_words& one : all_words())
     for (const std::string pattern : {one.sentence, one.remedy}) {
       int braces = 0, brackets = 0;
       for (const char c : pattern) {

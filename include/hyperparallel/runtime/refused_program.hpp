@@ -38,7 +38,7 @@ inline std::string text_of_refusal(const graph& g, const graph_status& s) {
   const std::string extent = std::to_string(s.extent), other = std::to_string(s.other);
   const std::string key = std::string("graph_code::") + name_of(s.code);
   const bool a_number = s.code == graph_code::optimizer_number_is_out_of_range;
-  if (find_refusal(key.c_str()) < 0)
+  if (find_refusal(key.c_str()) == nullptr)
     return std::string(name_of(s.code)) + (s.op >= 0 ? ", operator " + name(s.op) : std::string()) +
            (s.tensor >= 0 ? ", tensor " + name(s.tensor) : std::string()) +
            (s.extent != 0 || s.other != 0 ? ", " + extent + " and " + other : std::string());

@@ -137,6 +137,13 @@ constexpr void add_value(static_message& m, text_span s) {
     m.add("partial ");
     add_value(m, inner.item[0]);
     join(1, ": ", "");
+  } else if (is_called(head, "waits") && inner.count == 3) {
+    m.add("rank ");
+    add_value(m, inner.item[0]);
+    m.add(" stands at ");
+    add_value(m, inner.item[1]);
+    m.add(" and waits for ");
+    add_value(m, inner.item[2]);
   } else if (characters) {
     for (int i = 0; i < inner.count; ++i) add_value(m, inner.item[i]);
   } else if (types) {
@@ -201,14 +208,14 @@ constexpr static_message sentence_of_spelling(text_span type) {
   const text_span name = head_of(type);
   const refusal_slots slots{arguments_of(type)};
   const text_span code = slots.code();
-  int words = code.empty() ? -1 : find_refusal(code.begin, code.end);
-  if (words < 0) words = find_refusal(name.begin, name.end);
-  if (words >= 0) {
-    fill_pattern(m, refusal_table[words].sentence, slots);
+  const refusal_words* words = code.empty() ? nullptr : find_refusal(code.begin, code.end);
+  if (words == nullptr) words = find_refusal(name.begin, name.end);
+  if (words != nullptr) {
+    fill_pattern(m, words->sentence, slots);
     m.add('.');
-    if (*refusal_table[words].remedy == '\0') return m;
+    if (*words->remedy == '\0') return m;
     m.add(' ');
-    fill_pattern(m, refusal_table[words].remedy, slots);
+    fill_pattern(m, words->remedy, slots);
     m.add('.');
     return m;
   }

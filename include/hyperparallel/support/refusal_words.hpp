@@ -8,15 +8,10 @@
 #include <cstddef>
 
 #include <hyperparallel/support/fixed_string.hpp>
+#include <hyperparallel/support/refusal_words_of_pipelines.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-struct refusal_words {
-  const char* key;
-  const char* sentence;
-  const char* remedy = "";
-};
 
 namespace detail {
 
@@ -345,16 +340,15 @@ inline constexpr refusal_words refusal_table[] = {
 
 }  // namespace detail
 
-/// The place in the table of the refusal called [begin, end), or -1.
-constexpr int find_refusal(const char* begin, const char* end) {
-  int i = 0;
-  for (const refusal_words& one : detail::refusal_table) {
-    if (same_text(one.key, begin, end)) return i;
-    ++i;
-  }
-  return -1;
+/// The words of the refusal called [begin, end); null where there are none.
+constexpr const refusal_words* find_refusal(const char* begin, const char* end) {
+  for (const refusal_words& one : detail::refusal_table)
+    if (same_text(one.key, begin, end)) return &one;
+  for (const refusal_words& one : detail::pipeline_refusal_table)
+    if (same_text(one.key, begin, end)) return &one;
+  return nullptr;
 }
-constexpr int find_refusal(const char* name) { return find_refusal(name, name + text_length(name)); }
+constexpr const refusal_words* find_refusal(const char* name) { return find_refusal(name, name + text_length(name)); }
 
 /// What a value that only run time knows says in a sentence. A slot that is not named, or is empty, has no text.
 struct slot_text {
@@ -366,8 +360,8 @@ struct slot_text {
 template <std::size_t Slots>
 constexpr static_message sentence_of(const char* key, const slot_text (&slots)[Slots]) {
   static_message m;
-  const int words = find_refusal(key);
-  fill_pattern(m, words < 0 ? key : detail::refusal_table[words].sentence,
+  const refusal_words* const words = find_refusal(key);
+  fill_pattern(m, words == nullptr ? key : words->sentence,
                [&](static_message& to, const char* begin, const char* end) {
                  for (const slot_text& one : slots)
                    if (same_text(one.slot, begin, end)) to.add(one.text);

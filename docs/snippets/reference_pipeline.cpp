@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/reference/pipeline.md
+#include <hyperparallel/pipeline.hpp>
+
+namespace hp = hyperparallel;
+
+using plan = hp::pipeline<hp::zero_bubble_v, hp::stages<8>, hp::micro_batches<16>>;
+static_assert(plan::ranks == 4 && plan::makespan == 99 && plan::bubble == 3);
+static_assert(plan::bubble_of_span == 0 && plan::peak_activations == 8);
+
+struct heavy_head {
+  static constexpr void apply(hp::pipeline_request& p) {
+    for (int s = 0; s < p.stages; ++s)
+      p.costs.times.push(s + 1 < p.stages ? hp::stage_times{10, 10, 10} : hp::stage_times{16, 16, 16});
+  }
+};
+using uneven = hp::pipeline<hp::one_forward_one_backward, hp::stages<4>, hp::micro_batches<16>, heavy_head>;
+static_assert(uneven::bubble * 100 > uneven::makespan * 30);
+
+struct depth_first {
+  static constexpr const char* name = "depth first";
+  static constexpr hp::stage_placement placement = hp::stage_placement::loop;
+  static constexpr hp::pipeline_status fits(const hp::pipeline_shape&) { return {}; }
+  static constexpr void row(auto& out, const hp::pipeline_shape& n, int rank) {
+    for (int k = 0; k < n.micro_batches; ++k) {
+      for (int c = 0; c < n.chunks; ++c) out.forward(c * n.ranks + rank, k);
+      for (int c = n.chunks - 1; c >= 0; --c) out.backward(c * n.ranks + rank, k);
+    }
+  }
+};
+using one_by_one = hp::pipeline<depth_first, hp::stages<8>, hp::chunks<2>, hp::micro_batches<16>>;
+static_assert(one_by_one::peak_activations == 2 && one_by_one::makespan == 16 * 24);
+
+int main() {
+  const hp::named_schedule* const schedule = hp::schedule_called("ZBVZeroBubble");
+  const hp::pipeline_shape shape{.ranks = 4, .chunks = 2, .micro_batches = 16};
+  if (schedule == nullptr || !schedule->check(shape).ok()) return 1;
+  const hp::pipeline_account account = hp::replay(schedule->generate(shape, false), hp::equal_stages({1, 1, 1}));
+  return account.ok() && account.makespan == plan::makespan ? 0 : 1;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Front header of pipeline/: pipeline schedules as values and as types.
+
+#include <hyperparallel/support/dialect.hpp>
+
+#include <hyperparallel/pipeline/account.hpp>
+#include <hyperparallel/pipeline/action.hpp>
+#include <hyperparallel/pipeline/costs.hpp>
+#include <hyperparallel/pipeline/idle_slots.hpp>
+#include <hyperparallel/pipeline/pipeline.hpp>
+#include <hyperparallel/pipeline/placement.hpp>
+#include <hyperparallel/pipeline/replay.hpp>
+#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/pipeline/sizes.hpp>
+#include <hyperparallel/pipeline/status.hpp>

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A pipeline schedule as a type: generated, proved and timed by the compiler.
+//
+//   using plan = hp::pipeline<hp::zero_bubble_v, hp::stages<8>, hp::micro_batches<16>>;
+//   static_assert(plan::bubble == 3 && plan::peak_activations <= 8);
+//
+// A schedule that does not exist in this shape, or that would never end, is one error line.
+
+#include <hyperparallel/pipeline/pipeline_refusal.hpp>
+#include <hyperparallel/pipeline/replay.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// S stages in all, numbered from the model's input.
+template <int S>
+struct stages {
+  static constexpr void apply(pipeline_request& p) { p.stages = S; }
+};
+template <int M>
+struct micro_batches {
+  static constexpr void apply(pipeline_request& p) { p.micro_batches = M; }
+};
+/// V stages on each rank (Megatron's model chunks, virtual stages).
+template <int V>
+struct chunks {
+  static constexpr void apply(pipeline_request& p) { p.chunks = V; }
+};
+/// Times of F, I and W of each stage, and latency of a hop between ranks; 1, 1, 1 and 0 unless given.
+template <std::int64_t F, std::int64_t I, std::int64_t W, std::int64_t Latency = 0>
+struct equal_times {
+  static constexpr void apply(pipeline_request& p) {
+    p.costs.times.clear();
+    p.costs.times.push({F, I, W});
+    p.costs.latency = Latency;
+  }
+};
+/// Time of an overlapped F and B of one rank together.
+template <std::int64_t Time>
+struct overlapped_time {
+  static constexpr void apply(pipeline_request& p) { p.costs.overlapped_pair = Time; }
+};
+/// Bytes of a stage's activation of one micro-batch: those that I ends, those that W ends.
+template <std::int64_t UntilInputGradient, std::int64_t UntilWeightGradient = 0>
+struct activation_bytes {
+  static constexpr void apply(pipeline_request& p) {
+    p.costs.bytes.clear();
+    p.costs.bytes.push({UntilInputGradient, UntilWeightGradient});
+  }
+};
+
+namespace detail {
+
+/// The shape that the options ask for, and why it is none.
+struct requested_shape {
+  pipeline_shape shape{};
+  pipeline_status status{};
+};
+
+template <class Schedule, class... Options>
+struct evaluated_pipeline {
+  static constexpr pipeline_request request() {
+    pipeline_request p;
+    (Options::apply(p), ...);
+    if (p.chunks == 0) p.chunks = fixed_chunks_of<Schedule>() > 0 ? fixed_chunks_of<Schedule>() : 1;
+    return p;
+  }
+  static constexpr requested_shape shape_of() {
+    const pipeline_request p = request();
+    requested_shape r;
+    if (p.stages < 1 || p.chunks < 1 || p.micro_batches < 1)
+      r.status.code = pipeline_code::sizes_are_not_positive;
+    else if (p.stages % p.chunks != 0)
+      r.status = {.code = pipeline_code::stages_do_not_divide, .needed = p.chunks};
+    r.shape = {p.chunks < 1 ? p.stages : p.stages / p.chunks, p.chunks, p.micro_batches};
+    if (r.status.ok()) r.status = check_shape_of<Schedule>(r.shape);
+    return r;
+  }
+  static constexpr int stages = request().stages;
+  static constexpr requested_shape requested = shape_of();
+  static constexpr pipeline_shape shape = requested.status.ok() ? requested.shape : pipeline_shape{};
+
+  static constexpr int entries() {
+    if constexpr (requires { Schedule::entries(shape); })
+      return Schedule::entries(shape);
+    else
+      return 3 * shape.stages() * shape.micro_batches;
+  }
+  using sizes = fixed_pipeline_sizes<shape, entries()>;
+  using account_type = basic_pipeline_account<sizes>;
+  static constexpr account_type evaluate() {
+    if (requested.status.ok()) return replay(generate<Schedule, sizes>(shape), request().costs);
+    account_type refused;
+    refused.status = requested.status;
+    return refused;
+  }
+  static constexpr account_type account = evaluate();
+};
+
+/// What a pipeline without a schedule says, so that no second error follows.
+struct pipeline_without_schedule {
+  static constexpr pipeline_shape shape{};
+  static constexpr int ranks = 1;
+  static constexpr basic_pipeline_account<fixed_pipeline_sizes<pipeline_shape{}>> account{
+      .status = {pipeline_code::sizes_are_not_positive}};
+  static constexpr std::int64_t makespan = not_counted, ideal = not_counted, bubble = not_counted;
+  static constexpr std::int64_t bubble_of_span = not_counted, peak_bytes = not_counted;
+  static constexpr int peak_activations = 0x7fffffff;
+};
+
+}  // namespace detail
+
+/// Whether the schedule exists in this shape, holds each action once and never waits for ever.
+template <class Schedule, class... Options>
+concept valid_pipeline = schedule_generator<Schedule> && (pipeline_option<Options> && ...) &&
+                         detail::evaluated_pipeline<Schedule, Options...>::account.ok();
+
+/// `pipeline<Schedule, options…>`. An argument of another kind is one error line.
+template <class Schedule, class... Options>
+struct pipeline : detail::pipeline_without_schedule {
+  static_assert(insist<typename detail::pipeline_arguments_verdict<Schedule, Options...>::type>::met);
+};
+
+/// Law: of a refused pipeline no amount meets a limit.
+template <schedule_generator Schedule, pipeline_option... Options>
+struct pipeline<Schedule, Options...> {
+  using schedule = Schedule;
+  using evaluated = detail::evaluated_pipeline<Schedule, Options...>;
+  static_assert(insist<typename detail::pipeline_verdict<Schedule, evaluated>::type>::met);
+
+  static constexpr pipeline_shape shape = evaluated::shape;
+  static constexpr int ranks = shape.ranks;
+  /// Times, bubbles and peaks, also by rank.
+  static constexpr const typename evaluated::account_type& account = evaluated::account;
+  static constexpr std::int64_t makespan = account.makespan;
+  static constexpr std::int64_t ideal = account.ideal;
+  /// Makespan less ideal; `bubble_of_span` is that of the zero-bubble papers.
+  static constexpr std::int64_t bubble = account.bubble();
+  static constexpr std::int64_t bubble_of_span = account.bubble_of_span();
+  /// Most activations of a rank, in chunks of one micro-batch, each from F until W or B.
+  static constexpr int peak_activations = account.peak_until_weight_gradient();
+  static constexpr std::int64_t peak_bytes = account.peak_bytes();
+
+  /// The schedule itself: its actions by rank.
+  static constexpr auto make() { return generate<Schedule, typename evaluated::sizes>(shape); }
+};
+
+}}  // namespace hyperparallel::v0_2

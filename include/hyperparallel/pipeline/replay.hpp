@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Replay of a pipeline schedule: proves that each action stands exactly once, on the rank of its stage, and that no rank
+// waits for ever; and says when each ends.
+//
+// Dependencies of micro-batch k on stage s: F after F of stage s − 1; I or B after F of s, and after I or B of s + 1;
+// W after I. Each rank runs its actions in its own order, one at a time, each as early as its predecessor and its
+// dependencies allow; a hop between ranks adds its latency and occupies nothing; buffers are unbounded. Transfers, unshards
+// and reductions take no time here: what they wait for is proved under a transport, see transport.hpp.
+//
+// References: the semantics of Qi et al., "Zero Bubble Pipeline Parallelism", 2023, and of torch.distributed.pipelining.
+
+#include <cstdint>
+
+#include <hyperparallel/pipeline/account.hpp>
+#include <hyperparallel/pipeline/replay_state.hpp>
+#include <hyperparallel/pipeline/why_stopped.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+/// Runs the ranks in turn until none goes on.
+template <class Sizes>
+class pipeline_replay : kind_of_code {
+ public:
+  using account = basic_pipeline_account<Sizes>;
+
+  constexpr pipeline_replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
+                            growing_array<std::int64_t>* starts)
+      : x_(s, c, starts) {}
+
+  constexpr account run() {
+    account a;
+    // Forwards pass along the ranks in an upward sweep, gradients in a downward one.
+    for (bool moved = true; moved && status_.ok();) {
+      moved = sweep(0, x_.s.ranks - 1);
+      if (status_.ok() && x_.s.ranks > 1) moved = sweep(x_.s.ranks - 2, 0) || moved;
+    }
+    if (status_.ok()) status_ = check_end();
+    a.status = status_;
+    if (a.ok()) sum_up(a);
+    return a;
+  }
+
+ private:
+  constexpr void refuse(pipeline_code code, int rank, int at, int needed = 0) {
+    status_ = {
+        .code = code, .rank = rank, .position = at - x_.s.first[rank], .action = x_.action_at(at), .needed = needed};
+  }
+  constexpr void count_peaks(int r) {
+    if (x_.live[r] > x_.peak[r]) x_.peak[r] = x_.live[r];
+    if (x_.live_gradient[r] > x_.peak_gradient[r]) x_.peak_gradient[r] = x_.live_gradient[r];
+  }
+  /// Why the action at `at` cannot run though what it needs is there.
+  constexpr void refuse_action(int r, int at, int stage) {
+    const int y = x_.s.action[at] % x_.per_kind;
+    if (x_.s.rank_of_stage[stage] != r)
+      refuse(pipeline_code::action_is_on_a_wrong_rank, r, at, x_.s.rank_of_stage[stage]);
+    else
+      refuse(x_.is_away(y) ? pipeline_code::activation_is_elsewhere : pipeline_code::action_stands_twice, r, at);
+  }
+  constexpr stage_times look_up(int r, int at, int kind, int stage, int y, std::int64_t start) {
+    record(r, at, kind, stage, y, start);
+    return x_.times_of(stage, y);
+  }
+  /// The start of the action at `at`, and its bytes.
+  constexpr void record(int r, int at, int kind, int stage, int y, std::int64_t start) {
+    if (x_.starts != nullptr) x_.starts->item[at] = start - 1;
+    if (x_.c.bytes.size == 0) return;
+    const stage_bytes b = entry_of(x_.c.bytes, x_.s.stages, x_.s.micro_batches, stage, y - stage * x_.s.micro_batches);
+    if (kind == forward || kind == reload) x_.bytes[r] += b.all();
+    if (kind == offload) x_.bytes[r] -= b.all();
+    x_.peak_bytes[r] = larger(x_.peak_bytes[r], x_.bytes[r]);
+    if (kind == input_gradient || kind == backward) x_.bytes[r] -= b.until_input_gradient;
+    if (kind == weight_gradient || kind == backward) x_.bytes[r] -= b.until_weight_gradient;
+  }
+
+  /// Runs ranks `from` to `to`, each as far as it goes. Whether one went on. One function, with what changes with each
+  /// action in local variables and arrays of numbers: a constant evaluation pays for calls, members and elements alike.
+  constexpr bool sweep(int from, int to) {
+    const int m = x_.s.micro_batches, per_kind = x_.per_kind, step = from <= to ? 1 : -1;
+    auto& first = x_.s.first.item;
+    auto& code = x_.s.action.item;
+    auto& owner = x_.s.rank_of_stage.item;
+    auto& forward_hop = x_.forward_hop.item;
+    auto& gradient_hop = x_.gradient_hop.item;
+    auto& forward_end = x_.forward_end.item;
+    auto& gradient_end = x_.gradient_end.item;
+    auto& weights_done = x_.weights_done.item;
+    const bool looks_up = !x_.one_time || x_.starts != nullptr || x_.c.bytes.size != 0;
+    stage_times time = x_.time;
+    int moves = 0;
+    for (int r = from; r != to + step && status_.code == pipeline_code::ok; r += step) {
+      const int begin = x_.position.item[r], end = first[r + 1];
+      if (begin == end) continue;
+      std::int64_t clock = x_.clock.item[r];
+      const bool offloads = x_.away.size != 0;
+      int at = begin, done = -begin, live = x_.live.item[r], live_gradient = x_.live_gradient.item[r];
+      for (; at < end; ++at) {
+        const int x = code[at];
+        if (x < per_kind) {
+          if constexpr (Sizes::grows)
+            if (x == idle_slot) {
+              --done;
+              continue;
+            }
+          const int stage = x / m;
+          std::int64_t ready = forward_end[x];
+          if (ready == 0) break;
+          if (owner[stage] != r || forward_end[x + m] != 0) {
+            refuse_action(r, at, stage);
+            break;
+          }
+          ready += forward_hop[stage];
+          if (clock < ready) {
+            x_.idle.item[r] += ready - clock;
+            clock = ready;
+          }
+          if (looks_up) time = look_up(r, at, forward, stage, x, clock);
+          forward_end[x + m] = clock += time.forward;
+          if (++live > x_.peak.item[r]) x_.peak.item[r] = live;
+          if (++live_gradient > x_.peak_gradient.item[r]) x_.peak_gradient.item[r] = live_gradient;
+          continue;
+        }
+        const int kind = x / per_kind, y = x - kind * per_kind, stage = y / m;
+        if (kind == weight_gradient) {
+          if (gradient_end[y] == 0) break;
+          if (owner[stage] != r || weights_done[y] || (offloads && x_.is_away(y))) {
+            refuse_action(r, at, stage);
+            break;
+          }
+          if (looks_up) time = look_up(r, at, kind, stage, y, clock);
+          clock += time.weight_gradient;
+          weights_done[y] = true;
+          --live;
+          continue;
+        }
+        if (kind > backward) break;
+        std::int64_t ready = gradient_end[y + m];
+        if (ready == 0 || forward_end[y + m] == 0) break;
+        if (owner[stage] != r || gradient_end[y] != 0 || (offloads && x_.is_away(y))) {
+          refuse_action(r, at, stage);
+          break;
+        }
+        ready += gradient_hop[stage];
+        if (clock < ready) {
+          x_.idle.item[r] += ready - clock;
+          clock = ready;
+        }
+        if (looks_up) time = look_up(r, at, kind, stage, y, clock);
+        clock += time.input_gradient;
+        --live_gradient;
+        if (kind == backward) {
+          clock += time.weight_gradient;
+          weights_done[y] = true;
+          --live;
+          ++done;
+        }
+        gradient_end[y] = clock;
+      }
+      if (at == begin && (code[at] < 4 * per_kind || !status_.ok())) continue;
+      x_.position.item[r] = at;
+      x_.clock.item[r] = clock;
+      x_.live.item[r] = live;
+      x_.live_gradient.item[r] = live_gradient;
+      done_ += done + at;
+      moves += at - begin;
+      if (status_.ok() && at < end && code[at] >= 4 * per_kind && advance_special(r)) {
+        ++moves;
+        r -= step;  // on with the same rank
+      }
+    }
+    return moves != 0;
+  }
+
+  /// Runs the pair, offload, reload, recomputation, transfer or action of parameters at which rank `r` stands. False: it
+  /// waits, or is refused.
+  constexpr bool advance_special(int r) {
+    const int at = x_.position[r], x = x_.s.action[at], kind = x / x_.per_kind, y = x - kind * x_.per_kind;
+    const int stage = y / x_.s.micro_batches;
+    if (x_.s.rank_of_stage[stage] != r) {
+      refuse_action(r, at, stage);
+      return false;
+    }
+    if (kind == overlapped_forward) return run_pair(r);
+    if ((kind == offload || kind == reload) && !move_activation(r, kind, y)) return false;
+    if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, stage, y, x_.clock[r]);
+    if (kind == recompute) x_.clock[r] += x_.c.recompute;
+    ++x_.position[r];
+    return true;
+  }
+  /// Runs an overlapped F with the backward behind it.
+  constexpr bool run_pair(int r) {
+    const int m = x_.s.micro_batches, at = x_.position[r], second = x_.second_of_pair(r, at);
+    const int y = x_.s.action[at] - overlapped_forward * x_.per_kind, stage = y / m;
+    const int x = second < x_.s.first[r + 1] ? x_.s.action[second] : 0, kind = x / x_.per_kind;
+    if (kind != input_gradient && kind != backward) {
+      refuse(pipeline_code::pair_has_no_backward, r, at);
+      return false;
+    }
+    const int z = x - kind * x_.per_kind, other = z / m;
+    if (x_.forward_end[y] == 0 || x_.gradient_end[z + m] == 0 || x_.forward_end[z + m] == 0) return false;
+    if (x_.forward_end[y + m] != 0) {
+      refuse_action(r, at, stage);
+      return false;
+    }
+    if (x_.s.rank_of_stage[other] != r || x_.gradient_end[z] != 0 || x_.is_away(z)) {
+      refuse_action(r, second, other);
+      return false;
+    }
+    const std::int64_t start = larger(x_.clock[r], larger(x_.forward_end[y] + x_.forward_hop[stage],
+                                                          x_.gradient_end[z + m] + x_.gradient_hop[other]));
+    x_.idle[r] += start - x_.clock[r];
+    x_.clock[r] = x_.forward_end[y + m] = x_.gradient_end[z] = start + x_.pair_time(y, x);
+    // The activation of F is there before that of the backward goes.
+    ++x_.live[r];
+    ++x_.live_gradient[r];
+    count_peaks(r);
+    --x_.live_gradient[r];
+    done_ += kind == backward ? 3 : 2;
+    if (kind == backward) {
+      --x_.live[r];
+      x_.weights_done[z] = true;
+    }
+    if (x_.starts != nullptr || x_.c.bytes.size != 0) {
+      record(r, at, forward, stage, y, start);
+      record(r, second, kind, other, z, start);
+    }
+    x_.position[r] = second + 1;
+    return true;
+  }
+
+  /// Offloads or reloads the activation of `y`. False, and refused, where it is not there to be moved.
+  constexpr bool move_activation(int r, int kind, int y) {
+    if (x_.away.empty()) append_zeros(x_.away, x_.per_kind);
+    const bool held = x_.forward_end[y + x_.s.micro_batches] != 0 && !x_.weights_done[y];
+    if (!held || x_.away[y] == (kind == offload)) {
+      refuse(pipeline_code::activation_is_elsewhere, r, x_.position[r]);
+      return false;
+    }
+    x_.away[y] = kind == offload;
+    const int change = kind == offload ? -1 : 1;
+    x_.live[r] += change;
+    if (x_.gradient_end[y] == 0) x_.live_gradient[r] += change;
+    count_peaks(r);
+    return true;
+  }
+  /// After the last sweep: each rank has ended, and nothing is missing; or why not.
+  constexpr pipeline_status check_end() const {
+    bool ended = done_ == 3 * x_.per_kind;
+    for (int r = 0; r < x_.s.ranks; ++r) ended = ended && x_.position[r] == x_.s.first[r + 1];
+    if (ended) return {};
+    const pipeline_status missing = first_missing(x_.s);
+    return missing.ok() ? waiting_circle(x_) : missing;
+  }
+
+  constexpr void sum_up(account& a) const {
+    a.makespan = a.longest_rank_span = 0;
+    std::int64_t work = 0;
+    for (int r = 0; r < x_.s.ranks; ++r) {
+      rank_account one{.peak_until_weight_gradient = x_.peak[r],
+                       .peak_until_input_gradient = x_.peak_gradient[r],
+                       .peak_bytes = x_.peak_bytes[r]};
+      one.last_end = x_.clock[r] - 1;
+      one.first_start = x_.first_start(r) - 1;
+      one.busy = one.last_end - x_.idle[r];
+      work += one.busy;
+      a.makespan = larger(a.makespan, one.last_end);
+      a.longest_rank_span = larger(a.longest_rank_span, one.span());
+      a.rank.push(one);
+    }
+    a.ideal = ceil_divide(work, x_.s.ranks);
+  }
+
+  replay_state<Sizes> x_;
+  pipeline_status status_{};
+  int done_ = 0;  ///< each F, I and W; B is two
+};
+
+}  // namespace detail
+
+/// Proves and times `s`. The status says which action is missing, stands twice or on a wrong rank, or in which circle
+/// ranks wait. `starts`, where given, takes the start of each entry of `s.action`; −1: idle slots. Complexity: linear in the
+/// actions, times the sweeps over ranks: two for each change of direction.
+template <class Sizes>
+constexpr basic_pipeline_account<Sizes> replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c = {},
+                                               growing_array<std::int64_t>* starts = nullptr) {
+  if (!costs_fit(c, s.stages, s.micro_batches)) {
+    basic_pipeline_account<Sizes> refused;
+    refused.status.code = pipeline_code::costs_do_not_fit;
+    return refused;
+  }
+  return detail::pipeline_replay<Sizes>(s, c, starts).run();
+}
+
+/// Why ranks that run it would not all end: `ok` for a schedule that holds each action once and never waits for ever.
+template <class Sizes>
+constexpr pipeline_status check_schedule(const basic_pipeline_schedule<Sizes>& s) {
+  return replay(s).status;
+}
+
+}}  // namespace hyperparallel::v0_2

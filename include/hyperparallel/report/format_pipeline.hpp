@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Pipeline schedules and what is known of them as text: refusals as sentences, accounts as tables.
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <hyperparallel/pipeline/account.hpp>
+#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/report/table.hpp>
+#include <hyperparallel/support/refusal_words.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+inline std::string to_text(const pipeline_action& a) { return text_of(a).text; }
+
+/// The sentence of a refusal; "ok" of none. `schedule` and `n` say what was asked for, where that is known.
+inline std::string to_text(const pipeline_status& s, const std::string& schedule = "", const pipeline_shape& n = {}) {
+  if (s.ok()) return "ok";
+  std::string circle;
+  for (const waiting_action& w : s.cycle)
+    circle += fmt::format("{}rank {} stands at {} and waits for {}", circle.empty() ? "" : ", ", w.rank,
+                          to_text(w.action), to_text(w.needs));
+  const std::string ranks = std::to_string(n.ranks),
+                    stages = std::to_string(static_cast<long long>(n.ranks) * n.chunks);
+  const std::string chunks = std::to_string(n.chunks), micro_batches = std::to_string(n.micro_batches);
+  const std::string needed = std::to_string(s.needed), rank = std::to_string(s.rank);
+  const std::string action = s.rank < 0 ? "" : to_text(s.action);
+  const slot_text slots[] = {{"type 2", schedule.c_str()},
+                             {"ranks", ranks.c_str()},
+                             {"stages", stages.c_str()},
+                             {"chunks", chunks.c_str()},
+                             {"micro_batches", micro_batches.c_str()},
+                             {"needed", needed.c_str()},
+                             {"on_rank", rank.c_str()},
+                             {"action", action.c_str()},
+                             {"circle", circle.c_str()}};
+  return sentence_of((std::string("pipeline_code::") + name_of(s.code)).c_str(), slots).text;
+}
+
+/// "12.5 %" of `part` in `whole`.
+inline std::string share_text(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{:.1f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+/// Times and bubbles, one a line, then a table of ranks. `unit` follows each time. Precondition: `a.ok()`.
+template <class Sizes>
+std::string to_text(const basic_pipeline_account<Sizes>& a, const std::string& unit = "") {
+  const auto time = [&](std::int64_t t) { return std::to_string(t) + (unit.empty() ? "" : " " + unit); };
+  std::string out = fmt::format("makespan {}, ideal {}\n", time(a.makespan), time(a.ideal));
+  out += fmt::format("bubble of the makespan {} ({}), of the longest rank {} ({})\n", time(a.bubble()),
+                     share_text(a.bubble(), a.makespan), time(a.bubble_of_span()),
+                     share_text(a.bubble_of_span(), a.longest_rank_span));
+  const bool bytes = a.peak_bytes() > 0;
+  std::vector<std::string> header = {"rank", "begins", "ends", "busy", "idle of makespan", "chunks until W", "until I"};
+  if (bytes) header.push_back("peak bytes");
+  report::table t(header);
+  for (int r = 0; r < a.rank.size; ++r) {
+    const rank_account& one = a.rank[r];
+    std::vector<std::string> row = {std::to_string(r),
+                                    time(one.first_start),
+                                    time(one.last_end),
+                                    time(one.busy),
+                                    share_text(a.makespan - one.busy, a.makespan),
+                                    std::to_string(one.peak_until_weight_gradient),
+                                    std::to_string(one.peak_until_input_gradient)};
+    if (bytes) row.push_back(std::to_string(one.peak_bytes));
+    t.row(row);
+  }
+  return out + t.text();
+}
+
+}}  // namespace hyperparallel::v0_2

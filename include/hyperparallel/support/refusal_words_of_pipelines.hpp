@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The words of refused pipeline schedules: the part of the table of refusal_words.hpp that pipeline/ needs.
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct refusal_words {
+  const char* key;
+  const char* sentence;
+  const char* remedy = "";
+};
+
+namespace detail {
+
+inline constexpr refusal_words pipeline_refusal_table[] = {
+    {"first_argument_of_a_pipeline_is_no_schedule", "the first argument of pipeline, {type 1}, is no schedule",
+     "The order is hp::pipeline<schedule, options...>; a schedule has a name, a placement, fits and row"},
+    {"option_of_a_pipeline_is_no_option", "{type 1} is no option of pipeline",
+     "Behind the schedule stand options: hp::stages<8>, hp::micro_batches<16>, hp::chunks<2>, hp::equal_times<1, 1, "
+     "1>"},
+    {"pipeline_code::sizes_are_not_positive",
+     "a pipeline of {stages} stages, {chunks} on each rank, and {micro_batches} micro-batches has a size below 1",
+     "Name them all: hp::pipeline<schedule, hp::stages<8>, hp::micro_batches<16>>"},
+    {"pipeline_code::schedule_is_too_large",
+     "{stages} stages times {micro_batches} micro-batches leave 32 bits[ ({type 2})]",
+     "Plan fewer micro-batches: bubbles do not depend on their number"},
+    {"pipeline_code::too_few_micro_batches",
+     "schedule {type 2} needs at least {needed} micro-batches on {ranks} ranks, not {micro_batches}",
+     "Raise the micro-batches, or take a schedule that starts with fewer, as one_forward_one_backward"},
+    {"pipeline_code::micro_batches_do_not_divide",
+     "schedule {type 2} runs {micro_batches} micro-batches on {ranks} ranks in {needed} rounds, which do not divide "
+     "them",
+     "Use a multiple of the ranks"},
+    {"pipeline_code::stages_do_not_divide", "{stages} stages do not divide into {chunks} on each rank[ ({type 2})]",
+     "Use a multiple of {chunks} stages, or other chunks"},
+    {"pipeline_code::chunks_are_fixed", "schedule {type 2} has {needed} stages on each rank, not {chunks}",
+     "Leave chunks<...> out, or give it {needed}"},
+    {"pipeline_code::costs_do_not_fit",
+     "the costs do not fit the pipeline: times and bytes are one entry, one a stage, or one a stage and micro-batch, "
+     "none "
+     "negative, and their sum fits 64 bits[ ({type 2})]"},
+    {"pipeline_code::action_is_missing", "rank {on_rank} never runs {action}[ (schedule {type 2})]",
+     "Each stage runs F, and either B or I and W, of each micro-batch"},
+    {"pipeline_code::action_stands_twice", "rank {on_rank} runs {action} twice[ (schedule {type 2})]",
+     "Drop one of them"},
+    {"pipeline_code::action_is_on_a_wrong_rank",
+     "rank {on_rank} runs {action}, but that stage lies on rank {needed}[ (schedule {type 2})]",
+     "Move the action to the rank of its stage, or mend the placement"},
+    {"pipeline_code::action_is_out_of_range",
+     "rank {on_rank} runs {action}, a stage or micro-batch that does not exist[ (schedule {type 2})]"},
+    {"pipeline_code::pair_has_no_backward", "rank {on_rank} overlaps {action} with no I or B[ (schedule {type 2})]",
+     "Put the backward of the pair right behind its forward"},
+    {"pipeline_code::activation_is_elsewhere",
+     "rank {on_rank} runs {action} while the activation is not where it should be[ (schedule {type 2})]",
+     "Offload after F, reload before I, B and W, and each once"},
+    {"pipeline_code::waits_in_a_circle", "the ranks wait for each other for ever: {circle}[ (schedule {type 2})]",
+     "Swap two actions of one of these ranks"},
+};
+
+}  // namespace detail
+
+}}  // namespace hyperparallel::v0_2
