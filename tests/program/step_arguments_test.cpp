@@ -17,6 +17,12 @@ struct slow_adamw {
 static_assert(hp::optimizer_type<hp::adamw> && hp::optimizer_type<hp::sgd> && hp::optimizer_type<slow_adamw>);
 static_assert(!hp::optimizer_type<hp::matrix384> && !hp::optimizer_type<strategy> && !hp::optimizer_type<int>);
 
+struct model {
+  static constexpr void build(hp::model_builder&) {}
+};
+static_assert(hp::model_type<model> && !hp::model_type<strategy> && !hp::model_type<int>);
+static_assert(hp::step_option<hp::accumulating<2>> && !hp::step_option<hp::adamw> && !hp::step_option<int>);
+
 template <class... Arguments>
 using verdict = typename hp::detail::step_arguments_verdict<Arguments...>::type;
 
@@ -24,17 +30,21 @@ using verdict = typename hp::detail::step_arguments_verdict<Arguments...>::type;
 TEST(StepArguments, TheFirstThatIsNoneOfItsKindIsNamed) {
   namespace diag = hp::diag;
   using hp::no_argument;
-  static_assert(std::is_same_v<verdict<>, diag::second_argument_of_a_step_is_no_strategy<no_argument>>);
+  static_assert(std::is_same_v<verdict<strategy, model, hp::adamw, hp::matrix384>,
+                               diag::first_argument_of_a_step_is_no_model<strategy>>);
+  static_assert(std::is_same_v<verdict<model>, diag::second_argument_of_a_step_is_no_strategy<no_argument>>);
+  static_assert(std::is_same_v<verdict<model, hp::adamw, hp::matrix384>,
+                               diag::second_argument_of_a_step_is_no_strategy<hp::adamw>>);
+  static_assert(std::is_same_v<verdict<model, strategy, hp::matrix384>,
+                               diag::third_argument_of_a_step_is_no_optimizer<hp::matrix384>>);
+  static_assert(std::is_same_v<verdict<model, strategy>, diag::third_argument_of_a_step_is_no_optimizer<no_argument>>);
   static_assert(
-      std::is_same_v<verdict<hp::adamw, hp::matrix384>, diag::second_argument_of_a_step_is_no_strategy<hp::adamw>>);
-  static_assert(
-      std::is_same_v<verdict<strategy, hp::matrix384>, diag::third_argument_of_a_step_is_no_optimizer<hp::matrix384>>);
-  static_assert(std::is_same_v<verdict<strategy>, diag::third_argument_of_a_step_is_no_optimizer<no_argument>>);
-  static_assert(
-      std::is_same_v<verdict<strategy, hp::adamw>, diag::fourth_argument_of_a_step_is_no_hardware<no_argument>>);
+      std::is_same_v<verdict<model, strategy, hp::adamw>, diag::fourth_argument_of_a_step_is_no_hardware<no_argument>>);
   using count = hp::accumulating<2>;
-  static_assert(
-      std::is_same_v<verdict<strategy, slow_adamw, count>, diag::fourth_argument_of_a_step_is_no_hardware<count>>);
+  static_assert(std::is_same_v<verdict<model, strategy, slow_adamw, count>,
+                               diag::fourth_argument_of_a_step_is_no_hardware<count>>);
+  static_assert(std::is_same_v<verdict<model, strategy, hp::adamw, hp::matrix384, count, hp::sgd, int>,
+                               diag::option_of_a_step_is_no_option<hp::sgd>>);
 }
 
 }  // namespace

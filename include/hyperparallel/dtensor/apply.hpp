@@ -108,7 +108,8 @@ struct later_layout {
   using type = placed_layout<typename First::mesh, digits_of_layout(evaluate())>;
 };
 
-/// Types of the results. A refused operator still has some, so that no error cascades.
+/// Types of the results. A refused operator still has some, so that no error cascades: where the layouts alone are refused
+/// the extents are those of the rule.
 template <class Operator, class First, class... Rest>
 struct typed_results {
   using shapes = typed_shapes<Operator, First, Rest...>;
@@ -119,7 +120,7 @@ struct typed_results {
   template <int Index, class Layout>
   struct extents_at {
     static constexpr shape evaluate() {
-      if (ok) return shapes::template of<Index>().shape;
+      if (ok || shapes::status.code == extents_code::ok) return shapes::template of<Index>().shape;
       shape s;
       for (s.rank = 0; s.rank < Layout::rank; ++s.rank) s.extent[s.rank] = dyn;
       return s;

@@ -208,6 +208,16 @@ inline constexpr refusal_words refusal_table[] = {
     {"schedule_is_no_plan_of_the_flow", "the schedule is no plan of the flow: {code}, see task {task}",
      "Schedule the flow that the builder makes"},
     // Models, strategies and hardware.
+    {"first_argument_of_a_strategy_is_no_mesh", "the first argument of strategy, {type 1}, is no mesh",
+     "The order is strategy<mesh, parts...>, and a mesh is a struct that derives from hp::device_matrix"},
+    {"part_of_a_strategy_is_no_part", "{type 1} is no part of a strategy",
+     "A part has a static constexpr void add(hp::strategy_value&): hp::data_parallel<\"dp\">, hp::pin<...>"},
+    {"first_argument_of_a_step_is_no_model", "the first argument of train_step, {type 1}, is no model",
+     "Give it a static constexpr void build(hp::model_builder&); the order is train_step<model, strategy, optimizer, "
+     "hardware, options...>"},
+    {"option_of_a_step_is_no_option", "{type 1} is no option of train_step",
+     "Behind the hardware stand options: hp::accumulating<2>, hp::recomputing<...>, hp::operators<hp::builtin, "
+     "mine...>"},
     {"second_argument_of_a_step_is_no_strategy", "the second argument of train_step, {type 1}, is no strategy",
      "train_step<model, strategy, optimizer, hardware, options...>: hp::strategy<mesh, rules...>"},
     {"third_argument_of_a_step_is_no_optimizer", "the third argument of train_step, {type 1}, is no optimizer",
