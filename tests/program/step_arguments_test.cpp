@@ -23,6 +23,10 @@ struct model {
 static_assert(hp::model_type<model> && !hp::model_type<strategy> && !hp::model_type<int>);
 static_assert(hp::step_option<hp::accumulating<2>> && !hp::step_option<hp::adamw> && !hp::step_option<int>);
 
+// What is said in place of a proof, so that no assertion fails behind a refusal, is none where it is kept as one.
+static_assert(hp::detail::step_that_is_refused::verified);
+static_assert(!hp::proof(hp::detail::step_that_is_refused::verified));
+
 template <class... Arguments>
 using verdict = typename hp::detail::step_arguments_verdict<Arguments...>::type;
 

@@ -85,13 +85,22 @@ struct step_arguments_verdict {
   using type = typename decltype(choose())::type;
 };
 
-/// What a step of refused arguments still has, so that no error follows from the first.
-struct step_without_arguments {
+/// Not asked, and no assertion fails by it: as a `proof` it is none.
+struct proof_of_a_refused_step : proof {
+  explicit constexpr operator bool() const { return true; }
+};
+
+/// What a refused step still has, so that no error follows from the first: it is within every limit. No program holds
+/// these values, because no program with a refused step compiles.
+struct step_that_is_refused {
   static constexpr step_account account{};
   static constexpr extent_t parameters = 0, peak = 0;
-  static constexpr proof verified{};
+  static constexpr proof_of_a_refused_step verified{};
   static constexpr step_offload offload{};
 };
+
+template <class Step>
+inline constexpr bool is_refused_step = std::is_base_of_v<step_that_is_refused, Step>;
 
 }  // namespace detail
 

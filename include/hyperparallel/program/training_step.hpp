@@ -179,28 +179,43 @@ struct evaluated_step {
   /// Of a step that is not refused before it is priced.
   static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
   static constexpr step_evaluation result = evaluate();
+  static constexpr bool ok() { return !refused() && price() == cost_code::ok && result.offload.ok(); }
 };
+
+/// What is kept of a step that is not refused.
+template <class Evaluated>
+struct accepted_step {
+  static constexpr step_account account = Evaluated::result.account;
+  static constexpr extent_t parameters = Evaluated::result.parameters;
+  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
+  static constexpr proof verified = Evaluated::result.laws;
+  /// With a budget of memory: how it is kept.
+  static constexpr step_offload offload = Evaluated::result.offload;
+  /// Most bytes of a device's fastest memory alive at once.
+  static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
+};
+
+template <class Evaluated>
+using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated>, step_that_is_refused>;
 
 }  // namespace detail
 
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
-concept valid_train_step =
-    !detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::refused() &&
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::price() == cost_code::ok &&
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
+concept valid_train_step = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
 
 /// A step of training as a type: `train_step<Model, Strategy, Optimizer, Hardware, Options…>`. An argument that is missing
-/// or in another's place is one error line.
+/// or in another's place is one error line. Behind a step that is refused no assertion about it adds another.
 template <class Model, class... Arguments>
-struct train_step : detail::step_without_arguments {
+struct train_step : detail::step_that_is_refused {
   static_assert(insist<typename detail::step_arguments_verdict<Model, Arguments...>::type>::met);
   using model = Model;
 };
 
 template <model_type Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware,
           step_option... Options>
-struct train_step<Model, Strategy, Optimizer, Hardware, Options...> {
+struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
+    : detail::kept_of_step<detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>> {
   using model = Model;
   using strategy = Strategy;
   using hardware = Hardware;
@@ -209,30 +224,21 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...> {
   static_assert(insist<typename evaluated::hardware::type>::met);
   static_assert(insist<typename detail::price_verdict<evaluated::price()>::type>::met);
   static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
-
-  static constexpr step_account account = evaluated::result.account;
-  static constexpr extent_t parameters = evaluated::result.parameters;
-  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
-  static constexpr proof verified = evaluated::result.laws;
-  /// With a budget of memory: how it is kept.
-  static constexpr step_offload offload = evaluated::result.offload;
-  /// Most bytes of a device's fastest memory alive at once.
-  static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
 };
 
 /// Whether at most so many bytes of a device's fastest memory are alive at once; what the step's hardware has, unless
 /// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits` of address_plan.hpp).
 template <class Step, extent_t Bytes = Step::account.memory_bytes>
 constexpr bool fits_alive() {
-  return Step::peak > 0 && Step::peak <= Bytes;
+  return detail::is_refused_step<Step> || (Step::peak > 0 && Step::peak <= Bytes);
 }
 
 /// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
 template <class Step>
 struct proved {
   static constexpr bool met =
-      insist<typename detail::proof_verdict<Step::verified.state, position_count(Step::account.mesh.shape),
-                                            most_proved_devices>::type>::met;
+      insist<typename detail::proof_verdict<detail::is_refused_step<Step> ? proof_state::proved : Step::verified.state,
+                                            position_count(Step::account.mesh.shape), most_proved_devices>::type>::met;
 };
 
 /// `static_assert(alive_within<step, 56 * GiB>::met)`: one error line with both sizes where more is alive at once.
