@@ -136,10 +136,19 @@ struct strategy_verdict {
 template <mesh_type Mesh, class... Parts>
 struct strategy_verdict<Mesh, Parts...> : strategy_parts_verdict<Parts...> {};
 
+/// A device matrix says itself why it is none.
+template <class Mesh>
+constexpr bool is_refused_mesh() {
+  if constexpr (requires { Mesh::status.code == mesh_code::ok; })
+    return Mesh::status.code != mesh_code::ok;
+  else
+    return false;
+}
+
 }  // namespace detail
 
-/// `strategy<mesh, parts…>`: a first argument that is no mesh, or a part that is none, is one error line. Refused, it is
-/// that of one device, so that no error of a model follows.
+/// `strategy<mesh, parts…>`: a first argument that is no mesh, or a part that is none, is one error line. Refused, or of
+/// a device matrix that is, it is that of one device, so that no error of a model follows.
 template <class Mesh, class... Parts>
 struct strategy {
   using verdict = typename detail::strategy_verdict<Mesh, Parts...>::type;
@@ -147,7 +156,7 @@ struct strategy {
   using mesh = Mesh;
   static constexpr strategy_value make() {
     strategy_value s;
-    if constexpr (std::is_same_v<verdict, accepted>) {
+    if constexpr (std::is_same_v<verdict, accepted> && !detail::is_refused_mesh<Mesh>()) {
       s.mesh = Mesh::value;
       (Parts::add(s), ...);
     } else {
