@@ -27,6 +27,23 @@ static_assert(hp::step_option<hp::accumulating<2>> && !hp::step_option<hp::adamw
 static_assert(hp::detail::step_that_is_refused::verified);
 static_assert(!hp::proof(hp::detail::step_that_is_refused::verified));
 
+// A build that needs the results of its operators is asked with them; one that the compiler cannot run is none either way.
+struct reads_results {
+  static constexpr void build(hp::model_builder& m) {
+    const int x = m.input("x", {m.dim("batch", 8), m.dim("hidden", 16)});
+    const int y = m.apply<hp::ops::silu>("act", {x});
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = m.graph.tensor[y].shape.rank == 2 ? "*->" : "a->"}));
+  }
+};
+struct run_time_model {
+  static void build(hp::model_builder&) {}
+};
+static_assert(hp::constant_build<model> && hp::constant_build<model, hp::accumulating<2>>);
+template <class Model>
+concept builds_without_operators = requires { typename std::bool_constant<hp::detail::builds<false, Model>()>; };
+static_assert(builds_without_operators<model> && !builds_without_operators<reads_results>);
+static_assert(hp::constant_build<reads_results> && !hp::constant_build<run_time_model>);
+
 template <class... Arguments>
 using verdict = typename hp::detail::step_arguments_verdict<Arguments...>::type;
 
@@ -47,6 +64,8 @@ TEST(StepArguments, TheFirstThatIsNoneOfItsKindIsNamed) {
   using count = hp::accumulating<2>;
   static_assert(std::is_same_v<verdict<model, strategy, slow_adamw, count>,
                                diag::fourth_argument_of_a_step_is_no_hardware<count>>);
+  static_assert(std::is_same_v<verdict<run_time_model, strategy, hp::adamw, hp::matrix384>,
+                               diag::build_of_a_model_is_not_constant<run_time_model>>);
   static_assert(std::is_same_v<verdict<model, strategy, hp::adamw, hp::matrix384, count, hp::sgd, int>,
                                diag::option_of_a_step_is_no_option<hp::sgd>>);
 }

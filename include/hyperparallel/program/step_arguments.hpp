@@ -35,6 +35,30 @@ concept model_type = requires(model_builder& m) { Model::build(m); };
 template <class Option>
 concept step_option = requires(step_settings& s) { Option::apply(s); };
 
+namespace detail {
+
+/// Builds the model; without operators each is a mistake that does not stop the build, which costs next to nothing.
+template <bool WithOperators, class Model, class... Options>
+constexpr bool builds() {
+  build_options how{.operators = {}};
+  if constexpr (WithOperators) {
+    step_settings s;
+    (Options::apply(s), ...);
+    how = s.build;
+  }
+  model_builder m(how);
+  Model::build(m);
+  return true;
+}
+
+}  // namespace detail
+
+/// Whether the compiler can run the build of a model: it, and what it calls, are constexpr and do nothing undefined. A
+/// build that cannot do without the results of its operators is asked with them.
+template <class Model, class... Options>
+concept constant_build = requires { typename std::bool_constant<detail::builds<false, Model, Options...>()>; } ||
+                         requires { typename std::bool_constant<detail::builds<true, Model, Options...>()>; };
+
 /// An optimizer as a type: `sgd`, `adamw`, `muon`, or a struct with a `value` of its own.
 template <class Optimizer>
 concept optimizer_type = requires { optimizer_value(Optimizer::value); };
@@ -45,6 +69,8 @@ struct no_argument {};
 namespace diag {
 template <class Given>
 struct first_argument_of_a_step_is_no_model;
+template <class Model>
+struct build_of_a_model_is_not_constant;
 template <class Given>
 struct second_argument_of_a_step_is_no_strategy;
 template <class Given>
@@ -79,8 +105,12 @@ struct step_arguments_verdict {
       return std::type_identity<diag::third_argument_of_a_step_is_no_optimizer<Optimizer>>{};
     else if constexpr (!hardware_type<Hardware>)
       return std::type_identity<diag::fourth_argument_of_a_step_is_no_hardware<Hardware>>{};
-    else
+    else if constexpr (!(step_option<Options> && ...))
       return first_that_is_no_option<Options...>{};
+    else if constexpr (!constant_build<Model, Options...>)
+      return std::type_identity<diag::build_of_a_model_is_not_constant<Model>>{};
+    else
+      return std::type_identity<accepted>{};
   }
   using type = typename decltype(choose())::type;
 };

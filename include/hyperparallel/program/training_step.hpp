@@ -202,7 +202,8 @@ using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated
 
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
-concept valid_train_step = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
+concept valid_train_step =
+    constant_build<Model, Options...> && detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
 
 /// A step of training as a type: `train_step<Model, Strategy, Optimizer, Hardware, Options…>`. An argument that is missing
 /// or in another's place is one error line. Behind a step that is refused no assertion about it adds another.
@@ -214,6 +215,7 @@ struct train_step : detail::step_that_is_refused {
 
 template <model_type Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware,
           step_option... Options>
+  requires constant_build<Model, Options...>
 struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
     : detail::kept_of_step<detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>> {
   using model = Model;

@@ -218,6 +218,8 @@ inline constexpr refusal_words refusal_table[] = {
     {"first_argument_of_a_step_is_no_model", "the first argument of train_step, {type 1}, is no model",
      "Give it a static constexpr void build(hp::model_builder&); the order is train_step<model, strategy, optimizer, "
      "hardware, options...>"},
+    {"build_of_a_model_is_not_constant", "the compiler cannot run the build of {type 1}",
+     "Make it, and all that it calls, constexpr; static_assert((hp::build_model<model>(), true)) shows what is not"},
     {"option_of_a_step_is_no_option", "{type 1} is no option of train_step",
      "Behind the hardware stand options: hp::accumulating<2>, hp::recomputing<...>, hp::operators<hp::builtin, "
      "mine...>"},
