@@ -65,6 +65,14 @@ TEST(extents, a_created_factor_may_be_dynamic) {
   EXPECT_EQ(hp::result_extents(rows, eight, 1).status.code, hp::extents_code::factor_extent_is_not_known);
 }
 
+// Extents of what is refused have a rank, none is known, and the mark is theirs alone.
+TEST(extents, refused_ones_are_marked) {
+  using refused = hp::detail::refused_extents<2>;
+  static_assert(hp::detail::is_refused_extents<refused> && !hp::detail::is_refused_extents<hp::extents<-1, -1>>);
+  static_assert(refused::declared == hp::shape{-1, -1} && refused::rank == 2 && !refused::is_static);
+  static_assert(hp::detail::refused_extents<0>::rank == 0);
+}
+
 TEST(extents, a_declared_result_matches_the_real_one) {
   for (hp::extent_t m = 1; m <= 12; ++m)
     for (hp::extent_t n = 4; n <= 12; n += 4) {

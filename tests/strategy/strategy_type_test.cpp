@@ -27,6 +27,25 @@ constexpr hp::strategy_value rules_of(Add add) {
   return s;
 }
 
+// The first argument that is none of its kind is named.
+struct no_part {};
+template <class... Arguments>
+using verdict = typename hp::detail::strategy_verdict<Arguments...>::type;
+static_assert(hp::strategy_part<hp::data_parallel<"a">> && !hp::strategy_part<no_part> && !hp::strategy_part<line>);
+static_assert(std::is_same_v<verdict<line>, hp::accepted>);
+static_assert(std::is_same_v<verdict<line, hp::data_parallel<"a">>, hp::accepted>);
+static_assert(std::is_same_v<verdict<hp::data_parallel<"a">, line>,
+                             hp::diag::first_argument_of_a_strategy_is_no_mesh<hp::data_parallel<"a">>>);
+static_assert(std::is_same_v<verdict<line, hp::data_parallel<"a">, no_part, line>,
+                             hp::diag::part_of_a_strategy_is_no_part<no_part>>);
+
+// A type with a mesh's value, and a device matrix that is none of the refused ones, give their own mesh.
+struct listed_mesh {
+  static constexpr hp::mesh_value value = line::value;
+};
+static_assert(!hp::detail::is_refused_mesh<line>() && !hp::detail::is_refused_mesh<listed_mesh>());
+static_assert(hp::strategy<listed_mesh>::value.mesh == line::value);
+
 // A part adds what its function adds.
 static_assert(part_of<hp::data_parallel<"a">>() == rules_of([](auto& s) { hp::add_data_parallel(s, "a"); }));
 static_assert(part_of<hp::fully_sharded<"a">>() == rules_of([](auto& s) { hp::add_zero(s, "a", 3); }));

@@ -108,7 +108,8 @@ struct later_layout {
   using type = placed_layout<typename First::mesh, digits_of_layout(evaluate())>;
 };
 
-/// Types of the results. A refused operator still has some, so that no error cascades.
+/// Types of the results. A refused operator still has some, so that no error cascades: where the layouts alone are refused
+/// the extents are those of the rule.
 template <class Operator, class First, class... Rest>
 struct typed_results {
   using shapes = typed_shapes<Operator, First, Rest...>;
@@ -116,16 +117,17 @@ struct typed_results {
       first_layout<sizes_disagree(shapes::status.code), Operator, typename First::layout, typename Rest::layout...>;
   static constexpr bool ok = shapes_insist<first::accepted, Operator, shapes>::ok;
 
-  template <int Index, class Layout>
-  struct extents_at {
-    static constexpr shape evaluate() {
-      if (ok) return shapes::template of<Index>().shape;
-      shape s;
-      for (s.rank = 0; s.rank < Layout::rank; ++s.rank) s.extent[s.rank] = dyn;
-      return s;
-    }
-    static constexpr shape value = evaluate();
+  template <int Index>
+  struct told_shape {
+    static constexpr shape value = shapes::template of<Index>().shape;
   };
+  template <int Index, class Layout>
+  static constexpr auto extents_at() {
+    if constexpr (ok || shapes::status.code == extents_code::ok)
+      return std::type_identity<extents_of_shape<told_shape<Index>>>{};
+    else
+      return std::type_identity<refused_extents<Layout::rank>>{};
+  }
 
   template <int Index>
   static constexpr auto layout_at() {
@@ -136,7 +138,7 @@ struct typed_results {
           typename later_layout<Index, Operator, typename First::layout, typename Rest::layout...>::type>{};
   }
   template <int Index, class T>
-  using at = dtensor<T, extents_of_shape<extents_at<Index, typename decltype(layout_at<Index>())::type>>,
+  using at = dtensor<T, typename decltype(extents_at<Index, typename decltype(layout_at<Index>())::type>())::type,
                      typename decltype(layout_at<Index>())::type>;
 };
 

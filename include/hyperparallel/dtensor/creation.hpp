@@ -5,12 +5,13 @@
 //   auto w = hp::randn<weight>(ranks, {.seed = 7});
 //   auto x = hp::zeros<hp::dtensor<float, hp::extents<hp::dyn, 64>, rows>>(ranks, hp::shape{32, 64});
 //
-// Every function comes twice: without a shape, where the type knows all extents, and with one. Law: the numbers depend
-// on seed, stream and the element's row-major number in the whole, and on nothing else; so every layout of a tensor
-// holds the same ones. With a shape all throw dtensor_error where it is not of the declared extents, and layout_error
-// where the layout does not divide it.
+// Every function comes twice: with a shape, and without one where the type knows all extents; where it does not that is
+// one error line. Law: the numbers depend on seed, stream and the element's row-major number in the whole, and on nothing
+// else; so every layout of a tensor holds the same ones. With a shape all throw dtensor_error where it is not of the
+// declared extents, and layout_error where the layout does not divide it.
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <numbers>
 #include <span>
@@ -109,41 +110,75 @@ Tensor randn(const rank_group& group, const shape& s, const random_key& key) {
 template <class Tensor>
 concept static_dtensor = dtensor_type<Tensor> && Tensor::extents::is_static;
 
-template <static_dtensor Tensor, class Function>
+namespace diag {
+template <class Dim, class Extent>
+struct extent_is_known_at_run_time_alone;
+}  // namespace diag
+
+namespace detail {
+
+/// The first dim whose extent the type does not know, or the rank.
+constexpr int first_dynamic(const shape& s) {
+  int d = 0;
+  while (d < s.rank && !is_dynamic(s.extent[d])) ++d;
+  return d;
+}
+
+template <class Extents, int Dim = first_dynamic(Extents::declared)>
+struct static_verdict {
+  using type = diag::extent_is_known_at_run_time_alone<dim<Dim>, extent<Extents::declared.extent[Dim]>>;
+};
+template <class Extents, int Dim>
+  requires(Dim == Extents::rank || is_refused_extents<Extents>)
+struct static_verdict<Extents, Dim> {
+  using type = accepted;
+};
+
+/// One error line where the type does not know it.
+template <class Tensor>
+const shape& known_shape() {
+  static_assert(insist<typename static_verdict<typename Tensor::extents>::type>::met);
+  return Tensor::extents::declared;
+}
+
+}  // namespace detail
+
+template <dtensor_type Tensor, class Function>
 Tensor generate(const rank_group& group, const Function& f) {
-  return generate<Tensor>(group, Tensor::extents::declared, f);
+  return generate<Tensor>(group, detail::known_shape<Tensor>(), f);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor distribute(const rank_group& group, std::span<const typename Tensor::element> whole) {
-  return distribute<Tensor>(group, Tensor::extents::declared, whole);
+  return distribute<Tensor>(group, detail::known_shape<Tensor>(), whole);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor from_local(const rank_group& group, const std::vector<std::vector<typename Tensor::element>>& blocks) {
-  return from_local<Tensor>(group, Tensor::extents::declared, blocks);
+  return from_local<Tensor>(group, detail::known_shape<Tensor>(), blocks);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor full(const rank_group& group, typename Tensor::element value) {
-  return full<Tensor>(group, Tensor::extents::declared, value);
+  return full<Tensor>(group, detail::known_shape<Tensor>(), value);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor zeros(const rank_group& group) {
-  return zeros<Tensor>(group, Tensor::extents::declared);
+  return zeros<Tensor>(group, detail::known_shape<Tensor>());
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor ones(const rank_group& group) {
-  return ones<Tensor>(group, Tensor::extents::declared);
+  return ones<Tensor>(group, detail::known_shape<Tensor>());
 }
-template <static_dtensor Tensor>
-Tensor arange(const rank_group& group, extent_t start = 0, extent_t step = 1) {
-  return arange<Tensor>(group, Tensor::extents::declared, start, step);
+template <dtensor_type Tensor, std::convertible_to<extent_t>... Numbers>
+  requires(sizeof...(Numbers) <= 2)
+Tensor arange(const rank_group& group, Numbers... start_and_step) {
+  return arange<Tensor>(group, detail::known_shape<Tensor>(), start_and_step...);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor rand(const rank_group& group, const random_key& key) {
-  return rand<Tensor>(group, Tensor::extents::declared, key);
+  return rand<Tensor>(group, detail::known_shape<Tensor>(), key);
 }
-template <static_dtensor Tensor>
+template <dtensor_type Tensor>
 Tensor randn(const rank_group& group, const random_key& key) {
-  return randn<Tensor>(group, Tensor::extents::declared, key);
+  return randn<Tensor>(group, detail::known_shape<Tensor>(), key);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -57,6 +57,17 @@ struct extents<> {
 
 namespace detail {
 
+/// The extents of what is refused for its sizes: none is known, and nothing that takes them on is asked.
+template <int Rank, class = typename make_indices<Rank>::type>
+struct refused_extents;
+template <int Rank, int... I>
+struct refused_extents<Rank, indices<I...>> : extents<(I < 0 ? 0 : extent_t{dyn})...> {};
+
+template <class Extents>
+inline constexpr bool is_refused_extents = false;
+template <int Rank>
+inline constexpr bool is_refused_extents<refused_extents<Rank>> = true;
+
 /// What is known of factors from dims of static extents, then the multiples that dynamic dims promise. An unknown
 /// factor is minus its multiple.
 struct factor_knowledge {

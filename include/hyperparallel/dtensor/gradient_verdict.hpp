@@ -110,6 +110,9 @@ struct reads_argument {
   using fn = mp::mp_any_of<mp::mp_rename<typename Node::sources, mp::mp_list>, is_it>;
 };
 
+/// No error line: an operation of the program has its own already.
+struct refused_before {};
+
 /// Why there is no gradient of a value that a program made of its arguments.
 template <class Value, class Wanted>
 struct gradient_verdict {
@@ -134,7 +137,9 @@ struct gradient_verdict<variable<Node, Result, Tensor>, std::index_sequence<Want
     return first;
   }
   static constexpr auto choose() {
-    if constexpr (Tensor::extents::declared.rank != 0)
+    if constexpr (is_refused_extents<typename Tensor::extents>)
+      return std::type_identity<refused_before>{};
+    else if constexpr (Tensor::extents::declared.rank != 0)
       return std::type_identity<diag::gradient_is_of_no_single_number<typename Tensor::extents>>{};
     else if constexpr (!mp::mp_empty<refused>::value)
       return std::type_identity<refusal_of_node<mp::mp_front<refused>>>{};

@@ -41,8 +41,9 @@ struct operation_verdict {
   using description = std::remove_cvref_t<decltype(Description)>;
   using type_of = operation<Description, typename Operands::extents...>;
   using elements = typename result_elements<description, typename Operands::element...>::type;
+  static constexpr bool refused = (is_refused_extents<typename Operands::extents> || ...);
   static constexpr bool known = !needs_every_extent<description>() || (Operands::extents::is_static && ...);
-  static constexpr bool attributes_fit = known && type_of::status.code == rule_code::ok;
+  static constexpr bool attributes_fit = !refused && known && type_of::status.code == rule_code::ok;
   static constexpr bool computed = computes<description, std::tuple<typename Operands::element...>, elements>;
   static constexpr bool ok = attributes_fit && computed;
 
@@ -62,8 +63,19 @@ struct operation_verdict {
   struct choose<false, false, Computed, Unused> {
     using type = diag::operation_needs_every_extent<description>;
   };
-  using type = typename choose<known, attributes_fit, computed>::type;
+  using type =
+      typename std::conditional_t<refused, std::type_identity<accepted>, choose<known, attributes_fit, computed>>::type;
 };
+
+/// What a refused operation gives: the operand that is refused already, or else the first.
+template <class First, class... Rest>
+decltype(auto) refused_operand(const First& first, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) == 0 || is_refused_extents<typename First::extents> ||
+                !(is_refused_extents<typename Rest::extents> || ...))
+    return (first);
+  else
+    return refused_operand(rest...);
+}
 
 template <class Description, class X, class R>
 struct typed_run;
@@ -111,7 +123,7 @@ auto apply_as(const Description& run, const First& first, const Rest&... rest) {
   using operation_type = typename verdict::type_of;
   using elements = typename verdict::elements;
   if constexpr (!verdict::ok) {
-    return first;  // already refused
+    return detail::refused_operand(first, rest...);
   } else if constexpr (detail::is_view<Description>()) {
     return apply_as_view<operation_type>(first);
   } else {

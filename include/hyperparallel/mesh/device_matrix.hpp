@@ -198,6 +198,7 @@ template <axis... Axes>
 struct device_matrix {
   static_assert(insist<typename detail::mesh_verdict<detail::mesh_from_axes<Axes...>>::type>::met);
   static constexpr mesh_value value = detail::mesh_from_axes<Axes...>::result.mesh;
+  static constexpr mesh_status status = detail::mesh_from_axes<Axes...>::result.status;
 };
 
 /// Whether `device_matrix<Axes…>` would be accepted; silent when not.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The arguments of `train_step` behind the model: a strategy, an optimizer, hardware. One that is missing, or stands in
+// The arguments of `train_step`: a model, a strategy, an optimizer, hardware, options. One that is missing, or stands in
 // another's place, is one error line that names the place and what was given.
 
 #include <type_traits>
 
+#include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
+#include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
@@ -13,6 +15,49 @@
 #include <hyperparallel/support/proof.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
+
+inline constexpr int max_recomputed_patterns = 8;
+
+/// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of
+/// the folded one.
+struct step_settings {
+  build_options_in<data_type::bf16> build{};
+  int micro_batches = 1;
+  static_vector<short_text, max_recomputed_patterns> recomputed{};
+  step_offload_settings offload{};
+};
+
+/// A model: any type that builds a graph.
+template <class Model>
+concept model_type = requires(model_builder& m) { Model::build(m); };
+
+/// An option of a step: `accumulating<2>`, `operators<builtin, mine>`.
+template <class Option>
+concept step_option = requires(step_settings& s) { Option::apply(s); };
+
+namespace detail {
+
+/// Builds the model; without operators each is a mistake that does not stop the build, which costs next to nothing.
+template <bool WithOperators, class Model, class... Options>
+constexpr bool builds() {
+  build_options how{.operators = {}};
+  if constexpr (WithOperators) {
+    step_settings s;
+    (Options::apply(s), ...);
+    how = s.build;
+  }
+  model_builder m(how);
+  Model::build(m);
+  return true;
+}
+
+}  // namespace detail
+
+/// Whether the compiler can run the build of a model: it, and what it calls, are constexpr and do nothing undefined. A
+/// build that cannot do without the results of its operators is asked with them.
+template <class Model, class... Options>
+concept constant_build = requires { typename std::bool_constant<detail::builds<false, Model, Options...>()>; } ||
+                         requires { typename std::bool_constant<detail::builds<true, Model, Options...>()>; };
 
 /// An optimizer as a type: `sgd`, `adamw`, `muon`, or a struct with a `value` of its own.
 template <class Optimizer>
@@ -23,36 +68,69 @@ struct no_argument {};
 
 namespace diag {
 template <class Given>
+struct first_argument_of_a_step_is_no_model;
+template <class Model>
+struct build_of_a_model_is_not_constant;
+template <class Given>
 struct second_argument_of_a_step_is_no_strategy;
 template <class Given>
 struct third_argument_of_a_step_is_no_optimizer;
 template <class Given>
 struct fourth_argument_of_a_step_is_no_hardware;
+template <class Given>
+struct option_of_a_step_is_no_option;
 }  // namespace diag
 
 namespace detail {
 
-/// The first argument behind the model that is none of its kind.
-template <class Strategy = no_argument, class Optimizer = no_argument, class Hardware = no_argument, class... Options>
+template <class...>
+struct first_that_is_no_option;
+template <class Option, class... Rest>
+struct first_that_is_no_option<Option, Rest...> {
+  using type = diag::option_of_a_step_is_no_option<Option>;
+};
+template <step_option Option, class... Rest>
+struct first_that_is_no_option<Option, Rest...> : first_that_is_no_option<Rest...> {};
+
+/// The first argument that is none of its kind.
+template <class Model, class Strategy = no_argument, class Optimizer = no_argument, class Hardware = no_argument,
+          class... Options>
 struct step_arguments_verdict {
   static constexpr auto choose() {
-    if constexpr (!strategy_type<Strategy>)
+    if constexpr (!model_type<Model>)
+      return std::type_identity<diag::first_argument_of_a_step_is_no_model<Model>>{};
+    else if constexpr (!strategy_type<Strategy>)
       return std::type_identity<diag::second_argument_of_a_step_is_no_strategy<Strategy>>{};
     else if constexpr (!optimizer_type<Optimizer>)
       return std::type_identity<diag::third_argument_of_a_step_is_no_optimizer<Optimizer>>{};
-    else
+    else if constexpr (!hardware_type<Hardware>)
       return std::type_identity<diag::fourth_argument_of_a_step_is_no_hardware<Hardware>>{};
+    else if constexpr (!(step_option<Options> && ...))
+      return first_that_is_no_option<Options...>{};
+    else if constexpr (!constant_build<Model, Options...>)
+      return std::type_identity<diag::build_of_a_model_is_not_constant<Model>>{};
+    else
+      return std::type_identity<accepted>{};
   }
   using type = typename decltype(choose())::type;
 };
 
-/// What a step of refused arguments still has, so that no error follows from the first.
-struct step_without_arguments {
+/// Not asked, and no assertion fails by it: as a `proof` it is none.
+struct proof_of_a_refused_step : proof {
+  explicit constexpr operator bool() const { return true; }
+};
+
+/// What a refused step still has, so that no error follows from the first: it is within every limit. No program holds
+/// these values, because no program with a refused step compiles.
+struct step_that_is_refused {
   static constexpr step_account account{};
   static constexpr extent_t parameters = 0, peak = 0;
-  static constexpr proof verified{};
+  static constexpr proof_of_a_refused_step verified{};
   static constexpr step_offload offload{};
 };
+
+template <class Step>
+inline constexpr bool is_refused_step = std::is_base_of_v<step_that_is_refused, Step>;
 
 }  // namespace detail
 

@@ -38,27 +38,28 @@ struct muon {
   static constexpr optimizer_value value{.kind = optimizer_kind::muon};
 };
 
-inline constexpr int max_recomputed_patterns = 8;
+namespace detail {
 
-/// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of
-/// the folded one.
-struct step_settings {
-  build_options_in<data_type::bf16> build{};
-  int micro_batches = 1;
-  static_vector<short_text, max_recomputed_patterns> recomputed{};
-  step_offload_settings offload{};
-};
+template <fixed_string Pattern>
+inline constexpr bool is_short = text_length(Pattern.text) <= short_text::capacity;
 
-/// Options of a step. The model's batch is that of one micro-batch.
+}  // namespace detail
+
+/// Options of a step. The model's batch is that of one micro-batch. An argument that cannot be is refused
+/// where it is applied: the option stays one, so the line stands alone.
 template <int MicroBatches>
 struct accumulating {
-  static_assert(MicroBatches >= 1, "a step has at least one micro-batch");
-  static constexpr void apply(step_settings& s) { s.micro_batches = MicroBatches; }
+  static constexpr void apply(step_settings& s) {
+    static_assert(MicroBatches >= 1, "a step has at least one micro-batch");
+    s.micro_batches = MicroBatches >= 1 ? MicroBatches : 1;
+  }
 };
 template <fixed_string Pattern>
 struct recomputing {
-  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
-  static constexpr void apply(step_settings& s) { s.recomputed.push(short_text(Pattern.text)); }
+  static constexpr void apply(step_settings& s) {
+    static_assert(detail::is_short<Pattern>, "a pattern has at most 31 characters");
+    if (detail::is_short<Pattern>) s.recomputed.push(short_text(Pattern.text));
+  }
 };
 template <data_type Parameters, data_type Activations = Parameters>
 struct precision {
@@ -67,8 +68,10 @@ struct precision {
 /// What does not fit into so many bytes of the fastest memory leaves for slower tiers, and comes back in time.
 template <extent_t Bytes>
 struct offloaded_within {
-  static_assert(Bytes >= 1, "a budget of memory is at least one byte");
-  static constexpr void apply(step_settings& s) { s.offload.budget = Bytes; }
+  static constexpr void apply(step_settings& s) {
+    static_assert(Bytes >= 1, "a budget of memory is at least one byte");
+    s.offload.budget = Bytes;
+  }
 };
 /// Under a budget: what a layer leaves for backward may be made again where that is cheaper than a copy.
 struct allowing_recomputation {
@@ -78,18 +81,20 @@ struct allowing_recomputation {
 /// all to plan it. Both cost compile time: about a fifth of a second for a thousand run.
 template <int Operators, extent_t Effort>
 struct planning_effort {
-  static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
   static constexpr void apply(step_settings& s) {
-    s.offload.most_operators = Operators;
-    s.offload.planning.effort = Effort;
+    static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
+    if (Operators >= 1) s.offload.most_operators = Operators;
+    if (Effort >= 1) s.offload.planning.effort = Effort;
   }
 };
 /// Under a budget: tensors of that name never leave; they leave whenever nothing uses them; their layer is run again.
 /// Later ones win.
 template <fixed_string Pattern, offload_control Control, int Tier = -1>
 struct memory_rule {
-  static_assert(text_length(Pattern.text) <= short_text::capacity, "a pattern has at most 31 characters");
-  static constexpr void apply(step_settings& s) { s.offload.rule.push({short_text(Pattern.text), Control, Tier}); }
+  static constexpr void apply(step_settings& s) {
+    static_assert(detail::is_short<Pattern>, "a pattern has at most 31 characters");
+    if (detail::is_short<Pattern>) s.offload.rule.push({short_text(Pattern.text), Control, Tier});
+  }
 };
 template <fixed_string Pattern>
 using keeping = memory_rule<Pattern, offload_control::keep>;
@@ -174,27 +179,45 @@ struct evaluated_step {
   /// Of a step that is not refused before it is priced.
   static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
   static constexpr step_evaluation result = evaluate();
+  static constexpr bool ok() { return !refused() && price() == cost_code::ok && result.offload.ok(); }
 };
+
+/// What is kept of a step that is not refused.
+template <class Evaluated>
+struct accepted_step {
+  static constexpr step_account account = Evaluated::result.account;
+  static constexpr extent_t parameters = Evaluated::result.parameters;
+  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
+  static constexpr proof verified = Evaluated::result.laws;
+  /// With a budget of memory: how it is kept.
+  static constexpr step_offload offload = Evaluated::result.offload;
+  /// Most bytes of a device's fastest memory alive at once.
+  static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
+};
+
+template <class Evaluated>
+using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated>, step_that_is_refused>;
 
 }  // namespace detail
 
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
 concept valid_train_step =
-    !detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::refused() &&
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::price() == cost_code::ok &&
-    detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::result.offload.ok();
+    constant_build<Model, Options...> && detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
 
 /// A step of training as a type: `train_step<Model, Strategy, Optimizer, Hardware, Options…>`. An argument that is missing
-/// or in another's place is one error line.
+/// or in another's place is one error line. Behind a step that is refused no assertion about it adds another.
 template <class Model, class... Arguments>
-struct train_step : detail::step_without_arguments {
-  static_assert(insist<typename detail::step_arguments_verdict<Arguments...>::type>::met);
+struct train_step : detail::step_that_is_refused {
+  static_assert(insist<typename detail::step_arguments_verdict<Model, Arguments...>::type>::met);
   using model = Model;
 };
 
-template <class Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware, class... Options>
-struct train_step<Model, Strategy, Optimizer, Hardware, Options...> {
+template <model_type Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware,
+          step_option... Options>
+  requires constant_build<Model, Options...>
+struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
+    : detail::kept_of_step<detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>> {
   using model = Model;
   using strategy = Strategy;
   using hardware = Hardware;
@@ -203,30 +226,21 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...> {
   static_assert(insist<typename evaluated::hardware::type>::met);
   static_assert(insist<typename detail::price_verdict<evaluated::price()>::type>::met);
   static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
-
-  static constexpr step_account account = evaluated::result.account;
-  static constexpr extent_t parameters = evaluated::result.parameters;
-  /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
-  static constexpr proof verified = evaluated::result.laws;
-  /// With a budget of memory: how it is kept.
-  static constexpr step_offload offload = evaluated::result.offload;
-  /// Most bytes of a device's fastest memory alive at once.
-  static constexpr extent_t peak = offload.budget > 0 ? offload.peak[0] : account.memory.peak;
 };
 
 /// Whether at most so many bytes of a device's fastest memory are alive at once; what the step's hardware has, unless
 /// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits` of address_plan.hpp).
 template <class Step, extent_t Bytes = Step::account.memory_bytes>
 constexpr bool fits_alive() {
-  return Step::peak > 0 && Step::peak <= Bytes;
+  return detail::is_refused_step<Step> || (Step::peak > 0 && Step::peak <= Bytes);
 }
 
 /// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
 template <class Step>
 struct proved {
   static constexpr bool met =
-      insist<typename detail::proof_verdict<Step::verified.state, position_count(Step::account.mesh.shape),
-                                            most_proved_devices>::type>::met;
+      insist<typename detail::proof_verdict<detail::is_refused_step<Step> ? proof_state::proved : Step::verified.state,
+                                            position_count(Step::account.mesh.shape), most_proved_devices>::type>::met;
 };
 
 /// `static_assert(alive_within<step, 56 * GiB>::met)`: one error line with both sizes where more is alive at once.

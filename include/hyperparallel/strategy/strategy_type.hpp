@@ -5,8 +5,11 @@
 // A part is any type with `static constexpr void add(strategy_value&)`; parts are added in order, see strategies.hpp
 // for what the order means. Whether a strategy fits a model is asked where both are known, see training_step.hpp.
 
+#include <type_traits>
+
 #include <hyperparallel/layout/layout.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
+#include <hyperparallel/support/diagnostic.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -101,13 +104,64 @@ struct keep_moved_activations {
   static constexpr void add(strategy_value& s) { s.keep_moved = true; }
 };
 
+/// A part of a strategy: any type that adds rules.
+template <class Part>
+concept strategy_part = requires(strategy_value& s) { Part::add(s); };
+
+namespace diag {
+template <class Given>
+struct first_argument_of_a_strategy_is_no_mesh;
+template <class Given>
+struct part_of_a_strategy_is_no_part;
+}  // namespace diag
+
+namespace detail {
+
+/// The first part that is none.
+template <class... Parts>
+struct strategy_parts_verdict {
+  using type = accepted;
+};
+template <class Part, class... Rest>
+struct strategy_parts_verdict<Part, Rest...> {
+  using type = diag::part_of_a_strategy_is_no_part<Part>;
+};
+template <strategy_part Part, class... Rest>
+struct strategy_parts_verdict<Part, Rest...> : strategy_parts_verdict<Rest...> {};
+
+template <class Mesh, class... Parts>
+struct strategy_verdict {
+  using type = diag::first_argument_of_a_strategy_is_no_mesh<Mesh>;
+};
 template <mesh_type Mesh, class... Parts>
+struct strategy_verdict<Mesh, Parts...> : strategy_parts_verdict<Parts...> {};
+
+/// A device matrix says itself why it is none.
+template <class Mesh>
+constexpr bool is_refused_mesh() {
+  if constexpr (requires { Mesh::status.code == mesh_code::ok; })
+    return Mesh::status.code != mesh_code::ok;
+  else
+    return false;
+}
+
+}  // namespace detail
+
+/// `strategy<mesh, parts…>`: a first argument that is no mesh, or a part that is none, is one error line. Refused, or of
+/// a device matrix that is, it is that of one device, so that no error of a model follows.
+template <class Mesh, class... Parts>
 struct strategy {
+  using verdict = typename detail::strategy_verdict<Mesh, Parts...>::type;
+  static_assert(insist<verdict>::met);
   using mesh = Mesh;
   static constexpr strategy_value make() {
     strategy_value s;
-    s.mesh = Mesh::value;
-    (Parts::add(s), ...);
+    if constexpr (std::is_same_v<verdict, accepted> && !detail::is_refused_mesh<Mesh>()) {
+      s.mesh = Mesh::value;
+      (Parts::add(s), ...);
+    } else {
+      s.mesh = device_matrix<axis{"replica", 1}>::value;
+    }
     return s;
   }
   static constexpr strategy_value value = make();

@@ -128,6 +128,9 @@ inline constexpr refusal_words refusal_table[] = {
      "Convert an operand with cast<float>(x)"},
     {"operation_needs_every_extent", "{type 1} needs every extent, and one is dyn",
      "Declare all extents, or use the run-time form"},
+    {"extent_is_known_at_run_time_alone",
+     "the extent of dim {dim} is known at run time alone: {extent}, where -1 is hp::dyn and -n is hp::dyn(n)",
+     "Give the extents behind the group, hp::zeros<tensor>(ranks, hp::shape(32, 64)), or declare all of them"},
     {"argument_count_differs_from_inputs", "{arguments} arguments for {slots} input slots",
      "Declare one slot for each argument, unplaced for what is no distributed tensor"},
     {"no_argument_is_a_dtensor", "none of the {slots} arguments is a distributed tensor",
@@ -203,6 +206,18 @@ inline constexpr refusal_words refusal_table[] = {
     {"schedule_is_no_plan_of_the_flow", "the schedule is no plan of the flow: {code}, see task {task}",
      "Schedule the flow that the builder makes"},
     // Models, strategies and hardware.
+    {"first_argument_of_a_strategy_is_no_mesh", "the first argument of strategy, {type 1}, is no mesh",
+     "The order is strategy<mesh, parts...>, and a mesh is a struct that derives from hp::device_matrix"},
+    {"part_of_a_strategy_is_no_part", "{type 1} is no part of a strategy",
+     "A part has a static constexpr void add(hp::strategy_value&): hp::data_parallel<\"dp\">, hp::pin<...>"},
+    {"first_argument_of_a_step_is_no_model", "the first argument of train_step, {type 1}, is no model",
+     "Give it a static constexpr void build(hp::model_builder&); the order is train_step<model, strategy, optimizer, "
+     "hardware, options...>"},
+    {"build_of_a_model_is_not_constant", "the compiler cannot run the build of {type 1}",
+     "Make it, and all that it calls, constexpr; static_assert((hp::build_model<model>(), true)) shows what is not"},
+    {"option_of_a_step_is_no_option", "{type 1} is no option of train_step",
+     "Behind the hardware stand options: hp::accumulating<2>, hp::recomputing<...>, hp::operators<hp::builtin, "
+     "mine...>"},
     {"second_argument_of_a_step_is_no_strategy", "the second argument of train_step, {type 1}, is no strategy",
      "train_step<model, strategy, optimizer, hardware, options...>: hp::strategy<mesh, rules...>"},
     {"third_argument_of_a_step_is_no_optimizer", "the third argument of train_step, {type 1}, is no optimizer",
