@@ -32,9 +32,9 @@ using one_by_one = hp::pipeline<depth_first, hp::stages<8>, hp::chunks<2>, hp::m
 static_assert(one_by_one::peak_activations == 2 && one_by_one::makespan == 16 * 24);
 
 int main() {
-  const hp::named_schedule* const schedule = hp::schedule_called("ZBVZeroBubble");
+  const hp::named_schedule& schedule = *hp::schedule_called("ZBVZeroBubble");  // null of a name that is not listed
   const hp::pipeline_shape shape{.ranks = 4, .chunks = 2, .micro_batches = 16};
-  if (schedule == nullptr || !schedule->check(shape).ok()) return 1;
-  const hp::pipeline_account account = hp::replay(schedule->generate(shape, false), hp::equal_stages({1, 1, 1}));
+  if (!schedule.check(shape).ok()) return 1;
+  const hp::pipeline_account account = hp::replay(schedule.generate(shape, false), hp::equal_stages({1, 1, 1}));
   return account.ok() && account.makespan == plan::makespan ? 0 : 1;
 }
