@@ -63,6 +63,7 @@ WITHOUT_TEST = {
     "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
     "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",
+    "pipeline/transfer_step.hpp": "one step of replay.hpp; transport_test holds it against every interleaving",
     "pipeline/account.hpp": "what replay.hpp returns; replay_test reads it all",
     "taskflow/verify_order.hpp": "the first pass of verify.hpp; verify_test breaks plans in both passes",
 }

@@ -529,6 +529,12 @@ static_assert(plan::account.ok());
 """
 
 
+def pipelines_with_transfers(micro_batches):
+    """The same with sends and receives in ordered queues: 216 entries a micro-batch."""
+    return pipeline_schedules(micro_batches).replace(
+        f"hp::micro_batches<{micro_batches}>>", f"hp::micro_batches<{micro_batches}>, hp::over<hp::ordered_queues>>")
+
+
 FAMILIES = {
     "calibration": calibration,
     "empty": empty,
@@ -545,6 +551,7 @@ FAMILIES = {
     "verified_tasks": verified_tasks,
     "periodic_layers": periodic_layers,
     "pipeline_schedules": pipeline_schedules,
+    "pipelines_with_transfers": pipelines_with_transfers,
     "moe_program": moe_program,
     "moe_training": moe_training,
     "training_step": training_step,

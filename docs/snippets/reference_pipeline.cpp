@@ -17,6 +17,11 @@ struct heavy_head {
 using uneven = hp::pipeline<hp::one_forward_one_backward, hp::stages<4>, hp::micro_batches<16>, heavy_head>;
 static_assert(uneven::bubble * 100 > uneven::makespan * 30);
 
+using queued = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<64>, hp::over<hp::ordered_queues>>;
+using blocked = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<64>, hp::over<hp::blocking_rows>>;
+static_assert(queued::makespan == 399 && blocked::makespan == 571);
+static_assert(hp::deadlock_free<plan, hp::buffered<1>>);
+
 struct depth_first {
   static constexpr const char* name = "depth first";
   static constexpr hp::stage_placement placement = hp::stage_placement::loop;

@@ -8,10 +8,14 @@
 #include <hyperparallel/pipeline/action.hpp>
 #include <hyperparallel/pipeline/costs.hpp>
 #include <hyperparallel/pipeline/idle_slots.hpp>
+#include <hyperparallel/pipeline/messages.hpp>
+#include <hyperparallel/pipeline/parameter_actions.hpp>
 #include <hyperparallel/pipeline/pipeline.hpp>
+#include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/pipeline/placement.hpp>
 #include <hyperparallel/pipeline/replay.hpp>
 #include <hyperparallel/pipeline/schedule.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/pipeline/sizes.hpp>
 #include <hyperparallel/pipeline/status.hpp>
+#include <hyperparallel/pipeline/transport.hpp>

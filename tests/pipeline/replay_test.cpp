@@ -216,7 +216,7 @@ TEST(pipeline_replay, bytes_peak_where_activations_pile_up) {
 TEST(pipeline_replay, starts_are_recorded_for_each_action_and_idle_slots_have_none) {
   const hp::pipeline_schedule s = hp::generate<hp::gpipe>({2, 1, 2}, true);
   hp::growing_array<std::int64_t> starts;
-  ASSERT_TRUE(hp::replay(s, hp::equal_stages({2, 3, 1}), &starts).ok());
+  ASSERT_TRUE(hp::replay(s, hp::equal_stages({2, 3, 1}), {}, &starts).ok());
   const std::int64_t expected[] = {0, 2, -1, -1, -1, 10, 14, -1, 2, 4, 6, 10};
   ASSERT_EQ(starts.size, 12);
   for (int i = 0; i < 12; ++i) EXPECT_EQ(starts[i], expected[i]) << i;

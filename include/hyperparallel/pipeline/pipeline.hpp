@@ -8,6 +8,7 @@
 // A schedule that does not exist in this shape, or that would never end, is one error line.
 
 #include <hyperparallel/pipeline/pipeline_refusal.hpp>
+#include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/pipeline/replay.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -47,6 +48,13 @@ struct activation_bytes {
     p.costs.bytes.clear();
     p.costs.bytes.push({UntilInputGradient, UntilWeightGradient});
   }
+};
+
+/// Proves and times the pipeline with its transfers under a transport: `over<blocking_rows>`. Transfers of a schedule that lists
+/// none are put where `place_transfers` puts them.
+template <class Transport>
+struct over {
+  static constexpr void apply(pipeline_request& p) { p.over = Transport::value; }
 };
 
 namespace detail {
@@ -89,10 +97,30 @@ struct evaluated_pipeline {
   using sizes = fixed_pipeline_sizes<shape, entries()>;
   using account_type = basic_pipeline_account<sizes>;
   static constexpr account_type evaluate() {
-    if (requested.status.ok()) return replay(generate<Schedule, sizes>(shape), request().costs);
+    const pipeline_request asked = request();
+    if (requested.status.ok() && asked.over.kind == transport_kind::unbounded)
+      return replay(generate<Schedule, sizes>(shape), asked.costs);
+    if (requested.status.ok()) return evaluate_over(asked);
     account_type refused;
     refused.status = requested.status;
     return refused;
+  }
+  /// Rows that `place_transfers` makes are in order by its law, so their messages are not checked.
+  static constexpr account_type evaluate_over(const pipeline_request& asked) {
+    const auto s = generate<Schedule, sizes>(shape);
+    if (holds_transfers(s)) return replay(s, asked.costs, asked.over);
+    account_type a;
+    a.status = check_schedule(s);
+    if (!a.ok()) return a;
+    using with_transfers = fixed_pipeline_sizes<shape, entries_with_transfers(shape, entries())>;
+    const auto placed = place_transfers<with_transfers>(s);
+    const auto timed = pipeline_replay<with_transfers>(placed, asked.costs, asked.over, nullptr).run();
+    a.status = timed.status;
+    a.makespan = timed.makespan;
+    a.longest_rank_span = timed.longest_rank_span;
+    a.ideal = timed.ideal;
+    a.rank = timed.rank;
+    return a;
   }
   static constexpr account_type account = evaluate();
 };
@@ -120,6 +148,11 @@ template <class Schedule, class... Options>
 struct pipeline : detail::pipeline_without_schedule {
   static_assert(insist<typename detail::pipeline_arguments_verdict<Schedule, Options...>::type>::met);
 };
+
+/// Whether the pipeline ends under `Transport` too, with its transfers where `place_transfers` puts them.
+template <class Pipeline, class Transport>
+inline constexpr bool deadlock_free =
+    check_schedule(place_transfers(generate<typename Pipeline::schedule>(Pipeline::shape)), Transport::value).ok();
 
 /// Law: of a refused pipeline no amount meets a limit.
 template <schedule_generator Schedule, pipeline_option... Options>

@@ -6,6 +6,7 @@
 
 #include <hyperparallel/pipeline/costs.hpp>
 #include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/transport.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -31,6 +32,8 @@ template <class Rank, class Action, class Needs>
 struct waits;
 template <class... Waits>
 struct circle;
+template <transport_kind>
+struct under;
 
 template <class Given>
 struct first_argument_of_a_pipeline_is_no_schedule;
@@ -49,6 +52,7 @@ struct pipeline_request {
   int stages = 0, micro_batches = 0;
   int chunks = 0;  ///< 0: as many as the schedule insists on, or one
   pipeline_costs costs;
+  transport over;
 };
 template <class Option>
 concept pipeline_option = requires(pipeline_request& p) { Option::apply(p); };
@@ -117,10 +121,11 @@ struct pipeline_verdict {
       return std::type_identity<diag::pipeline_schedule_does_not_exist<
           status.code, Schedule, diag::ranks<n.ranks>, stages<Evaluated::stages>, chunks<n.chunks>,
           micro_batches<n.micro_batches>, diag::needed<status.needed>>>{};
-    else if constexpr (status.code == pipeline_code::waits_in_a_circle)
+    else if constexpr (status.code >= pipeline_code::messages_cross)
       return std::type_identity<diag::pipeline_schedule_is_not_safe<
           status.code, Schedule,
-          typename spelled_circle<Evaluated, typename make_indices<status.cycle.size>::type>::type>>{};
+          typename spelled_circle<Evaluated, typename make_indices<status.cycle.size>::type>::type,
+          diag::under<Evaluated::request().over.kind>>>{};
     else
       return std::type_identity<diag::pipeline_schedule_is_not_safe<status.code, Schedule, diag::on_rank<status.rank>,
                                                                     spelled_action<refused_action<Evaluated>>,

@@ -5,8 +5,8 @@
 //
 // Dependencies of micro-batch k on stage s: F after F of stage s − 1; I or B after F of s, and after I or B of s + 1;
 // W after I. Each rank runs its actions in its own order, one at a time, each as early as its predecessor and its
-// dependencies allow; a hop between ranks adds its latency and occupies nothing; buffers are unbounded. Transfers, unshards
-// and reductions take no time here: what they wait for is proved under a transport, see transport.hpp.
+// dependencies allow; a hop between ranks adds its latency and occupies nothing. What sends and receives wait for the
+// transport says; unshards and reductions take no time.
 //
 // References: the semantics of Qi et al., "Zero Bubble Pipeline Parallelism", 2023, and of torch.distributed.pipelining.
 
@@ -14,6 +14,7 @@
 
 #include <hyperparallel/pipeline/account.hpp>
 #include <hyperparallel/pipeline/replay_state.hpp>
+#include <hyperparallel/pipeline/transfer_step.hpp>
 #include <hyperparallel/pipeline/why_stopped.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -25,10 +26,13 @@ template <class Sizes>
 class pipeline_replay : kind_of_code {
  public:
   using account = basic_pipeline_account<Sizes>;
+  using state = replay_state<Sizes>;
 
-  constexpr pipeline_replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
+  constexpr pipeline_replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c, transport t,
                             growing_array<std::int64_t>* starts)
-      : x_(s, c, starts) {}
+      : x_(s, c, t, starts) {
+    if (t.kind == transport_kind::buffered) transfer_.number_messages(s, t.buffers);
+  }
 
   constexpr account run() {
     account a;
@@ -85,10 +89,14 @@ class pipeline_replay : kind_of_code {
     auto& owner = x_.s.rank_of_stage.item;
     auto& forward_hop = x_.forward_hop.item;
     auto& gradient_hop = x_.gradient_hop.item;
-    auto& forward_end = x_.forward_end.item;
-    auto& gradient_end = x_.gradient_end.item;
-    auto& weights_done = x_.weights_done.item;
+    auto& input = x_.input.item;
+    auto& gradient = x_.gradient.item;
+    auto& progress = x_.progress.item;
+    auto& posted = x_.posted.item;
+    const std::int64_t latency = x_.c.latency;
     const bool looks_up = !x_.one_time || x_.starts != nullptr || x_.c.bytes.size != 0;
+    const bool queues = x_.transport.kind == transport_kind::ordered_queues;
+    const bool waits_for_transfers = !queues && x_.transport.kind != transport_kind::unbounded;
     stage_times time = x_.time;
     int moves = 0;
     for (int r = from; r != to + step && status_.code == pipeline_code::ok; r += step) {
@@ -96,54 +104,86 @@ class pipeline_replay : kind_of_code {
       if (begin == end) continue;
       std::int64_t clock = x_.clock.item[r];
       const bool offloads = x_.away.size != 0;
-      int at = begin, done = -begin, live = x_.live.item[r], live_gradient = x_.live_gradient.item[r];
+      int at = begin, live = x_.live.item[r], live_gradient = x_.live_gradient.item[r];
       for (; at < end; ++at) {
         const int x = code[at];
         if (x < per_kind) {
           if constexpr (Sizes::grows)
-            if (x == idle_slot) {
-              --done;
-              continue;
-            }
+            if (x == idle_slot) continue;
           const int stage = x / m;
-          std::int64_t ready = forward_end[x];
+          const std::int64_t ready = input[x];
           if (ready == 0) break;
-          if (owner[stage] != r || forward_end[x + m] != 0) {
+          if (owner[stage] != r || progress[x] != 0) {
             refuse_action(r, at, stage);
             break;
           }
-          ready += forward_hop[stage];
           if (clock < ready) {
             x_.idle.item[r] += ready - clock;
             clock = ready;
           }
           if (looks_up) time = look_up(r, at, forward, stage, x, clock);
-          forward_end[x + m] = clock += time.forward;
-          if (++live > x_.peak.item[r]) x_.peak.item[r] = live;
+          if (++live > x_.peak.item[r]) {
+            if (live == 1) x_.first_start.item[r] = clock;
+            x_.peak.item[r] = live;
+          }
           if (++live_gradient > x_.peak_gradient.item[r]) x_.peak_gradient.item[r] = live_gradient;
+          clock += time.forward;
+          progress[x] = 1;
+          if (forward_hop[stage] >= 0) input[x + m] = clock + forward_hop[stage];
           continue;
         }
         const int kind = x / per_kind, y = x - kind * per_kind, stage = y / m;
         if (kind == weight_gradient) {
-          if (gradient_end[y] == 0) break;
-          if (owner[stage] != r || weights_done[y] || (offloads && x_.is_away(y))) {
+          if (progress[y] < 3) break;
+          if (owner[stage] != r || progress[y] == 7 || (offloads && x_.is_away(y))) {
             refuse_action(r, at, stage);
             break;
           }
           if (looks_up) time = look_up(r, at, kind, stage, y, clock);
           clock += time.weight_gradient;
-          weights_done[y] = true;
+          progress[y] = 7;
           --live;
           continue;
         }
-        if (kind > backward) break;
-        std::int64_t ready = gradient_end[y + m];
-        if (ready == 0 || forward_end[y + m] == 0) break;
-        if (owner[stage] != r || gradient_end[y] != 0 || (offloads && x_.is_away(y))) {
+        if (kind > backward) {
+          if (kind < send_forward || kind > receive_backward || x_.starts != nullptr || waits_for_transfers) break;
+          if (!queues) continue;
+          // The end that is reached second lets the message pass.
+          if (kind == send_forward) {
+            if (progress[y] == 0) break;
+            const std::int64_t other = posted[y];
+            if (other == 0)
+              posted[y] = clock;
+            else
+              input[y + m] = (other < clock ? clock : other) + latency;
+          } else if (kind == receive_forward) {
+            const std::int64_t other = posted[y - m];
+            if (other == 0)
+              posted[y - m] = clock;
+            else
+              input[y] = (other < clock ? clock : other) + latency;
+          } else if (kind == send_backward) {
+            if (progress[y] < 3) break;
+            const std::int64_t other = posted[per_kind + y];
+            if (other == 0)
+              posted[per_kind + y] = clock;
+            else
+              gradient[y] = (other < clock ? clock : other) + latency;
+          } else {
+            const std::int64_t other = posted[per_kind + y + m];
+            if (other == 0)
+              posted[per_kind + y + m] = clock;
+            else
+              gradient[y + m] = (other < clock ? clock : other) + latency;
+          }
+          continue;
+        }
+        const std::int64_t ready = gradient[y + m];
+        if (ready == 0 || progress[y] == 0) break;
+        if (owner[stage] != r || progress[y] != 1 || (offloads && x_.is_away(y))) {
           refuse_action(r, at, stage);
           break;
         }
-        ready += gradient_hop[stage];
         if (clock < ready) {
           x_.idle.item[r] += ready - clock;
           clock = ready;
@@ -151,20 +191,19 @@ class pipeline_replay : kind_of_code {
         if (looks_up) time = look_up(r, at, kind, stage, y, clock);
         clock += time.input_gradient;
         --live_gradient;
+        progress[y] = 3;
         if (kind == backward) {
           clock += time.weight_gradient;
-          weights_done[y] = true;
+          progress[y] = 7;
           --live;
-          ++done;
         }
-        gradient_end[y] = clock;
+        if (gradient_hop[stage] >= 0) gradient[y] = clock + gradient_hop[stage];
       }
       if (at == begin && (code[at] < 4 * per_kind || !status_.ok())) continue;
       x_.position.item[r] = at;
       x_.clock.item[r] = clock;
       x_.live.item[r] = live;
       x_.live_gradient.item[r] = live_gradient;
-      done_ += done + at;
       moves += at - begin;
       if (status_.ok() && at < end && code[at] >= 4 * per_kind && advance_special(r)) {
         ++moves;
@@ -187,9 +226,12 @@ class pipeline_replay : kind_of_code {
     if ((kind == offload || kind == reload) && !move_activation(r, kind, y)) return false;
     if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, stage, y, x_.clock[r]);
     if (kind == recompute) x_.clock[r] += x_.c.recompute;
+    if (is_transfer(static_cast<action_kind>(kind)) && x_.transport.kind != transport_kind::unbounded)
+      return transfer_.pass(x_, r);
     ++x_.position[r];
     return true;
   }
+
   /// Runs an overlapped F with the backward behind it.
   constexpr bool run_pair(int r) {
     const int m = x_.s.micro_batches, at = x_.position[r], second = x_.second_of_pair(r, at);
@@ -200,29 +242,29 @@ class pipeline_replay : kind_of_code {
       return false;
     }
     const int z = x - kind * x_.per_kind, other = z / m;
-    if (x_.forward_end[y] == 0 || x_.gradient_end[z + m] == 0 || x_.forward_end[z + m] == 0) return false;
-    if (x_.forward_end[y + m] != 0) {
+    if (x_.input[y] == 0 || x_.gradient[z + m] == 0 || x_.progress[z] == 0) return false;
+    if (x_.progress[y] != 0) {
       refuse_action(r, at, stage);
       return false;
     }
-    if (x_.s.rank_of_stage[other] != r || x_.gradient_end[z] != 0 || x_.is_away(z)) {
+    if (x_.s.rank_of_stage[other] != r || x_.progress[z] != state::has_output || x_.is_away(z)) {
       refuse_action(r, second, other);
       return false;
     }
-    const std::int64_t start = larger(x_.clock[r], larger(x_.forward_end[y] + x_.forward_hop[stage],
-                                                          x_.gradient_end[z + m] + x_.gradient_hop[other]));
+    const std::int64_t start = larger(x_.clock[r], larger(x_.input[y], x_.gradient[z + m]));
     x_.idle[r] += start - x_.clock[r];
-    x_.clock[r] = x_.forward_end[y + m] = x_.gradient_end[z] = start + x_.pair_time(y, x);
+    x_.clock[r] = start + x_.pair_time(y, x);
+    if (x_.forward_hop[stage] >= 0) x_.input[y + m] = x_.clock[r] + x_.forward_hop[stage];
+    if (x_.gradient_hop[other] >= 0) x_.gradient[z] = x_.clock[r] + x_.gradient_hop[other];
+    x_.progress[y] = state::has_output;
+    x_.progress[z] = kind == backward ? state::is_over : state::has_gradient;
     // The activation of F is there before that of the backward goes.
+    if (x_.peak[r] == 0) x_.first_start[r] = start;
     ++x_.live[r];
     ++x_.live_gradient[r];
     count_peaks(r);
     --x_.live_gradient[r];
-    done_ += kind == backward ? 3 : 2;
-    if (kind == backward) {
-      --x_.live[r];
-      x_.weights_done[z] = true;
-    }
+    if (kind == backward) --x_.live[r];
     if (x_.starts != nullptr || x_.c.bytes.size != 0) {
       record(r, at, forward, stage, y, start);
       record(r, second, kind, other, z, start);
@@ -234,7 +276,7 @@ class pipeline_replay : kind_of_code {
   /// Offloads or reloads the activation of `y`. False, and refused, where it is not there to be moved.
   constexpr bool move_activation(int r, int kind, int y) {
     if (x_.away.empty()) append_zeros(x_.away, x_.per_kind);
-    const bool held = x_.forward_end[y + x_.s.micro_batches] != 0 && !x_.weights_done[y];
+    const bool held = x_.progress[y] != 0 && x_.progress[y] != state::is_over;
     if (!held || x_.away[y] == (kind == offload)) {
       refuse(pipeline_code::activation_is_elsewhere, r, x_.position[r]);
       return false;
@@ -242,17 +284,21 @@ class pipeline_replay : kind_of_code {
     x_.away[y] = kind == offload;
     const int change = kind == offload ? -1 : 1;
     x_.live[r] += change;
-    if (x_.gradient_end[y] == 0) x_.live_gradient[r] += change;
+    if (x_.progress[y] == state::has_output) x_.live_gradient[r] += change;
     count_peaks(r);
     return true;
   }
+
   /// After the last sweep: each rank has ended, and nothing is missing; or why not.
   constexpr pipeline_status check_end() const {
-    bool ended = done_ == 3 * x_.per_kind;
-    for (int r = 0; r < x_.s.ranks; ++r) ended = ended && x_.position[r] == x_.s.first[r + 1];
-    if (ended) return {};
+    int stopped = 0;
+    while (stopped < x_.s.ranks && x_.position[stopped] == x_.s.first[stopped + 1]) ++stopped;
+    int left = 0;
+    for (int y = 0; y < x_.per_kind; ++y) left += x_.progress.item[y] != state::is_over;
+    if (stopped == x_.s.ranks && left == 0) return {};
     const pipeline_status missing = first_missing(x_.s);
-    return missing.ok() ? waiting_circle(x_) : missing;
+    if (!missing.ok()) return missing;
+    return waiting_circle(x_.s, stopped, [&](int r) { return waiting(x_, transfer_, r); });
   }
 
   constexpr void sum_up(account& a) const {
@@ -263,7 +309,7 @@ class pipeline_replay : kind_of_code {
                        .peak_until_input_gradient = x_.peak_gradient[r],
                        .peak_bytes = x_.peak_bytes[r]};
       one.last_end = x_.clock[r] - 1;
-      one.first_start = x_.first_start(r) - 1;
+      one.first_start = x_.first_start[r] - 1;
       one.busy = one.last_end - x_.idle[r];
       work += one.busy;
       a.makespan = larger(a.makespan, one.last_end);
@@ -273,31 +319,36 @@ class pipeline_replay : kind_of_code {
     a.ideal = ceil_divide(work, x_.s.ranks);
   }
 
-  replay_state<Sizes> x_;
+  state x_;
+  transfer_step<Sizes> transfer_;
   pipeline_status status_{};
-  int done_ = 0;  ///< each F, I and W; B is two
 };
 
 }  // namespace detail
 
 /// Proves and times `s`. The status says which action is missing, stands twice or on a wrong rank, or in which circle
-/// ranks wait. `starts`, where given, takes the start of each entry of `s.action`; −1: idle slots. Complexity: linear in the
-/// actions, times the sweeps over ranks: two for each change of direction.
+/// ranks wait. Under a transport that is not unbounded `s` holds its transfers (`place_transfers` puts them), and the times are
+/// those under it. `starts`, where given, takes the start of each entry of `s.action`; −1: idle slots.
+///
+/// Law: neither verdict nor times depend on the order in which ranks run here: a rank has one next action, and what can run
+/// stays able to; so one run that ends proves that all end, and one that stands still is a deadlock of all.
+/// Complexity: linear in the entries, times the sweeps over ranks: two for each change of direction.
 template <class Sizes>
 constexpr basic_pipeline_account<Sizes> replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c = {},
-                                               growing_array<std::int64_t>* starts = nullptr) {
-  if (!costs_fit(c, s.stages, s.micro_batches)) {
-    basic_pipeline_account<Sizes> refused;
+                                               transport t = {}, growing_array<std::int64_t>* starts = nullptr) {
+  basic_pipeline_account<Sizes> refused;
+  if (!costs_fit(c, s.stages, s.micro_batches) || t.buffers < 1)
     refused.status.code = pipeline_code::costs_do_not_fit;
-    return refused;
-  }
-  return detail::pipeline_replay<Sizes>(s, c, starts).run();
+  else if (t.kind != transport_kind::unbounded)
+    refused.status = check_messages(s);
+  if (!refused.ok()) return refused;
+  return detail::pipeline_replay<Sizes>(s, c, t, starts).run();
 }
 
 /// Why ranks that run it would not all end: `ok` for a schedule that holds each action once and never waits for ever.
 template <class Sizes>
-constexpr pipeline_status check_schedule(const basic_pipeline_schedule<Sizes>& s) {
-  return replay(s).status;
+constexpr pipeline_status check_schedule(const basic_pipeline_schedule<Sizes>& s, transport t = {}) {
+  return replay(s, {}, t).status;
 }
 
 }}  // namespace hyperparallel::v0_2

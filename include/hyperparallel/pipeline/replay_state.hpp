@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include <hyperparallel/pipeline/costs.hpp>
-#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/messages.hpp>
+#include <hyperparallel/pipeline/transport.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -16,41 +17,50 @@ struct kind_of_code {
   static constexpr int weight_gradient = static_cast<int>(action_kind::weight_gradient);
   static constexpr int backward = static_cast<int>(action_kind::backward);
   static constexpr int overlapped_forward = static_cast<int>(action_kind::overlapped_forward);
+  static constexpr int send_forward = static_cast<int>(action_kind::send_forward);
+  static constexpr int receive_forward = static_cast<int>(action_kind::receive_forward);
+  static constexpr int send_backward = static_cast<int>(action_kind::send_backward);
+  static constexpr int receive_backward = static_cast<int>(action_kind::receive_backward);
   static constexpr int offload = static_cast<int>(action_kind::offload);
   static constexpr int reload = static_cast<int>(action_kind::reload);
   static constexpr int recompute = static_cast<int>(action_kind::recompute);
 };
 
-/// Times begin at 1; an end is 0 while it has not come. Stage s's F ends at forward_end[(s + 1) · m + k], so that row 0 is
-/// the model's input, there at 1; its I or B at gradient_end[s · m + k], where row `stages` is the loss.
+/// Times begin at 1; 0 is "not yet". input[s · m + k] is when the input of F (s, k) is on the stage's rank; row 0 is the
+/// model's, there at 1. gradient[(s + 1) · m + k] is the same of I and B; row `stages` is the loss.
 template <class Sizes>
 struct replay_state : kind_of_code {
   using schedule = basic_pipeline_schedule<Sizes>;
+  /// How far stage and micro-batch have come: F is done; I as well; W as well.
+  static constexpr int has_output = 1, has_gradient = 3, is_over = 7;
 
-  constexpr replay_state(const schedule& the_schedule, const pipeline_costs& costs,
+  constexpr replay_state(const schedule& the_schedule, const pipeline_costs& costs, hyperparallel::transport over,
                          growing_array<std::int64_t>* starts_wanted)
       : s(the_schedule),
         c(costs),
+        transport(over),
         starts(starts_wanted),
         per_kind(s.stages * s.micro_batches),
         one_time(c.times.size <= 1) {
     const int m = s.micro_batches;
     if (c.times.size == 1) time = c.times[0];
-    for (int k = 0; k < m; ++k) forward_end.push(1);
-    (append_zeros(forward_end, per_kind), append_zeros(gradient_end, per_kind), append_zeros(weights_done, per_kind));
-    for (int k = 0; k < m; ++k) gradient_end.push(1);
+    for (int k = 0; k < m; ++k) input.push(1);
+    (append_zeros(input, per_kind), append_zeros(gradient, per_kind), append_zeros(progress, per_kind));
+    for (int k = 0; k < m; ++k) gradient.push(1);
+    const bool posts = over.kind != transport_kind::unbounded;
+    const stage_peers<Sizes> peers(s);
     for (int t = 0; t < s.stages; ++t) {
-      const int here = s.rank_of_stage[t];
-      forward_hop.push(t > 0 && s.rank_of_stage[t - 1] != here ? c.latency : 0);
-      gradient_hop.push(t + 1 < s.stages && s.rank_of_stage[t + 1] != here ? c.latency : 0);
+      forward_hop.push(peers.forward[t] < 0 ? 0 : posts ? -1 : c.latency);
+      gradient_hop.push(peers.gradient[t] < 0 ? 0 : posts ? -1 : c.latency);
     }
+    if (posts) append_zeros(posted, 2 * per_kind);
     for (int r = 0; r < s.ranks; ++r) {
       position.push(s.first[r]);
       clock.push(1);
     }
     (append_zeros(live, s.ranks), append_zeros(live_gradient, s.ranks), append_zeros(peak, s.ranks));
     (append_zeros(peak_gradient, s.ranks), append_zeros(idle, s.ranks), append_zeros(bytes, s.ranks));
-    append_zeros(peak_bytes, s.ranks);
+    (append_zeros(peak_bytes, s.ranks), append_zeros(first_start, s.ranks));
     if (starts != nullptr) starts->resize(s.action.size, -1);
   }
 
@@ -68,6 +78,8 @@ struct replay_state : kind_of_code {
     return times_of(y / m, y).forward + (kind == backward ? g.backward() : g.input_gradient);
   }
 
+  /// The entry at which rank `r` stands; the end of its list where it has ended.
+  constexpr int next_entry(int r) const { return second_of_pair(r, position[r] - 1); }
   /// The entry behind `at` that is no idle slot; the end of the rank's list where there is none.
   constexpr int second_of_pair(int r, int at) const {
     int second = at + 1;
@@ -75,33 +87,23 @@ struct replay_state : kind_of_code {
     return second;
   }
 
-  /// When the first F, I or B of rank `r` begins: its end less its time.
-  constexpr std::int64_t first_start(int r) const {
-    for (int at = s.first[r]; at < s.first[r + 1]; ++at) {
-      const int x = s.action[at], kind = x < 0 ? action_kinds : x / per_kind;
-      if (kind > overlapped_forward) continue;
-      const int y = x - kind * per_kind, m = s.micro_batches;
-      const stage_times t = times_of(y / m, y);
-      if (kind == forward) return forward_end[y + m] - t.forward;
-      if (kind == input_gradient) return gradient_end[y] - t.input_gradient;
-      if (kind == backward) return gradient_end[y] - t.backward();
-      return forward_end[y + m] - pair_time(y, s.action[second_of_pair(r, at)]);
-    }
-    return 1;
-  }
-
   const schedule& s;
   const pipeline_costs& c;
+  hyperparallel::transport transport;
   growing_array<std::int64_t>* starts;
   int per_kind;
   bool one_time;
   stage_times time{};
-  typename Sizes::template per_chunk<std::int64_t> forward_end, gradient_end;
-  typename Sizes::template per_chunk<bool> weights_done, away;
+  typename Sizes::template per_chunk<std::int64_t> input, gradient;
+  typename Sizes::template per_chunk<int> progress;
+  typename Sizes::template per_chunk<bool> away;
+  /// What a stage's message takes to the next rank; −1: a receive brings it.
   typename Sizes::template per_stage<std::int64_t> forward_hop, gradient_hop;
+  /// When the first end of a message was reached; under buffers, when its buffer is free again.
+  typename Sizes::template per_message<std::int64_t> posted;
   // By rank: where it stands, what it holds, and peaks of that.
   typename Sizes::template per_rank<int> position, live, live_gradient, peak, peak_gradient;
-  typename Sizes::template per_rank<std::int64_t> clock, idle, bytes, peak_bytes;
+  typename Sizes::template per_rank<std::int64_t> clock, idle, bytes, peak_bytes, first_start;
 };
 
 }}}  // namespace hyperparallel::v0_2::detail

@@ -22,6 +22,9 @@ enum class pipeline_code : unsigned char {
   action_is_out_of_range,     ///< of a file: a stage or micro-batch that does not exist
   pair_has_no_backward,       ///< an overlapped forward that no I or B follows
   activation_is_elsewhere,    ///< offloaded before its F or twice, reloaded unasked, or a gradient while it is away
+  transfer_leads_nowhere,     ///< a send or receive without a stage at its other end, on one rank, or on a wrong rank
+  transfer_is_missing,        ///< something waits for it, or its other end stands alone
+  messages_cross,             ///< two ranks send and receive in different orders: see `cycle`
   waits_in_a_circle,          ///< deadlock: see `cycle`
 };
 
@@ -56,6 +59,12 @@ constexpr const char* name_of(pipeline_code c) {
       return "pair_has_no_backward";
     case pipeline_code::activation_is_elsewhere:
       return "activation_is_elsewhere";
+    case pipeline_code::transfer_leads_nowhere:
+      return "transfer_leads_nowhere";
+    case pipeline_code::transfer_is_missing:
+      return "transfer_is_missing";
+    case pipeline_code::messages_cross:
+      return "messages_cross";
     case pipeline_code::waits_in_a_circle:
       return "waits_in_a_circle";
   }

@@ -2,7 +2,7 @@
 #pragma once
 // Why a replay came to no end: an action that no rank has, or a circle of ranks that wait for each other.
 
-#include <hyperparallel/pipeline/replay_state.hpp>
+#include <hyperparallel/pipeline/transfer_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -31,45 +31,68 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
   return {};
 }
 
-/// What the action at which rank `r` stands still waits for.
+/// Whether `a` stands in its rank's list, at or behind the rank's place.
 template <class Sizes>
-constexpr waiting_action waiting(const replay_state<Sizes>& x, int r) {
-  const int at = x.position[r], m = x.s.micro_batches;
+constexpr bool stands_ahead(const replay_state<Sizes>& x, const pipeline_action& a) {
+  const int r = x.s.rank_of_stage[a.stage];
+  for (int at = x.position[r]; at < x.s.first[r + 1]; ++at)
+    if (x.s.action[at] != idle_slot && x.action_at(at) == a) return true;
+  return false;
+}
+
+/// What the action at which rank `r` stands still waits for. Precondition: no action is missing.
+template <class Sizes>
+constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_step<Sizes>& step, int r) {
+  const int at = x.next_entry(r), m = x.s.micro_batches;
+  const bool posts = x.transport.kind != transport_kind::unbounded;
   waiting_action w{r, at - x.s.first[r], x.action_at(at), {}};
-  const auto needs_of = [&](pipeline_action a) -> pipeline_action {
-    const int place = a.stage * m + a.micro_batch;
-    if (a.kind == action_kind::forward || a.kind == action_kind::overlapped_forward)
-      return x.forward_end[place] == 0 ? pipeline_action{action_kind::forward, a.stage - 1, a.micro_batch} : a;
-    if (a.kind == action_kind::weight_gradient) return {action_kind::input_gradient, a.stage, a.micro_batch};
-    if (x.forward_end[place + m] == 0) return {action_kind::forward, a.stage, a.micro_batch};
-    return {action_kind::input_gradient, a.stage + 1, a.micro_batch};
+  // What brings the message from stage `from`: the stage itself, the receive, or the send where that is posted.
+  const auto brings = [&](int from, int number, const pipeline_action& a, action_kind producer) -> pipeline_action {
+    if (!posts || x.s.rank_of_stage[from] == x.s.rank_of_stage[a.stage]) return {producer, from, a.micro_batch};
+    const pipeline_action receive = action_of_message(x.s, number, false);
+    return stands_ahead(x, receive) ? receive : action_of_message(x.s, number, true);
   };
-  w.needs = needs_of(w.action);
-  if (w.needs == w.action) w.needs = needs_of(x.action_at(x.second_of_pair(r, at)));  // the other half of a pair waits
-  const int there = x.s.rank_of_stage[w.needs.stage];
-  for (int i = x.position[there]; i < x.s.first[there + 1]; ++i) {
-    if (x.s.action[i] == idle_slot) continue;
-    const pipeline_action a = x.action_at(i);
-    if (a == pipeline_action{action_kind::backward, w.needs.stage, w.needs.micro_batch} &&
-        w.needs.kind == action_kind::input_gradient)
-      w.needs = a;
+  const auto needs_of = [&](const pipeline_action& a) -> pipeline_action {
+    const int y = a.stage * m + a.micro_batch;
+    if (a.kind == action_kind::weight_gradient) return {action_kind::input_gradient, a.stage, a.micro_batch};
+    if (a.kind == action_kind::forward || a.kind == action_kind::overlapped_forward)
+      return x.input[y] != 0 ? a : brings(a.stage - 1, y - m, a, action_kind::forward);
+    if (x.progress[y] == 0) return {action_kind::forward, a.stage, a.micro_batch};
+    return brings(a.stage + 1, x.per_kind + y + m, a, action_kind::input_gradient);
+  };
+  if (is_transfer(w.action.kind)) {
+    const message_end one = message_of(x.s, w.action);
+    const bool forwards = one.number < x.per_kind;
+    if (one.sends && !step.is_made(x, one.number))
+      w.needs = {forwards ? action_kind::forward : action_kind::input_gradient, w.action.stage, w.action.micro_batch};
+    else if (one.sends && x.transport.kind == transport_kind::buffered)
+      w.needs = action_of_message(x.s, step.freed_by(one.number), false);
+    else
+      w.needs = action_of_message(x.s, one.number, !one.sends);
+  } else {
+    w.needs = needs_of(w.action);
+    if (w.needs == w.action)
+      w.needs = needs_of(x.action_at(x.second_of_pair(r, at)));  // the other half of a pair waits
   }
+  const pipeline_action whole{action_kind::backward, w.needs.stage, w.needs.micro_batch};
+  if (w.needs.kind == action_kind::input_gradient && stands_ahead(x, whole)) w.needs = whole;
+  const pipeline_action paired{action_kind::overlapped_forward, w.needs.stage, w.needs.micro_batch};
+  if (w.needs.kind == action_kind::forward && stands_ahead(x, paired)) w.needs = paired;
   return w;
 }
 
-/// The circle in which ranks wait. Precondition: no action is missing, and a rank has not ended.
-template <class Sizes>
-constexpr pipeline_status waiting_circle(const replay_state<Sizes>& x) {
-  int r = 0;
-  while (x.position[r] == x.s.first[r + 1]) ++r;
-  const auto next = [&](int rank) { return x.s.rank_of_stage[waiting(x, rank).needs.stage]; };
-  for (int i = 0; i < x.s.ranks; ++i) r = next(r);  // now on the circle
+/// The circle in which ranks wait. `waiting_of(r)` says what stopped rank r waits for. Precondition: no action is missing,
+/// and rank `stopped` has not ended.
+template <class Schedule, class WaitingOf>
+constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const WaitingOf& waiting_of) {
+  const auto next = [&](int rank) { return s.rank_of_stage[waiting_of(rank).needs.stage]; };
+  for (int i = 0; i < s.ranks; ++i) stopped = next(stopped);  // now on the circle
   pipeline_status status{pipeline_code::waits_in_a_circle};
-  const int begin = r;
+  const int begin = stopped;
   do {
-    status.cycle.push(waiting(x, r));
-    r = next(r);
-  } while (r != begin && !status.cycle.full());
+    status.cycle.push(waiting_of(stopped));
+    stopped = next(stopped);
+  } while (stopped != begin && !status.cycle.full());
   status.rank = begin;
   status.position = status.cycle[0].position;
   status.action = status.cycle[0].action;

@@ -53,7 +53,19 @@ inline constexpr refusal_words pipeline_refusal_table[] = {
     {"pipeline_code::activation_is_elsewhere",
      "rank {on_rank} runs {action} while the activation is not where it should be[ (schedule {type 2})]",
      "Offload after F, reload before I, B and W, and each once"},
-    {"pipeline_code::waits_in_a_circle", "the ranks wait for each other for ever: {circle}[ (schedule {type 2})]",
+    {"pipeline_code::transfer_leads_nowhere",
+     "rank {on_rank} runs {action}, but that stage has no neighbour on another rank, or lies on another rank[ "
+     "(schedule {type 2})]",
+     "A send is named by the stage that sends, a receive by the stage that receives"},
+    {"pipeline_code::transfer_is_missing",
+     "rank {on_rank} never runs {action}, the other end of a message[ (schedule {type 2})]",
+     "Each hop between ranks has one send and one receive: place_transfers puts them"},
+    {"pipeline_code::messages_cross",
+     "two ranks send and receive in different orders: {circle}, which is another place in the order[ (schedule {type "
+     "2})]",
+     "Messages have no tags: list the sends of a pair of ranks in the order of the receives"},
+    {"pipeline_code::waits_in_a_circle",
+     "the ranks wait for each other for ever[ under {under}]: {circle}[ (schedule {type 2})]",
      "Swap two actions of one of these ranks"},
 };
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sends and receives of a pipeline schedule, put where their messages are made.
+//
+// The rule is torch's: ranks in turn take their next action if its input is there; an action that feeds a stage on another
+// rank puts its send behind it, and at the same moment the receive behind what the receiver has taken. Law: the rows are
+// projections of one sequence in which each receive stands right behind its send; so messages between two ranks are sent
+// and received in one order, and ranks that follow it end under every transport of transport.hpp with a buffer or without.
+//
+// References: torch.distributed.pipelining, _add_send_recv.
+
+#include <hyperparallel/pipeline/messages.hpp>
+#include <hyperparallel/taskflow/scratch.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Entries of a schedule of this shape with `entries` entries and all transfers, at most.
+constexpr int entries_with_transfers(const pipeline_shape& n, int entries) {
+  return entries + 4 * (n.stages() - 1) * n.micro_batches;
+}
+
+/// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
+/// Complexity: linear in the actions, times the ranks that wait in each turn.
+template <class To = growing_pipeline_sizes, class Sizes>
+constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
+  const int m = s.micro_batches, n = s.stages * m;
+  const stage_peers<Sizes> peers(s);
+  basic_pipeline_schedule<To> to;
+  to.ranks = s.ranks;
+  to.stages = s.stages;
+  to.micro_batches = m;
+  for (int t = 0; t < s.stages; ++t) to.rank_of_stage.push(s.rank_of_stage[t]);
+
+  typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
+  int entries = 0;
+  for (int r = 0; r < s.ranks; ++r) {
+    to.first.push(entries);
+    from_of.push(s.first[r]);
+    at_of.push(entries);
+    entries += s.first[r + 1] - s.first[r];
+    if constexpr (Sizes::grows)
+      for (int i = s.first[r]; i < s.first[r + 1]; ++i) entries -= s.action[i] == idle_slot;
+    for (int t = 0; t < s.stages; ++t)
+      if (s.rank_of_stage[t] == r) entries += 2 * m * ((peers.forward[t] >= 0) + (peers.gradient[t] >= 0));
+  }
+  to.first.push(entries);
+  append_zeros(to.action, entries);
+  if constexpr (fills_before_scattering && !To::grows)
+    for (int i = 0; i < entries; ++i) to.action.item[i] = 0;
+
+  typename To::template per_chunk<bool> forwards_taken, gradients_taken;
+  append_zeros(forwards_taken, n);
+  append_zeros(gradients_taken, n);
+  constexpr int send_forward = static_cast<int>(action_kind::send_forward), receive_forward = send_forward + 1;
+  constexpr int send_backward = send_forward + 2, receive_backward = send_forward + 3;
+  constexpr int pair = static_cast<int>(action_kind::overlapped_forward);
+  auto& code = s.action.item;
+  auto& action = to.action.item;
+  auto& from = from_of.item;
+  auto& at = at_of.item;
+  auto& forward_peer = peers.forward.item;
+  auto& gradient_peer = peers.gradient.item;
+  auto& forwards = forwards_taken.item;
+  auto& gradients = gradients_taken.item;
+  for (bool left = true; left;) {
+    left = false;
+    for (int r = 0; r < s.ranks; ++r) {
+      const int end = s.first.item[r + 1];
+      int i = from[r];
+      if constexpr (Sizes::grows)
+        while (i < end && code[i] == idle_slot) from[r] = ++i;
+      if (i == end) continue;
+      const int x = code[i], kind = x / n;
+      int second = -1;  // the code of a pair's backward
+      if (kind == pair) {
+        while (code[++i] == idle_slot) continue;
+        second = code[i];
+      }
+      const int f = kind == 0 ? x : kind == pair ? x - pair * n : -1;
+      const int b = kind == 1 || kind == 3 ? x % n : second >= 0 ? second % n : -1;
+      if (f >= m && !forwards[f - m]) continue;
+      if (b >= 0 && b + m < n && !gradients[b + m]) continue;
+      left = true;
+      action[at[r]++] = x;
+      if (second >= 0) action[at[r]++] = second;
+      if (f >= 0) {
+        forwards[f] = true;
+        const int peer = forward_peer[f / m];
+        if (peer >= 0) {
+          action[at[r]++] = send_forward * n + f;
+          action[at[peer]++] = receive_forward * n + f + m;
+        }
+      }
+      if (b >= 0) {
+        gradients[b] = true;
+        const int peer = gradient_peer[b / m];
+        if (peer >= 0) {
+          action[at[r]++] = send_backward * n + b;
+          action[at[peer]++] = receive_backward * n + b - m;
+        }
+      }
+      from[r] = i + 1;
+    }
+  }
+  return to;
+}
+
+}}  // namespace hyperparallel::v0_2
