@@ -5,3 +5,4 @@
 #include <hyperparallel/io/io_error.ipp>
 #include <hyperparallel/io/tensor_entry.ipp>
 #include <hyperparallel/io/text_file.ipp>
+#include <hyperparallel/io/torch_schedule.ipp>

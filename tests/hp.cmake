@@ -21,7 +21,7 @@ function(hyperparallel_add_hp_json name status)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*models .*offload .*Exit status: 0 good")
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*models .*offload .*sched .*Exit status: 0 good")
 foreach(subcommand IN ITEMS explain replay tables models offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
@@ -68,3 +68,49 @@ hyperparallel_add_hp_json(offload 0 FIGURES models.0.machines.0.devices=4 models
                           COMMAND offload --devices 4 --account)
 hyperparallel_add_hp_json(offload.none 1 FIGURES models.0.machines.0.as_it_is=null models.0.machines.0.why
                           COMMAND offload --model deepseek --devices 8 --memory 1)
+
+# Tables of pipeline schedules, here and in refusals.cmake.
+set(tables "${CMAKE_CURRENT_BINARY_DIR}/sched")
+file(WRITE "${tables}/safe.csv" "0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n")
+file(WRITE "${tables}/lowered.csv" "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n")
+file(WRITE "${tables}/circle.csv" "0F0,0F1,0B0,0B1\n1F1,1B0,1F0,1B1\n")
+file(WRITE "${tables}/missing.csv" "0F0,0F1,0B0,0B1\n1F1,1B0,1F2,1B1\n")
+file(WRITE "${tables}/elsewhere.csv" "0F0,0B0\n1F0,0F0,1B0\n")
+file(WRITE "${tables}/garbage.csv" "0F0,0B0\n1F0,1B0xyz\n")
+file(WRITE "${tables}/idle.csv" ",,\n,\n")
+hyperparallel_add_hp(help.sched sched --help)
+set_tests_properties(hp.help.sched PROPERTIES PASS_REGULAR_EXPRESSION
+                     "make .*check .*list .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
+foreach(command IN ITEMS make check list)
+  hyperparallel_add_hp(help.sched.${command} sched ${command} --help)
+  set_tests_properties(hp.help.sched.${command} PROPERTIES PASS_REGULAR_EXPRESSION
+                       "Reads .*Prints .*hp sched ${command}.*Exit status: 0 .*, 1 .*, 2 bad input")
+endforeach()
+hyperparallel_add_hp(sched.make sched make gpipe --ranks 2 --micro-batches 2)
+set_tests_properties(hp.sched.make PROPERTIES PASS_REGULAR_EXPRESSION "^0F0,0F1,,,,0B0,0B1\r?\n,1F0,1F1,1B0,1B1\r?\n$")
+hyperparallel_add_hp(sched.make.no_idle sched make GPipe --ranks 2 --micro-batches 2 --no-idle)
+set_tests_properties(hp.sched.make.no_idle PROPERTIES PASS_REGULAR_EXPRESSION "^0F0,0F1,0B0,0B1\r?\n1F0,1F1,1B0,1B1\r?\n$")
+hyperparallel_add_hp(sched.make.file sched make ZBVZeroBubble --ranks 4 --micro-batches 16 --output "${tables}/made.csv" --force)
+set_tests_properties(hp.sched.make.file PROPERTIES FIXTURES_SETUP hp_sched_made)
+hyperparallel_add_hp(sched.check sched check "${tables}/made.csv" --placement v --times 10,11,8 --latency 1)
+set_tests_properties(hp.sched.check PROPERTIES FIXTURES_REQUIRED hp_sched_made PASS_REGULAR_EXPRESSION
+                     "^4 ranks, 8 stages there and back, 16 micro-batches\nsafe: .*makespan [0-9]+, ideal 928\n")
+hyperparallel_add_hp(sched.check.lowered sched check "${tables}/lowered.csv")
+set_tests_properties(hp.sched.check.lowered PROPERTIES PASS_REGULAR_EXPRESSION
+                     "safe: .*5 transfers and actions of parameters take no time here and are not proved")
+add_test(NAME hp.sched.check.input
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched check -")
+set_tests_properties(hp.sched.check.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "makespan 26, ideal 24")
+hyperparallel_add_hp_json(sched.check 0 FIGURES safe=true ranks=2 stages=4 micro_batches=1 rank_of_stage=[0,1,1,0]
+                          makespan=12 ideal=6 bubble=6 bubble_of_span=6 untimed_actions=0
+                          by_rank.1.begins=1 by_rank.0.peak_chunks_until_weight_gradient=2
+                          COMMAND sched check "${tables}/safe.csv")
+hyperparallel_add_hp_json(sched.check.overlapped 0 FIGURES safe=true makespan=120
+                          COMMAND sched check "${tables}/safe.csv" --times 10,10,10 --overlapped 15)
+hyperparallel_add_hp_json(sched.check.unsafe 1 FIGURES safe=false code="action_is_missing" "why=\"rank 1 never runs 1F0\""
+                          COMMAND sched check "${tables}/missing.csv" --micro-batches 2)
+hyperparallel_add_hp(sched.list sched list)
+set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
+                     "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")
+hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.2.chunks=null schedules.8.placement="v"
+                          COMMAND sched list)

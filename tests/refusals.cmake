@@ -53,7 +53,7 @@ if(TARGET hp)
   hyperparallel_add_late_refusal(hp full_output.help /dev/full 1 "hp: cannot write to standard output" --help)
   hyperparallel_add_late_refusal(hp full_output.tables /dev/full 1 "hp tables: cannot write to standard output" tables)
   hyperparallel_add_late_refusal(hp full_output.json /dev/full 1 "hp tables: cannot write to standard output" tables --json)
-  foreach(subcommand IN ITEMS models offload)
+  foreach(subcommand IN ITEMS models offload sched)
     hyperparallel_add_late_refusal(hp full_output.${subcommand} /dev/full 1 "hp ${subcommand}: cannot write to standard output"
                                    ${subcommand} --help)
   endforeach()
@@ -142,6 +142,47 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp offload.no_value 2 "hp offload: --memory: 1 required INT" offload --memory)
   hyperparallel_add_refusal(hp offload.does_not_fit 1 "no plan fits, with or without offload: the smallest takes" offload
                             --model deepseek --devices 8 --memory 1)
+
+  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list" sched)
+  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list" sched move)
+  hyperparallel_add_refusal(hp sched.unknown_option 2 "not expected: --foo; known: --help, NAME, --ranks, --micro-batches"
+                            sched make 1F1B --foo)
+  hyperparallel_add_refusal(hp sched.make.no_name 2 "no schedule is named; known: GPipe, 1F1B, " sched make)
+  hyperparallel_add_refusal(hp sched.make.unknown 2 "'1F2B' is no published schedule; known: GPipe, 1F1B, " sched make 1F2B
+                            --ranks 2 --micro-batches 2)
+  hyperparallel_add_refusal(hp sched.make.no_ranks 2 "--ranks is missing" sched make 1F1B --micro-batches 2)
+  hyperparallel_add_refusal(hp sched.make.few 2 "schedule DualPipeV needs at least 8 micro-batches on 4 ranks, not 6" sched
+                            make dualpipev --ranks 4 --micro-batches 6)
+  hyperparallel_add_refusal(hp sched.make.chunks 2 "schedule ZB-V has 2 stages on each rank, not 3" sched make ZB-V --ranks 4
+                            --micro-batches 8 --chunks 3)
+  hyperparallel_add_refusal(hp sched.make.too_large 2 "the table has more than 16777216 cells" sched make 1F1B --ranks 64
+                            --micro-batches 1048576)
+  hyperparallel_add_refusal(hp sched.make.exists 2 "'empty.txt' exists; --force overwrites it" sched make 1F1B --ranks 2
+                            --micro-batches 2 --output empty.txt)
+  hyperparallel_add_refusal(hp sched.make.no_folder 2 "cannot write 'missing/x.csv': No such file or directory" sched make
+                            1F1B --ranks 2 --micro-batches 2 --output missing/x.csv)
+  hyperparallel_add_number_refusals("hp;sched;make" "whole number from" --ranks --micro-batches --chunks)
+  set(tables "${CMAKE_CURRENT_BINARY_DIR}/sched")  # of hp.cmake
+  hyperparallel_add_refusal(hp sched.check.no_file 2 "no file is named; '-' is standard input" sched check)
+  hyperparallel_add_refusal(hp sched.check.missing 2 "cannot read 'missing.csv': No such file or directory" sched check missing.csv)
+  hyperparallel_add_refusal(hp sched.check.empty 2 "cannot read 'empty.txt': the file is empty" sched check empty.txt --json)
+  hyperparallel_add_refusal(hp sched.check.garbage 2
+                            "garbage.csv': row 2, column 2 (rank 1): '1B0xyz' is no action: garbage after 1B0" sched check
+                            "${tables}/garbage.csv")
+  hyperparallel_add_refusal(hp sched.check.idle 2 "idle.csv': the table holds no action" sched check "${tables}/idle.csv")
+  hyperparallel_add_refusal(hp sched.check.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever: " sched
+                            check "${tables}/circle.csv")
+  hyperparallel_add_refusal(hp sched.check.action_missing 1 "the schedule is not safe: rank 1 never runs 1F0" sched check
+                            "${tables}/missing.csv" --micro-batches 2)
+  hyperparallel_add_refusal(hp sched.check.elsewhere 1 "rank 1 runs 0F0, but that stage lies on rank 0" sched check
+                            "${tables}/elsewhere.csv")
+  hyperparallel_add_refusal(hp sched.check.placement 2 "--placement: zigzag not in {loop,v,inferred}" sched check
+                            "${tables}/circle.csv" --placement zigzag)
+  foreach(times IN ITEMS 1,2 1,2,3,4 1,-2,3 x)
+    hyperparallel_add_refusal(hp sched.check.times.${times} 2 "--times: '${times}' is no three whole numbers from 0 to" sched
+                              check "${tables}/circle.csv" --times ${times})
+  endforeach()
+  hyperparallel_add_number_refusals("hp;sched;check" "whole number from" --micro-batches --latency --overlapped)
 endif()
 
 # One argument of a good command line is replaced, or more are added.

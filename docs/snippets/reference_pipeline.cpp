@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/reference/pipeline.md
+#include <string>
+
+#include <hyperparallel/io/torch_schedule.hpp>
 #include <hyperparallel/pipeline.hpp>
 
 namespace hp = hyperparallel;
@@ -41,5 +44,9 @@ int main() {
   const hp::pipeline_shape shape{.ranks = 4, .chunks = 2, .micro_batches = 16};
   if (!schedule.check(shape).ok()) return 1;
   const hp::pipeline_account account = hp::replay(schedule.generate(shape, false), hp::equal_stages({1, 1, 1}));
-  return account.ok() && account.makespan == plan::makespan ? 0 : 1;
+  if (!account.ok() || account.makespan != plan::makespan) return 1;
+
+  const std::string text = hp::write_torch_table(hp::torch_table_of(schedule.generate(shape, true)));
+  const hp::torch_schedule read = hp::schedule_of(hp::parse_torch_table(text));
+  return read.status.ok() && hp::check_schedule(read.schedule).ok() ? 0 : 1;
 }

@@ -20,6 +20,10 @@ TEST(format_pipeline, a_refusal_is_a_sentence_with_its_numbers) {
   EXPECT_EQ(hp::to_text(hp::check_shape_of<hp::interleaved_1f1b>(odd), "Interleaved1F1B", odd),
             "schedule Interleaved1F1B runs 7 micro-batches on 3 ranks in 2 rounds, which do not divide them");
   EXPECT_EQ(hp::to_text(hp::pipeline_status{}), "ok");
+  hp::pipeline_status missing{.code = hp::pipeline_code::action_is_missing, .rank = 3, .action = {{}, 3, 0}};
+  EXPECT_EQ(hp::to_text(missing), "rank 3 never runs 3F0");
+  missing.rank = -1;
+  EXPECT_EQ(hp::to_text(missing), "no rank runs 3F0");
 }
 
 TEST(format_pipeline, a_circle_is_told_rank_by_rank) {

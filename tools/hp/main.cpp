@@ -20,11 +20,13 @@ std::string known_commands() {
   return "; known: " + known;
 }
 
-/// What the parser has to say of `app`, with the options that there are.
+/// What the parser has to say of `app` or the command of it that is named, with the options that there are.
 std::string trouble_of(const CLI::ParseError& e, const CLI::App& app) {
   if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return e.what();
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().back();
   std::string known;
-  for (const CLI::Option* option : app.get_options())
+  for (const CLI::Option* option : last->get_options())
     known += (known.empty() ? "; known: " : ", ") + option->get_name();
   return e.what() + known;
 }
@@ -55,7 +57,10 @@ int main(int argc, char** argv) {
   const std::string speaker = known ? "hp " + named : "hp";
   try {
     if (!known && !named.empty()) throw hp_tool::bad_input("'" + named + "': no such command" + known_commands());
-    for (const CLI::App* one : command) command_line::detail::require_checks(*one);
+    for (CLI::App* one : command) {
+      command_line::detail::require_checks(*one);
+      for (const CLI::App* nested : one->get_subcommands({})) command_line::detail::require_checks(*nested);
+    }
     app.parse(argc, argv);
     command_line::detail::require_values(app);
     if (!known) throw hp_tool::bad_input("no command is named" + known_commands());

@@ -22,6 +22,7 @@ work add_replay(CLI::App& app);
 work add_tables(CLI::App& app);
 work add_models(CLI::App& app);
 work add_offload(CLI::App& app);
+work add_sched(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -33,6 +34,7 @@ inline constexpr subcommand subcommands[] = {
     {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay},
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"models", "The fastest strategies to train large models on so many dies.", add_models},
-    {"offload", "What offload to the host's memory buys in the training of large models.", add_offload}};
+    {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
+    {"sched", "Pipeline schedules as torch's schedule files: made, proved and timed.", add_sched}};
 
 }  // namespace hp_tool

@@ -16,7 +16,7 @@ enum class pipeline_code : unsigned char {
   stages_do_not_divide,         ///< by `needed`, the stages of a rank
   chunks_are_fixed,             ///< the schedule has `needed` stages on a rank
   costs_do_not_fit,             ///< lists of another length than costs.hpp says, negative times, or an overflow
-  action_is_missing,
+  action_is_missing,            ///< of a file, where `rank` is −1, a stage that no rank runs
   action_stands_twice,
   action_is_on_a_wrong_rank,  ///< `needed` is the stage's rank
   action_is_out_of_range,     ///< of a file: a stage or micro-batch that does not exist

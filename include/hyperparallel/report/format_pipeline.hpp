@@ -26,8 +26,10 @@ inline std::string to_text(const pipeline_status& s, const std::string& schedule
   const std::string ranks = std::to_string(n.ranks),
                     stages = std::to_string(static_cast<long long>(n.ranks) * n.chunks);
   const std::string chunks = std::to_string(n.chunks), micro_batches = std::to_string(n.micro_batches);
-  const std::string needed = std::to_string(s.needed), rank = std::to_string(s.rank);
-  const std::string action = s.rank < 0 ? "" : to_text(s.action);
+  const std::string needed = std::to_string(s.needed);
+  const std::string rank = s.rank < 0 ? "" : std::to_string(s.rank);
+  const bool has_action = s.rank >= 0 || s.code == pipeline_code::action_is_missing;
+  const std::string action = has_action ? to_text(s.action) : "";
   const slot_text slots[] = {{"type 2", schedule.c_str()},
                              {"ranks", ranks.c_str()},
                              {"stages", stages.c_str()},

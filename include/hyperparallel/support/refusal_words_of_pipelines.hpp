@@ -39,7 +39,7 @@ inline constexpr refusal_words pipeline_refusal_table[] = {
      "the costs do not fit the pipeline: times and bytes are one entry, one a stage, or one a stage and micro-batch, "
      "none "
      "negative, and their sum fits 64 bits[ ({type 2})]"},
-    {"pipeline_code::action_is_missing", "rank {on_rank} never runs {action}[ (schedule {type 2})]",
+    {"pipeline_code::action_is_missing", "[rank {on_rank} never|no rank] runs {action}[ (schedule {type 2})]",
      "Each stage runs F, and either B or I and W, of each micro-batch"},
     {"pipeline_code::action_stands_twice", "rank {on_rank} runs {action} twice[ (schedule {type 2})]",
      "Drop one of them"},

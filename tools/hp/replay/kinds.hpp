@@ -8,6 +8,7 @@
 #include "checkpoint_kinds.hpp"
 #include "dtensor_kinds.hpp"
 #include "layout_kinds.hpp"
+#include "pipeline_kinds.hpp"
 #include "planner_kinds.hpp"
 #include "redistribution_kinds.hpp"
 #include "refinement_kinds.hpp"
@@ -56,6 +57,14 @@ inline constexpr kind_entry kinds[] = {
     {"legality", replay_legality},
     {"equivalence", replay_equivalence},
     {"state_count", replay_state_count},
+    {"closed_form", replay_closed_form},
+    {"torch_csv", replay_torch_csv},
+    {"torch_csv_comms", skip_pipeline_lowering},
+    {"torch_1f1b_ir_defect", replay_torch_defect},
+    {"zero_bubble_table5", replay_zero_bubble_table},
+    {"sail_v_schedule", replay_v_schedule},
+    {"sail_zbv_search", skip_pipeline_search},
+    {"exhaustive_optimum", skip_pipeline_search},
 };
 
 /// Replays one vector; what goes wrong while reading it is a failure with that reason.
@@ -76,8 +85,10 @@ inline verdict replay_vector(const json& v) {
   } catch (const std::exception& e) {
     return fail(std::string("cannot be read: ") + e.what());
   }
+  if (v.contains("ranks") && v.contains("microbatches"))
+    return fail("unknown kind of pipeline schedules '" + kind + "'");
   if (kind.empty()) return skip("the vector names no kind");
-  return skip("outside layouts, operators and redistribution");
+  return skip("outside layouts, operators, redistribution and pipeline schedules");
 }
 
 }  // namespace replay

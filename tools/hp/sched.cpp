@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// hp sched make NAME --ranks P --micro-batches M …
+// hp sched check FILE …
+// hp sched list
+//
+// Pipeline schedules in the files of torch.distributed.pipelining: published ones written, any read, proved and timed.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "../../examples/command_line.hpp"
+#include "json_output.hpp"
+#include "sched/check.hpp"
+#include "sched/list.hpp"
+#include "sched/make.hpp"
+#include "subcommand.hpp"
+
+namespace {
+
+constexpr std::int64_t most_time = 1'000'000'000;
+
+/// "1,1,1" to three times.
+bool read_times(std::string_view text, std::vector<std::int64_t>& times) {
+  times.clear();
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    std::int64_t& time = times.emplace_back();
+    if (!command_line::detail::read(text.substr(0, comma), time) || time < 0 || time > most_time) return false;
+    if (comma == std::string_view::npos) return times.size() == 3;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void add_make(CLI::App& app, sched::make_request& given) {
+  app.add_option("NAME", given.name, "one of hp sched list; capitals and signs do not matter");
+  app.add_option("--ranks", given.ranks, "P")->check(command_line::whole(1, sched::most_ranks));
+  app.add_option("--micro-batches", given.micro_batches, "m")->check(command_line::whole(1, sched::most_micro_batches));
+  app.add_option("--chunks", given.chunks, "stages on a rank; unless given, as many as the schedule insists on, or 1")
+      ->check(command_line::whole(1, sched::most_chunks));
+  app.add_flag("--idle,!--no-idle", given.idle, "with the idle cells of torch's tables (default), or without")
+      ->disable_flag_override();
+  app.add_option("--output", given.output, "a file in place of standard output");
+  app.add_flag("--force", given.force, "overwrites the file where it exists");
+  app.footer(
+      "Reads nothing. Prints a table of torch.distributed.pipelining, a row for each rank, which torch's _load_csv "
+      "reads.\n\n"
+      "hp sched make ZBVZeroBubble --ranks 4 --micro-batches 16 --output zbv.csv\n\n"
+      "Exit status: 0 made, 1 the output is full, 2 bad input.");
+}
+
+void add_check(CLI::App& app, sched::check_request& given) {
+  app.add_option("FILE", given.file, "a table; '-' is standard input");
+  app.add_option("--placement", given.placement, "where stages lie: s mod P, there and back, or where their F stand")
+      ->check(CLI::IsMember({"loop", "v", "inferred"}));
+  app.add_option("--micro-batches", given.micro_batches, "unless given, as many as the largest in the table says")
+      ->check(command_line::whole(1, sched::most_micro_batches));
+  const auto times = [&given](const std::string& text) {
+    return read_times(text, given.times)
+               ? std::string()
+               : "'" + text + "' is no three whole numbers from 0 to " + std::to_string(most_time) + ", as in 1,1,1";
+  };
+  app.add_option("--times", "of F, I and W of a stage, as in 1,1,1 (default)")
+      ->type_name("F,I,W")
+      ->check(CLI::Validator(times, ""));
+  app.add_option("--latency", given.latency, "of a hop between ranks, which occupies nothing")
+      ->check(command_line::whole<std::int64_t>(0, most_time));
+  app.add_option("--overlapped", given.overlapped, "time of a pair; unless given, as long as one after the other")
+      ->check(command_line::whole<std::int64_t>(0, most_time));
+  hp_tool::add_json(app, given.as_json);
+  app.footer(
+      "Reads a table of torch.distributed.pipelining. Prints whether each action stands once, on the rank of its "
+      "stage, "
+      "and\n"
+      "no rank waits for ever with unbounded buffers between them; then times, bubbles and peaks by rank. Times are "
+      "whole\n"
+      "numbers in any one unit. Where the schedule is not safe, a line on the error stream says why.\n\n"
+      "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1\n\n"
+      "Exit status: 0 safe, 1 not safe, 2 bad input.");
+}
+
+void add_list(CLI::App& app, bool& as_json) {
+  hp_tool::add_json(app, as_json);
+  app.footer(
+      "Reads nothing. Prints the schedules that hp sched make knows.\n\nhp sched list\n\n"
+      "Exit status: 0 listed, 1 the output is full, 2 bad input.");
+}
+
+}  // namespace
+
+hp_tool::work hp_tool::add_sched(CLI::App& app) {
+  struct requests {
+    sched::make_request make;
+    sched::check_request check;
+    bool list_as_json = false;
+  };
+  const auto given = std::make_shared<requests>();
+  CLI::App* const make = app.add_subcommand("make", "A published schedule as a table.");
+  CLI::App* const check = app.add_subcommand("check", "A table proved and timed.");
+  CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
+  add_make(*make, given->make);
+  add_check(*check, given->check);
+  add_list(*list, given->list_as_json);
+  app.require_subcommand(0, 1);
+  app.allow_extras();  // a command that does not exist
+  app.footer(
+      "hp sched make --help, hp sched check --help and hp sched list --help say what each reads and prints.\n\n"
+      "hp sched make DualPipeV --ranks 4 --micro-batches 16 | hp sched check -\n\n"
+      "Exit status: 0 good, 1 not safe, 2 bad input.");
+  return [given, &app, make, check] {
+    const std::vector<CLI::App*> named = app.get_subcommands();
+    const std::string known = "known: make, check, list";
+    if (named.empty()) {
+      const std::vector<std::string> unknown = app.remaining();
+      throw bad_input((unknown.empty() ? "no command is named; " : "'" + unknown[0] + "': no such command; ") + known);
+    }
+    if (named[0] == make) return sched::make(given->make);
+    return named[0] == check ? sched::check(given->check) : sched::list(given->list_as_json);
+  };
+}

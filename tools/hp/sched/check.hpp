@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hp sched check: a schedule in torch's file, proved and timed.
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/io/io_error.hpp>
+#include <hyperparallel/io/torch_schedule.hpp>
+#include <hyperparallel/pipeline/replay.hpp>
+#include <hyperparallel/report/format_pipeline.hpp>
+
+#include "../subcommand.hpp"
+#include "list.hpp"
+
+namespace sched {
+
+struct check_request {
+  std::string file, placement = "inferred";
+  int micro_batches = 0;
+  std::vector<std::int64_t> times = {1, 1, 1};
+  std::int64_t latency = 0, overlapped = -1;
+  bool as_json = false;
+
+  std::string name() const { return file == "-" ? "standard input" : hp::quoted_path(file); }
+  std::optional<hp::stage_placement> places() const {
+    if (placement == "inferred") return {};
+    return placement == "v" ? hp::stage_placement::v : hp::stage_placement::loop;
+  }
+  hp::pipeline_costs costs() const {
+    hp::pipeline_costs c = hp::equal_stages({times[0], times[1], times[2]}, latency);
+    c.overlapped_pair = overlapped;
+    return c;
+  }
+};
+
+inline std::string standard_input() {
+  std::string text(hp::largest_torch_table + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), stdin));
+  if (std::ferror(stdin) != 0) throw hp_tool::bad_input("cannot read standard input");
+  return text;
+}
+
+inline hp::torch_table table_of(const check_request& given) {
+  try {
+    return given.file == "-" ? hp::parse_torch_table(standard_input()) : hp::read_torch_table(given.file);
+  } catch (const hp::torch_table_error& e) {
+    throw hp_tool::bad_input(given.name() + ": " + e.what());
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
+}
+
+/// How the stages lie, also where that was inferred.
+inline hp::stage_placement placement_of(const hp::pipeline_schedule& s) {
+  for (const hp::stage_placement p : {hp::stage_placement::loop, hp::stage_placement::v}) {
+    bool same = true;
+    for (int t = 0; t < s.stages; ++t) same = same && s.rank_of_stage[t] == hp::rank_of_stage(p, s.ranks, t);
+    if (same) return p;
+  }
+  return hp::stage_placement::listed;
+}
+
+/// Actions that take no time in the replay.
+inline int untimed(const hp::pipeline_schedule& s) {
+  int count = 0;
+  for (const int code : s.action)
+    if (code != hp::idle_slot && !hp::is_compute(s.coding().action(code).kind)) ++count;
+  return count;
+}
+
+inline json document_of(const hp::pipeline_schedule& s, const hp::pipeline_account& a, const std::string& why) {
+  json out = {{"safe", a.ok()}, {"ranks", s.ranks}, {"stages", s.stages}, {"micro_batches", s.micro_batches}};
+  if (!a.ok()) {
+    out["code"] = hp::name_of(a.status.code);
+    out["why"] = why;
+    return out;
+  }
+  out["rank_of_stage"] = std::vector<int>(s.rank_of_stage.begin(), s.rank_of_stage.end());
+  out["untimed_actions"] = untimed(s);
+  out["makespan"] = a.makespan;
+  out["longest_rank_span"] = a.longest_rank_span;
+  out["ideal"] = a.ideal;
+  out["bubble"] = a.bubble();
+  out["bubble_of_span"] = a.bubble_of_span();
+  json& ranks = out["by_rank"] = json::array();
+  for (int r = 0; r < s.ranks; ++r) {
+    const hp::rank_account& one = a.rank[r];
+    ranks.push_back({{"begins", one.first_start},
+                     {"ends", one.last_end},
+                     {"busy", one.busy},
+                     {"peak_chunks_until_weight_gradient", one.peak_until_weight_gradient},
+                     {"peak_chunks_until_input_gradient", one.peak_until_input_gradient}});
+  }
+  return out;
+}
+
+inline int check(const check_request& given) {
+  if (given.file.empty()) throw hp_tool::bad_input("no file is named; '-' is standard input");
+  const hp::torch_table table = table_of(given);
+  const hp::torch_schedule read = hp::schedule_of(table, given.places(), given.micro_batches);
+  const hp::pipeline_schedule& s = read.schedule;
+  if (read.status.code == hp::pipeline_code::sizes_are_not_positive)
+    throw hp_tool::bad_input(given.name() + ": the table holds no action");
+  hp::pipeline_account a;
+  a.status = read.status;
+  if (a.ok()) a = hp::replay(s, given.costs());
+  const std::string why = hp::to_text(a.status);
+  if (a.status.code == hp::pipeline_code::costs_do_not_fit) throw hp_tool::bad_input(why);
+  if (given.as_json) {
+    hp_tool::print(document_of(s, a, why));
+    return a.ok() ? 0 : 1;
+  }
+  if (!a.ok()) throw std::runtime_error("the schedule is not safe: " + why);
+  std::string out = fmt::format("{} ranks, {} stages {}, {} micro-batches\n", s.ranks, s.stages,
+                                words_of(placement_of(s)), s.micro_batches);
+  out += "safe: each action stands once, on the rank of its stage, and no rank waits for ever\n";
+  if (const int count = untimed(s); count > 0)
+    out += fmt::format("{} transfers and actions of parameters take no time here and are not proved\n", count);
+  std::fputs((out + hp::to_text(a)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace sched
