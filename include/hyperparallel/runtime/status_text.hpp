@@ -51,6 +51,7 @@ constexpr const char* name_of(rule_code code) {
                                    "attribute_is_invalid",
                                    "operand_rank_differs_from_text",
                                    "operand_count_differs_from_text",
+                                   "last_dim_is_no_multiple",
                                    "words_of_a_group_differ"};
   static_assert(static_cast<int>(rule_code::words_of_a_group_differ) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
