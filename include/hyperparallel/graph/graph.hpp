@@ -146,7 +146,8 @@ enum class graph_code : unsigned char {
   words_of_a_group_differ,           ///< operand `operand` is partial together with others, by another reduction
   created_dim_does_not_fit,          ///< it has `extent`, where the operands of the operator have `other`
   dropout_rate_is_out_of_range,      ///< `number` is not in [0, 1)
-  last_dim_is_no_multiple,           ///< `extent` of operand 0 is none of `other`: rotary positions turn pairs
+  model_has_no_loss,
+  last_dim_is_no_multiple,  ///< `extent` of operand 0 is none of `other`: rotary positions turn pairs
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -190,6 +191,7 @@ constexpr const char* name_of(graph_code c) {
                                    "words_of_a_group_differ",
                                    "created_dim_does_not_fit",
                                    "dropout_rate_is_out_of_range",
+                                   "model_has_no_loss",
                                    "last_dim_is_no_multiple"};
   return names[static_cast<int>(c)];
 }

@@ -221,6 +221,8 @@ inline constexpr refusal_words refusal_table[] = {
     {"option_of_a_step_is_no_option", "{type 1} is no option of train_step",
      "Behind the hardware stand options: hp::accumulating<2>, hp::recomputing<...>, hp::operators<hp::builtin, "
      "mine...>"},
+    {"two_options_of_a_step_set_the_same",
+     "two options of train_step set the same: {type 1} as {value 1}, {type 2} as {value 2}", "Leave one of them out"},
     {"second_argument_of_a_step_is_no_strategy", "the second argument of train_step, {type 1}, is no strategy",
      "train_step<model, strategy, optimizer, hardware, options...>: hp::strategy<mesh, rules...>"},
     {"third_argument_of_a_step_is_no_optimizer", "the third argument of train_step, {type 1}, is no optimizer",

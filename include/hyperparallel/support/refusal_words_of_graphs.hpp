@@ -60,9 +60,8 @@ inline constexpr refusal_words graph_refusal_table[] = {
     {"graph_code::attribute_is_out_of_range",
      "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
      "Correct the member of the layer"},
-    {"graph_code::loss_is_not_one_number",
-     "[the loss {named_tensor} is not one number|the graph has no loss: model_builder::loss names the number to be "
-     "minimised]",
+    {"graph_code::model_has_no_loss", "the model names no loss", "Call m.loss(t) for the number to be minimised"},
+    {"graph_code::loss_is_not_one_number", "the loss[ {named_tensor}] is not one number",
      "Reduce the loss over every dim that is left"},
 };
 
