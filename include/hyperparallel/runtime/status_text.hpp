@@ -61,6 +61,12 @@ struct dtensor_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+/// That `operand` is not in the rank group of the first.
+inline dtensor_error group_error(const char* name, int operand, const char* called = "operand") {
+  return dtensor_error(std::string(name) + ": operands_are_in_different_rank_groups: " + called + " " +
+                       std::to_string(operand) + " is not in the group of the first");
+}
+
 struct layout_error : dtensor_error {
   layout_status status;
   explicit layout_error(const layout_status& s);
