@@ -55,6 +55,7 @@ WITHOUT_TEST = {
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
     "runtime/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
+    "support/refusal_words_of_graphs.hpp": "a part of the table that refusal_words_test reads",
     "support/refusal_words_of_pipelines.hpp": "a part of the table that refusal_words_test reads",
     "support/dialect.hpp": "tests/compile_fail.cmake compiles a front header as C++17",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",

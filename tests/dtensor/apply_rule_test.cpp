@@ -141,7 +141,8 @@ TEST(apply_rule, refuses_shapes_groups_and_results_that_do_not_divide) {
   EXPECT_EQ(text(tensor(group, {2, 3}), tensor(group, {3, 2})), "accepted");
   EXPECT_EQ(text(tensor(group, {2, 3}), tensor(group, {4, 2})),
             "matmul: factor_extents_differ: operand 1, dim 0, extent 4, expected 3");
-  EXPECT_EQ(text(tensor(group, {2, 3}), tensor(other, {3, 2})), "matmul: operands_are_in_different_rank_groups");
+  EXPECT_EQ(text(tensor(group, {2, 3}), tensor(other, {3, 2})),
+            "matmul: operands_are_in_different_rank_groups: operand 1 is not in the group of the first");
 }
 
 TEST(apply_rule, an_average_over_pieces_of_different_sizes_is_refused) {

@@ -9,6 +9,8 @@
 
 #include <hyperparallel/dtensor/creation.hpp>
 
+#include "support/error_of.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
@@ -80,6 +82,16 @@ TEST(custom_shard, functions_without_results) {
   hp::custom_shard<hp::inputs<rows>, hp::outputs<>>([&calls](hp::const_view<float>) { ++calls; })(
       hp::arange<matrix>(ranks));
   EXPECT_EQ(calls, 4);
+}
+
+TEST(custom_shard, an_argument_of_another_rank_group_is_named) {
+  const hp::rank_group ranks(4, {.threads = 1}), others(4, {.threads = 1});
+  const auto both = hp::custom_shard<hp::inputs<hp::unplaced, rows, rows>, hp::outputs<>>(
+      [](int, hp::const_view<float>, hp::const_view<float>) {});
+  both(1, hp::arange<matrix>(ranks), hp::arange<matrix>(ranks));
+  EXPECT_EQ(
+      tested::error_of<hp::dtensor_error>([&] { both(1, hp::arange<matrix>(ranks), hp::arange<matrix>(others)); }),
+      "custom_shard: operands_are_in_different_rank_groups: argument 2 is not in the group of the first");
 }
 
 TEST(custom_shard, local_results_that_make_no_tensor_are_named) {

@@ -51,7 +51,7 @@ TEST(check_training, accepts_what_the_passes_make_under_every_strategy) {
 }
 
 TEST(check_training, says_what_is_missing) {
-  EXPECT_EQ(hp::check_training(forward(false)).code, graph_code::loss_is_not_one_number);
+  EXPECT_EQ(hp::check_training(forward(false)).code, graph_code::model_has_no_loss);
   EXPECT_EQ(hp::check_training(forward()).code, graph_code::graph_has_no_gradients);
   EXPECT_EQ(hp::check_training(differentiated()).code, graph_code::graph_has_no_optimizer);
   hp::graph none = trained();

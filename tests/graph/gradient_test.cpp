@@ -334,7 +334,7 @@ TEST(gradient, refuses_operators_without_a_rule_by_name) {
   model_builder none;
   none.parameter("p", {none.dim("a", 2)});
   differentiate(none.graph);
-  EXPECT_EQ(none.graph.status.code, graph_code::loss_is_not_one_number);
+  EXPECT_EQ(none.graph.status.code, graph_code::model_has_no_loss);
 }
 
 /// A square of rows that numbers name, by a gradient text of the caller.

@@ -262,6 +262,28 @@ TEST(model_builder, created_dims_fit_the_operands) {
   EXPECT_EQ(fit_of<hp::ops::reshape>("BA->C", {5}, 12), "moved of x0: 12 and 10");
   EXPECT_EQ(fit_of<hp::ops::reshape>("bA->Cb", {5}, 5), "moved of x0: 5 and 1");
   EXPECT_EQ(fit_of<hp::ops::transpose>("bA->A", {5}, 5), "text_is_malformed");
+  EXPECT_EQ(fit_of<hp::ops::top_k>("*A->*C,*C", {5}, 5), "ok");
+  EXPECT_EQ(fit_of<hp::ops::top_k>("*A->*C,*C", {5}, 6), "moved of x0: 6 and 5");
+  EXPECT_EQ(fit_of<hp::ops::convolution>("cA,cB->C", {9, 3}, 7, {1, 0}), "ok");
+  EXPECT_EQ(fit_of<hp::ops::convolution>("cA,cB->C", {9, 3}, 8, {1, 0}), "moved of x0: 8 and 7");
+  EXPECT_EQ(fit_of<hp::ops::convolution>("cA,cB->C", {9, 3}, 5, {2, 1}), "ok");
+  EXPECT_EQ(fit_of<hp::ops::convolution>("cA,cB->C", {9, 3}, 7, {0, 0}), "moved of x0: 7 and 0");
+}
+
+// Rotary positions turn pairs, so they need an even last dim.
+TEST(model_builder, rope_turns_pairs) {
+  for (const extent_t width : {1, 2, 7, 8}) {
+    hp::model_builder m;
+    const int x = m.input("x", {m.dim("batch", 2), m.dim("seq", 3), m.dim("heads", 2), m.dim("head_dim", width)});
+    m.apply<hp::ops::rope>("turned", {x}, {.integer = {1}, .real = {1e4}});
+    const hp::graph_status& s = m.graph.status;
+    EXPECT_EQ(s.code, width % 2 == 0 ? graph_code::ok : graph_code::last_dim_is_no_multiple) << width;
+    if (width % 2 == 0) continue;
+    EXPECT_STREQ(m.graph.text_at(s.op), "turned");
+    EXPECT_STREQ(m.graph.text_at(s.tensor), "x");
+    EXPECT_EQ(s.extent, width);
+    EXPECT_EQ(s.other, 2);
+  }
 }
 
 }  // namespace

@@ -28,4 +28,13 @@ TEST(Dropout, OfRateZeroIsNothing) {
   EXPECT_EQ(g.m.graph.op.size, 0);
 }
 
+TEST(Dropout, OfARateThatIsNoShareIsRefused) {
+  for (const double rate : {1.0, 1.5, -0.1}) {
+    token_graph g(2, 3, 4);
+    EXPECT_EQ((hp::dropout_layer{"all", rate}(g.m, g.x)), -1);
+    EXPECT_EQ(g.m.graph.status.code, hp::graph_code::dropout_rate_is_out_of_range);
+    EXPECT_EQ(g.m.graph.status.number, rate);
+  }
+}
+
 }  // namespace

@@ -77,6 +77,10 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   hp::precision<hp::data_type::f32, hp::data_type::bf16>::apply(p);
   EXPECT_EQ(p.build.parameter, hp::data_type::f32);
   EXPECT_EQ(p.build.activation, hp::data_type::bf16);
+  static_assert(hp::options_of_one_step<hp::accumulating<2>, hp::recomputing<"a">, hp::recomputing<"b">>);
+  static_assert(!hp::options_of_one_step<hp::accumulating<2>, hp::recomputing<"a">, hp::accumulating<2>>);
+  static_assert(!hp::options_of_one_step<hp::precision<hp::f32>, hp::precision<hp::bf16>>);
+  static_assert(!hp::options_of_one_step<hp::recomputing<"a">, hp::offloaded_within<1>, hp::offloaded_within<2>>);
 }
 
 // One setting changed leaves the others as they are: a graph written out has the types and bytes of the folded one.

@@ -132,7 +132,7 @@ TEST(ProgramValues, AStepThatTrainsNothingIsRefused) {
     return what;
   };
   const std::string prefix = "steps of this graph would not train it: ";
-  EXPECT_EQ(error(m.graph), prefix + "the graph has no loss: model_builder::loss names the number to be minimised");
+  EXPECT_EQ(error(m.graph), prefix + "the model names no loss");
   m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
   EXPECT_EQ(error(m.graph), prefix +
                                 "no parameter has a gradient of the loss \"loss\": call differentiate, then "

@@ -57,6 +57,13 @@ TEST(refusal_sentence, both_spellings_of_compilers_are_read_alike) {
   EXPECT_EQ(sentence(clang).find("axis dp is used twice (dim 1). "), 0U) << sentence(clang);
 }
 
+TEST(refusal_sentence, brackets_and_commas_in_a_text_of_an_operator_are_its_own) {
+  EXPECT_EQ(sentence("diag::element_types_are_not_computed<operation<listed<ops::contract, \"*k,kn->*n\">{{{}, 1}, 3}, "
+                     "extents<8, 16>>, int>")
+                .find("contract does not compute elements of type int. "),
+            0U);
+}
+
 TEST(refusal_sentence, values_of_arguments) {
   EXPECT_EQ(value("hyperparallel::alias<'t', 'p'>"), "tp");
   EXPECT_EQ(value("alias<>"), "");

@@ -17,8 +17,7 @@ HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std
   std::vector<const layout_value*> layouts;
   std::vector<shape> shapes;
   for (const dynamic_dtensor& x : operands) {
-    if (!(x.group() == operands[0].group()))
-      throw dtensor_error(std::string(rule.name.text) + ": operands_are_in_different_rank_groups");
+    if (!(x.group() == operands[0].group())) throw group_error(rule.name.text, static_cast<int>(layouts.size()));
     layouts.push_back(&x.layout());
     shapes.push_back(x.shape());
   }

@@ -197,12 +197,13 @@ class custom_sharded<inputs<In...>, outputs<Out...>, OnMismatch, Function> {
   template <class... Arguments>
   static const rank_group& group_of(const Arguments&... x) {
     const rank_group* group = nullptr;
+    int number = 0;
     const auto look = [&](const auto& one) {
       if constexpr (is_dtensor<std::remove_cvref_t<decltype(one)>>) {
-        if (group != nullptr && !(*group == one.group()))
-          throw dtensor_error("custom_shard: operands_are_in_different_rank_groups");
-        group = &one.group();
+        if (group == nullptr) group = &one.group();
+        if (!(*group == one.group())) throw group_error("custom_shard", number, "argument");
       }
+      ++number;
     };
     (look(x), ...);
     return *group;

@@ -110,9 +110,6 @@ struct reads_argument {
   using fn = mp::mp_any_of<mp::mp_rename<typename Node::sources, mp::mp_list>, is_it>;
 };
 
-/// No error line: an operation of the program has its own already.
-struct refused_before {};
-
 /// Why there is no gradient of a value that a program made of its arguments.
 template <class Value, class Wanted>
 struct gradient_verdict {

@@ -185,8 +185,10 @@ struct listed {
       const factor_extents known = extents_of(r.rule, x, count);
       bool all = known.status.code == extents_code::ok;
       for (int f = 0; f < r.rule.factor_count; ++f) all = all && known.extent[f] >= 0;
-      if (all && o.fits(r.rule, known.extent, attributes).is != instance_fit::verdict::fits)
-        return no_rule(o.name, rule_code::sizes_do_not_fit);
+      const instance_fit fit = all ? o.fits(r.rule, known.extent, attributes) : instance_fit{};
+      if (fit.is == instance_fit::verdict::not_a_multiple)
+        return no_rule(o.name, rule_code::last_dim_is_no_multiple, static_cast<int>(fit.made));
+      if (fit.is != instance_fit::verdict::fits) return no_rule(o.name, rule_code::sizes_do_not_fit);
     }
     return checked_rule(r.rule);
   }

@@ -34,6 +34,9 @@ struct gradient_does_not_fit_its_operator;
 
 namespace detail {
 
+/// No error line: an operation of the program has its own already.
+struct refused_before {};
+
 /// `applies` of a pack that is never empty.
 template <auto Description, class... Tensor>
 constexpr bool applies_to() {
@@ -66,7 +69,9 @@ struct operation_node<Operator, Operation, std::tuple<Source...>, std::tuple<Ope
 
   /// Why no gradient comes back from here: `accepted` where one does.
   static constexpr auto refusal() {
-    if constexpr (unfit >= 0)
+    if constexpr (Operation::status.code != rule_code::ok)
+      return std::type_identity<refused_before>{};
+    else if constexpr (unfit >= 0)
       return std::type_identity<diag::gradient_does_not_fit_its_operator<
           Operator, spelled<gradient_text, text_of_rule<Operator, sizeof...(Operand), unfit>>>>{};
     else if constexpr (!has_gradient())

@@ -18,7 +18,7 @@ namespace hyperparallel { inline namespace v0_2 {
 constexpr graph_status check_gradients(const graph& g) {
   if (g.status.code != graph_code::ok) return g.status;
   if (g.micro_batches < 1) return {graph_code::micro_batches_are_not_positive, -1, -1, 0, 0, g.micro_batches};
-  if (g.loss < 0) return {graph_code::loss_is_not_one_number};
+  if (g.loss < 0) return {graph_code::model_has_no_loss};
   bool has_gradient = false;
   for (const graph_tensor& t : g.tensor)
     has_gradient = has_gradient || (t.kind == graph_tensor_kind::parameter && t.gradient >= 0);

@@ -301,7 +301,8 @@ constexpr void differentiate_here(graph& g) {
   if (g.micro_batches < 1) return g.fail({graph_code::micro_batches_are_not_positive, -1, -1, 0, 0, g.micro_batches});
   for (const graph_operator& o : g.op)
     if (o.phase != graph_phase::forward) return g.fail({graph_code::graph_has_gradients_already, o.name});
-  if (g.loss < 0 || g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number});
+  if (g.loss < 0) return g.fail({graph_code::model_has_no_loss});
+  if (g.tensor[g.loss].shape.rank != 0) return g.fail({graph_code::loss_is_not_one_number, -1, g.tensor[g.loss].name});
   gradient_pass(g).run();
 }
 void differentiate_in_library(graph& g);

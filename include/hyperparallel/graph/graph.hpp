@@ -145,6 +145,9 @@ enum class graph_code : unsigned char {
   attribute_is_out_of_range,         ///< `tensor` names it, `extent` is its value, `other` the least
   words_of_a_group_differ,           ///< operand `operand` is partial together with others, by another reduction
   created_dim_does_not_fit,          ///< it has `extent`, where the operands of the operator have `other`
+  dropout_rate_is_out_of_range,      ///< `number` is not in [0, 1)
+  model_has_no_loss,
+  last_dim_is_no_multiple,  ///< `extent` of operand 0 is none of `other`: rotary positions turn pairs
 };
 
 constexpr const char* name_of(graph_code c) {
@@ -186,7 +189,10 @@ constexpr const char* name_of(graph_code c) {
                                    "operand_holds_indices",
                                    "attribute_is_out_of_range",
                                    "words_of_a_group_differ",
-                                   "created_dim_does_not_fit"};
+                                   "created_dim_does_not_fit",
+                                   "dropout_rate_is_out_of_range",
+                                   "model_has_no_loss",
+                                   "last_dim_is_no_multiple"};
   return names[static_cast<int>(c)];
 }
 

@@ -115,6 +115,14 @@ constexpr graph_status bind_loops_here(graph& g, graph_operator& o, const char* 
             0,
             fit.made,
             fit.there};
+  if (fit.is == instance_fit::verdict::not_a_multiple)
+    return {graph_code::last_dim_is_no_multiple,
+            -1,
+            g.tensor[operands[0]].name,
+            0,
+            rule.operand[0].rank - 1,
+            fit.made,
+            fit.there};
   return {};
 }
 graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text, const int* operands, int count,

@@ -40,9 +40,9 @@ struct convolution_layer {
       return -1;
     }
     for (int p = 0; p < spatial; ++p) {
-      const extent_t past = m.graph.tensor[x].shape.extent[2 + p] + 2 * padding - taps;
-      how.created[how.created_count++] = {
-          static_cast<char>('X' + p), m.dim(name_of_dim(names[p], "positions", p), past < 0 ? 0 : past / stride + 1)};
+      const extent_t places = ops::convolution_places(m.graph.tensor[x].shape.extent[2 + p], taps, stride, padding);
+      how.created[how.created_count++] = {static_cast<char>('X' + p),
+                                          m.dim(name_of_dim(names[p], "positions", p), places)};
       weight_dims.item[weight_dims.count++] = m.dim(name_of_dim(names[p], "taps", p), taps);
     }
     add("bc", 'P', spatial);

@@ -19,6 +19,7 @@ inline constexpr data_type bf16 = data_type::bf16;
 inline constexpr data_type f32 = data_type::f32;
 inline constexpr data_type f64 = data_type::f64;
 
+constexpr bool is_float(data_type type) { return type >= data_type::f16; }
 /// Bytes of one element as it is stored and sent.
 constexpr int bytes_of(data_type type) {
   switch (type) {

@@ -103,6 +103,7 @@ enum class rule_code : unsigned char {
   attribute_is_invalid,
   operand_rank_differs_from_text,
   operand_count_differs_from_text,
+  last_dim_is_no_multiple,  ///< of what the operator takes; `where` is its extent
   words_of_a_group_differ,  ///< operand `where` is partial together with others, and says another reduction of the result
 };
 

@@ -16,9 +16,10 @@ enum class compute_unit : unsigned char { matrix, vector };
 enum class operator_id : int {};
 
 /// Whether extents of an instance fit each other beyond its rule: what the created dims have, and what the operands have
-/// for them. `no_such_text`: the operator knows no such rule.
+/// for them. `no_such_text`: the operator knows no such rule. `not_a_multiple`: the last dim of operand 0, of extent `made`,
+/// is no multiple of `there`.
 struct instance_fit {
-  enum class verdict : unsigned char { fits, no_such_text, extent_differs };
+  enum class verdict : unsigned char { fits, no_such_text, extent_differs, not_a_multiple };
   verdict is = verdict::fits;
   extent_t made = 0, there = 0;
 };

@@ -3,6 +3,7 @@
 // The arguments of `train_step`: a model, a strategy, an optimizer, hardware, options. One that is missing, or stands in
 // another's place, is one error line that names the place and what was given.
 
+#include <concepts>
 #include <type_traits>
 
 #include <hyperparallel/graph/model_builder.hpp>
@@ -34,6 +35,10 @@ concept model_type = requires(model_builder& m) { Model::build(m); };
 /// An option of a step: `accumulating<2>`, `operators<builtin, mine>`.
 template <class Option>
 concept step_option = requires(step_settings& s) { Option::apply(s); };
+
+/// What an option sets that no second option may: its member `sets`.
+template <fixed_string Name>
+struct setting {};
 
 namespace detail {
 
@@ -79,6 +84,8 @@ template <class Given>
 struct fourth_argument_of_a_step_is_no_hardware;
 template <class Given>
 struct option_of_a_step_is_no_option;
+template <class First, class Second>
+struct two_options_of_a_step_set_the_same;
 }  // namespace diag
 
 namespace detail {
@@ -91,6 +98,37 @@ struct first_that_is_no_option<Option, Rest...> {
 };
 template <step_option Option, class... Rest>
 struct first_that_is_no_option<Option, Rest...> : first_that_is_no_option<Rest...> {};
+
+template <class One, class Other>
+inline constexpr bool sets_the_same = false;
+template <class One, class Other>
+  requires std::same_as<typename One::sets, typename Other::sets>
+inline constexpr bool sets_the_same<One, Other> = true;
+
+/// The first of the others that sets the same as `One`; `accepted` where none does.
+template <class One, class... Others>
+struct twin_of_option : std::type_identity<accepted> {};
+template <class One, class Other, class... Rest>
+struct twin_of_option<One, Other, Rest...>
+    : std::conditional_t<sets_the_same<One, Other>,
+                         std::type_identity<diag::two_options_of_a_step_set_the_same<One, Other>>,
+                         twin_of_option<One, Rest...>> {};
+
+/// The first two options that set the same.
+template <class...>
+struct options_that_set_the_same : std::type_identity<accepted> {};
+template <class First, class... Rest>
+struct options_that_set_the_same<First, Rest...>
+    : std::conditional_t<std::same_as<typename twin_of_option<First, Rest...>::type, accepted>,
+                         options_that_set_the_same<Rest...>, twin_of_option<First, Rest...>> {};
+
+}  // namespace detail
+
+/// Whether no two options set the same.
+template <class... Options>
+concept options_of_one_step = std::same_as<typename detail::options_that_set_the_same<Options...>::type, accepted>;
+
+namespace detail {
 
 /// The first argument that is none of its kind.
 template <class Model, class Strategy = no_argument, class Optimizer = no_argument, class Hardware = no_argument,
@@ -107,6 +145,8 @@ struct step_arguments_verdict {
       return std::type_identity<diag::fourth_argument_of_a_step_is_no_hardware<Hardware>>{};
     else if constexpr (!(step_option<Options> && ...))
       return first_that_is_no_option<Options...>{};
+    else if constexpr (!options_of_one_step<Options...>)
+      return options_that_set_the_same<Options...>{};
     else if constexpr (!constant_build<Model, Options...>)
       return std::type_identity<diag::build_of_a_model_is_not_constant<Model>>{};
     else

@@ -46,9 +46,10 @@ inline constexpr bool is_short = text_length(Pattern.text) <= short_text::capaci
 }  // namespace detail
 
 /// Options of a step. The model's batch is that of one micro-batch. An argument that cannot be is refused
-/// where it is applied: the option stays one, so the line stands alone.
+/// where it is applied: the option stays one, so the line stands alone. Of options with the same type `sets` one may stand.
 template <int MicroBatches>
 struct accumulating {
+  using sets = setting<"micro-batches">;
   static constexpr void apply(step_settings& s) {
     static_assert(MicroBatches >= 1, "a step has at least one micro-batch");
     s.micro_batches = MicroBatches >= 1 ? MicroBatches : 1;
@@ -63,11 +64,18 @@ struct recomputing {
 };
 template <data_type Parameters, data_type Activations = Parameters>
 struct precision {
-  static constexpr void apply(step_settings& s) { s.build.parameter = Parameters, s.build.activation = Activations; }
+  using sets = setting<"element types">;
+  static constexpr bool are_floats = is_float(Parameters) && is_float(Activations);
+  static constexpr void apply(step_settings& s) {
+    static_assert(are_floats,
+                  "precision: no integer type can train parameters, or hold activations: name bf16, f16, f32 or f64");
+    if (are_floats) s.build.parameter = Parameters, s.build.activation = Activations;
+  }
 };
 /// What does not fit into so many bytes of the fastest memory leaves for slower tiers, and comes back in time.
 template <extent_t Bytes>
 struct offloaded_within {
+  using sets = setting<"budget of memory">;
   static constexpr void apply(step_settings& s) {
     static_assert(Bytes >= 1, "a budget of memory is at least one byte");
     s.offload.budget = Bytes;
@@ -81,6 +89,7 @@ struct allowing_recomputation {
 /// all to plan it. Both cost compile time: about a fifth of a second for a thousand run.
 template <int Operators, extent_t Effort>
 struct planning_effort {
+  using sets = setting<"effort of planning">;
   static constexpr void apply(step_settings& s) {
     static_assert(Operators >= 1 && Effort >= 1, "a plan is of one operator at least, and takes some effort");
     if (Operators >= 1) s.offload.most_operators = Operators;
@@ -202,8 +211,8 @@ using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated
 
 /// Whether the step would be accepted; silent when not.
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
-concept valid_train_step =
-    constant_build<Model, Options...> && detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
+concept valid_train_step = options_of_one_step<Options...> && constant_build<Model, Options...> &&
+                           detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>::ok();
 
 /// A step of training as a type: `train_step<Model, Strategy, Optimizer, Hardware, Options…>`. An argument that is missing
 /// or in another's place is one error line. Behind a step that is refused no assertion about it adds another.
@@ -215,7 +224,7 @@ struct train_step : detail::step_that_is_refused {
 
 template <model_type Model, strategy_type Strategy, optimizer_type Optimizer, hardware_type Hardware,
           step_option... Options>
-  requires constant_build<Model, Options...>
+  requires options_of_one_step<Options...> && constant_build<Model, Options...>
 struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
     : detail::kept_of_step<detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>> {
   using model = Model;

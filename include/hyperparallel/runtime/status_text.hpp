@@ -51,6 +51,7 @@ constexpr const char* name_of(rule_code code) {
                                    "attribute_is_invalid",
                                    "operand_rank_differs_from_text",
                                    "operand_count_differs_from_text",
+                                   "last_dim_is_no_multiple",
                                    "words_of_a_group_differ"};
   static_assert(static_cast<int>(rule_code::words_of_a_group_differ) + 1 == sizeof names / sizeof *names);
   return names[static_cast<int>(code)];
@@ -59,6 +60,12 @@ constexpr const char* name_of(rule_code code) {
 struct dtensor_error : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+
+/// That `operand` is not in the rank group of the first.
+inline dtensor_error group_error(const char* name, int operand, const char* called = "operand") {
+  return dtensor_error(std::string(name) + ": operands_are_in_different_rank_groups: " + called + " " +
+                       std::to_string(operand) + " is not in the group of the first");
+}
 
 struct layout_error : dtensor_error {
   layout_status status;

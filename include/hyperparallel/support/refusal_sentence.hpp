@@ -23,9 +23,10 @@ struct text_span {
   constexpr bool empty() const { return begin == end; }
 };
 
-/// End of the character literal that begins at `at`.
+/// End of the literal, of a character or a string, that begins at `at`.
 constexpr const char* literal_end(const char* at) {
-  for (++at; *at != '\''; ++at)
+  const char quote = *at;
+  for (++at; *at != quote; ++at)
     if (*at == '\\') ++at;
   return at + 1;
 }
@@ -66,7 +67,7 @@ constexpr spelled_arguments arguments_of(text_span s) {
   if (at == s.end || *at == '\'') return r;
   int depth = 0;
   for (const char* begin = ++at; at < s.end && r.count < spelled_arguments::capacity;) {
-    if (*at == '\'') {
+    if (*at == '\'' || *at == '"') {
       at = literal_end(at);
       continue;
     }
@@ -100,7 +101,8 @@ constexpr void add_words(static_message& m, text_span s) {
 
 /// Of an operator on extents, the operator.
 constexpr text_span named_type(text_span s) {
-  return is_called(head_of(s), "operation") ? head_of(arguments_of(s).item[0]) : head_of(s);
+  const bool holds_one = is_called(head_of(s), "operation") || is_called(head_of(s), "listed");
+  return holds_one ? named_type(arguments_of(s).item[0]) : head_of(s);
 }
 
 /// What an argument holds: "tp" of alias<'t', 'p'>, "3" of dim<3>, "(dp, None) on mesh" of a layout in words.

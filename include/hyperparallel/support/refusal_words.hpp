@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include <hyperparallel/support/fixed_string.hpp>
+#include <hyperparallel/support/refusal_words_of_graphs.hpp>
 #include <hyperparallel/support/refusal_words_of_pipelines.hpp>
 #include <hyperparallel/support/static_message.hpp>
 
@@ -124,6 +125,8 @@ inline constexpr refusal_words refusal_table[] = {
      "Give the operator an operand that has it"},
     {"attributes_do_not_fit_operands", "the attributes of {type 1} do not fit its operands: {code}, see {value 3}",
      "Name dims that exist, -1 is the last, and give operands the ranks and sizes that the operator takes"},
+    {"rule_code::last_dim_is_no_multiple", "{type 1} does not take a last dim of extent {value 3}",
+     "rope turns pairs of elements: give each head an even extent"},
     {"element_types_are_not_computed", "{type 1} does not compute elements of type {type 2}[ and {type 3}]",
      "Convert an operand with cast<float>(x)"},
     {"operation_needs_every_extent", "{type 1} needs every extent, and one is dyn",
@@ -218,6 +221,8 @@ inline constexpr refusal_words refusal_table[] = {
     {"option_of_a_step_is_no_option", "{type 1} is no option of train_step",
      "Behind the hardware stand options: hp::accumulating<2>, hp::recomputing<...>, hp::operators<hp::builtin, "
      "mine...>"},
+    {"two_options_of_a_step_set_the_same",
+     "two options of train_step set the same: {type 1} as {value 1}, {type 2} as {value 2}", "Leave one of them out"},
     {"second_argument_of_a_step_is_no_strategy", "the second argument of train_step, {type 1}, is no strategy",
      "train_step<model, strategy, optimizer, hardware, options...>: hp::strategy<mesh, rules...>"},
     {"third_argument_of_a_step_is_no_optimizer", "the third argument of train_step, {type 1}, is no optimizer",
@@ -231,57 +236,6 @@ inline constexpr refusal_words refusal_table[] = {
     {"operator_is_not_listed",
      "operator {named_operator} needs {operator_type_named}, which is not in the program's list of operators",
      "List it, and the backward operators that gradients name: hp::operators<hp::builtin, mine, mine_gradient>"},
-    {"graph_code::operator_is_not_in_the_list",
-     "operator {named_operator} needs [{named_tensor}|an operator], which is not in the program's list of operators",
-     "List it, and the backward operators that gradients name, in build_options::operators"},
-    {"graph_code::dim_is_not_positive", "dim {named_tensor} has extent {value 4}, expected at least 1",
-     "Give it the number of its elements"},
-    {"graph_code::micro_batches_are_not_positive", "{value 4} micro-batches, expected at least 1",
-     "Ask for one or more"},
-    {"graph_code::graph_has_gradients_already",
-     "differentiate was called on a graph that has operators of backward or of an optimizer already, the first "
-     "{named_operator}",
-     "Call it once, before append_optimizer"},
-    {"graph_code::graph_has_no_gradients",
-     "no parameter has a gradient of the loss {named_tensor}: call differentiate, then append_optimizer, on a loss "
-     "that "
-     "depends on parameters",
-     "train_step does both"},
-    {"graph_code::graph_has_an_optimizer_already",
-     "append_optimizer was called twice, the first operator of the optimizer that is there is {named_operator}",
-     "Call it once"},
-    {"graph_code::graph_has_no_optimizer", "no operator updates a parameter: call append_optimizer after differentiate",
-     "train_step does both"},
-    {"graph_code::micro_batches_changed",
-     "the step has {value 4} micro-batches, its gradients are those of {value 5}: set graph::micro_batches before "
-     "differentiate and append_optimizer",
-     "Build the graph again for another number"},
-    {"graph_code::optimizer_number_is_out_of_range",
-     "the optimizer's {named_operator} is [{number}|out of range], expected {named_tensor}",
-     "Correct the member of the optimizer's value"},
-    {"graph_code::operand_holds_no_indices",
-     "operand {value 4} of operator {named_operator} is {named_tensor}, which holds floats: the operator takes indices "
-     "there",
-     "Make it an index_input, or name the operands in the order of the operator's text"},
-    {"graph_code::operand_holds_indices",
-     "operand {value 4} of operator {named_operator} is {named_tensor}, which holds indices: the operator takes floats "
-     "there",
-     "Embed the indices first, or name the operands in the order of the operator's text"},
-    {"graph_code::words_of_a_group_differ",
-     "operand {value 4} of operator {named_operator}, {named_tensor}, is partial together with others, and its word "
-     "for "
-     "the result is another reduction than theirs",
-     "Say one reduction for all operands that are partial together: linear_together(mask) does"},
-    {"graph_code::created_dim_does_not_fit",
-     "operator {named_operator} on {named_tensor} makes a dim of extent {value 4}, where its operands have {value 5}",
-     "Create the dim with the extent that the operands have for it"},
-    {"graph_code::attribute_is_out_of_range",
-     "{named_tensor} of operator {named_operator} is {value 4}, expected at least {value 5}",
-     "Correct the member of the layer"},
-    {"graph_code::loss_is_not_one_number",
-     "[the loss {named_tensor} is not one number|the graph has no loss: model_builder::loss names the number to be "
-     "minimised]",
-     "Reduce the loss over every dim that is left"},
     {"strategy_code::ranks_do_not_factor", "{value 2} ranks are not the product of its degrees, {value 3}",
      "Name degrees whose product is the number of ranks, or none"},
     {"strategy_code::too_many_rules", "{value 2} rules or pins, a strategy holds {value 3}",
@@ -358,6 +312,8 @@ inline constexpr refusal_words refusal_table[] = {
 /// The words of the refusal called [begin, end); null where there are none.
 constexpr const refusal_words* find_refusal(const char* begin, const char* end) {
   for (const refusal_words& one : detail::refusal_table)
+    if (same_text(one.key, begin, end)) return &one;
+  for (const refusal_words& one : detail::graph_refusal_table)
     if (same_text(one.key, begin, end)) return &one;
   for (const refusal_words& one : detail::pipeline_refusal_table)
     if (same_text(one.key, begin, end)) return &one;

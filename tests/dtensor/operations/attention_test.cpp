@@ -7,6 +7,8 @@
 
 #include <hyperparallel/dtensor/creation.hpp>
 
+#include "support/error_of.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
@@ -42,6 +44,17 @@ TEST(attention, positions_sharded_along_their_dim_turn_by_their_place) {
   EXPECT_EQ(y.full_tensor(), one.full_tensor());
   EXPECT_EQ(y.full_tensor()[3], x.full_tensor()[3]);  // position 0 does not turn
   EXPECT_NE(y.full_tensor()[8 * 5], x.full_tensor()[8 * 5]);
+}
+
+// Pairs turn. The compiler refuses an odd extent that it knows, the run one that it does not.
+TEST(attention, rope_refuses_an_odd_last_dim) {
+  static_assert(!hp::applies<hp::operations::rope{},
+                             tensor<hp::extents<2, 6, 7>, hp::layout<mesh, hp::none, hp::none, hp::none>>>);
+  const hp::rank_group ranks(4, {.threads = 1});
+  using dynamic = tensor<hp::extents<2, 6, hp::dyn>, hp::layout<mesh, "dp", "tp", hp::none>>;
+  EXPECT_EQ(rope(hp::zeros<dynamic>(ranks, hp::shape(2, 6, 8))).full_tensor().size(), 2U * 6 * 8);
+  EXPECT_EQ(tested::error_of<hp::rank_error>([&] { rope(hp::zeros<dynamic>(ranks, hp::shape(2, 6, 7))); }),
+            "rope failed at position 0: rope: attributes_do_not_fit_operands: last_dim_is_no_multiple, 7");
 }
 
 }  // namespace

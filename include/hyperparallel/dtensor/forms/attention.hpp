@@ -196,7 +196,7 @@ inline dynamic_dtensor attention(const forms::attention& form, const dynamic_dte
   const result_shape_result s = result_shape(made.rule, shapes, 3, 0);
   if (s.status.code != extents_code::ok) throw operator_error("attention", s.status);
   for (const dynamic_dtensor& x : operands) {
-    if (!(x.group() == q.group())) throw dtensor_error("attention: operands_are_in_different_rank_groups");
+    if (!(x.group() == q.group())) throw group_error("attention", static_cast<int>(&x - operands));
     if (x.type() != q.type())
       throw dtensor_error(std::string("attention: element_types_are_not_computed: ") + name_of(x.type()));
   }

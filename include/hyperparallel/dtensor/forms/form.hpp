@@ -119,9 +119,8 @@ std::vector<dynamic_dtensor> apply_form_all(const Form& form, const std::array<d
   const rule_result made = form.rule(shapes, static_cast<int>(Count));
   const char* const name = made.rule.name.text;
   if (made.status.code != rule_code::ok) throw operator_error(name, made.status);
-  for (const dynamic_dtensor& x : operands)
-    if (!(x.group() == operands[0].group()))
-      throw dtensor_error(std::string(name) + ": operands_are_in_different_rank_groups");
+  for (std::size_t o = 1; o < Count; ++o)
+    if (!(operands[o].group() == operands[0].group())) throw group_error(name, static_cast<int>(o));
   const working_dims w = form.working(shapes, static_cast<int>(Count));
   const form_layouts placed = lay_out(made.rule, w, layouts, static_cast<int>(Count));
   if (placed.status.code != propagation_code::ok) throw operator_error(name, placed.status);

@@ -48,11 +48,20 @@ struct rope {
   constexpr rule_result rule(const shape* x, int) const {
     const int d = rules::from_front(position_dim, x[0].rank);
     if (d < 0 || d == x[0].rank - 1) return no_rule("rope", rule_code::axis_is_out_of_range, position_dim);
+    const rule_status s = status_of_width(x[0].extent[x[0].rank - 1]);
+    if (s.code != rule_code::ok) return no_rule("rope", s.code, s.where);
     return rules::reads_along("rope", x[0].rank, -1, linear_in_each(0b1u), 3);
+  }
+  /// Pairs turn; a dynamic extent is looked at when the operator runs. The run throws rank_error then.
+  static constexpr rule_status status_of_width(extent_t width) {
+    if (width < 0 || width % 2 == 0) return {};
+    return {rule_code::last_dim_is_no_multiple, static_cast<int>(width)};
   }
   template <class X>
     requires std::floating_point<kernels::computing<X>>
   void run(const local_operation& at, const_view<X> x, tensor_view<X> out) const {
+    const rule_status s = status_of_width(x.extents.extent[x.extents.rank - 1]);
+    if (s.code != rule_code::ok) throw operator_error("rope", s);
     const int d = rules::from_front(position_dim, x.extents.rank);
     kernels::rope_options o;
     o.base = base;

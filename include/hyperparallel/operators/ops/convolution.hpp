@@ -18,6 +18,24 @@ constexpr extent_t flops_of_convolution(const local_work& w, const tensor_factor
   return 2 * points;
 }
 
+/// Places of a kernel of `taps` on a dim of `in` positions.
+constexpr extent_t convolution_places(extent_t in, extent_t taps, extent_t stride, extent_t padding) {
+  const extent_t past = in + 2 * padding - taps;
+  return past < 0 || stride < 1 || padding < 0 ? 0 : past / stride + 1;
+}
+
+/// Whether the result's positions, the dims that it alone has, are those of stride and padding.
+constexpr instance_fit fit_of_convolution(const factor_rule& r, const extent_t* extent, const operator_attributes& a) {
+  const tensor_factors &x = r.operand[0], &weight = r.operand[1], &y = r.result[0];
+  for (int last = 1; last <= x.rank && last <= weight.rank && last <= y.rank; ++last) {
+    const int place = y.term[y.rank - last], in = x.term[x.rank - last], taps = weight.term[weight.rank - last];
+    if (has_factor(x, place) || has_factor(weight, place)) break;
+    const extent_t there = convolution_places(extent[in], extent[taps], a.integer[0], a.integer[1]);
+    if (extent[place] != there) return {instance_fit::verdict::extent_differs, extent[place], there};
+  }
+  return {};
+}
+
 /// dy, weight -> dx.
 struct convolution_input_gradient {
   static constexpr const char *name = "convolution_input_gradient", *text = "";
@@ -49,6 +67,9 @@ struct convolution {
   static constexpr void gradient(Builder& b) {
     b.template backward<convolution_input_gradient>("g0,x1>0");
     b.template backward<convolution_weight_gradient>("g0,x0>1");
+  }
+  static constexpr instance_fit fits(const factor_rule& r, const extent_t* extent, const operator_attributes& a) {
+    return fit_of_convolution(r, extent, a);
   }
 };
 

@@ -15,6 +15,14 @@ struct top_k_gradient {
   static constexpr char index_below = 'E';
 };
 
+/// Whether there are as many experts as are to be chosen.
+constexpr instance_fit fit_of_choice(const factor_rule& r, const extent_t* extent) {
+  const tensor_factors &p = r.operand[0], &weight = r.result[0];
+  const extent_t made = extent[weight.term[weight.rank - 1]], there = extent[p.term[p.rank - 1]];
+  if (made <= there) return {};
+  return {instance_fit::verdict::extent_differs, made, there};
+}
+
 /// p -> weight, index.
 struct top_k {
   static constexpr const char *name = "top_k", *text = "*E->*K,*K";
@@ -23,6 +31,9 @@ struct top_k {
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<top_k_gradient>("g0,x0,y1>0");
+  }
+  static constexpr instance_fit fits(const factor_rule& r, const extent_t* extent, const operator_attributes&) {
+    return fit_of_choice(r, extent);
   }
 };
 
@@ -35,6 +46,9 @@ struct biased_top_k {
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<top_k_gradient>("g0,x0,y1>0");
+  }
+  static constexpr instance_fit fits(const factor_rule& r, const extent_t* extent, const operator_attributes&) {
+    return fit_of_choice(r, extent);
   }
 };
 

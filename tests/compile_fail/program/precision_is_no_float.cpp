@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of training whose parameters are integers.
+// expect: no integer type can train parameters
+#include <hyperparallel/program.hpp>
+
+namespace hp = hyperparallel;
+
+struct model {
+  static constexpr void build(hp::model_builder& m) {
+    const int hidden = m.dim("hidden", 16), x = m.input("x", {m.dim("batch", 8), hidden});
+    const int h = m.contract("first", "*k,kn->*n", x, m.parameter("up", {hidden, m.dim("ffn", 32)}));
+    m.loss(m.apply<hp::ops::reduce>("loss", {h}, {.text = "*->"}));
+  }
+};
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}> {};
+using data = hp::strategy<mesh, hp::data_parallel<"dp">>;
+
+#ifdef NEGATIVE
+using step = hp::train_step<model, data, hp::adamw, hp::matrix384, hp::precision<hp::data_type::i32>>;
+#else
+using step = hp::train_step<model, data, hp::adamw, hp::matrix384, hp::precision<hp::data_type::f32>>;
+#endif
+
+constexpr hp::extent_t parameters = step::parameters;
+constexpr hp::proof proved = step::verified;
+constexpr bool small = hp::fits_alive<step>();
