@@ -32,7 +32,7 @@ hyperparallel_add_replay(moves.table "\n +192 +768 +128 +384 +128 +384 +2.00  ow
 hyperparallel_add_replay(wrong_moves "wrong_moves.jsonl: 0 passed, 108 failed\n0 passed, 108 failed\n$"
                          "${own}/wrong_moves.jsonl")
 # Rows of each kind and schedule of pipeline.jsonl; and as many in which one thing is wrong.
-hyperparallel_add_replay(pipeline.kinds "passed 1: refused: rank 3 never runs 3F0.*pipeline.jsonl: 50 passed, 0 failed\n  13 skipped\n"
+hyperparallel_add_replay(pipeline.kinds "passed 1: refused: rank 3 never runs 3F0.*pipeline.jsonl: 54 passed, 0 failed\n  9 skipped\n"
                          --verbose "${own}/pipeline.jsonl")
 hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 42 failed\n0 passed, 42 failed\n$"
                          "${own}/wrong_pipeline.jsonl")

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <tuple>
 
 namespace hp = hyperparallel;
 
@@ -18,7 +19,7 @@ using code = hp::pipeline_code;
 TEST(schedule_list, names_are_found_as_they_are_written_in_the_field) {
   for (const char* name :
        {"GPipe", "gpipe", "1F1B", "1f1b", "Interleaved1F1B", "interleaved-1f1b", "LoopedBFS", "ZB-H1", "zbh2",
-        "InterleavedZeroBubble", "ZBV", "ZB-V", "ZBVZeroBubble", "DualPipeV", "dual pipe v"})
+        "InterleavedZeroBubble", "ZBV", "V-min", "V-half", "ZB-V", "ZBVZeroBubble", "DualPipeV", "dual pipe v"})
     EXPECT_NE(hp::schedule_called(name), nullptr) << name;
   for (const char* name : {"", "-", "1F1", "1F1BB", "dualpipe"}) EXPECT_EQ(hp::schedule_called(name), nullptr) << name;
   for (const hp::named_schedule& s : hp::schedule_table.item) EXPECT_EQ(hp::schedule_called(s.name), &s);
@@ -133,6 +134,30 @@ TEST(schedule_list, zb_v_has_no_bubble_where_f_i_and_w_take_alike) {
     EXPECT_EQ(a.bubble_of_span(), 0);
     EXPECT_EQ(a.bubble(), (n.ranks - 1) * t.forward);
   });
+}
+
+TEST(schedule_list, v_min_and_v_half_keep_a_third_and_a_half_of_the_memory) {
+  for (int ranks = 1; ranks <= 12; ++ranks)
+    for (const int m : {1, 2, ranks, ranks + 1, 2 * ranks, 3 * ranks, 4 * ranks})
+      for (const bool half : {false, true}) {
+        const hp::pipeline_shape n{ranks, 2, m};
+        const hp::pipeline_account a =
+            hp::replay(half ? hp::generate<hp::v_half>(n) : hp::generate<hp::v_min>(n), hp::equal_stages({1, 1, 1}));
+        ASSERT_TRUE(a.ok());
+        const int most = half ? 2 * ((ranks + 2) / 2) : 2 * ((ranks + 4) / 3);
+        EXPECT_LE(a.peak_until_weight_gradient(), most);
+        // What a micro-batch more costs is its work: the bubble does not grow with the number of them.
+        if (m < 2 * ranks) continue;
+        const hp::pipeline_shape more{ranks, 2, m + 1};
+        const hp::pipeline_account b = hp::replay(half ? hp::generate<hp::v_half>(more) : hp::generate<hp::v_min>(more),
+                                                  hp::equal_stages({1, 1, 1}));
+        EXPECT_EQ(b.makespan - a.makespan, 6);
+      }
+  // What their authors' program makes of unit times: bubbles of the span 11, 17, 27 and 5, 11, 17.
+  for (const auto& [ranks, min, half] : {std::tuple{4, 11, 5}, {6, 17, 11}, {8, 27, 17}}) {
+    EXPECT_LE(hp::replay(hp::generate<hp::v_min>({ranks, 2, 3 * ranks})).bubble_of_span(), min);
+    EXPECT_LE(hp::replay(hp::generate<hp::v_half>({ranks, 2, 3 * ranks})).bubble_of_span(), half);
+  }
 }
 
 TEST(schedule_list, dual_pipe_v_idles_as_published_where_f_and_i_take_alike) {

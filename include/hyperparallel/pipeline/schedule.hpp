@@ -87,13 +87,17 @@ class row_writer {
 ///     static constexpr pipeline_status fits(const pipeline_shape&);
 ///     static constexpr void row(auto& out, const pipeline_shape&, int rank);  // out.forward(stage, micro_batch) …
 ///   };
+///
+/// One whose rows depend on each other writes them all, with `first` behind each: `rows(schedule, out, shape)`.
 template <class Schedule>
-concept schedule_generator = requires(row_writer<pipeline_schedule>& out, const pipeline_shape& n) {
+concept schedule_generator = requires(const pipeline_shape& n) {
   Schedule::name[0];
   Schedule::placement == stage_placement::loop;
   Schedule::fits(n).code;
-  Schedule::row(out, n, 0);
-};
+} && (requires(row_writer<pipeline_schedule>& out, const pipeline_shape& n) { Schedule::row(out, n, 0); } ||
+      requires(pipeline_schedule& s, row_writer<pipeline_schedule>& out, const pipeline_shape& n) {
+        Schedule::rows(s, out, n);
+      });
 
 /// Why there is no schedule of this name in this shape.
 template <schedule_generator Schedule>
@@ -119,9 +123,13 @@ constexpr basic_pipeline_schedule<Sizes> generate(const pipeline_shape& n, bool 
   basic_pipeline_schedule<Sizes> s = empty_schedule<Sizes>(n, Schedule::placement);
   if constexpr (Sizes::grows) s.action.reserve(3 * s.stages * s.micro_batches);
   row_writer out(s, keep_idle_slots);
-  for (int r = 0; r < n.ranks; ++r) {
-    Schedule::row(out, n, r);
-    s.first.push(s.action.size);
+  if constexpr (requires { Schedule::rows(s, out, n); }) {
+    Schedule::rows(s, out, n);
+  } else {
+    for (int r = 0; r < n.ranks; ++r) {
+      Schedule::row(out, n, r);
+      s.first.push(s.action.size);
+    }
   }
   if constexpr (Sizes::grows && requires { Schedule::finish(s); })
     if (keep_idle_slots) Schedule::finish(s);

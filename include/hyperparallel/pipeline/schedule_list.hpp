@@ -11,6 +11,7 @@
 #include <hyperparallel/pipeline/schedules/interleaved_zero_bubble.hpp>
 #include <hyperparallel/pipeline/schedules/looped_breadth_first.hpp>
 #include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
+#include <hyperparallel/pipeline/schedules/v_controllable_memory.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_h1.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_h2.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_v.hpp>
@@ -19,7 +20,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 using published_schedules =
     boost::mp11::mp_list<gpipe, one_forward_one_backward, interleaved_1f1b, looped_breadth_first, zero_bubble_h1,
-                         zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v>;
+                         zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, v_min, v_half>;
 inline constexpr int published_schedule_count = boost::mp11::mp_size<published_schedules>::value;
 
 /// A schedule of the list as a value.
