@@ -25,6 +25,9 @@ using blocked = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batche
 static_assert(queued::makespan == 399 && blocked::makespan == 571);
 static_assert(hp::deadlock_free<plan, hp::buffered<1>>);
 
+using flow = hp::pipeline_taskflow<plan>;
+static_assert(flow::safety.code == hp::verify_code::ok && flow::makespan == plan::makespan);
+
 struct depth_first {
   static constexpr const char* name = "depth first";
   static constexpr hp::stage_placement placement = hp::stage_placement::loop;

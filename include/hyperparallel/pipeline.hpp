@@ -8,7 +8,9 @@
 #include <hyperparallel/pipeline/action.hpp>
 #include <hyperparallel/pipeline/costs.hpp>
 #include <hyperparallel/pipeline/idle_slots.hpp>
+#include <hyperparallel/pipeline/lower_pipeline.hpp>
 #include <hyperparallel/pipeline/messages.hpp>
+#include <hyperparallel/pipeline/mindspore_lists.hpp>
 #include <hyperparallel/pipeline/parameter_actions.hpp>
 #include <hyperparallel/pipeline/pipeline.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
