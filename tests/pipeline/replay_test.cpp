@@ -257,6 +257,11 @@ TEST(pipeline_replay, unequal_stages_wait_for_the_slowest) {
   EXPECT_EQ(1000 * a.bubble() / a.makespan, 343);   // 34.3 %
   const std::int64_t above = 16 * 48 + (132 - 48);  // m of the slowest, one of each other
   EXPECT_EQ(100 * (above - a.ideal) / above, 38);
+  // The same layers in stages that are alike: 15.8 %.
+  const hp::pipeline_account balanced =
+      hp::replay(hp::generate<hp::one_forward_one_backward>({4, 1, 16}), hp::equal_stages({11, 11, 11}));
+  EXPECT_EQ(balanced.ideal, a.ideal);
+  EXPECT_EQ(1000 * balanced.bubble() / balanced.makespan, 157);
 }
 
 }  // namespace

@@ -74,6 +74,40 @@ TEST(schedule_list, gpipe_and_1f1b_have_their_bubble_and_peaks) {
     });
 }
 
+TEST(schedule_list, eager_1f1b_pays_latencies_of_fill_and_drain_alone) {
+  for (int ranks = 1; ranks <= 7; ++ranks)
+    for (int m = 1; m <= 25; ++m)
+      for (int latency = 0; latency <= 3; ++latency) {
+        const hp::pipeline_shape n{ranks, 1, m};
+        const hp::pipeline_account a =
+            hp::replay(hp::generate<hp::eager_1f1b>(n), hp::equal_stages({3, 2, 1}, latency));
+        EXPECT_EQ(a.makespan, 6 * (m + ranks - 1) + 2 * (ranks - 1) * latency);
+        for (int r = 0; r < ranks; ++r)
+          EXPECT_EQ(a.rank[r].peak_until_weight_gradient, std::min(m, 2 * (ranks - r) - 1));
+      }
+}
+
+template <int Slices>
+void expect_the_laws_of_sequence_1f1b() {
+  for (int ranks = 1; ranks <= 6; ++ranks)
+    for (int m = Slices; m <= 6 * Slices; m += Slices)
+      for (const hp::stage_times t : {hp::stage_times{1, 1, 1}, {3, 2, 1}, {2, 3, 4}}) {
+        const hp::pipeline_account a =
+            hp::replay(hp::generate<hp::sequence_1f1b<Slices>>({ranks, 1, m}), hp::equal_stages(t));
+        ASSERT_TRUE(a.ok());
+        EXPECT_EQ(a.bubble(), (ranks - 1) * t.all());
+        for (int r = 0; r < ranks; ++r)
+          EXPECT_EQ(a.rank[r].peak_until_weight_gradient, std::min(m, ranks - 1 - r + Slices));
+      }
+}
+
+TEST(schedule_list, sequence_1f1b_has_a_slices_th_of_the_bubble_and_the_memory) {
+  expect_the_laws_of_sequence_1f1b<1>();
+  expect_the_laws_of_sequence_1f1b<2>();
+  expect_the_laws_of_sequence_1f1b<4>();
+  EXPECT_EQ(hp::check_shape_of<hp::sequence_1f1b<4>>({4, 1, 6}).code, code::slices_do_not_divide);
+}
+
 TEST(schedule_list, interleaved_1f1b_has_the_bubble_of_a_chunk_and_its_peaks) {
   for (int chunks = 1; chunks <= 4; ++chunks)
     for_shapes("Interleaved1F1B", chunks, 4,

@@ -6,11 +6,13 @@
 #include <boost/mp11/list.hpp>
 
 #include <hyperparallel/pipeline/schedules/dual_pipe_v.hpp>
+#include <hyperparallel/pipeline/schedules/eager_1f1b.hpp>
 #include <hyperparallel/pipeline/schedules/gpipe.hpp>
 #include <hyperparallel/pipeline/schedules/interleaved_1f1b.hpp>
 #include <hyperparallel/pipeline/schedules/interleaved_zero_bubble.hpp>
 #include <hyperparallel/pipeline/schedules/looped_breadth_first.hpp>
 #include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
+#include <hyperparallel/pipeline/schedules/sequence_1f1b.hpp>
 #include <hyperparallel/pipeline/schedules/v_controllable_memory.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_h1.hpp>
 #include <hyperparallel/pipeline/schedules/zero_bubble_h2.hpp>
@@ -18,9 +20,9 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-using published_schedules =
-    boost::mp11::mp_list<gpipe, one_forward_one_backward, interleaved_1f1b, looped_breadth_first, zero_bubble_h1,
-                         zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, v_min, v_half>;
+using published_schedules = boost::mp11::mp_list<gpipe, one_forward_one_backward, eager_1f1b, interleaved_1f1b,
+                                                 looped_breadth_first, zero_bubble_h1, zero_bubble_h2,
+                                                 interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, v_min, v_half>;
 inline constexpr int published_schedule_count = boost::mp11::mp_size<published_schedules>::value;
 
 /// A schedule of the list as a value.

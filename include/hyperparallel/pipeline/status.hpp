@@ -14,6 +14,7 @@ enum class pipeline_code : unsigned char {
   too_few_micro_batches,        ///< `needed` at least
   micro_batches_do_not_divide,  ///< by `needed`, the rounds of an interleaved schedule
   stages_do_not_divide,         ///< by `needed`, the stages of a rank
+  slices_do_not_divide,         ///< the micro-batches, by `needed` slices
   chunks_are_fixed,             ///< the schedule has `needed` stages on a rank
   costs_do_not_fit,             ///< lists of another length than costs.hpp says, negative times, or an overflow
   action_is_missing,            ///< of a file, where `rank` is −1, a stage that no rank runs
@@ -43,6 +44,8 @@ constexpr const char* name_of(pipeline_code c) {
       return "micro_batches_do_not_divide";
     case pipeline_code::stages_do_not_divide:
       return "stages_do_not_divide";
+    case pipeline_code::slices_do_not_divide:
+      return "slices_do_not_divide";
     case pipeline_code::chunks_are_fixed:
       return "chunks_are_fixed";
     case pipeline_code::costs_do_not_fit:
