@@ -170,8 +170,32 @@ if(TARGET hp)
                             "garbage.csv': row 2, column 2 (rank 1): '1B0xyz' is no action: garbage after 1B0" sched check
                             "${tables}/garbage.csv")
   hyperparallel_add_refusal(hp sched.check.idle 2 "idle.csv': the table holds no action" sched check "${tables}/idle.csv")
-  hyperparallel_add_refusal(hp sched.check.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever: " sched
-                            check "${tables}/circle.csv")
+  hyperparallel_add_refusal(hp sched.check.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever under unbounded buffers: "
+                            sched check "${tables}/circle.csv")
+  # A table that hangs without transfers says so under every transport.
+  hyperparallel_add_refusal(hp sched.check.unsafe.placed 1
+                            "the ranks wait for each other for ever under unbounded buffers: rank 1 stands at 1B0 and" sched
+                            check "${tables}/circle.csv" --transport blocking)
+  foreach(program IN ITEMS both_send send_against_gradient)
+    hyperparallel_add_refusal(hp sched.check.${program} 1 "the schedule is not safe: rank 0 never runs 0F0" sched check
+                              "${tables}/${program}.csv" --transport blocking)
+  endforeach()
+  hyperparallel_add_refusal(hp sched.check.both_send.whole 1
+    "wait for each other for ever under blocking rows: rank 0 stands at 0SEND_F1 and waits for 1RECV_F1, rank 1 stands at 1SEND_F0 and waits for 2RECV_F0"
+    sched check "${tables}/both_send_whole.csv" --transport blocking)
+  hyperparallel_add_refusal(hp sched.check.send_against_gradient.whole 1
+    "wait for each other for ever under blocking rows: rank 0 stands at 0SEND_F2 and waits for 1RECV_F2, rank 1 stands at 3SEND_B0 and waits for 2RECV_B0"
+    sched check "${tables}/send_against_gradient_whole.csv" --transport blocking)
+  hyperparallel_add_refusal(hp sched.check.crossed 1
+    "two ranks send and receive in different orders: rank 0 stands at 0SEND_F0 and waits for 1RECV_F0" sched check
+    "${tables}/crossed.csv")
+  hyperparallel_add_refusal(hp sched.check.no_receive 1 "rank 1 never runs 1RECV_F0, the other end of a message" sched check
+                            "${tables}/no_receive.csv")
+  foreach(transport IN ITEMS queues buffered buffered=0 buffered=x)
+    hyperparallel_add_refusal(hp sched.check.transport.${transport} 2
+                              "--transport: '${transport}' is no transport; known: unbounded, ordered, buffered=K" sched check
+                              "${tables}/circle.csv" --transport ${transport})
+  endforeach()
   hyperparallel_add_refusal(hp sched.check.action_missing 1 "the schedule is not safe: rank 1 never runs 1F0" sched check
                             "${tables}/missing.csv" --micro-batches 2)
   hyperparallel_add_refusal(hp sched.check.elsewhere 1 "rank 1 runs 0F0, but that stage lies on rank 0" sched check

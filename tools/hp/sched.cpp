@@ -44,6 +44,9 @@ void add_make(CLI::App& app, sched::make_request& given) {
       ->check(command_line::whole(1, sched::most_chunks));
   app.add_flag("--idle,!--no-idle", given.idle, "with the idle cells of torch's tables (default), or without")
       ->disable_flag_override();
+  app.add_flag("--transfers", given.transfers,
+               "as torch runs it: with sends, receives and actions of parameters, and without idle cells")
+      ->disable_flag_override();
   app.add_option("--output", given.output, "a file in place of standard output");
   app.add_flag("--force", given.force, "overwrites the file where it exists");
   app.footer(
@@ -71,15 +74,27 @@ void add_check(CLI::App& app, sched::check_request& given) {
       ->check(command_line::whole<std::int64_t>(0, most_time));
   app.add_option("--overlapped", given.overlapped, "time of a pair; unless given, as long as one after the other")
       ->check(command_line::whole<std::int64_t>(0, most_time));
+  const auto transport = [&given](const std::string& text) {
+    given.over = hp_tool::transport_called(text);
+    return given.over ? std::string()
+                      : "'" + text + "' is no transport; known: unbounded, ordered, buffered=K (K from 1 to " +
+                            std::to_string(hp_tool::most_buffers) + "), blocking";
+  };
+  app.add_option("--transport",
+                 "what sends and receives wait for: unbounded, ordered, buffered=K or blocking; unless given, ordered "
+                 "of a table with transfers, unbounded of others")
+      ->type_name("TRANSPORT")
+      ->check(CLI::Validator(transport, ""));
   hp_tool::add_json(app, given.as_json);
   app.footer(
       "Reads a table of torch.distributed.pipelining. Prints whether each action stands once, on the rank of its "
       "stage, "
       "and\n"
-      "no rank waits for ever with unbounded buffers between them; then times, bubbles and peaks by rank. Times are "
-      "whole\n"
-      "numbers in any one unit. Where the schedule is not safe, a line on the error stream says why.\n\n"
-      "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1\n\n"
+      "no rank waits for ever under the transport; then times, bubbles and peaks by rank. Times are whole numbers in "
+      "any\n"
+      "one unit. A table without transfers has them put where torch puts them, where the transport needs them. Where\n"
+      "the schedule is not safe, a line on the error stream says why.\n\n"
+      "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1 --transport blocking\n\n"
       "Exit status: 0 safe, 1 not safe, 2 bad input.");
 }
 
