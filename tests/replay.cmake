@@ -38,7 +38,15 @@ hyperparallel_add_replay(pipeline.kinds "passed 1: refused: rank 3 never runs 3F
 hyperparallel_add_replay(schedule.kinds
   "passed 1: refused, a backward before its receive: [^\n]*rank 2 stands at 5B0 and waits for 5RECV_B0.*schedule.jsonl: 9 passed, 0 failed\n9 passed"
   --verbose "${own}/schedule.jsonl")
-hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 70 failed\n0 passed, 70 failed\n$"
+# Tables with one change, and the verdict that a run in Python reaches; the file is what its tool writes.
+hyperparallel_add_replay(pipeline_mutants "unsafe: waits_in_a_circle.*pipeline_mutants.jsonl: 349 passed, 0 failed\n349 passed"
+                         --verbose "${own}/pipeline_mutants.jsonl")
+if(Python3_FOUND)
+  add_test(NAME replay.pipeline_mutants.tool
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/make_pipeline_mutants.py" --check)
+  set_tests_properties(replay.pipeline_mutants.tool PROPERTIES LABELS replay TIMEOUT 600)
+endif()
+hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 80 failed\n0 passed, 80 failed\n$"
                          "${own}/wrong_pipeline.jsonl")
 hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
 hyperparallel_add_replay(no_file "no file is named; usage: hp replay FILE")

@@ -61,6 +61,7 @@ inline constexpr kind_entry kinds[] = {
     {"torch_csv", replay_torch_csv},
     {"torch_csv_comms", replay_torch_transfers},
     {"torch_1f1b_ir_defect", replay_torch_defect},
+    {"pipeline_mutant", replay_pipeline_mutant},
     {"zero_bubble_table5", replay_zero_bubble_table},
     {"sail_v_schedule", replay_v_schedule},
     {"sail_zbv_search", skip_pipeline_search},

@@ -24,5 +24,7 @@ verdict skip_pipeline_search(const json& v);
 verdict replay_torch_transfers(const json& v);
 /// The lists of MindSpore with their transfers, a vector without a kind: ours the same, theirs proved where ranks block.
 verdict replay_mindspore_lists(const json& v);
+/// A table with one change: refused where a run of its own found it unsafe under its transport, and only there.
+verdict replay_pipeline_mutant(const json& v);
 
 }  // namespace replay

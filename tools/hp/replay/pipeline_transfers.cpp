@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "../transport_names.hpp"
 #include "pipeline_kinds.hpp"
 #include "pipeline_reading.hpp"
 
@@ -152,6 +153,22 @@ verdict replay_mindspore_lists(const json& v) {
   const bool named = ends && !hangs && names_backward_before_receive(theirs, blocking);
   verdict r = pass_if(named, "the answer is: " + hp::to_text(blocking));
   if (named) r.note = "refused, a backward before its receive: " + hp::to_text(blocking);
+  return r;
+}
+
+verdict replay_pipeline_mutant(const json& v) {
+  const std::string transport = member(v, "transport").get<std::string>();
+  const std::string expected = member(v, "verdict").get<std::string>();
+  require(v, {"class"});
+  const std::optional<hp::transport> over = hp_tool::transport_called(transport);
+  if (!over) return fail("unknown transport '" + transport + "'");
+  if (expected != "safe" && expected != "unsafe") return fail("unknown verdict '" + expected + "'");
+  const hp::torch_table table = hp::parse_torch_table(torch_file_of(member(v, "table").get<std::string>()));
+  const hp::torch_schedule read = hp::schedule_of(table, placement_of(v), whole_of(v, "micro_batches"));
+  const hp::pipeline_status status = read.status.ok() ? hp::check_schedule(read.schedule, *over) : read.status;
+  verdict r = pass_if(status.ok() == (expected == "safe"), "the answer is: " + hp::to_text(status, "", {}, over));
+  if (r.outcome == outcome::passed)
+    r.note = expected + (status.ok() ? "" : std::string(": ") + hp::name_of(status.code));
   return r;
 }
 
