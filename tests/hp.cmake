@@ -97,8 +97,8 @@ file(WRITE "${tables}/garbage.csv" "0F0,0B0\n1F0,1B0xyz\n")
 file(WRITE "${tables}/idle.csv" ",,\n,\n")
 hyperparallel_add_hp(help.sched sched --help)
 set_tests_properties(hp.help.sched PROPERTIES PASS_REGULAR_EXPRESSION
-                     "make .*check .*list .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
-foreach(command IN ITEMS make check list)
+                     "make .*check .*list .*split .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
+foreach(command IN ITEMS make check list split)
   hyperparallel_add_hp(help.sched.${command} sched ${command} --help)
   set_tests_properties(hp.help.sched.${command} PROPERTIES PASS_REGULAR_EXPRESSION
                        "Reads .*Prints .*hp sched ${command}.*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -152,3 +152,13 @@ set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")
 hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.2.chunks=null schedules.8.placement="v"
                           COMMAND sched list)
+hyperparallel_add_hp(sched.split sched split --layers 10 --stages 4)
+set_tests_properties(hp.sched.split PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tt\\|ttL\n$")
+hyperparallel_add_hp(sched.split.torch sched split --layers 10 --stages 4 --format torch --prefix model.blocks)
+set_tests_properties(hp.sched.split.torch PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^\\[\"model.blocks.3\",\"model.blocks.6\",\"model.blocks.8\"\\]\n$")
+hyperparallel_add_hp(sched.split.weights sched split --weights 2,2,2,2,2,2,2 --loss 4 --stages 3)
+set_tests_properties(hp.sched.split.weights PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tL\n$")
+hyperparallel_add_hp_json(sched.split 0 FIGURES layers=7 heaviest=6 lightest=6 stages.1.first_layer=3 stages.2.layers=1
+                          "megatron=\"Ettt|ttt|tL\"" torch.1="layers.6"
+                          COMMAND sched split --layers 7 --stages 3 --weights 2,2,2,2,2,2,2 --loss 4)

@@ -143,8 +143,8 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp offload.does_not_fit 1 "no plan fits, with or without offload: the smallest takes" offload
                             --model deepseek --devices 8 --memory 1)
 
-  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list" sched)
-  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list" sched move)
+  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list, split" sched)
+  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list, split" sched move)
   hyperparallel_add_refusal(hp sched.unknown_option 2 "not expected: --foo; known: --help, NAME, --ranks, --micro-batches"
                             sched make 1F1B --foo)
   hyperparallel_add_refusal(hp sched.make.no_name 2 "no schedule is named; known: GPipe, 1F1B, " sched make)
@@ -206,6 +206,16 @@ if(TARGET hp)
     hyperparallel_add_refusal(hp sched.check.times.${times} 2 "--times: '${times}' is no three whole numbers from 0 to" sched
                               check "${tables}/circle.csv" --times ${times})
   endforeach()
+  hyperparallel_add_refusal(hp sched.split.no_layers 2 "hp sched: --layers is missing" sched split --stages 4)
+  hyperparallel_add_refusal(hp sched.split.no_stages 2 "hp sched: --stages is missing" sched split --layers 4)
+  hyperparallel_add_refusal(hp sched.split.few 2 "3 layers are too few for 4 stages" sched split --layers 3 --stages 4)
+  hyperparallel_add_refusal(hp sched.split.weights 2 "--weights has 2 numbers for 3 layers" sched split --layers 3 --stages 2
+                            --weights 1,2)
+  hyperparallel_add_refusal(hp sched.split.no_weights 2 "--weights: '1,-2' is no list of whole numbers from 0 to" sched split
+                            --stages 2 --weights 1,-2)
+  hyperparallel_add_refusal(hp sched.split.format 2 "--format: zigzag not in {megatron,torch}" sched split --layers 4
+                            --stages 2 --format zigzag)
+  hyperparallel_add_number_refusals("hp;sched;split" "whole number from" --layers --stages --embedding --loss)
   hyperparallel_add_number_refusals("hp;sched;check" "whole number from" --micro-batches --latency --overlapped)
 endif()
 
