@@ -76,12 +76,29 @@ file(WRITE "${tables}/lowered.csv" "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0
 file(WRITE "${tables}/circle.csv" "0F0,0F1,0B0,0B1\n1F1,1B0,1F0,1B1\n")
 file(WRITE "${tables}/missing.csv" "0F0,0F1,0B0,0B1\n1F1,1B0,1F2,1B1\n")
 file(WRITE "${tables}/elsewhere.csv" "0F0,0B0\n1F0,0F0,1B0\n")
+# Two programs of pytorch issue 172668, alone and within whole schedules: ranks that both send first.
+file(WRITE "${tables}/both_send.csv" "0SEND_F1,2RECV_F0,2F0\n1SEND_F0,1RECV_F1,1F1\n")
+file(WRITE "${tables}/both_send_whole.csv"
+     "0F0,0SEND_F0,0F1,0SEND_F1,2RECV_F0,2F0,2SEND_F0,2RECV_F1,2F1,2SEND_F1,2RECV_B0,2B0,2SEND_B0,2RECV_B1,2B1,2SEND_B1,"
+     "0RECV_B0,0B0,0RECV_B1,0B1\n"
+     "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3SEND_B0,3RECV_F1,3F1,3B1,3SEND_B1,1RECV_B0,1B0,"
+     "1SEND_B0,1RECV_B1,1B1,1SEND_B1\n")
+file(WRITE "${tables}/send_against_gradient.csv"
+     "2SEND_F1,0F2,0SEND_F2,2RECV_B0\n3RECV_F1,3SEND_B0,3F1,3B1,1RECV_F2\n")
+file(WRITE "${tables}/send_against_gradient_whole.csv"
+     "0F0,0SEND_F0,0F1,0SEND_F1,2RECV_F0,2F0,2RECV_F1,2SEND_F0,2F1,2SEND_F1,0F2,0SEND_F2,2RECV_B0,2B0,2RECV_F2,2F2,"
+     "2SEND_F2,2SEND_B0,2RECV_B1,2B1,2SEND_B1,2RECV_B2,2B2,2SEND_B2,0RECV_B0,0B0,0RECV_B1,0B1,0RECV_B2,0B2\n"
+     "1RECV_F0,1F0,1RECV_F1,1SEND_F0,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3RECV_F1,3SEND_B0,3F1,3B1,1RECV_F2,1F2,1SEND_F2,"
+     "3SEND_B1,3RECV_F2,3F2,3B2,3SEND_B2,1RECV_B0,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1,1RECV_B2,1B2,1SEND_B2\n")
+file(WRITE "${tables}/crossed.csv"
+     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F1,1RECV_F0,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1\n")
+file(WRITE "${tables}/no_receive.csv" "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n")
 file(WRITE "${tables}/garbage.csv" "0F0,0B0\n1F0,1B0xyz\n")
 file(WRITE "${tables}/idle.csv" ",,\n,\n")
 hyperparallel_add_hp(help.sched sched --help)
 set_tests_properties(hp.help.sched PROPERTIES PASS_REGULAR_EXPRESSION
-                     "make .*check .*list .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
-foreach(command IN ITEMS make check list)
+                     "make .*check .*list .*split .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
+foreach(command IN ITEMS make check list split)
   hyperparallel_add_hp(help.sched.${command} sched ${command} --help)
   set_tests_properties(hp.help.sched.${command} PROPERTIES PASS_REGULAR_EXPRESSION
                        "Reads .*Prints .*hp sched ${command}.*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -90,6 +107,9 @@ hyperparallel_add_hp(sched.make sched make gpipe --ranks 2 --micro-batches 2)
 set_tests_properties(hp.sched.make PROPERTIES PASS_REGULAR_EXPRESSION "^0F0,0F1,,,,0B0,0B1\r?\n,1F0,1F1,1B0,1B1\r?\n$")
 hyperparallel_add_hp(sched.make.no_idle sched make GPipe --ranks 2 --micro-batches 2 --no-idle)
 set_tests_properties(hp.sched.make.no_idle PROPERTIES PASS_REGULAR_EXPRESSION "^0F0,0F1,0B0,0B1\r?\n1F0,1F1,1B0,1B1\r?\n$")
+hyperparallel_add_hp(sched.make.transfers sched make 1F1B --ranks 2 --micro-batches 1 --transfers)
+set_tests_properties(hp.sched.make.transfers PROPERTIES PASS_REGULAR_EXPRESSION
+  "^0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0REDUCE_GRAD,0RESHARD\r?\n1UNSHARD,1RECV_F0,1F0,1B0,1SEND_B0,1REDUCE_GRAD,1RESHARD\r?\n$")
 hyperparallel_add_hp(sched.make.file sched make ZBVZeroBubble --ranks 4 --micro-batches 16 --output "${tables}/made.csv" --force)
 set_tests_properties(hp.sched.make.file PROPERTIES FIXTURES_SETUP hp_sched_made)
 hyperparallel_add_hp(sched.check sched check "${tables}/made.csv" --placement v --times 10,11,8 --latency 1)
@@ -97,16 +117,34 @@ set_tests_properties(hp.sched.check PROPERTIES FIXTURES_REQUIRED hp_sched_made P
                      "^4 ranks, 8 stages there and back, 16 micro-batches\nsafe: .*makespan [0-9]+, ideal 928\n")
 hyperparallel_add_hp(sched.check.lowered sched check "${tables}/lowered.csv")
 set_tests_properties(hp.sched.check.lowered PROPERTIES PASS_REGULAR_EXPRESSION
-                     "safe: .*5 transfers and actions of parameters take no time here and are not proved")
+  "safe: [^\n]* under ordered queues\n4 sends and receives: [^\n]*\n1 actions of parameters take no time here and are not proved")
+hyperparallel_add_hp(sched.check.unbounded sched check "${tables}/lowered.csv" --transport unbounded)
+set_tests_properties(hp.sched.check.unbounded PROPERTIES PASS_REGULAR_EXPRESSION
+  "safe: [^\n]* under unbounded buffers\n5 transfers and actions of parameters take no time here and are not proved")
+hyperparallel_add_hp(sched.check.placed sched check "${tables}/safe.csv" --transport buffered=1)
+set_tests_properties(hp.sched.check.placed PROPERTIES PASS_REGULAR_EXPRESSION
+  "safe: [^\n]* under 1 buffer for each pair of ranks\n8 sends and receives, put where torch puts them: ")
+# Ranks that both send first end in queues and with buffers.
+foreach(program IN ITEMS both_send send_against_gradient)
+  foreach(transport IN ITEMS ordered buffered=1)
+    hyperparallel_add_hp(sched.check.${program}.${transport} sched check "${tables}/${program}_whole.csv" --transport
+                         ${transport})
+  endforeach()
+endforeach()
 add_test(NAME hp.sched.check.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched check -")
 set_tests_properties(hp.sched.check.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "makespan 26, ideal 24")
 hyperparallel_add_hp_json(sched.check 0 FIGURES safe=true ranks=2 stages=4 micro_batches=1 rank_of_stage=[0,1,1,0]
                           makespan=12 ideal=6 bubble=6 bubble_of_span=6 untimed_actions=0
+                          transfers=0 transfers_were_placed=false "transport=\"unbounded\""
                           by_rank.1.begins=1 by_rank.0.peak_chunks_until_weight_gradient=2
                           COMMAND sched check "${tables}/safe.csv")
 hyperparallel_add_hp_json(sched.check.overlapped 0 FIGURES safe=true makespan=120
                           COMMAND sched check "${tables}/safe.csv" --times 10,10,10 --overlapped 15)
+hyperparallel_add_hp_json(sched.check.lowered 0 FIGURES safe=true transfers=4 transfers_were_placed=false "transport=\"ordered\""
+                          untimed_actions=1 COMMAND sched check "${tables}/lowered.csv")
+hyperparallel_add_hp_json(sched.check.blocking 0 FIGURES safe=true transfers=8 transfers_were_placed=true
+                          "transport=\"blocking\"" COMMAND sched check "${tables}/safe.csv" --transport blocking)
 hyperparallel_add_hp_json(sched.check.unsafe 1 FIGURES safe=false code="action_is_missing" "why=\"rank 1 never runs 1F0\""
                           COMMAND sched check "${tables}/missing.csv" --micro-batches 2)
 hyperparallel_add_hp(sched.list sched list)
@@ -114,3 +152,13 @@ set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")
 hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.2.chunks=null schedules.8.placement="v"
                           COMMAND sched list)
+hyperparallel_add_hp(sched.split sched split --layers 10 --stages 4)
+set_tests_properties(hp.sched.split PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tt\\|ttL\n$")
+hyperparallel_add_hp(sched.split.torch sched split --layers 10 --stages 4 --format torch --prefix model.blocks)
+set_tests_properties(hp.sched.split.torch PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^\\[\"model.blocks.3\",\"model.blocks.6\",\"model.blocks.8\"\\]\n$")
+hyperparallel_add_hp(sched.split.weights sched split --weights 2,2,2,2,2,2,2 --loss 4 --stages 3)
+set_tests_properties(hp.sched.split.weights PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tL\n$")
+hyperparallel_add_hp_json(sched.split 0 FIGURES layers=7 heaviest=6 lightest=6 stages.1.first_layer=3 stages.2.layers=1
+                          "megatron=\"Ettt|ttt|tL\"" torch.1="layers.6"
+                          COMMAND sched split --layers 7 --stages 3 --weights 2,2,2,2,2,2,2 --loss 4)

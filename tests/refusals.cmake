@@ -143,8 +143,8 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp offload.does_not_fit 1 "no plan fits, with or without offload: the smallest takes" offload
                             --model deepseek --devices 8 --memory 1)
 
-  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list" sched)
-  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list" sched move)
+  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list, split" sched)
+  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list, split" sched move)
   hyperparallel_add_refusal(hp sched.unknown_option 2 "not expected: --foo; known: --help, NAME, --ranks, --micro-batches"
                             sched make 1F1B --foo)
   hyperparallel_add_refusal(hp sched.make.no_name 2 "no schedule is named; known: GPipe, 1F1B, " sched make)
@@ -170,8 +170,32 @@ if(TARGET hp)
                             "garbage.csv': row 2, column 2 (rank 1): '1B0xyz' is no action: garbage after 1B0" sched check
                             "${tables}/garbage.csv")
   hyperparallel_add_refusal(hp sched.check.idle 2 "idle.csv': the table holds no action" sched check "${tables}/idle.csv")
-  hyperparallel_add_refusal(hp sched.check.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever: " sched
-                            check "${tables}/circle.csv")
+  hyperparallel_add_refusal(hp sched.check.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever under unbounded buffers: "
+                            sched check "${tables}/circle.csv")
+  # A table that hangs without transfers says so under every transport.
+  hyperparallel_add_refusal(hp sched.check.unsafe.placed 1
+                            "the ranks wait for each other for ever under unbounded buffers: rank 1 stands at 1B0 and" sched
+                            check "${tables}/circle.csv" --transport blocking)
+  foreach(program IN ITEMS both_send send_against_gradient)
+    hyperparallel_add_refusal(hp sched.check.${program} 1 "the schedule is not safe: rank 0 never runs 0F0" sched check
+                              "${tables}/${program}.csv" --transport blocking)
+  endforeach()
+  hyperparallel_add_refusal(hp sched.check.both_send.whole 1
+    "wait for each other for ever under blocking rows: rank 0 stands at 0SEND_F1 and waits for 1RECV_F1, rank 1 stands at 1SEND_F0 and waits for 2RECV_F0"
+    sched check "${tables}/both_send_whole.csv" --transport blocking)
+  hyperparallel_add_refusal(hp sched.check.send_against_gradient.whole 1
+    "wait for each other for ever under blocking rows: rank 0 stands at 0SEND_F2 and waits for 1RECV_F2, rank 1 stands at 3SEND_B0 and waits for 2RECV_B0"
+    sched check "${tables}/send_against_gradient_whole.csv" --transport blocking)
+  hyperparallel_add_refusal(hp sched.check.crossed 1
+    "two ranks send and receive in different orders: rank 0 stands at 0SEND_F0 and waits for 1RECV_F0" sched check
+    "${tables}/crossed.csv")
+  hyperparallel_add_refusal(hp sched.check.no_receive 1 "rank 1 never runs 1RECV_F0, the other end of a message" sched check
+                            "${tables}/no_receive.csv")
+  foreach(transport IN ITEMS queues buffered buffered=0 buffered=x)
+    hyperparallel_add_refusal(hp sched.check.transport.${transport} 2
+                              "--transport: '${transport}' is no transport; known: unbounded, ordered, buffered=K" sched check
+                              "${tables}/circle.csv" --transport ${transport})
+  endforeach()
   hyperparallel_add_refusal(hp sched.check.action_missing 1 "the schedule is not safe: rank 1 never runs 1F0" sched check
                             "${tables}/missing.csv" --micro-batches 2)
   hyperparallel_add_refusal(hp sched.check.elsewhere 1 "rank 1 runs 0F0, but that stage lies on rank 0" sched check
@@ -182,6 +206,16 @@ if(TARGET hp)
     hyperparallel_add_refusal(hp sched.check.times.${times} 2 "--times: '${times}' is no three whole numbers from 0 to" sched
                               check "${tables}/circle.csv" --times ${times})
   endforeach()
+  hyperparallel_add_refusal(hp sched.split.no_layers 2 "hp sched: --layers is missing" sched split --stages 4)
+  hyperparallel_add_refusal(hp sched.split.no_stages 2 "hp sched: --stages is missing" sched split --layers 4)
+  hyperparallel_add_refusal(hp sched.split.few 2 "3 layers are too few for 4 stages" sched split --layers 3 --stages 4)
+  hyperparallel_add_refusal(hp sched.split.weights 2 "--weights has 2 numbers for 3 layers" sched split --layers 3 --stages 2
+                            --weights 1,2)
+  hyperparallel_add_refusal(hp sched.split.no_weights 2 "--weights: '1,-2' is no list of whole numbers from 0 to" sched split
+                            --stages 2 --weights 1,-2)
+  hyperparallel_add_refusal(hp sched.split.format 2 "--format: zigzag not in {megatron,torch}" sched split --layers 4
+                            --stages 2 --format zigzag)
+  hyperparallel_add_number_refusals("hp;sched;split" "whole number from" --layers --stages --embedding --loss)
   hyperparallel_add_number_refusals("hp;sched;check" "whole number from" --micro-batches --latency --overlapped)
 endif()
 

@@ -6,7 +6,7 @@ if(NOT TARGET hp)
 endif()
 
 foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard
-                      shardy_op_rules pipeline)
+                      shardy_op_rules pipeline schedule)
   add_test(NAME replay.${file} COMMAND hp replay "${HYPERPARALLEL_VECTORS}/${file}.jsonl")
   set_tests_properties(replay.${file} PROPERTIES LABELS replay TIMEOUT 3600)
 endforeach()
@@ -31,10 +31,22 @@ hyperparallel_add_replay(moves.table "\n +192 +768 +128 +384 +128 +384 +2.00  ow
                          --table "${own}/moves.jsonl")
 hyperparallel_add_replay(wrong_moves "wrong_moves.jsonl: 0 passed, 108 failed\n0 passed, 108 failed\n$"
                          "${own}/wrong_moves.jsonl")
-# Rows of each kind and schedule of pipeline.jsonl; and as many in which one thing is wrong.
-hyperparallel_add_replay(pipeline.kinds "passed 1: refused: rank 3 never runs 3F0.*pipeline.jsonl: 54 passed, 0 failed\n  9 skipped\n"
+# Rows of each kind and schedule of pipeline.jsonl, and of the lists of schedule.jsonl; and as many in which one thing is
+# wrong.
+hyperparallel_add_replay(pipeline.kinds "passed 1: refused: rank 3 never runs 3F0.*pipeline.jsonl: 59 passed, 0 failed\n  4 skipped\n"
                          --verbose "${own}/pipeline.jsonl")
-hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 42 failed\n0 passed, 42 failed\n$"
+hyperparallel_add_replay(schedule.kinds
+  "passed 1: refused, a backward before its receive: [^\n]*rank 2 stands at 5B0 and waits for 5RECV_B0.*schedule.jsonl: 9 passed, 0 failed\n9 passed"
+  --verbose "${own}/schedule.jsonl")
+# Tables with one change, and the verdict that a run in Python reaches; the file is what its tool writes.
+hyperparallel_add_replay(pipeline_mutants "unsafe: waits_in_a_circle.*pipeline_mutants.jsonl: 349 passed, 0 failed\n349 passed"
+                         --verbose "${own}/pipeline_mutants.jsonl")
+if(Python3_FOUND)
+  add_test(NAME replay.pipeline_mutants.tool
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/make_pipeline_mutants.py" --check)
+  set_tests_properties(replay.pipeline_mutants.tool PROPERTIES LABELS replay TIMEOUT 600)
+endif()
+hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 80 failed\n0 passed, 80 failed\n$"
                          "${own}/wrong_pipeline.jsonl")
 hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
 hyperparallel_add_replay(no_file "no file is named; usage: hp replay FILE")

@@ -19,5 +19,6 @@
 #include <hyperparallel/pipeline/schedule.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/pipeline/sizes.hpp>
+#include <hyperparallel/pipeline/stage_split.hpp>
 #include <hyperparallel/pipeline/status.hpp>
 #include <hyperparallel/pipeline/transport.hpp>

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace hp = hyperparallel;
 
@@ -33,6 +34,20 @@ TEST(format_pipeline, a_circle_is_told_rank_by_rank) {
   EXPECT_EQ(hp::to_text(hp::check_schedule(s)),
             "the ranks wait for each other for ever: rank 0 stands at 0B0 and waits for 1B0, rank 1 stands at 1F1 and "
             "waits for 0F1");
+}
+
+TEST(format_pipeline, a_circle_names_its_transport) {
+  hp::pipeline_status s{.code = hp::pipeline_code::waits_in_a_circle, .rank = 0};
+  s.cycle.push({0, 0, {hp::action_kind::send_forward, 0, 1}, {hp::action_kind::receive_forward, 1, 1}});
+  for (const auto& [over, words] : {std::pair{hp::unbounded::value, "unbounded buffers"},
+                                    {hp::ordered_queues::value, "ordered queues"},
+                                    {hp::buffered<1>::value, "1 buffer for each pair of ranks"},
+                                    {hp::buffered<3>::value, "3 buffers for each pair of ranks"},
+                                    {hp::blocking_rows::value, "blocking rows"}}) {
+    EXPECT_EQ(hp::to_text(over), words);
+    EXPECT_EQ(hp::to_text(s, "", {}, over), std::string("the ranks wait for each other for ever under ") + words +
+                                                ": rank 0 stands at 0SEND_F1 and waits for 1RECV_F1");
+  }
 }
 
 TEST(format_pipeline, an_account_is_a_table_of_ranks) {

@@ -2,8 +2,10 @@
 // hp sched make NAME --ranks P --micro-batches M …
 // hp sched check FILE …
 // hp sched list
+// hp sched split --layers L --stages S …
 //
 // Pipeline schedules in the files of torch.distributed.pipelining: published ones written, any read, proved and timed.
+// Layers in stages, as others take them.
 
 #include <cstdint>
 #include <memory>
@@ -18,20 +20,21 @@
 #include "sched/check.hpp"
 #include "sched/list.hpp"
 #include "sched/make.hpp"
+#include "sched/split.hpp"
 #include "subcommand.hpp"
 
 namespace {
 
 constexpr std::int64_t most_time = 1'000'000'000;
 
-/// "1,1,1" to three times.
-bool read_times(std::string_view text, std::vector<std::int64_t>& times) {
-  times.clear();
+/// "1,1,1" to numbers from 0 to `most_time`.
+bool read_numbers(std::string_view text, std::vector<std::int64_t>& numbers) {
+  numbers.clear();
   for (;;) {
     const std::size_t comma = text.find(',');
-    std::int64_t& time = times.emplace_back();
-    if (!command_line::detail::read(text.substr(0, comma), time) || time < 0 || time > most_time) return false;
-    if (comma == std::string_view::npos) return times.size() == 3;
+    std::int64_t& number = numbers.emplace_back();
+    if (!command_line::detail::read(text.substr(0, comma), number) || number < 0 || number > most_time) return false;
+    if (comma == std::string_view::npos) return true;
     text.remove_prefix(comma + 1);
   }
 }
@@ -43,6 +46,9 @@ void add_make(CLI::App& app, sched::make_request& given) {
   app.add_option("--chunks", given.chunks, "stages on a rank; unless given, as many as the schedule insists on, or 1")
       ->check(command_line::whole(1, sched::most_chunks));
   app.add_flag("--idle,!--no-idle", given.idle, "with the idle cells of torch's tables (default), or without")
+      ->disable_flag_override();
+  app.add_flag("--transfers", given.transfers,
+               "as torch runs it: with sends, receives and actions of parameters, and without idle cells")
       ->disable_flag_override();
   app.add_option("--output", given.output, "a file in place of standard output");
   app.add_flag("--force", given.force, "overwrites the file where it exists");
@@ -60,7 +66,7 @@ void add_check(CLI::App& app, sched::check_request& given) {
   app.add_option("--micro-batches", given.micro_batches, "unless given, as many as the largest in the table says")
       ->check(command_line::whole(1, sched::most_micro_batches));
   const auto times = [&given](const std::string& text) {
-    return read_times(text, given.times)
+    return read_numbers(text, given.times) && given.times.size() == 3
                ? std::string()
                : "'" + text + "' is no three whole numbers from 0 to " + std::to_string(most_time) + ", as in 1,1,1";
   };
@@ -71,15 +77,27 @@ void add_check(CLI::App& app, sched::check_request& given) {
       ->check(command_line::whole<std::int64_t>(0, most_time));
   app.add_option("--overlapped", given.overlapped, "time of a pair; unless given, as long as one after the other")
       ->check(command_line::whole<std::int64_t>(0, most_time));
+  const auto transport = [&given](const std::string& text) {
+    given.over = hp_tool::transport_called(text);
+    return given.over ? std::string()
+                      : "'" + text + "' is no transport; known: unbounded, ordered, buffered=K (K from 1 to " +
+                            std::to_string(hp_tool::most_buffers) + "), blocking";
+  };
+  app.add_option("--transport",
+                 "what sends and receives wait for: unbounded, ordered, buffered=K or blocking; unless given, ordered "
+                 "of a table with transfers, unbounded of others")
+      ->type_name("TRANSPORT")
+      ->check(CLI::Validator(transport, ""));
   hp_tool::add_json(app, given.as_json);
   app.footer(
       "Reads a table of torch.distributed.pipelining. Prints whether each action stands once, on the rank of its "
       "stage, "
       "and\n"
-      "no rank waits for ever with unbounded buffers between them; then times, bubbles and peaks by rank. Times are "
-      "whole\n"
-      "numbers in any one unit. Where the schedule is not safe, a line on the error stream says why.\n\n"
-      "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1\n\n"
+      "no rank waits for ever under the transport; then times, bubbles and peaks by rank. Times are whole numbers in "
+      "any\n"
+      "one unit. A table without transfers has them put where torch puts them, where the transport needs them. Where\n"
+      "the schedule is not safe, a line on the error stream says why.\n\n"
+      "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1 --transport blocking\n\n"
       "Exit status: 0 safe, 1 not safe, 2 bad input.");
 }
 
@@ -90,35 +108,67 @@ void add_list(CLI::App& app, bool& as_json) {
       "Exit status: 0 listed, 1 the output is full, 2 bad input.");
 }
 
+void add_split(CLI::App& app, sched::split_request& given) {
+  app.add_option("--layers", given.layers, "of the model, without embedding and loss")
+      ->check(command_line::whole(1, sched::most_layers));
+  app.add_option("--stages", given.stages, "ranks times stages on each")
+      ->check(command_line::whole(1, sched::most_layers));
+  const auto weights = [&given](const std::string& text) {
+    return read_numbers(text, given.weights)
+               ? std::string()
+               : "'" + text + "' is no list of whole numbers from 0 to " + std::to_string(most_time) + ", as in 3,3,4";
+  };
+  app.add_option("--weights", "of the layers, in any one unit; unless given, all weigh 1")
+      ->type_name("W,W,...")
+      ->check(CLI::Validator(weights, ""));
+  app.add_option("--embedding", given.embedding, "weight of what stands before the first layer")
+      ->check(command_line::whole<std::int64_t>(0, most_time));
+  app.add_option("--loss", given.loss, "weight of what stands behind the last layer")
+      ->check(command_line::whole<std::int64_t>(0, most_time));
+  app.add_option("--format", given.format, "a string of Megatron (default), or torch's layers")
+      ->check(CLI::IsMember({"megatron", "torch"}));
+  app.add_option("--prefix", given.prefix, "of the names of torch's layers: layers (default)");
+  hp_tool::add_json(app, given.as_json);
+  app.footer(
+      "Reads nothing. Prints a split of the layers into stages whose heaviest one is as light as can be: for Megatron\n"
+      "the value of --pipeline-model-parallel-layout, for torch the layers that get SplitPoint.BEGINNING.\n\n"
+      "hp sched split --layers 32 --stages 8 --loss 2 --format torch\n\n"
+      "Exit status: 0 split, 1 the output is full, 2 bad input.");
+}
+
 }  // namespace
 
 hp_tool::work hp_tool::add_sched(CLI::App& app) {
   struct requests {
     sched::make_request make;
     sched::check_request check;
+    sched::split_request split;
     bool list_as_json = false;
   };
   const auto given = std::make_shared<requests>();
   CLI::App* const make = app.add_subcommand("make", "A published schedule as a table.");
   CLI::App* const check = app.add_subcommand("check", "A table proved and timed.");
   CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
+  CLI::App* const split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
   add_make(*make, given->make);
   add_check(*check, given->check);
   add_list(*list, given->list_as_json);
+  add_split(*split, given->split);
   app.require_subcommand(0, 1);
   app.allow_extras();  // a command that does not exist
   app.footer(
-      "hp sched make --help, hp sched check --help and hp sched list --help say what each reads and prints.\n\n"
+      "hp sched make --help says what make reads and prints, and so do the others.\n\n"
       "hp sched make DualPipeV --ranks 4 --micro-batches 16 | hp sched check -\n\n"
       "Exit status: 0 good, 1 not safe, 2 bad input.");
-  return [given, &app, make, check] {
+  return [given, &app, make, check, split] {
     const std::vector<CLI::App*> named = app.get_subcommands();
-    const std::string known = "known: make, check, list";
+    const std::string known = "known: make, check, list, split";
     if (named.empty()) {
       const std::vector<std::string> unknown = app.remaining();
       throw bad_input((unknown.empty() ? "no command is named; " : "'" + unknown[0] + "': no such command; ") + known);
     }
     if (named[0] == make) return sched::make(given->make);
-    return named[0] == check ? sched::check(given->check) : sched::list(given->list_as_json);
+    if (named[0] == check) return sched::check(given->check);
+    return named[0] == split ? sched::split(given->split) : sched::list(given->list_as_json);
   };
 }

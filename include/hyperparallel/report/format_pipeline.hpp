@@ -2,6 +2,7 @@
 #pragma once
 // Pipeline schedules and what is known of them as text: refusals as sentences, accounts as tables.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include <hyperparallel/pipeline/account.hpp>
 #include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/transport.hpp>
 #include <hyperparallel/report/table.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 
@@ -16,8 +18,24 @@ namespace hyperparallel { inline namespace v0_2 {
 
 inline std::string to_text(const pipeline_action& a) { return text_of(a).text; }
 
-/// The sentence of a refusal; "ok" of none. `schedule` and `n` say what was asked for, where that is known.
-inline std::string to_text(const pipeline_status& s, const std::string& schedule = "", const pipeline_shape& n = {}) {
+/// "ordered queues", "2 buffers for each pair of ranks": what ranks wait under.
+inline std::string to_text(const transport& t) {
+  switch (t.kind) {
+    case transport_kind::unbounded:
+      return "unbounded buffers";
+    case transport_kind::ordered_queues:
+      return "ordered queues";
+    case transport_kind::buffered:
+      return fmt::format("{} buffer{} for each pair of ranks", t.buffers, t.buffers == 1 ? "" : "s");
+    case transport_kind::blocking_rows:
+      return "blocking rows";
+  }
+  return "an unknown transport";
+}
+
+/// The sentence of a refusal; "ok" of none. `schedule`, `n` and `over` say what was asked for, where that is known.
+inline std::string to_text(const pipeline_status& s, const std::string& schedule = "", const pipeline_shape& n = {},
+                           const std::optional<transport>& over = {}) {
   if (s.ok()) return "ok";
   std::string circle;
   for (const waiting_action& w : s.cycle)
@@ -30,6 +48,7 @@ inline std::string to_text(const pipeline_status& s, const std::string& schedule
   const std::string rank = s.rank < 0 ? "" : std::to_string(s.rank);
   const bool has_action = s.rank >= 0 || s.code == pipeline_code::action_is_missing;
   const std::string action = has_action ? to_text(s.action) : "";
+  const std::string under = over ? to_text(*over) : "";
   const slot_text slots[] = {{"type 2", schedule.c_str()},
                              {"ranks", ranks.c_str()},
                              {"stages", stages.c_str()},
@@ -38,7 +57,8 @@ inline std::string to_text(const pipeline_status& s, const std::string& schedule
                              {"needed", needed.c_str()},
                              {"on_rank", rank.c_str()},
                              {"action", action.c_str()},
-                             {"circle", circle.c_str()}};
+                             {"circle", circle.c_str()},
+                             {"under", under.c_str()}};
   return sentence_of((std::string("pipeline_code::") + name_of(s.code)).c_str(), slots).text;
 }
 

@@ -59,8 +59,9 @@ inline constexpr kind_entry kinds[] = {
     {"state_count", replay_state_count},
     {"closed_form", replay_closed_form},
     {"torch_csv", replay_torch_csv},
-    {"torch_csv_comms", skip_pipeline_lowering},
+    {"torch_csv_comms", replay_torch_transfers},
     {"torch_1f1b_ir_defect", replay_torch_defect},
+    {"pipeline_mutant", replay_pipeline_mutant},
     {"zero_bubble_table5", replay_zero_bubble_table},
     {"sail_v_schedule", replay_v_schedule},
     {"sail_zbv_search", skip_pipeline_search},
@@ -73,6 +74,7 @@ inline verdict replay_vector(const json& v) {
   const std::string kind = text_of(v, "kind");
   try {
     if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_any_operator(v);
+    if (kind.empty() && v.contains("schedule")) return replay_mindspore_lists(v);
     if (v.contains("factor_sizes") && v.contains("operands")) return replay_any_rule(v);
     for (const kind_entry& k : kinds)
       if (kind == k.kind) return k.replay(v);

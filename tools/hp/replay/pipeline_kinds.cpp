@@ -3,28 +3,18 @@
 
 #include "pipeline_kinds.hpp"
 
-#include <hyperparallel/io/torch_schedule.hpp>
 #include <hyperparallel/pipeline/replay.hpp>
-#include <hyperparallel/pipeline/schedule_list.hpp>
-#include <hyperparallel/report/format_pipeline.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "reading.hpp"
+#include "pipeline_reading.hpp"
 
 namespace replay {
 namespace {
-
-int whole_of(const json& v, const char* name) { return member(v, name).get<int>(); }
-
-hp::pipeline_shape pipeline_shape_of(const json& v) {
-  return {whole_of(v, "ranks"), whole_of(v, "virtual"), whole_of(v, "microbatches")};
-}
 
 /// F, I and W of `cost`, of which B, where it is stated, is I and W.
 hp::pipeline_costs pipeline_costs_of(const json& cost) {
@@ -32,18 +22,6 @@ hp::pipeline_costs pipeline_costs_of(const json& cost) {
   const hp::stage_times t{time("F"), time("I"), time("W")};
   if (cost.contains("B") && time("B") != t.backward()) throw malformed_vector("B is not I + W");
   return hp::equal_stages(t);
-}
-
-/// The schedule of this name, or why there is none in this shape.
-struct made_schedule {
-  std::string why{};
-  hp::pipeline_schedule schedule{};
-};
-made_schedule make_schedule(const std::string& name, const hp::pipeline_shape& n, bool idle) {
-  const hp::named_schedule* const s = hp::schedule_called(name.c_str());
-  if (s == nullptr) return {"no generator of '" + name + "'", {}};
-  if (const hp::pipeline_status status = s->check(n); !status.ok()) return {hp::to_text(status, name, n), {}};
-  return {"", s->generate(n, idle)};
 }
 
 std::vector<int> peaks_of(const hp::pipeline_account& a, int hp::rank_account::* peak) {
@@ -71,17 +49,6 @@ class held_figures {
   const json& v_;
   std::string why_{};
 };
-
-/// The text of a table as torch's files have it, of rows joined by line breaks.
-std::string torch_file_of(const std::string& rows) {
-  std::string text;
-  for (const char c : rows) text += c == '\n' ? "\r\n" : std::string(1, c);
-  return text + "\r\n";
-}
-
-void require(const json& v, std::initializer_list<const char*> fields) {
-  for (const char* field : fields) member(v, field);
-}
 
 }  // namespace
 
@@ -130,15 +97,13 @@ verdict replay_closed_form(const json& v) {
 verdict replay_torch_csv(const json& v) {
   const hp::pipeline_shape n = pipeline_shape_of(v);
   const std::string theirs = torch_file_of(member(v, "compute_only").get<std::string>());
-  const std::string placement = member(v, "placement").get<std::string>();
-  if (placement != "loop" && placement != "v") return fail("unknown placement '" + placement + "'");
+  const hp::stage_placement placement = placement_of(v);
   const made_schedule made = make_schedule(member(v, "schedule").get<std::string>(), n, true);
   if (!made.why.empty()) return fail(made.why);
   if (hp::write_torch_table(hp::torch_table_of(made.schedule)) != theirs) return fail("our table differs");
   const hp::torch_table table = hp::parse_torch_table(theirs);
   if (hp::write_torch_table(table) != theirs) return fail("what was read is written otherwise");
-  const hp::torch_schedule read =
-      hp::schedule_of(table, placement == "v" ? hp::stage_placement::v : hp::stage_placement::loop, n.micro_batches);
+  const hp::torch_schedule read = hp::schedule_of(table, placement, n.micro_batches);
   if (!read.status.ok()) return fail(hp::to_text(read.status));
   const hp::pipeline_status status = hp::check_schedule(read.schedule);
   return pass_if(status.ok(), hp::to_text(status));
@@ -224,11 +189,6 @@ verdict skip_pipeline_search(const json& v) {
     pipeline_costs_of(member(v, "cost"));
   }
   return skip("not tried: needs a search");
-}
-
-verdict skip_pipeline_lowering(const json& v) {
-  require(v, {"schedule", "ranks", "microbatches", "virtual", "placement", "compute_comms"});
-  return skip("not tried: lowering with communication");
 }
 
 }  // namespace replay

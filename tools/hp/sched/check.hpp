@@ -7,14 +7,17 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/io/io_error.hpp>
 #include <hyperparallel/io/torch_schedule.hpp>
+#include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/pipeline/replay.hpp>
 #include <hyperparallel/report/format_pipeline.hpp>
 
 #include "../subcommand.hpp"
+#include "../transport_names.hpp"
 #include "list.hpp"
 
 namespace sched {
@@ -24,6 +27,7 @@ struct check_request {
   int micro_batches = 0;
   std::vector<std::int64_t> times = {1, 1, 1};
   std::int64_t latency = 0, overlapped = -1;
+  std::optional<hp::transport> over{};  ///< unless given: ordered queues of a table with transfers, unbounded of others
   bool as_json = false;
 
   std::string name() const { return file == "-" ? "standard input" : hp::quoted_path(file); }
@@ -65,23 +69,66 @@ inline hp::stage_placement placement_of(const hp::pipeline_schedule& s) {
   return hp::stage_placement::listed;
 }
 
-/// Actions that take no time in the replay.
-inline int untimed(const hp::pipeline_schedule& s) {
-  int count = 0;
-  for (const int code : s.action)
-    if (code != hp::idle_slot && !hp::is_compute(s.coding().action(code).kind)) ++count;
-  return count;
+struct action_counts {
+  int transfers = 0, untimed = 0;
+};
+/// Actions of parameters take no time in a replay; nor do transfers with unbounded buffers.
+inline action_counts counts_of(const hp::pipeline_schedule& s, const hp::transport& t) {
+  action_counts n;
+  for (const int code : s.action) {
+    if (code == hp::idle_slot) continue;
+    const hp::action_kind kind = s.coding().action(code).kind;
+    const bool transfer = hp::is_transfer(kind);
+    n.transfers += transfer;
+    n.untimed += transfer ? t.kind == hp::transport_kind::unbounded : !hp::is_compute(kind);
+  }
+  return n;
 }
 
-inline json document_of(const hp::pipeline_schedule& s, const hp::pipeline_account& a, const std::string& why) {
-  json out = {{"safe", a.ok()}, {"ranks", s.ranks}, {"stages", s.stages}, {"micro_batches", s.micro_batches}};
+/// A table proved and timed, with the transfers that it was held with.
+struct checked_schedule {
+  hp::pipeline_schedule schedule{};
+  hp::transport over{};
+  bool placed = false;  ///< the table has no transfers, and its transport needs them
+  hp::pipeline_account account{};
+};
+inline checked_schedule checked(hp::torch_schedule&& read, const check_request& given) {
+  checked_schedule c{std::move(read.schedule), given.over.value_or(hp::unbounded::value), false, {}};
+  c.account.status = read.status;
+  if (!read.status.ok()) return c;
+  const bool has_transfers = hp::holds_transfers(c.schedule);
+  c.placed = !has_transfers && given.over && given.over->kind != hp::transport_kind::unbounded;
+  if (c.placed) {
+    c.account.status = hp::check_schedule(c.schedule);
+    if (!c.account.ok()) {
+      c.over = hp::unbounded::value;  // hangs whatever carries its messages
+      return c;
+    }
+    c.schedule = hp::place_transfers(c.schedule);
+  }
+  if (has_transfers && !given.over) c.over = hp::ordered_queues::value;
+  c.account = hp::replay(c.schedule, given.costs(), c.over);
+  return c;
+}
+
+inline json document_of(const checked_schedule& c, const std::string& why) {
+  const hp::pipeline_schedule& s = c.schedule;
+  const hp::pipeline_account& a = c.account;
+  json out = {{"safe", a.ok()},
+              {"ranks", s.ranks},
+              {"stages", s.stages},
+              {"micro_batches", s.micro_batches},
+              {"transport", hp_tool::name_of(c.over)}};
   if (!a.ok()) {
     out["code"] = hp::name_of(a.status.code);
     out["why"] = why;
     return out;
   }
   out["rank_of_stage"] = std::vector<int>(s.rank_of_stage.begin(), s.rank_of_stage.end());
-  out["untimed_actions"] = untimed(s);
+  const action_counts n = counts_of(s, c.over);
+  out["transfers"] = n.transfers;
+  out["transfers_were_placed"] = c.placed;
+  out["untimed_actions"] = n.untimed;
   out["makespan"] = a.makespan;
   out["longest_rank_span"] = a.longest_rank_span;
   out["ideal"] = a.ideal;
@@ -102,25 +149,30 @@ inline json document_of(const hp::pipeline_schedule& s, const hp::pipeline_accou
 inline int check(const check_request& given) {
   if (given.file.empty()) throw hp_tool::bad_input("no file is named; '-' is standard input");
   const hp::torch_table table = table_of(given);
-  const hp::torch_schedule read = hp::schedule_of(table, given.places(), given.micro_batches);
-  const hp::pipeline_schedule& s = read.schedule;
-  if (read.status.code == hp::pipeline_code::sizes_are_not_positive)
+  const checked_schedule c = checked(hp::schedule_of(table, given.places(), given.micro_batches), given);
+  const hp::pipeline_schedule& s = c.schedule;
+  const hp::pipeline_account& a = c.account;
+  if (a.status.code == hp::pipeline_code::sizes_are_not_positive)
     throw hp_tool::bad_input(given.name() + ": the table holds no action");
-  hp::pipeline_account a;
-  a.status = read.status;
-  if (a.ok()) a = hp::replay(s, given.costs());
-  const std::string why = hp::to_text(a.status);
+  const std::string why = hp::to_text(a.status, "", {}, c.over);
   if (a.status.code == hp::pipeline_code::costs_do_not_fit) throw hp_tool::bad_input(why);
   if (given.as_json) {
-    hp_tool::print(document_of(s, a, why));
+    hp_tool::print(document_of(c, why));
     return a.ok() ? 0 : 1;
   }
   if (!a.ok()) throw std::runtime_error("the schedule is not safe: " + why);
   std::string out = fmt::format("{} ranks, {} stages {}, {} micro-batches\n", s.ranks, s.stages,
                                 words_of(placement_of(s)), s.micro_batches);
-  out += "safe: each action stands once, on the rank of its stage, and no rank waits for ever\n";
-  if (const int count = untimed(s); count > 0)
-    out += fmt::format("{} transfers and actions of parameters take no time here and are not proved\n", count);
+  out += fmt::format("safe: each action stands once, on the rank of its stage, and no rank waits for ever under {}\n",
+                     hp::to_text(c.over));
+  const action_counts n = counts_of(s, c.over);
+  if (n.transfers > 0 && c.over.kind != hp::transport_kind::unbounded)
+    out +=
+        fmt::format("{} sends and receives{}: each message has both, and each pair of ranks lists them in one order\n",
+                    n.transfers, c.placed ? ", put where torch puts them" : "");
+  if (n.untimed > 0)
+    out += fmt::format("{} {}actions of parameters take no time here and are not proved\n", n.untimed,
+                       c.over.kind == hp::transport_kind::unbounded && n.transfers > 0 ? "transfers and " : "");
   std::fputs((out + hp::to_text(a)).c_str(), stdout);
   return 0;
 }

@@ -9,6 +9,8 @@
 
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/torch_schedule.hpp>
+#include <hyperparallel/pipeline/parameter_actions.hpp>
+#include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/report/format_pipeline.hpp>
 
 #include "../subcommand.hpp"
@@ -22,7 +24,7 @@ inline constexpr int most_ranks = 1024, most_chunks = 1024, most_micro_batches =
 struct make_request {
   std::string name, output;
   int ranks = 0, chunks = 0, micro_batches = 0;
-  bool idle = true, force = false;
+  bool idle = true, transfers = false, force = false;
 };
 
 /// Writes to a path of the user: what is wrong with the path is bad input.
@@ -48,9 +50,15 @@ inline int make(const make_request& given) {
   const hp::pipeline_shape n{given.ranks, given.chunks > 0 ? given.chunks : fixed > 0 ? fixed : 1, given.micro_batches};
   if (const hp::pipeline_status status = schedule->check(n); !status.ok())
     throw hp_tool::bad_input(hp::to_text(status, schedule->name, n));
-  if (std::int64_t{3} * n.stages() * n.micro_batches > static_cast<std::int64_t>(hp::most_torch_cells))
-    throw hp_tool::bad_input("the table has more than " + std::to_string(hp::most_torch_cells) + " cells");
-  const std::string text = hp::write_torch_table(hp::torch_table_of(schedule->generate(n, given.idle)));
+  const auto hold = [](std::int64_t cells) {
+    if (cells > static_cast<std::int64_t>(hp::most_torch_cells))
+      throw hp_tool::bad_input("the table has more than " + std::to_string(hp::most_torch_cells) + " cells");
+  };
+  hold((given.transfers ? std::int64_t{7} : 3) * n.stages() * n.micro_batches);
+  hp::pipeline_schedule made = schedule->generate(n, given.idle && !given.transfers);
+  if (given.transfers) made = hp::place_transfers(hp::with_parameter_actions(made));
+  hold(made.action.size);
+  const std::string text = hp::write_torch_table(hp::torch_table_of(made));
   if (given.output.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
