@@ -81,7 +81,7 @@ class pipeline_svg {
     for (int i = 0; i < colours; ++i) {
       out += fmt::format(
           "<pattern id=\"w{0}\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><path d=\"M0 5L5 0\" "
-          "stroke=\"{1}\"/></pattern>\n",
+          "stroke=\"{1}\" stroke-opacity=\".5\"/></pattern>\n",
           i, colour_of(i));
       style += fmt::format(".m{0}{{fill:{1}}}.W.m{0}{{fill:url(#w{0})}}", i, colour_of(i));
     }

@@ -143,7 +143,7 @@ inline std::string text_legend(const pipeline_drawing& d, const text_scale& scal
     out += fmt::format("{} column{} a unit of time\n", scale.columns, scale.columns == 1 ? "" : "s");
   else
     out += fmt::format("a column is {} units of time and shows what takes most of it\n", scale.units);
-  if (unseen > 0) out += fmt::format("{} actions are too short for a column\n", unseen);
+  if (unseen > 0) out += fmt::format("{} actions have no column of their own\n", unseen);
   if (timeless > 0) out += fmt::format("{} actions take no time and are not drawn\n", timeless);
   return out;
 }
