@@ -97,8 +97,8 @@ file(WRITE "${tables}/garbage.csv" "0F0,0B0\n1F0,1B0xyz\n")
 file(WRITE "${tables}/idle.csv" ",,\n,\n")
 hyperparallel_add_hp(help.sched sched --help)
 set_tests_properties(hp.help.sched PROPERTIES PASS_REGULAR_EXPRESSION
-                     "make .*check .*list .*split .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
-foreach(command IN ITEMS make check list split)
+                     "make .*check .*draw .*list .*split .*hp sched .*Exit status: 0 .*, 1 .*, 2 bad input")
+foreach(command IN ITEMS make check draw list split)
   hyperparallel_add_hp(help.sched.${command} sched ${command} --help)
   set_tests_properties(hp.help.sched.${command} PROPERTIES PASS_REGULAR_EXPRESSION
                        "Reads .*Prints .*hp sched ${command}.*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -147,6 +147,18 @@ hyperparallel_add_hp_json(sched.check.blocking 0 FIGURES safe=true transfers=8 t
                           "transport=\"blocking\"" COMMAND sched check "${tables}/safe.csv" --transport blocking)
 hyperparallel_add_hp_json(sched.check.unsafe 1 FIGURES safe=false code="action_is_missing" "why=\"rank 1 never runs 1F0\""
                           COMMAND sched check "${tables}/missing.csv" --micro-batches 2)
+hyperparallel_add_hp(sched.draw sched draw 1f1b --ranks 2 --micro-batches 3)
+set_tests_properties(hp.sched.draw PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^1F1B: 2 ranks.*\n0 .F0F1....B0--F2B1--..B2--. peak 2\n1 .*2 columns a unit of time\n$")
+hyperparallel_add_hp(sched.draw.file sched draw "${tables}/made.csv" --placement v --times 10,11,8 --latency 1 --width 80)
+set_tests_properties(hp.sched.draw.file PROPERTIES FIXTURES_REQUIRED hp_sched_made PASS_REGULAR_EXPRESSION
+                     "made.csv: 4 ranks, 8 stages, 16 micro-batches\n.*a column is 15 units of time")
+add_test(NAME hp.sched.draw.input
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched draw - --overlapped 2")
+set_tests_properties(hp.sched.draw.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^2 ranks, .*F3b1")
+add_test(NAME hp.sched.draw.files
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
+set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$")
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")

@@ -143,8 +143,8 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp offload.does_not_fit 1 "no plan fits, with or without offload: the smallest takes" offload
                             --model deepseek --devices 8 --memory 1)
 
-  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, list, split" sched)
-  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, list, split" sched move)
+  hyperparallel_add_refusal(hp sched.no_command 2 "hp sched: no command is named; known: make, check, draw, list, split" sched)
+  hyperparallel_add_refusal(hp sched.unknown_command 2 "hp sched: 'move': no such command; known: make, check, draw, list, split" sched move)
   hyperparallel_add_refusal(hp sched.unknown_option 2 "not expected: --foo; known: --help, NAME, --ranks, --micro-batches"
                             sched make 1F1B --foo)
   hyperparallel_add_refusal(hp sched.make.no_name 2 "no schedule is named; known: GPipe, 1F1B, " sched make)
@@ -217,6 +217,29 @@ if(TARGET hp)
                             --stages 2 --format zigzag)
   hyperparallel_add_number_refusals("hp;sched;split" "whole number from" --layers --stages --embedding --loss)
   hyperparallel_add_number_refusals("hp;sched;check" "whole number from" --micro-batches --latency --overlapped)
+  hyperparallel_add_refusal(hp sched.draw.nothing 2 "no file and no schedule is named; '-' is standard input; known: GPipe, " sched draw)
+  hyperparallel_add_refusal(hp sched.draw.unknown 2 "'1F2B' is no file and no published schedule; known: GPipe, " sched draw 1F2B)
+  hyperparallel_add_refusal(hp sched.draw.no_ranks 2 "--ranks is missing" sched draw 1F1B --micro-batches 2)
+  hyperparallel_add_refusal(hp sched.draw.few 2 "schedule DualPipeV needs at least 8 micro-batches on 4 ranks, not 6" sched draw
+                            dualpipev --ranks 4 --micro-batches 6)
+  hyperparallel_add_refusal(hp sched.draw.ranks_of_file 2 "--ranks and --chunks go with a name" sched draw "${tables}/circle.csv"
+                            --ranks 2)
+  hyperparallel_add_refusal(hp sched.draw.placement_of_name 2 "--placement goes with a table" sched draw ZB-V --ranks 4
+                            --micro-batches 8 --placement v)
+  hyperparallel_add_refusal(hp sched.draw.garbage 2 "garbage.csv': row 2, column 2 (rank 1): '1B0xyz' is no action" sched draw
+                            "${tables}/garbage.csv")
+  hyperparallel_add_refusal(hp sched.draw.idle 2 "idle.csv': the table holds no action" sched draw "${tables}/idle.csv")
+  hyperparallel_add_refusal(hp sched.draw.unsafe 1 "the schedule is not safe: the ranks wait for each other for ever: " sched
+                            draw "${tables}/circle.csv")
+  hyperparallel_add_refusal(hp sched.draw.elsewhere 1 "the schedule is not safe: rank 1 runs 0F0, but that stage lies on rank 0"
+                            sched draw "${tables}/elsewhere.csv")
+  hyperparallel_add_refusal(hp sched.draw.exists 2 "'empty.txt' exists; --force overwrites it" sched draw 1F1B --ranks 2
+                            --micro-batches 2 --svg empty.txt)
+  hyperparallel_add_refusal(hp sched.draw.one_file 2 "--svg and --trace name one file" sched draw 1F1B --ranks 2
+                            --micro-batches 2 --svg x.svg --trace x.svg)
+  hyperparallel_add_refusal(hp sched.draw.too_many 2 "the schedule has 22000 actions, and a drawing takes 20000 at most" sched draw
+                            GPipe --ranks 11 --micro-batches 1000 --svg x.svg)
+  hyperparallel_add_number_refusals("hp;sched;draw" "whole number from" --ranks --micro-batches --chunks --width --latency --overlapped)
 endif()
 
 # One argument of a good command line is replaced, or more are added.

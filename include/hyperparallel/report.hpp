@@ -5,6 +5,9 @@
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/report/draw_layout.hpp>
+#include <hyperparallel/report/draw_pipeline.hpp>
+#include <hyperparallel/report/draw_pipeline_svg.hpp>
+#include <hyperparallel/report/draw_pipeline_text.hpp>
 #include <hyperparallel/report/explain_move.hpp>
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
@@ -30,3 +33,4 @@
 #include <hyperparallel/report/text_sink.hpp>
 #include <hyperparallel/report/timeline.hpp>
 #include <hyperparallel/report/trace.hpp>
+#include <hyperparallel/report/trace_pipeline.hpp>

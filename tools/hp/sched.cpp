@@ -2,10 +2,11 @@
 // hp sched make NAME --ranks P --micro-batches M …
 // hp sched check FILE …
 // hp sched list
+// hp sched draw FILE|NAME …
 // hp sched split --layers L --stages S …
 //
-// Pipeline schedules in the files of torch.distributed.pipelining: published ones written, any read, proved and timed.
-// Layers in stages, as others take them.
+// Pipeline schedules in the files of torch.distributed.pipelining: published ones written, any read, proved, timed and
+// drawn. Layers in stages, as others take them.
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "../../examples/command_line.hpp"
 #include "json_output.hpp"
 #include "sched/check.hpp"
+#include "sched/draw.hpp"
 #include "sched/list.hpp"
 #include "sched/make.hpp"
 #include "sched/split.hpp"
@@ -59,8 +61,8 @@ void add_make(CLI::App& app, sched::make_request& given) {
       "Exit status: 0 made, 1 the output is full, 2 bad input.");
 }
 
-void add_check(CLI::App& app, sched::check_request& given) {
-  app.add_option("FILE", given.file, "a table; '-' is standard input");
+/// What says how a table is read and timed, but for the file itself.
+void add_reading(CLI::App& app, sched::check_request& given) {
   app.add_option("--placement", given.placement, "where stages lie: s mod P, there and back, or where their F stand")
       ->check(CLI::IsMember({"loop", "v", "inferred"}));
   app.add_option("--micro-batches", given.micro_batches, "unless given, as many as the largest in the table says")
@@ -77,6 +79,11 @@ void add_check(CLI::App& app, sched::check_request& given) {
       ->check(command_line::whole<std::int64_t>(0, most_time));
   app.add_option("--overlapped", given.overlapped, "time of a pair; unless given, as long as one after the other")
       ->check(command_line::whole<std::int64_t>(0, most_time));
+}
+
+void add_check(CLI::App& app, sched::check_request& given) {
+  app.add_option("FILE", given.file, "a table; '-' is standard input");
+  add_reading(app, given);
   const auto transport = [&given](const std::string& text) {
     given.over = hp_tool::transport_called(text);
     return given.over ? std::string()
@@ -99,6 +106,25 @@ void add_check(CLI::App& app, sched::check_request& given) {
       "the schedule is not safe, a line on the error stream says why.\n\n"
       "hp sched check zbv.csv --placement v --times 10,11,8 --latency 1 --transport blocking\n\n"
       "Exit status: 0 safe, 1 not safe, 2 bad input.");
+}
+
+void add_draw(CLI::App& app, sched::draw_request& given) {
+  app.add_option("FILE|NAME", given.read.file, "a table, '-' for standard input; or one of hp sched list");
+  app.add_option("--ranks", given.ranks, "P, of a NAME")->check(command_line::whole(1, sched::most_ranks));
+  app.add_option("--chunks", given.chunks, "stages on a rank, of a NAME; as in hp sched make")
+      ->check(command_line::whole(1, sched::most_chunks));
+  add_reading(app, given.read);
+  app.add_option("--width", given.width, "characters of a line (default 120)")->check(command_line::whole(20, 10'000));
+  app.add_option("--svg", given.svg, "writes an SVG drawing to this file, and no text");
+  app.add_option("--trace", given.trace,
+                 "writes a trace for Perfetto to this file, a unit of time as a microsecond, and no text");
+  app.add_flag("--force", given.force, "overwrites files that exist");
+  app.footer(
+      "Reads a table of torch.distributed.pipelining, or makes a published schedule. Prints a picture in text, a line "
+      "for\n"
+      "each rank: each action from where it starts, as wide as its time.\n\n"
+      "hp sched draw ZB-V --ranks 4 --micro-batches 8\nhp sched draw zbv.csv --times 10,11,8 --svg zbv.svg\n\n"
+      "Exit status: 0 drawn, 1 not safe or the output is full, 2 bad input.");
 }
 
 void add_list(CLI::App& app, bool& as_json) {
@@ -142,16 +168,19 @@ hp_tool::work hp_tool::add_sched(CLI::App& app) {
   struct requests {
     sched::make_request make;
     sched::check_request check;
+    sched::draw_request draw;
     sched::split_request split;
     bool list_as_json = false;
   };
   const auto given = std::make_shared<requests>();
   CLI::App* const make = app.add_subcommand("make", "A published schedule as a table.");
   CLI::App* const check = app.add_subcommand("check", "A table proved and timed.");
+  CLI::App* const draw = app.add_subcommand("draw", "A schedule as text, as an SVG drawing, as a trace.");
   CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
   CLI::App* const split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
   add_make(*make, given->make);
   add_check(*check, given->check);
+  add_draw(*draw, given->draw);
   add_list(*list, given->list_as_json);
   add_split(*split, given->split);
   app.require_subcommand(0, 1);
@@ -160,15 +189,16 @@ hp_tool::work hp_tool::add_sched(CLI::App& app) {
       "hp sched make --help says what make reads and prints, and so do the others.\n\n"
       "hp sched make DualPipeV --ranks 4 --micro-batches 16 | hp sched check -\n\n"
       "Exit status: 0 good, 1 not safe, 2 bad input.");
-  return [given, &app, make, check, split] {
+  return [given, &app, make, check, draw, split] {
     const std::vector<CLI::App*> named = app.get_subcommands();
-    const std::string known = "known: make, check, list, split";
+    const std::string known = "known: make, check, draw, list, split";
     if (named.empty()) {
       const std::vector<std::string> unknown = app.remaining();
       throw bad_input((unknown.empty() ? "no command is named; " : "'" + unknown[0] + "': no such command; ") + known);
     }
     if (named[0] == make) return sched::make(given->make);
     if (named[0] == check) return sched::check(given->check);
+    if (named[0] == draw) return sched::draw(given->draw);
     return named[0] == split ? sched::split(given->split) : sched::list(given->list_as_json);
   };
 }

@@ -35,6 +35,6 @@ inline constexpr subcommand subcommands[] = {
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"models", "The fastest strategies to train large models on so many dies.", add_models},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
-    {"sched", "Pipeline schedules as torch's schedule files: made, proved and timed.", add_sched}};
+    {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched}};
 
 }  // namespace hp_tool

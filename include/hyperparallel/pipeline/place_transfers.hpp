@@ -71,18 +71,18 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
         while (i < end && code[i] == idle_slot) from[r] = ++i;
       if (i == end) continue;
       const int x = code[i], kind = x / n;
-      int second = -1;  // the code of a pair's backward
+      int partner = -1;  // the code of a pair's backward
       if (kind == pair) {
         while (code[++i] == idle_slot) continue;
-        second = code[i];
+        partner = code[i];
       }
       const int f = kind == 0 ? x : kind == pair ? x - pair * n : -1;
-      const int b = kind == 1 || kind == 3 ? x % n : second >= 0 ? second % n : -1;
+      const int b = kind == 1 || kind == 3 ? x % n : partner >= 0 ? partner % n : -1;
       if (f >= m && !forwards[f - m]) continue;
       if (b >= 0 && b + m < n && !gradients[b + m]) continue;
       left = true;
       action[at[r]++] = x;
-      if (second >= 0) action[at[r]++] = second;
+      if (partner >= 0) action[at[r]++] = partner;
       if (f >= 0) {
         forwards[f] = true;
         const int peer = forward_peer[f / m];

@@ -234,9 +234,9 @@ class pipeline_replay : kind_of_code {
 
   /// Runs an overlapped F with the backward behind it.
   constexpr bool run_pair(int r) {
-    const int m = x_.s.micro_batches, at = x_.position[r], second = x_.second_of_pair(r, at);
+    const int m = x_.s.micro_batches, at = x_.position[r], partner = x_.second_of_pair(r, at);
     const int y = x_.s.action[at] - overlapped_forward * x_.per_kind, stage = y / m;
-    const int x = second < x_.s.first[r + 1] ? x_.s.action[second] : 0, kind = x / x_.per_kind;
+    const int x = partner < x_.s.first[r + 1] ? x_.s.action[partner] : 0, kind = x / x_.per_kind;
     if (kind != input_gradient && kind != backward) {
       refuse(pipeline_code::pair_has_no_backward, r, at);
       return false;
@@ -248,7 +248,7 @@ class pipeline_replay : kind_of_code {
       return false;
     }
     if (x_.s.rank_of_stage[other] != r || x_.progress[z] != state::has_output || x_.is_away(z)) {
-      refuse_action(r, second, other);
+      refuse_action(r, partner, other);
       return false;
     }
     const std::int64_t start = larger(x_.clock[r], larger(x_.input[y], x_.gradient[z + m]));
@@ -267,9 +267,9 @@ class pipeline_replay : kind_of_code {
     if (kind == backward) --x_.live[r];
     if (x_.starts != nullptr || x_.c.bytes.size != 0) {
       record(r, at, forward, stage, y, start);
-      record(r, second, kind, other, z, start);
+      record(r, partner, kind, other, z, start);
     }
-    x_.position[r] = second + 1;
+    x_.position[r] = partner + 1;
     return true;
   }
 

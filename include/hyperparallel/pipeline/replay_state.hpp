@@ -82,9 +82,9 @@ struct replay_state : kind_of_code {
   constexpr int next_entry(int r) const { return second_of_pair(r, position[r] - 1); }
   /// The entry behind `at` that is no idle slot; the end of the rank's list where there is none.
   constexpr int second_of_pair(int r, int at) const {
-    int second = at + 1;
-    while (second < s.first[r + 1] && s.action[second] == idle_slot) ++second;
-    return second;
+    int next = at + 1;
+    while (next < s.first[r + 1] && s.action[next] == idle_slot) ++next;
+    return next;
   }
 
   const schedule& s;

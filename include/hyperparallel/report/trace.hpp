@@ -33,6 +33,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace report {
 /// Digits after the point of a microsecond.
 inline constexpr int picosecond_digits = 6;
 inline constexpr int nanosecond_digits = 3;
+inline constexpr int microsecond_digits = 0;
 
 /// How the trace's processes are called and numbered; several traces share a file when their numbers differ.
 struct trace_options {
@@ -53,17 +54,23 @@ class trace_writer {
     const int per_rank = queues_per_rank(m);
     for (int rank = 0; rank < m.ranks; ++rank) {
       const int process = options.first_process + rank;
-      metadata("process_name", process, 0, "name", json_string(options.process + " " + std::to_string(rank)));
-      metadata("process_sort_index", process, 0, "sort_index", std::to_string(process));
-      for (int row = 0; row < per_rank; ++row) {
-        metadata("thread_name", process, row, "name", json_string(queue_name(m, rank * per_rank + row)));
-        metadata("thread_sort_index", process, row, "sort_index", std::to_string(row));
-      }
+      name_process(process, options.process + " " + std::to_string(rank));
+      for (int row = 0; row < per_rank; ++row) name_row(process, row, queue_name(m, rank * per_rank + row));
     }
   }
 
-  /// One task on its row. Start and duration count 10^-`digits` microseconds: 6 for picoseconds, 3 for nanoseconds.
-  /// `arguments` are the members of a JSON object. Domain: start, duration >= 0.
+  /// Names one process, or one row of it; they are shown in the order of their numbers.
+  void name_process(int process, std::string_view name) {
+    metadata("process_name", process, 0, "name", json_string(name));
+    metadata("process_sort_index", process, 0, "sort_index", std::to_string(process));
+  }
+  void name_row(int process, int row, std::string_view name) {
+    metadata("thread_name", process, row, "name", json_string(name));
+    metadata("thread_sort_index", process, row, "sort_index", std::to_string(row));
+  }
+
+  /// One task on its row. Start and duration count 10^-`digits` microseconds: 6 for picoseconds, 3 for nanoseconds,
+  /// 0 for microseconds. `arguments` are the members of a JSON object. Domain: start, duration >= 0.
   void span(int process, int row, std::string_view name, std::string_view category, std::int64_t start,
             std::int64_t duration, int digits, std::string_view arguments) {
     separate();
@@ -72,6 +79,25 @@ class trace_writer {
     put(",\"dur\":");
     microseconds(duration, digits);
     put(",\"name\":{},\"cat\":{},\"args\":{{{}}}}}", json_string(name), json_string(category), arguments);
+    if (buffer_.size() >= flush_bytes) flush();
+  }
+
+  /// What takes no time, on its row.
+  void instant(int process, int row, std::string_view name, std::string_view category, std::int64_t time, int digits) {
+    separate();
+    put("{{\"ph\":\"i\",\"s\":\"t\",\"pid\":{},\"tid\":{},\"ts\":", process, row);
+    microseconds(time, digits);
+    put(",\"name\":{},\"cat\":{}}}", json_string(name), json_string(category));
+    if (buffer_.size() >= flush_bytes) flush();
+  }
+
+  /// A counter of the process: its value, in words `unit`, from `time` on.
+  void counter(int process, std::string_view name, std::string_view unit, std::int64_t time, int digits,
+               std::int64_t value) {
+    separate();
+    put("{{\"ph\":\"C\",\"pid\":{},\"ts\":", process);
+    microseconds(time, digits);
+    put(",\"name\":{},\"args\":{{{}:{}}}}}", json_string(name), json_string(unit), value);
     if (buffer_.size() >= flush_bytes) flush();
   }
 
@@ -101,6 +127,7 @@ class trace_writer {
   }
 
   void microseconds(std::int64_t value, int digits) {
+    if (digits == microsecond_digits) return put("{}", value);
     const std::int64_t scale = digits == picosecond_digits ? microsecond : microsecond / nanosecond;
     put("{}.{:0{}}", value / scale, value % scale, digits);
   }
