@@ -95,25 +95,25 @@ constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, 
       }
       from.item[r] = at;
       if (at == end || !ready(a)) continue;
-      pipeline_action second{action_kind::recompute};  // of a pair
+      pipeline_action partner{action_kind::recompute};  // of a pair
       std::int64_t time = time_of(a);
       if (a.kind == action_kind::overlapped_forward) {
         while (s.action.item[++at] == idle_slot) continue;
-        second = s.coding().action(s.action.item[at]);
-        if (!ready(second)) continue;
-        time = c.overlapped_pair >= 0 ? c.overlapped_pair : time + time_of(second);
+        partner = s.coding().action(s.action.item[at]);
+        if (!ready(partner)) continue;
+        time = c.overlapped_pair >= 0 ? c.overlapped_pair : time + time_of(partner);
       }
       left = true;
       from.item[r] = at + 1;
-      const int out = made(a), out_back = made(second);
+      const int out = made(a), out_back = made(partner);
       const int peer = out < 0 ? -1 : out < n ? peers.forward.item[a.stage] : peers.gradient.item[a.stage];
-      const int peer_back = out_back < 0 ? -1 : peers.gradient.item[second.stage];
+      const int peer_back = out_back < 0 ? -1 : peers.gradient.item[partner.stage];
       // With link tasks the message is first in its sender's memory.
       if (out >= 0) open_message(out, link_tasks ? r : peer);
       if (out_back >= 0) open_message(out_back, link_tasks ? r : peer_back);
       add_task(f, resource::aic, r, time, static_cast<int>(a.kind), a.stage * m + a.micro_batch);
       wait_and_read(needed(a));
-      wait_and_read(needed(second));
+      wait_and_read(needed(partner));
       if (out >= 0) signal_and_write(out);
       if (out_back >= 0) signal_and_write(out_back);
       const auto send = [&](int number, int to, const pipeline_action& by, action_kind kind) {
@@ -126,8 +126,8 @@ constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, 
         signal_and_write(number);
       };
       send(out, peer, a, is_forward(a.kind) ? action_kind::send_forward : action_kind::send_backward);
-      send(out_back, peer_back, second, action_kind::send_backward);
-      const pipeline_action both[] = {a, second};
+      send(out_back, peer_back, partner, action_kind::send_backward);
+      const pipeline_action both[] = {a, partner};
       for (const pipeline_action& done : both) {
         if (is_forward(done.kind)) forwards.item[done.stage * m + done.micro_batch] = true;
         if (is_gradient(done.kind)) gradients.item[done.stage * m + done.micro_batch] = true;
