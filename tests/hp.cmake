@@ -162,7 +162,7 @@ set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")
-hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.2.chunks=null schedules.8.placement="v"
+hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.3.chunks=null schedules.8.placement="v"
                           COMMAND sched list)
 hyperparallel_add_hp(sched.split sched split --layers 10 --stages 4)
 set_tests_properties(hp.sched.split PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tt\\|ttL\n$")

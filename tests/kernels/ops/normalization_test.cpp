@@ -96,8 +96,9 @@ TEST(Normalization, TablesOfAnglesAreNotMixedUp) {
 
 TEST(Normalization, RefusesAnOddNumberOfDims) {
   std::mt19937 random(4);
-  run_case<float> c(id_of<ops::rope>, "bsD->bsD", "n", {{1}, {100}}, sizes({{'b', 1}, {'s', 2}, {'D', 3}}), random);
-  EXPECT_THROW(c.run_whole(), std::invalid_argument);
+  const letter_extents odd = sizes({{'b', 1}, {'s', 2}, {'D', 3}});
+  EXPECT_THROW(run_case<float>(id_of<ops::rope>, "bsD->bsD", "n", {{1}, {100}}, odd, random).run_whole(),
+               std::invalid_argument);
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST(Routing, RefusesMoreChoicesThanExperts) {
   letter_extents extents("", random);
   extents.of[static_cast<int>('x')] = extents.of[static_cast<int>('E')] = 2;
   extents.of[static_cast<int>('K')] = 3;
-  run_case<float> c(id_of<ops::top_k>, "xE->xK,xK", "p", {{}, {1}}, extents, random);
-  EXPECT_THROW(c.run_whole(), std::invalid_argument);
+  EXPECT_THROW(run_case<float>(id_of<ops::top_k>, "xE->xK,xK", "p", {{}, {1}}, extents, random).run_whole(),
+               std::invalid_argument);
 }
 
 }  // namespace
