@@ -16,6 +16,7 @@
 #include <hyperparallel/dtensor/operations/reduction.hpp>
 #include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/dtensor/untraced_functions.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -200,7 +201,7 @@ namespace detail {
 template <int Rank>
 constexpr fixed_string<2 * Rank + 3> text_without(const rules::dim_list& dims) {
   const rules::chosen_dims gone = rules::choose(dims, Rank);
-  char text[2 * Rank + 3] = {};
+  char text[array_bound(2 * Rank + 3)] = {};
   int at = 0;
   for (int d = 0; d < Rank; ++d) text[at++] = static_cast<char>('a' + d);
   text[at++] = '-';

@@ -22,13 +22,13 @@ template <class T>
 void copy_block(const shape& s, const T* from, const steps& from_steps, T* to, const steps& to_steps) {
   static_assert(std::is_trivially_copyable_v<T>);
   const steps array[2] = {from_steps, to_steps};
-  for_each_run(loops_over(s, array), [&](const auto& offset, extent_t n, const auto& step) {
+  for_each_run(loops_over(s, array), [&](const auto& offset, extent_t n, const auto& stride) {
     const T* const source = from + offset[0];
     T* const target = to + offset[1];
-    if (n == 1 || (step[0] == 1 && step[1] == 1))
+    if (n == 1 || (stride[0] == 1 && stride[1] == 1))
       std::memcpy(target, source, static_cast<std::size_t>(n) * sizeof(T));
     else
-      for (extent_t i = 0; i < n; ++i) target[i * step[1]] = source[i * step[0]];
+      for (extent_t i = 0; i < n; ++i) target[i * stride[1]] = source[i * stride[0]];
   });
 }
 
