@@ -80,6 +80,32 @@ struct recompute_time {
 };
 static_assert(hp::pipeline<recomputing, hp::stages<1>, hp::micro_batches<4>, recompute_time>::makespan == 16);
 
+/// Lists its own transfers: a send before the receive that the other rank's send waits for.
+struct sends_first {
+  static constexpr const char* name = "sends first";
+  static constexpr hp::stage_placement placement = hp::stage_placement::loop;
+  static constexpr hp::pipeline_status fits(const hp::pipeline_shape&) { return {}; }
+  static constexpr int entries(const hp::pipeline_shape&) { return 16; }
+  static constexpr void row(auto& out, const hp::pipeline_shape&, int rank) {
+    using enum hp::action_kind;
+    for (int k = 0; k < 2; ++k) {
+      if (rank == 1) out.put({receive_forward, 1, k});
+      out.forward(rank, k);
+      if (rank == 0) out.put({send_forward, 0, k});
+      if (rank == 1) out.backward(rank, k);
+      if (rank == 1) out.put({send_backward, 1, k});
+    }
+    for (int k = 0; k < 2 && rank == 0; ++k) {
+      out.put({receive_backward, 0, k});
+      out.backward(0, k);
+    }
+  }
+};
+using listed = hp::pipeline<sends_first, hp::stages<2>, hp::micro_batches<2>>;
+static_assert(hp::deadlock_free<listed, hp::ordered_queues> && hp::deadlock_free<listed, hp::buffered<1>>);
+static_assert(!hp::deadlock_free<listed, hp::blocking_rows>);
+static_assert(hp::deadlock_free<plan, hp::blocking_rows>);
+
 template <class Schedule>
 void expect_the_same_at_run_time() {
   constexpr hp::pipeline_shape n{3, Schedule::placement == hp::stage_placement::v ? 2 : 1, 9};

@@ -149,10 +149,22 @@ struct pipeline : detail::pipeline_without_schedule {
   static_assert(insist<typename detail::pipeline_arguments_verdict<Schedule, Options...>::type>::met);
 };
 
-/// Whether the pipeline ends under `Transport` too, with its transfers where `place_transfers` puts them.
+namespace detail {
+
+template <class Schedule>
+constexpr bool ends_under(const pipeline_shape& n, transport t) {
+  pipeline_schedule s = generate<Schedule>(n);
+  if (!holds_transfers(s)) s = place_transfers(s);
+  return check_schedule(s, t).ok();
+}
+
+}  // namespace detail
+
+/// Whether the pipeline ends under `Transport` too: with the transfers that its schedule lists, or, where it lists none, with
+/// those that `place_transfers` puts, which end under every transport.
 template <class Pipeline, class Transport>
 inline constexpr bool deadlock_free =
-    check_schedule(place_transfers(generate<typename Pipeline::schedule>(Pipeline::shape)), Transport::value).ok();
+    detail::ends_under<typename Pipeline::schedule>(Pipeline::shape, Transport::value);
 
 /// Law: of a refused pipeline no amount meets a limit.
 template <schedule_generator Schedule, pipeline_option... Options>

@@ -95,8 +95,8 @@ class pipeline_replay : kind_of_code {
     auto& posted = x_.posted.item;
     const std::int64_t latency = x_.c.latency;
     const bool looks_up = !x_.one_time || x_.starts != nullptr || x_.c.bytes.size != 0;
-    const bool queues = x_.transport.kind == transport_kind::ordered_queues;
-    const bool waits_for_transfers = !queues && x_.transport.kind != transport_kind::unbounded;
+    const bool queues = x_.over.kind == transport_kind::ordered_queues;
+    const bool waits_for_transfers = !queues && x_.over.kind != transport_kind::unbounded;
     stage_times time = x_.time;
     int moves = 0;
     for (int r = from; r != to + step && status_.code == pipeline_code::ok; r += step) {
@@ -128,25 +128,26 @@ class pipeline_replay : kind_of_code {
           }
           if (++live_gradient > x_.peak_gradient.item[r]) x_.peak_gradient.item[r] = live_gradient;
           clock += time.forward;
-          progress[x] = 1;
+          progress[x] = state::has_output;
           if (forward_hop[stage] >= 0) input[x + m] = clock + forward_hop[stage];
           continue;
         }
         const int kind = x / per_kind, y = x - kind * per_kind, stage = y / m;
         if (kind == weight_gradient) {
-          if (progress[y] < 3) break;
-          if (owner[stage] != r || progress[y] == 7 || (offloads && x_.is_away(y))) {
+          if (progress[y] < state::has_gradient) break;
+          if (owner[stage] != r || progress[y] == state::is_over || (offloads && x_.is_away(y))) {
             refuse_action(r, at, stage);
             break;
           }
           if (looks_up) time = look_up(r, at, kind, stage, y, clock);
           clock += time.weight_gradient;
-          progress[y] = 7;
+          progress[y] = state::is_over;
           --live;
           continue;
         }
         if (kind > backward) {
-          if (kind < send_forward || kind > receive_backward || x_.starts != nullptr || waits_for_transfers) break;
+          if (kind < send_forward || kind > receive_backward || waits_for_transfers) break;
+          if (looks_up) record(r, at, kind, stage, y, clock);
           if (!queues) continue;
           // The end that is reached second lets the message pass.
           if (kind == send_forward) {
@@ -163,7 +164,7 @@ class pipeline_replay : kind_of_code {
             else
               input[y] = (other < clock ? clock : other) + latency;
           } else if (kind == send_backward) {
-            if (progress[y] < 3) break;
+            if (progress[y] < state::has_gradient) break;
             const std::int64_t other = posted[per_kind + y];
             if (other == 0)
               posted[per_kind + y] = clock;
@@ -180,7 +181,7 @@ class pipeline_replay : kind_of_code {
         }
         const std::int64_t ready = gradient[y + m];
         if (ready == 0 || progress[y] == 0) break;
-        if (owner[stage] != r || progress[y] != 1 || (offloads && x_.is_away(y))) {
+        if (owner[stage] != r || progress[y] != state::has_output || (offloads && x_.is_away(y))) {
           refuse_action(r, at, stage);
           break;
         }
@@ -191,21 +192,21 @@ class pipeline_replay : kind_of_code {
         if (looks_up) time = look_up(r, at, kind, stage, y, clock);
         clock += time.input_gradient;
         --live_gradient;
-        progress[y] = 3;
+        progress[y] = state::has_gradient;
         if (kind == backward) {
           clock += time.weight_gradient;
-          progress[y] = 7;
+          progress[y] = state::is_over;
           --live;
         }
         if (gradient_hop[stage] >= 0) gradient[y] = clock + gradient_hop[stage];
       }
-      if (at == begin && (code[at] < 4 * per_kind || !status_.ok())) continue;
+      if (at == begin && (code[at] < overlapped_forward * per_kind || !status_.ok())) continue;
       x_.position.item[r] = at;
       x_.clock.item[r] = clock;
       x_.live.item[r] = live;
       x_.live_gradient.item[r] = live_gradient;
       moves += at - begin;
-      if (status_.ok() && at < end && code[at] >= 4 * per_kind && advance_special(r)) {
+      if (status_.ok() && at < end && code[at] >= overlapped_forward * per_kind && advance_special(r)) {
         ++moves;
         r -= step;  // on with the same rank
       }
@@ -213,7 +214,7 @@ class pipeline_replay : kind_of_code {
     return moves != 0;
   }
 
-  /// Runs the pair, offload, reload, recomputation, transfer or action of parameters at which rank `r` stands. False: it
+  /// Runs the pair, offload, reload, recomputation, blocking transfer or action of parameters at which rank `r` stands. False: it
   /// waits, or is refused.
   constexpr bool advance_special(int r) {
     const int at = x_.position[r], x = x_.s.action[at], kind = x / x_.per_kind, y = x - kind * x_.per_kind;
@@ -226,8 +227,7 @@ class pipeline_replay : kind_of_code {
     if ((kind == offload || kind == reload) && !move_activation(r, kind, y)) return false;
     if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, stage, y, x_.clock[r]);
     if (kind == recompute) x_.clock[r] += x_.c.recompute;
-    if (is_transfer(static_cast<action_kind>(kind)) && x_.transport.kind != transport_kind::unbounded)
-      return transfer_.pass(x_, r);
+    if (is_transfer(static_cast<action_kind>(kind))) return transfer_.pass(x_, r);
     ++x_.position[r];
     return true;
   }

@@ -34,11 +34,11 @@ struct replay_state : kind_of_code {
   /// How far stage and micro-batch have come: F is done; I as well; W as well.
   static constexpr int has_output = 1, has_gradient = 3, is_over = 7;
 
-  constexpr replay_state(const schedule& the_schedule, const pipeline_costs& costs, hyperparallel::transport over,
+  constexpr replay_state(const schedule& the_schedule, const pipeline_costs& costs, transport the_transport,
                          growing_array<std::int64_t>* starts_wanted)
       : s(the_schedule),
         c(costs),
-        transport(over),
+        over(the_transport),
         starts(starts_wanted),
         per_kind(s.stages * s.micro_batches),
         one_time(c.times.size <= 1) {
@@ -89,7 +89,7 @@ struct replay_state : kind_of_code {
 
   const schedule& s;
   const pipeline_costs& c;
-  hyperparallel::transport transport;
+  transport over;
   growing_array<std::int64_t>* starts;
   int per_kind;
   bool one_time;

@@ -99,6 +99,12 @@ concept schedule_generator = requires(const pipeline_shape& n) {
         Schedule::rows(s, out, n);
       });
 
+/// For `fits`: a schedule that has `chunks` stages on each rank.
+constexpr pipeline_status check_chunks(const pipeline_shape& n, int chunks) {
+  if (n.chunks == chunks) return {};
+  return {.code = pipeline_code::chunks_are_fixed, .needed = chunks};
+}
+
 /// Why there is no schedule of this name in this shape.
 template <schedule_generator Schedule>
 constexpr pipeline_status check_shape_of(const pipeline_shape& n) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One send or receive of a replay, under each transport.
+// One send or receive of a replay under a transport that blocks ranks in it. Those in ordered queues block nobody and stand in
+// the replay's own loop.
 
 #include <hyperparallel/pipeline/replay_state.hpp>
 #include <hyperparallel/support/integer.hpp>
@@ -8,7 +9,7 @@
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 template <class Sizes>
-class transfer_step : kind_of_code {
+class transfer_step {
  public:
   /// Of a transport with `buffers`: which message's buffer each message takes. Precondition: `check_messages(s)` is ok.
   constexpr void number_messages(const basic_pipeline_schedule<Sizes>& s, int buffers) {
@@ -34,35 +35,9 @@ class transfer_step : kind_of_code {
   constexpr bool pass(replay_state<Sizes>& x, int r) const {
     const message_end one = message_of(x.s, x.action_at(x.position[r]));
     if (one.sends && !is_made(x, one.number)) return false;
-    switch (x.transport.kind) {
-      case transport_kind::unbounded:
-        break;
-      case transport_kind::ordered_queues: {
-        std::int64_t& posted = x.posted[one.number];
-        if (posted == 0)
-          posted = x.clock[r];
-        else
-          arrive(x, one.number, larger(posted, x.clock[r]));
-        break;
-      }
-      case transport_kind::buffered:
-        if (!pass_buffered(x, r, one)) return false;
-        break;
-      case transport_kind::blocking_rows: {
-        const int peer = one.peer, at = x.next_entry(peer);
-        if (at == x.s.first[peer + 1] || !is_transfer(x.action_at(at).kind)) return false;
-        const message_end other = message_of(x.s, x.action_at(at));
-        if (other.number != one.number || (other.sends && !is_made(x, one.number))) return false;
-        const std::int64_t time = larger(x.clock[r], x.clock[peer]);
-        arrive(x, one.number, time);
-        wait_until(x, r, time + x.c.latency);
-        wait_until(x, peer, time + x.c.latency);
-        x.position[peer] = at + 1;
-        break;
-      }
-    }
-    ++x.position[r];
-    return true;
+    const bool passes = x.over.kind == transport_kind::buffered ? pass_buffered(x, r, one) : meet(x, r, one);
+    if (passes) ++x.position[r];
+    return passes;
   }
 
   static constexpr bool is_made(const replay_state<Sizes>& x, int number) {
@@ -84,6 +59,19 @@ class transfer_step : kind_of_code {
       x.input[number + m] = time + x.c.latency;
     else
       x.gradient[number - x.per_kind] = time + x.c.latency;
+  }
+  /// Blocking rows: both ranks go on once both stand at the message.
+  static constexpr bool meet(replay_state<Sizes>& x, int r, const message_end& one) {
+    const int peer = one.peer, at = x.next_entry(peer);
+    if (at == x.s.first[peer + 1] || !is_transfer(x.action_at(at).kind)) return false;
+    const message_end other = message_of(x.s, x.action_at(at));
+    if (other.number != one.number || (other.sends && !is_made(x, one.number))) return false;
+    const std::int64_t time = larger(x.clock[r], x.clock[peer]);
+    arrive(x, one.number, time);
+    wait_until(x, r, time + x.c.latency);
+    wait_until(x, peer, time + x.c.latency);
+    x.position[peer] = at + 1;
+    return true;
   }
   constexpr bool pass_buffered(replay_state<Sizes>& x, int r, const message_end& one) const {
     if (one.sends) {

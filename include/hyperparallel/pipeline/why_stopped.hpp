@@ -44,7 +44,7 @@ constexpr bool stands_ahead(const replay_state<Sizes>& x, const pipeline_action&
 template <class Sizes>
 constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_step<Sizes>& step, int r) {
   const int at = x.next_entry(r), m = x.s.micro_batches;
-  const bool posts = x.transport.kind != transport_kind::unbounded;
+  const bool posts = x.over.kind != transport_kind::unbounded;
   waiting_action w{r, at - x.s.first[r], x.action_at(at), {}};
   // What brings the message from stage `from`: the stage itself, the receive, or the send where that is posted.
   const auto brings = [&](int from, int number, const pipeline_action& a, action_kind producer) -> pipeline_action {
@@ -65,7 +65,7 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
     const bool forwards = one.number < x.per_kind;
     if (one.sends && !step.is_made(x, one.number))
       w.needs = {forwards ? action_kind::forward : action_kind::input_gradient, w.action.stage, w.action.micro_batch};
-    else if (one.sends && x.transport.kind == transport_kind::buffered)
+    else if (one.sends && x.over.kind == transport_kind::buffered)
       w.needs = action_of_message(x.s, step.freed_by(one.number), false);
     else
       w.needs = action_of_message(x.s, one.number, !one.sends);

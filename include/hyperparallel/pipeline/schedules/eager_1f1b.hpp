@@ -6,24 +6,16 @@
 // 2(P − 1) latencies, those of the pipeline's fill and drain, whatever m; 1F1B pays them with each micro-batch.
 // References: Zhuang et al., "On Optimizing the Communication of Model Parallelism", 2023.
 
-#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 struct eager_1f1b {
   static constexpr const char* name = "Eager1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) {
-    return n.chunks == 1 ? pipeline_status{} : pipeline_status{.code = pipeline_code::chunks_are_fixed, .needed = 1};
-  }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
-    const int m = n.micro_batches, wanted = 2 * (n.ranks - 1 - rank), warm_up = m < wanted ? m : wanted;
-    for (int k = 0; k < warm_up; ++k) out.forward(rank, k);
-    for (int k = warm_up; k < m; ++k) {
-      out.forward(rank, k);
-      out.backward(rank, k - warm_up);
-    }
-    for (int k = m - warm_up; k < m; ++k) out.backward(rank, k);
+    detail::write_1f1b_row(out, n.micro_batches, rank, 2 * (n.ranks - 1 - rank), [](int i) { return i; });
   }
 };
 

@@ -9,20 +9,28 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+/// `warm_up` forwards, or all; then a forward and a backward in turn; then the backwards left. Backward number i is that of
+/// micro-batch `order(i)`.
+constexpr void write_1f1b_row(auto& out, int micro_batches, int stage, int warm_up, const auto& order) {
+  const int first = micro_batches < warm_up ? micro_batches : warm_up;
+  for (int k = 0; k < first; ++k) out.forward(stage, k);
+  for (int k = first; k < micro_batches; ++k) {
+    out.forward(stage, k);
+    out.backward(stage, order(k - first));
+  }
+  for (int k = micro_batches - first; k < micro_batches; ++k) out.backward(stage, order(k));
+}
+
+}  // namespace detail
+
 struct one_forward_one_backward {
   static constexpr const char* name = "1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) {
-    return n.chunks == 1 ? pipeline_status{} : pipeline_status{.code = pipeline_code::chunks_are_fixed, .needed = 1};
-  }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
-    const int m = n.micro_batches, warm_up = m < n.ranks - 1 - rank ? m : n.ranks - 1 - rank;
-    for (int k = 0; k < warm_up; ++k) out.forward(rank, k);
-    for (int k = warm_up; k < m; ++k) {
-      out.forward(rank, k);
-      out.backward(rank, k - warm_up);
-    }
-    for (int k = m - warm_up; k < m; ++k) out.backward(rank, k);
+    detail::write_1f1b_row(out, n.micro_batches, rank, n.ranks - 1 - rank, [](int i) { return i; });
   }
 };
 

@@ -8,7 +8,7 @@
 // is (P − 1)(F + B) of a slice, a Slices-th of 1F1B's.
 // References: Sun et al., "Seq1F1B", 2024; the warm-up as in the zero-bubble repository's seq1f1b.
 
-#include <hyperparallel/pipeline/schedule.hpp>
+#include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -18,19 +18,13 @@ struct sequence_1f1b {
   static constexpr const char* name = "Seq1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    if (n.chunks != 1) return {.code = pipeline_code::chunks_are_fixed, .needed = 1};
+    if (n.chunks != 1) return check_chunks(n, 1);
     if (n.micro_batches % Slices != 0) return {.code = pipeline_code::slices_do_not_divide, .needed = Slices};
     return {};
   }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
-    const int m = n.micro_batches, wanted = n.ranks - 2 - rank + Slices, warm_up = m < wanted ? m : wanted;
-    const auto backward = [&](int step) { out.backward(rank, step / Slices * Slices + Slices - 1 - step % Slices); };
-    for (int k = 0; k < warm_up; ++k) out.forward(rank, k);
-    for (int k = warm_up; k < m; ++k) {
-      out.forward(rank, k);
-      backward(k - warm_up);
-    }
-    for (int k = m - warm_up; k < m; ++k) backward(k);
+    detail::write_1f1b_row(out, n.micro_batches, rank, n.ranks - 2 - rank + Slices,
+                           [](int i) { return i / Slices * Slices + Slices - 1 - i % Slices; });
   }
 };
 

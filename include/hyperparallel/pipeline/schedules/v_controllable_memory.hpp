@@ -158,9 +158,7 @@ class v_slots {
 template <class Schedule>
 struct v_schedule {
   static constexpr stage_placement placement = stage_placement::v;
-  static constexpr pipeline_status fits(const pipeline_shape& n) {
-    return n.chunks == 2 ? pipeline_status{} : pipeline_status{.code = pipeline_code::chunks_are_fixed, .needed = 2};
-  }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 2); }
   /// All rows at once: what one rank runs depends on the others.
   static constexpr void rows(auto& schedule, auto& out, const pipeline_shape& n) {
     growing_array<v_block> block;

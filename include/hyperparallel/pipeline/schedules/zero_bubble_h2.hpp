@@ -13,9 +13,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct zero_bubble_h2 {
   static constexpr const char* name = "ZB-H2";
   static constexpr stage_placement placement = stage_placement::loop;
-  static constexpr pipeline_status fits(const pipeline_shape& n) {
-    return n.chunks == 1 ? pipeline_status{} : pipeline_status{.code = pipeline_code::chunks_are_fixed, .needed = 1};
-  }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_chunks(n, 1); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_zero_bubble_row(out, n.micro_batches, rank, 2 * (n.ranks - rank) - 1, 2 * rank);
   }
