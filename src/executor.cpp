@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads, queues, failures: what runs a taskflow.
+#include <hyperparallel/kernels/steady_time.ipp>
 #include <hyperparallel/runtime/arena.ipp>
 #include <hyperparallel/runtime/asymmetric_fence.ipp>
 #include <hyperparallel/runtime/bound_plan.ipp>
@@ -10,7 +11,6 @@
 #include <hyperparallel/runtime/failure.ipp>
 #include <hyperparallel/runtime/parking.ipp>
 #include <hyperparallel/runtime/plan_state.ipp>
-#include <hyperparallel/runtime/steady_time.ipp>
 #include <hyperparallel/runtime/watchdog.ipp>
 #include <hyperparallel/runtime/worker_share.ipp>
 

@@ -98,6 +98,7 @@ WITHOUT_ARITHMETIC = {
     "kernels/operator_call.hpp",
     "kernels/operator_kernels.hpp",
     "kernels/ops/builtin_kernels.hpp",
+    "kernels/steady_time.hpp",
     "kernels/streaming_copy.hpp",
     "kernels/transposed_gemm.hpp",
     "kernels/widened_kernel.hpp",

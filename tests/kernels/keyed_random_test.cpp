@@ -32,6 +32,11 @@ TEST(keyed_random, stays_in_range_and_fills_it) {
   EXPECT_NEAR(squares / n, 1.0 / 3, 0.005);
 }
 
+TEST(keyed_random, a_sequence_draws_the_numbers_of_its_seed_in_order) {
+  hp::keyed_sequence draw{9};
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(draw(), hp::keyed_bits(9, 0, i));
+}
+
 TEST(keyed_random, every_part_of_the_key_matters) {
   std::set<std::uint64_t> seen;
   for (std::uint64_t seed = 0; seed < 20; ++seed)

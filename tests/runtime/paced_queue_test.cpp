@@ -3,12 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <vector>
 
 namespace {
 
 namespace hp = hyperparallel;
-using clock_type = hp::paced_queue::clock;
+using clock_type = std::chrono::steady_clock;
 
 double milliseconds_since(clock_type::time_point t) {
   return std::chrono::duration<double, std::milli>(clock_type::now() - t).count();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/parking.hpp>
 
+#include <hyperparallel/kernels/steady_time.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -79,6 +81,13 @@ TEST(Parking, ATimeoutEndsTheSleep) {
   bell.park(bell.prepare(), 2'000'000);
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::microseconds(500));
   EXPECT_EQ(bell.parked.load(), 0U);
+}
+
+TEST(Parking, ASleepLastsUntilItsTime) {
+  const std::int64_t end = hp::steady_nanoseconds() + 2'000'000;
+  hp::sleep_until(end);
+  EXPECT_GE(hp::steady_nanoseconds(), end);
+  hp::sleep_until(0);  // long past: returns
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ verdict check(const hp::operator_options& how = {}) {
   const hp::detail::checked_operator checked{list::list, list::list.id_of(hp::operator_value_of<Operator>),
                                              &hp::kernels_of<double, list>,
                                              static_cast<int>(hp::detail::parts_written(Operator::text, false))};
-  std::mt19937_64 engine(5);
+  hp::keyed_sequence engine{5};
   hp::detail::sample_numbers random(options, engine);
   verdict v;
   for (int round = 0; round < 40 && v.complaint.empty(); ++round) {

@@ -6,7 +6,6 @@
 // sliced to the shards of others, or filled to meet partial ones. Then every rank runs the kernel on its blocks. Law:
 // where the kernel obeys the rule, the gathered results are those of the kernel on the whole operands.
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,10 +34,24 @@ struct placed_operation {
 placed_operation place_operation(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                  std::span<const data_type> types);
 
-/// Runs `work`, a kernel, at every position. Throws as `place_operation`, and rank_error where the kernel throws.
+namespace detail {
+
 std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
                                         std::span<const data_type> types,
-                                        const std::function<void(const local_operation&)>& work);
+                                        void (*call)(const void* work, const local_operation& at), const void* work);
+
+}  // namespace detail
+
+/// Runs `work(const local_operation&)`, a kernel, at every position. Throws as `place_operation`, and rank_error where
+/// the kernel throws.
+template <class Work>
+std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule, std::span<const dynamic_dtensor> operands,
+                                        std::span<const data_type> types, const Work& work) {
+  const auto call = [&work](const local_operation& at) { work(at); };  // `work` may be a function
+  return detail::apply_rule(
+      rule, operands, types,
+      [](const void* w, const local_operation& at) { (*static_cast<const decltype(call)*>(w))(at); }, &call);
+}
 
 /// An operator that leaves every block as it is and only tells its extents anew (reshape, expand_dims, squeeze): the
 /// result shares the operand's blocks. Domain: the local blocks of operand and result have the same elements in the

@@ -38,10 +38,13 @@ HYPERPARALLEL_BODY placed_operation place_operation(const factor_rule& rule, std
   return r;
 }
 
+namespace detail {
+
 HYPERPARALLEL_BODY std::vector<dynamic_dtensor> apply_rule(const factor_rule& rule,
                                                            std::span<const dynamic_dtensor> operands,
                                                            std::span<const data_type> types,
-                                                           const std::function<void(const local_operation&)>& work) {
+                                                           void (*call)(const void* work, const local_operation& at),
+                                                           const void* work) {
   const placed_operation x = place_operation(rule, operands, types);
   const rank_group& group = operands[0].group();
   const std::size_t ranks = static_cast<std::size_t>(group.ranks());
@@ -58,12 +61,14 @@ HYPERPARALLEL_BODY std::vector<dynamic_dtensor> apply_rule(const factor_rule& ru
       out[i] = {bytes.get(), d.type, place, d.shape};
       blocks[i][static_cast<std::size_t>(position)] = bytes;
     }
-    work(local_operation{position, {in.data(), x.operands.size()}, {out.data(), x.results.size()}, &rule});
+    call(work, local_operation{position, {in.data(), x.operands.size()}, {out.data(), x.results.size()}, &rule});
   });
   std::vector<dynamic_dtensor> results;
   for (std::size_t i = 0; i < x.results.size(); ++i) results.emplace_back(group, x.results[i], std::move(blocks[i]));
   return results;
 }
+
+}  // namespace detail
 
 HYPERPARALLEL_BODY dynamic_dtensor apply_view(const factor_rule& rule, const dynamic_dtensor& x) {
   const data_type type = x.type();

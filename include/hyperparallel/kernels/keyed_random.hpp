@@ -26,4 +26,11 @@ constexpr float keyed_uniform(std::uint64_t seed, std::uint64_t stream, std::uin
   return static_cast<float>(keyed_bits(seed, stream, index) >> 40) * (1.0F / 8388608.0F) - 1.0F;
 }
 
+/// A sequence of them: the n-th number drawn is that of index n. What one call draws after the other, by any law.
+struct keyed_sequence {
+  std::uint64_t seed = 0, drawn = 0;
+
+  constexpr std::uint64_t operator()() { return keyed_bits(seed, 0, drawn++); }
+};
+
 }}  // namespace hyperparallel::v0_2

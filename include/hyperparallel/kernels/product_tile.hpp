@@ -6,11 +6,11 @@
 // width give the same bits. Twelve sums hide the latency of an addition. Without fused multiply-add a tile does at best
 // one product and one sum a cycle and unit; which width of vectors does it fastest is tried out once.
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 
 #include <hyperparallel/kernels/exact.hpp>
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/layout/shape.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
@@ -113,11 +113,11 @@ bool is_faster_tile(const product_tile<T>& a, const product_tile<T>& b) {
   std::int64_t least[2] = {};
   for (int round = 0; round < 32; ++round)
     for (int which = 0; which < 2; ++which) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::int64_t start = steady_nanoseconds();
       for (int i = 0; i < 16; ++i)
         (which == 0 ? a : b)
             .run(terms, strip, strip + tile_rows * terms, out, 2 * strip_columns<T>, tile_mode::overwrite);
-      const std::int64_t took = (std::chrono::steady_clock::now() - start).count();
+      const std::int64_t took = steady_nanoseconds() - start;
       if (round == 0 || took < least[which]) least[which] = took;
     }
   return least[0] * b.strips < least[1] * a.strips;

@@ -81,12 +81,34 @@ concept named_operator_type = requires {
   requires std::is_convertible_v<decltype(Operator::text), const char*>;
 };
 
+namespace detail {
+
+template <class Operator, int Number>
+struct numbered_operator {};
+template <class List, class Numbers>
+struct numbered_operators;
+template <class... All, int... Number>
+struct numbered_operators<boost::mp11::mp_list<All...>, boost::mp11::integer_sequence<int, Number...>>
+    : numbered_operator<All, Number>... {};
+using numbered_builtin_operators =
+    numbered_operators<builtin_operators, boost::mp11::make_integer_sequence<int, builtin_operator_count>>;
+
+/// Overload resolution finds the base of a type, without an instantiation for each operator of the list.
+template <class Operator, int Number>
+constexpr int number_of(const numbered_operator<Operator, Number>&) {
+  return Number;
+}
+
+}  // namespace detail
+
 template <class Operator>
-concept builtin_operator = boost::mp11::mp_contains<builtin_operators, Operator>::value;
+concept builtin_operator =
+    requires(const detail::numbered_builtin_operators& all) { detail::number_of<Operator>(all); };
 
 /// The place of a built-in operator in every list.
 template <builtin_operator Operator>
-inline constexpr operator_id id_of = static_cast<operator_id>(boost::mp11::mp_find<builtin_operators, Operator>::value);
+inline constexpr operator_id id_of =
+    static_cast<operator_id>(detail::number_of<Operator>(detail::numbered_builtin_operators{}));
 
 constexpr bool is_builtin(operator_id op) { return static_cast<int>(op) < builtin_operator_count; }
 
@@ -99,10 +121,29 @@ struct operator_has_no_name_or_no_rule;
 
 namespace detail {
 
+/// What a compiler calls a type, with what stands about it for every type.
+template <class Operator>
+constexpr const char* text_with_type() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// Characters before the type's name in `text_with_type`.
+inline constexpr int text_before_type = [] {
+  const char *a = text_with_type<int>(), *b = text_with_type<bool>();
+  int same = 0;
+  while (a[same] == b[same]) ++same;
+  return same;
+}();
+
 /// A number of the type's name. Addresses would do, but to compare them is no constant expression where code is sanitized.
 template <class Operator>
 constexpr std::uint64_t key_of_type() {
-  return hash_of_text(__PRETTY_FUNCTION__);
+  return hash_of_text(text_with_type<Operator>() + text_before_type);
+}
+
+template <class Operator>
+constexpr void write_gradient(gradient_writer& b) {
+  Operator::gradient(b);
 }
 
 template <class Operator>
@@ -128,8 +169,7 @@ constexpr operator_value operator_value_from() {
     o.has_flops = true;
     o.flops = &Operator::flops;
   }
-  if constexpr (requires(gradient_writer& b) { Operator::gradient(b); })
-    o.gradient = [](gradient_writer& b) { Operator::gradient(b); };
+  if constexpr (requires(gradient_writer& b) { Operator::gradient(b); }) o.gradient = &write_gradient<Operator>;
   if constexpr (requires(const factor_rule& r) { Operator::has_gradient_for(r); })
     o.has_gradient_for = &Operator::has_gradient_for;
   if constexpr (requires { &Operator::fits; }) o.fits = &Operator::fits;

@@ -12,12 +12,12 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
 
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {
@@ -25,15 +25,11 @@ namespace hyperparallel { inline namespace v0_2 { namespace report {
 /// Where progress goes, and how often.
 struct progress_options {
   std::FILE* stream = stderr;
-  bool in_place = false;                       ///< redraw one line; `for_stream` sets it on terminals
-  std::int64_t period = 10;                    ///< seconds between lines that are not redrawn
-  std::int64_t redraw = 100;                   ///< milliseconds between redrawings
-  std::int64_t (*clock)() = &nanoseconds_now;  ///< monotone nanoseconds
+  bool in_place = false;                          ///< redraw one line; `for_stream` sets it on terminals
+  std::int64_t period = 10;                       ///< seconds between lines that are not redrawn
+  std::int64_t redraw = 100;                      ///< milliseconds between redrawings
+  std::int64_t (*clock)() = &steady_nanoseconds;  ///< monotone nanoseconds
 
-  static std::int64_t nanoseconds_now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
   static progress_options for_stream(std::FILE* stream) {
     progress_options o;
     o.stream = stream;

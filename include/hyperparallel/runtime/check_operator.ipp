@@ -15,7 +15,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 class operator_checker {
  public:
   operator_checker(const checked_operator& checked, const operator_options& how, const operator_check_options& options)
-      : checked_(checked), how_(how), options_(options), engine_(options.seed) {}
+      : checked_(checked), how_(how), options_(options), engine_{options.seed} {}
 
   operator_check run() {
     if (!checked_.operators.has(checked_.op)) return {false, "the operator is not in the list", {}};
@@ -266,7 +266,7 @@ class operator_checker {
   checked_operator checked_;
   operator_options how_;
   operator_check_options options_;
-  std::mt19937_64 engine_;
+  keyed_sequence engine_;
   sample_numbers random_{options_, engine_};
   gradient_writer rules_{checked_.operators, checked_.operands};
   bool serves_ = false;                                ///< the gradient serves the rule of the sample

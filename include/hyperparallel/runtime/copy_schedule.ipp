@@ -3,9 +3,9 @@
 // Bodies of copy_schedule.hpp; see support/compiled.hpp.
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -48,8 +48,8 @@ HYPERPARALLEL_BODY int copy_schedule::compare_loops(const strided_copy& a, const
 HYPERPARALLEL_BODY void copy_schedule::arrange() {
   std::sort(member_.begin(), member_.end(), [](const member& a, const member& b) {
     if (const int order = compare_loops(a.copy, b.copy); order != 0) return order < 0;
-    if (a.first() != b.first()) return std::less<>{}(a.first(), b.first());
-    return std::less<>{}(a.where.target + a.copy.target_start, b.where.target + b.copy.target_start);
+    if (a.first() != b.first()) return std::compare_three_way{}(a.first(), b.first()) < 0;
+    return std::compare_three_way{}(a.where.target + a.copy.target_start, b.where.target + b.copy.target_start) < 0;
   });
   for (std::size_t i = 0; i < member_.size();) {
     const member& head = member_[i];
@@ -77,7 +77,7 @@ HYPERPARALLEL_BODY void copy_schedule::arrange() {
   }
   std::sort(group_.begin(), group_.end(), [&](const group& a, const group& b) {
     const member &x = member_[at(a.begin)], &y = member_[at(b.begin)];
-    return x.first() != y.first() ? std::less<>{}(x.first(), y.first()) : a.begin < b.begin;
+    return x.first() != y.first() ? std::compare_three_way{}(x.first(), y.first()) < 0 : a.begin < b.begin;
   });
 }
 

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/runtime/bound_plan.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/crew.hpp>
@@ -34,7 +35,6 @@
 #include <hyperparallel/runtime/plan_proof.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/runtime/queue_runner.hpp>
-#include <hyperparallel/runtime/steady_time.hpp>
 #include <hyperparallel/runtime/watchdog.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
 

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -73,7 +73,7 @@ inline std::string text_of_shapes(const graph& g, const int* tensors, int count)
 /// Random numbers within the bounds of the options.
 class sample_numbers {
  public:
-  sample_numbers(const operator_check_options& options, std::mt19937_64& random) : options_(options), random_(random) {}
+  sample_numbers(const operator_check_options& options, keyed_sequence& random) : options_(options), random_(random) {}
 
   double value() {
     const double part = static_cast<double>(random_() >> 11) * 0x1p-53;
@@ -90,7 +90,7 @@ class sample_numbers {
 
  private:
   const operator_check_options& options_;
-  std::mt19937_64& random_;
+  keyed_sequence& random_;
 };
 
 /// What results and their guards hold before a run, and what the run did to the guards.

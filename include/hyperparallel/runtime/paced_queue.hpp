@@ -7,39 +7,36 @@
 // sleeps meanwhile; it belongs to the queue, see executor_options::copy_workers. Laws: no copy ends before it is due;
 // a queue without a link's rate only copies. Units: picoseconds.
 
-#include <chrono>
 #include <cstdint>
-#include <thread>
 
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
+#include <hyperparallel/runtime/parking.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 /// One queue's. Not for several threads at once.
 class paced_queue {
  public:
-  using clock = std::chrono::steady_clock;
-
   /// Lets `copy()` happen, and returns when a copy of `bytes` is due; sooner where the run is to end.
   template <class Copy>
   void carry(const offload_link& link, std::int64_t bytes, const kernel_call& call, const Copy& copy) {
-    const clock::time_point now = clock::now();
+    const std::int64_t now = steady_nanoseconds();
     // A queue that is late by less than a wake-up takes did not stand still.
-    const clock::time_point start = now - due_ < most_late ? due_ : now;
+    const std::int64_t start = now - due_ < most_late ? due_ : now;
     copy();
-    due_ = start + std::chrono::nanoseconds(link_copy_time(link, bytes) / 1000);
-    for (clock::time_point t = clock::now(); t < due_; t = clock::now()) {
+    due_ = start + link_copy_time(link, bytes) / 1000;
+    for (std::int64_t t = steady_nanoseconds(); t < due_; t = steady_nanoseconds()) {
       if (call.stopping()) return;
-      std::this_thread::sleep_until(due_ - t < slice ? due_ : t + slice);
+      sleep_until(due_ - t < slice ? due_ : t + slice);
     }
   }
 
  private:
-  static constexpr std::chrono::nanoseconds most_late = std::chrono::microseconds(500);
-  static constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
+  static constexpr std::int64_t most_late = 500'000, slice = 20'000'000;  // nanoseconds
 
-  clock::time_point due_{};
+  std::int64_t due_ = 0;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -7,10 +7,22 @@
 #include <cstdint>
 #include <thread>
 
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/runtime/parking.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
+
+HYPERPARALLEL_BODY void sleep_until(std::int64_t time) noexcept {
+#if defined(__linux__)
+  timespec end{};
+  end.tv_sec = static_cast<decltype(end.tv_sec)>(time / 1'000'000'000);
+  end.tv_nsec = static_cast<decltype(end.tv_nsec)>(time % 1'000'000'000);
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr);
+#else
+  std::this_thread::sleep_for(std::chrono::nanoseconds(time - steady_nanoseconds()));
+#endif
+}
 
 HYPERPARALLEL_BODY void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/runtime/steady_time.hpp>
+#include <hyperparallel/kernels/steady_time.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -8,7 +8,6 @@
 // all threads; nothing is allocated in a run.
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

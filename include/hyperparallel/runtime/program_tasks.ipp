@@ -3,13 +3,13 @@
 // Bodies of program_tasks.hpp; see support/compiled.hpp.
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -151,10 +151,10 @@ HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
 
 HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
   step_work& work = *static_cast<step_work*>(c.user);
-  const paced_queue::clock::time_point begin = paced_queue::clock::now();
+  const std::int64_t begin = steady_nanoseconds();
   (work.link != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
   time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
-  t.nanoseconds[t.times++ % time_spent::kept] = std::chrono::nanoseconds(paced_queue::clock::now() - begin).count();
+  t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
 }
 
 HYPERPARALLEL_BODY void program_tasks::paced_copy(const kernel_call& c) {

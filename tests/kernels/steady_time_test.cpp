@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/steady_time.hpp>
+#include <hyperparallel/kernels/steady_time.hpp>
 
 #include <gtest/gtest.h>
 

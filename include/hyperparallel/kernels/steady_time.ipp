@@ -2,17 +2,29 @@
 #pragma once
 // Bodies of steady_time.hpp; see support/compiled.hpp.
 
-#include <chrono>
 #include <cstdint>
+#if defined(__linux__)
+#include <time.h>
+#else
+#include <chrono>
+#endif
 
-#include <hyperparallel/runtime/steady_time.hpp>
+#include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
+#if defined(__linux__)
+HYPERPARALLEL_BODY std::int64_t steady_nanoseconds() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+#else
 HYPERPARALLEL_BODY std::int64_t steady_nanoseconds() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+#endif
 
 }}  // namespace hyperparallel::v0_2
