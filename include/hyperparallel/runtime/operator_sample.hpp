@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/graph/model_builder.hpp>
@@ -62,17 +63,15 @@ class operator_sample : public sample_graph, public kernel_probe {
     const int star = static_cast<int>(random_.below(3));
     const char *part = text, *letter = text;
     for (int i = 0; i < ranks.count && i < max_operands; ++i) {  // the last part is repeated
+      int dims = star;  // of the first star; a second one is a letter too many, whatever was drawn
       for (letter = part; *letter != ',' && *letter != '-' && *letter != '\0'; ++letter)
-        ranks.rank[i] += *letter == '*' ? star : 1;
+        ranks.rank[i] += *letter == '*' ? std::exchange(dims, 1) : 1;
       if (*letter == ',') part = letter + 1;
     }
-    const rule_traits traits{how_.reduction, checked_value().partials};
-    const rule_result read = rule_from(checked_value().name, text, traits, ranks);
+    const rule_result read = rule_from(checked_value().name, text, {how_.reduction, checked_value().partials}, ranks);
     if (read.status.code != rule_code::ok) {
-      // What is wrong whatever the ranks is said first: it does not depend on what was drawn.
-      const rule_status bare = rule_from(checked_value().name, text, traits).status;
-      const rule_status& s = bare.code != rule_code::ok ? bare : read.status;
-      complaint = std::string("its rule \"") + text + "\" is none: " + name_of(s.code) + ", " + std::to_string(s.where);
+      complaint = std::string("its rule \"") + text + "\" is none: " + name_of(read.status.code) + ", " +
+                  std::to_string(read.status.where);
       return;
     }
     int dim[max_factors] = {};
