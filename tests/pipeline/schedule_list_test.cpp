@@ -266,7 +266,9 @@ TEST(schedule_list, chimera_idles_in_the_middle_of_each_unit_and_holds_most_ther
 /// DeepSeek-V3's pipeline: 16 ranks, F, I and W of a sixteenth of the model each as long, a pair as long as its parts. A chunk of
 /// ZB-V is half a stage of DualPipe, so times and activations are in halves of a stage.
 TEST(schedule_list, deepseek_v3_runs_shorter_as_zb_v_where_pairs_gain_nothing) {
-  for (const auto& [m, zb_v, dual_pipe] : {std::tuple{32, 207, 220}, {64, 399, 412}, {120, 735, 748}}) {
+  // The last: what a pair takes where DualPipe is ahead of ZB-V, in thousandths of F.
+  for (const auto& [m, zb_v, dual_pipe, ahead] :
+       {std::tuple{32, 207, 220, 2704}, {64, 399, 412, 2879}, {120, 735, 748, 2940}}) {
     const hp::pipeline_account v = hp::replay(hp::generate<hp::zero_bubble_v>({16, 2, m}));
     const hp::pipeline_account dual = hp::replay(hp::generate<hp::dual_pipe>({16, 1, m}), hp::equal_stages({2, 2, 2}));
     EXPECT_EQ(v.ideal, dual.ideal);
@@ -276,12 +278,11 @@ TEST(schedule_list, deepseek_v3_runs_shorter_as_zb_v_where_pairs_gain_nothing) {
     EXPECT_EQ(dual.bubble_of_span(), 28);
     EXPECT_EQ(v.peak_until_weight_gradient(), 2 * 16);
     EXPECT_EQ(2 * dual.peak_until_weight_gradient(), 2 * 17);
+    hp::pipeline_costs c = hp::equal_stages({1000, 1000, 1000});
+    for (c.overlapped_pair = ahead; c.overlapped_pair <= ahead + 1; ++c.overlapped_pair)
+      EXPECT_EQ(hp::replay(hp::generate<hp::dual_pipe>({16, 1, m}), c).makespan < 500 * zb_v,
+                c.overlapped_pair == ahead);
   }
-  // DualPipe gains what its pairs gain: a tenth of their time is enough.
-  hp::pipeline_costs c = hp::equal_stages({20, 20, 20});
-  c.overlapped_pair = 54;
-  EXPECT_LT(hp::replay(hp::generate<hp::dual_pipe>({16, 1, 64}), c).makespan,
-            hp::replay(hp::generate<hp::zero_bubble_v>({16, 2, 64}), hp::equal_stages({10, 10, 10})).makespan);
 }
 
 }  // namespace
