@@ -26,9 +26,9 @@ struct basic_pipeline_schedule {
   typename Sizes::template per_entry<int> action;        ///< codes, and idle slots where they were asked for
 
   constexpr action_coding coding() const { return {stages, micro_batches}; }
-  /// The micro-batches of one copy: copy (stage · micro_batches + k) / share() runs micro-batch k.
+  /// The micro-batches of one copy. So the code stage · micro_batches + k, over share(), is `copy_of(stage, k)`.
   constexpr int share() const { return micro_batches / copies; }
-  constexpr int copy_of(int stage, int k) const { return (stage * micro_batches + k) / share(); }
+  constexpr int copy_of(int stage, int k) const { return stage * copies + k / share(); }
   constexpr int rank_of(int stage, int k) const { return rank_of_stage[copy_of(stage, k)]; }
   constexpr int rank_of(const pipeline_action& a) const { return rank_of(a.stage, a.micro_batch); }
   /// Whether a copy of `stage` lies on `rank`.

@@ -44,8 +44,7 @@ struct pipeline_drawing {
   std::vector<std::vector<activation_step>> held;  ///< by rank, from (0, 0) on
 
   int chunk_of(const pipeline_action& a) const {
-    return chunk_of_copy[static_cast<std::size_t>((a.stage * micro_batches + a.micro_batch) /
-                                                  (micro_batches / copies))];
+    return chunk_of_copy[static_cast<std::size_t>(a.stage * copies + a.micro_batch / (micro_batches / copies))];
   }
   std::int64_t peak(int rank) const {
     return in_bytes ? account.rank[rank].peak_bytes : account.rank[rank].peak_until_weight_gradient;
