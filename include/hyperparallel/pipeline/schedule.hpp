@@ -119,11 +119,21 @@ constexpr pipeline_status check_chunks(const pipeline_shape& n, int chunks) {
   return {.code = pipeline_code::chunks_are_fixed, .needed = chunks};
 }
 
+/// For `fits`: a schedule whose second half of the ranks mirrors the first, with one stage a rank in each direction.
+constexpr pipeline_status check_mirrored_ranks(const pipeline_shape& n) {
+  if (n.chunks != 1) return check_chunks(n, 1);
+  if (n.ranks % 2 != 0) return {.code = pipeline_code::ranks_do_not_divide, .needed = 2};
+  return {};
+}
+
 /// Why there is no schedule of this name in this shape.
 template <schedule_generator Schedule>
 constexpr pipeline_status check_shape_of(const pipeline_shape& n) {
   const pipeline_status status{check_shape(n)};
-  return status.ok() ? Schedule::fits(n) : status;
+  if (!status.ok()) return status;
+  constexpr int copies = copies_of_stages(Schedule::placement);
+  if (n.micro_batches % copies != 0) return {.code = pipeline_code::directions_do_not_divide, .needed = copies};
+  return Schedule::fits(n);
 }
 
 namespace detail {

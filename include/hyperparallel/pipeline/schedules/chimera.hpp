@@ -7,18 +7,19 @@
 // in every second slot from r on, then the second direction's backwards in as many slots more; in the slots between, from
 // P − 1 − r on, the second direction's forwards and the first one's backwards. Units follow each other without a gap.
 //
-// Laws, for P even and P dividing m: where F = B, bubble (P − 2) F, of the makespan (P − 2) / (2m + P − 2); peak from
-// P / 2 + 1 to P stages, the most on the ranks in the middle.
+// Laws, for P even and P dividing m: bubble (P − 2)(max(F, B) + (m / P − 1) |F − B|); where F = B that is, as published, the
+// share (P − 2) / (2m + P − 2) of the makespan. Peak P / 2 + 1 + min(r, P − 1 − r) stages on rank r, the most, P, in the middle.
+// Where m is even and P does not divide it, the last unit is short.
 // Reference: Li and Hoefler, "Chimera", 2021, with units of forwards and backwards concatenated directly.
 
-#include <hyperparallel/pipeline/schedules/dual_pipe.hpp>
+#include <hyperparallel/pipeline/schedule.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 struct chimera {
   static constexpr const char* name = "Chimera";
   static constexpr stage_placement placement = stage_placement::both;
-  static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_both_directions(n); }
+  static constexpr pipeline_status fits(const pipeline_shape& n) { return check_mirrored_ranks(n); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int half = n.ranks / 2, share = n.micro_batches / 2, near = rank < half ? rank : n.ranks - 1 - rank;
     const int first[2] = {rank < half ? 0 : share, rank < half ? share : 0};  // micro-batches of near and far stage

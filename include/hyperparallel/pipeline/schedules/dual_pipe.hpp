@@ -4,31 +4,21 @@
 // together with the backward of the other. Each stage lies on two ranks, so parameters are held twice. It is DualPipeV with
 // the way back unfolded onto ranks of its own.
 //
-// Laws, for P even and m even, m ≥ 2P, where m counts both directions: peak P + 1 stages on every rank; where F = I, the
-// most idle rank idles (P / 2 − 1)(F‖B + B − 3W), F‖B the time of a pair; for I < F it idles (P / 2 − 1)(F‖B + F − 2W).
+// Laws, for P even and m even, m ≥ 2P, where m counts both directions: peak P + 1 stages on every rank. Where W ≤ F, I and
+// the time of a pair F‖B ≥ F, B, the most idle rank idles (P / 2 − 1) x with x = F‖B + B − 3W, as published, where F = I;
+// x = F‖B + F − 2W where I < F; and something between these where I > F. The makespan is that of DualPipeV on P / 2 ranks
+// with m / 2 micro-batches.
 // Reference: DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, and DualPipe.
 
 #include <hyperparallel/pipeline/schedules/dual_pipe_v.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-namespace detail {
-
-/// What a bidirectional schedule of one stage a rank and direction needs of its shape.
-constexpr pipeline_status check_both_directions(const pipeline_shape& n) {
-  if (n.chunks != 1) return check_chunks(n, 1);
-  if (n.ranks % 2 != 0) return {.code = pipeline_code::ranks_do_not_divide, .needed = 2};
-  if (n.micro_batches % 2 != 0) return {.code = pipeline_code::directions_do_not_divide, .needed = 2};
-  return {};
-}
-
-}  // namespace detail
-
 struct dual_pipe {
   static constexpr const char* name = "DualPipe";
   static constexpr stage_placement placement = stage_placement::both;
   static constexpr pipeline_status fits(const pipeline_shape& n) {
-    const pipeline_status status = detail::check_both_directions(n);
+    const pipeline_status status = check_mirrored_ranks(n);
     if (status.ok() && n.micro_batches < 2 * n.ranks)
       return {.code = pipeline_code::too_few_micro_batches, .needed = 2 * n.ranks};
     return status;
@@ -36,7 +26,8 @@ struct dual_pipe {
   /// Ranks of the second half do what their mirror images do, with the directions exchanged.
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int half = n.ranks / 2, share = n.micro_batches / 2, first = rank < half ? 0 : share;
-    detail::write_dual_pipe_row(out, half, rank < half ? rank : n.ranks - 1 - rank, share, {first, share - first});
+    const int near = rank < half ? rank : n.ranks - 1 - rank;
+    detail::write_dual_pipe_row(out, half, near, share, {first, share - first});
   }
 };
 
