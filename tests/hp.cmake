@@ -134,6 +134,13 @@ endforeach()
 add_test(NAME hp.sched.check.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched check -")
 set_tests_properties(hp.sched.check.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "makespan 26, ideal 24")
+add_test(NAME hp.sched.check.both
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipe --ranks 4 --micro-batches 8 --transfers | '$<TARGET_FILE:hp>' sched check - --placement both --transport blocking")
+set_tests_properties(hp.sched.check.both PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
+                     "4 ranks, 4 stages both ways, on two ranks each, 8 micro-batches\nsafe: ")
+add_test(NAME hp.sched.check.both_inferred
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched make Chimera --ranks 4 --micro-batches 8 | '$<TARGET_FILE:hp>' sched check - --json")
+set_tests_properties(hp.sched.check.both_inferred PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "\"makespan\": 30")
 hyperparallel_add_hp_json(sched.check 0 FIGURES safe=true ranks=2 stages=4 micro_batches=1 rank_of_stage=[0,1,1,0]
                           makespan=12 ideal=6 bubble=6 bubble_of_span=6 untimed_actions=0
                           transfers=0 transfers_were_placed=false "transport=\"unbounded\""
@@ -161,7 +168,7 @@ add_test(NAME hp.sched.draw.files
 set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$")
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
-                     "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P")
+                     "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P.*DualPipe +both ways, on two ranks each +1 +P even, m even, m >= 2 P.*Chimera .* P even, m even")
 hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.3.chunks=null schedules.8.placement="v"
                           COMMAND sched list)
 hyperparallel_add_hp(sched.split sched split --layers 10 --stages 4)

@@ -11,6 +11,10 @@ using plan = hp::pipeline<hp::zero_bubble_v, hp::stages<8>, hp::micro_batches<16
 static_assert(plan::ranks == 4 && plan::makespan == 99 && plan::bubble == 3);
 static_assert(plan::bubble_of_span == 0 && plan::peak_activations == 8);
 
+using deepseek_v3 = hp::pipeline<hp::dual_pipe, hp::stages<16>, hp::micro_batches<64>, hp::equal_times<2, 2, 2>>;
+using in_a_v = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<64>>;  // half a stage: 1, 1, 1
+static_assert(deepseek_v3::makespan == 412 && in_a_v::makespan == 399);
+
 struct heavy_head {
   static constexpr void apply(hp::pipeline_request& p) {
     for (int s = 0; s < p.stages; ++s)

@@ -187,8 +187,24 @@ TEST(torch_schedule, what_no_rank_runs_is_named_before_all_else) {
   EXPECT_EQ(status_of("0F0,0B0\n", {}, 2).action, (hp::pipeline_action{kind::forward, 0, 1}));
   EXPECT_EQ(status_of("999999999F999999999\n").action.stage, 0);
   EXPECT_EQ(status_of("0F999999999,0B0\n").action, (hp::pipeline_action{kind::forward, 0, 0}));
+  EXPECT_EQ(status_of("0F999999999,1F999999999,2F999999999,3F999999999\n").action,
+            (hp::pipeline_action{kind::forward, 0, 0}));
   EXPECT_EQ(status_of(",,\n,").code, code::sizes_are_not_positive);
   EXPECT_EQ(status_of("0F0,0B0\n", {}, -1).code, code::sizes_are_not_positive);
+}
+
+TEST(torch_schedule, a_stage_lies_on_two_ranks_where_halves_run_in_opposite_order) {
+  constexpr const char* both = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
+  EXPECT_TRUE(status_of(both).ok());
+  EXPECT_TRUE(status_of(both, hp::stage_placement::both).ok());
+  EXPECT_EQ(status_of(both, hp::stage_placement::loop).code, code::action_is_on_a_wrong_rank);
+  EXPECT_EQ(status_of(both, hp::stage_placement::both, 3).code, code::directions_do_not_divide);
+  const hp::pipeline_status missing = status_of(both, hp::stage_placement::both, 4);
+  EXPECT_EQ(missing.code, code::action_is_missing);
+  EXPECT_EQ(missing.rank, 0);
+  EXPECT_EQ(missing.action, (hp::pipeline_action{kind::forward, 1, 2}));
+  // Two ranks that train the same stage side by side are no pipeline.
+  EXPECT_EQ(status_of("0F0,0B0\n0F1,0B1\n").code, code::action_is_on_a_wrong_rank);
 }
 
 TEST(torch_schedule, then_what_stands_elsewhere_out_of_range_or_twice) {

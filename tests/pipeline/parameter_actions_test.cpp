@@ -22,7 +22,7 @@ TEST(parameter_actions, stages_are_unsharded_before_use_and_reduced_behind_their
   for (const hp::named_schedule& named : hp::schedule_table.item)
     for (int chunks = 1; chunks <= 6; ++chunks)
       for (int most = 2; most <= 4; ++most) {
-        const hp::pipeline_shape n{3, chunks, 6};
+        const hp::pipeline_shape n{4, chunks, 8};
         if (!named.check(n).ok()) continue;
         const hp::pipeline_schedule s = named.generate(n, true), all = hp::with_parameter_actions(s, most);
         EXPECT_TRUE(hp::check_schedule(all).ok());
@@ -37,7 +37,7 @@ TEST(parameter_actions, stages_are_unsharded_before_use_and_reduced_behind_their
             EXPECT_TRUE(a.kind != kind::reshard || unsharded.erase(a.stage) == 1);
             if (a.kind == kind::reduce_gradient) {
               EXPECT_TRUE(reduced.insert(a.stage).second);
-              EXPECT_EQ(over[a.stage], 6);
+              EXPECT_EQ(over[a.stage], s.share());
             }
             EXPECT_LE(unsharded.size(), static_cast<std::size_t>(most));
             if (!hp::is_compute(a.kind)) continue;
@@ -46,7 +46,7 @@ TEST(parameter_actions, stages_are_unsharded_before_use_and_reduced_behind_their
             compute.back().push_back(a);
           }
           EXPECT_TRUE(unsharded.empty());
-          EXPECT_EQ(reduced.size(), static_cast<std::size_t>(chunks));
+          EXPECT_EQ(reduced.size(), static_cast<std::size_t>(chunks * s.copies));
         }
         EXPECT_EQ(compute, schedule_oracle::rows_of(s));
       }

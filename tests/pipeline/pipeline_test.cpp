@@ -46,6 +46,13 @@ static_assert(!valid<hp::gpipe, hp::stages<4>>);
 static_assert(!valid<hp::gpipe, hp::stages<4>, hp::chunks<2>, hp::micro_batches<4>>);
 static_assert(!valid<hp::interleaved_1f1b, hp::stages<5>, hp::chunks<2>, hp::micro_batches<4>>);
 static_assert(!valid<hp::dual_pipe_v, hp::stages<8>, hp::micro_batches<7>>);
+static_assert(valid<hp::dual_pipe, hp::stages<4>, hp::micro_batches<8>>);
+static_assert(!valid<hp::dual_pipe, hp::stages<5>, hp::micro_batches<10>>);
+static_assert(!valid<hp::dual_pipe, hp::stages<4>, hp::micro_batches<9>>);
+static_assert(!valid<hp::dual_pipe, hp::stages<4>, hp::micro_batches<6>>);
+static_assert(!valid<hp::dual_pipe, hp::stages<4>, hp::chunks<2>, hp::micro_batches<8>>);
+static_assert(valid<hp::chimera, hp::stages<4>, hp::micro_batches<2>>);
+static_assert(!valid<hp::chimera, hp::stages<3>, hp::micro_batches<6>>);
 static_assert(!valid<int, hp::stages<8>, hp::micro_batches<7>>);
 static_assert(!valid<hp::gpipe, int>);
 
@@ -101,6 +108,14 @@ struct sends_first {
     }
   }
 };
+// Each stage on two ranks: costs by stage serve both copies, and all transports carry both directions.
+using twice_held = hp::pipeline<hp::dual_pipe, hp::stages<4>, hp::micro_batches<8>>;
+static_assert(twice_held::ranks == 4 && twice_held::bubble == 2 && twice_held::peak_activations == 5);
+static_assert(hp::pipeline<hp::dual_pipe, hp::stages<4>, hp::micro_batches<8>, heavy_head>::ideal == (8 * 27 + 3) / 4);
+static_assert(hp::deadlock_free<twice_held, hp::blocking_rows> && hp::deadlock_free<twice_held, hp::buffered<1>>);
+static_assert(hp::pipeline<hp::chimera, hp::stages<4>, hp::micro_batches<8>, hp::over<hp::ordered_queues>>::makespan ==
+              hp::pipeline<hp::chimera, hp::stages<4>, hp::micro_batches<8>>::makespan);
+
 using listed = hp::pipeline<sends_first, hp::stages<2>, hp::micro_batches<2>>;
 static_assert(hp::deadlock_free<listed, hp::ordered_queues> && hp::deadlock_free<listed, hp::buffered<1>>);
 static_assert(!hp::deadlock_free<listed, hp::blocking_rows>);
@@ -108,8 +123,8 @@ static_assert(hp::deadlock_free<plan, hp::blocking_rows>);
 
 template <class Schedule>
 void expect_the_same_at_run_time() {
-  constexpr hp::pipeline_shape n{3, Schedule::placement == hp::stage_placement::v ? 2 : 1, 9};
-  using type = hp::pipeline<Schedule, hp::stages<n.stages()>, hp::micro_batches<9>, hp::equal_times<5, 4, 3, 2>>;
+  constexpr hp::pipeline_shape n{4, Schedule::placement == hp::stage_placement::v ? 2 : 1, 10};
+  using type = hp::pipeline<Schedule, hp::stages<n.stages()>, hp::micro_batches<10>, hp::equal_times<5, 4, 3, 2>>;
   const hp::pipeline_account a = hp::replay(hp::generate<Schedule>(n), hp::equal_stages({5, 4, 3}, 2));
   EXPECT_EQ(type::makespan, a.makespan);
   EXPECT_EQ(type::bubble_of_span, a.bubble_of_span());

@@ -26,4 +26,13 @@ TEST(stage_placement, v_turns_without_a_hop_and_goes_by_one_rank_elsewhere) {
   for (int s = 0; s < loop.size; ++s) EXPECT_EQ(loop[s], s % 4);
 }
 
+TEST(stage_placement, both_ways_mirrors_the_first_copies_in_the_second) {
+  const hp::growing_array<int> both = hp::ranks_of_stages(hp::stage_placement::both, 4, 1);
+  ASSERT_EQ(both.size, 8);
+  for (int s = 0; s < 4; ++s) {
+    EXPECT_EQ(both[2 * s], s);
+    EXPECT_EQ(both[2 * s + 1], 3 - s);
+  }
+}
+
 }  // namespace

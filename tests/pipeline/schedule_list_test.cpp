@@ -17,11 +17,11 @@ namespace {
 using code = hp::pipeline_code;
 
 TEST(schedule_list, names_are_found_as_they_are_written_in_the_field) {
-  for (const char* name :
-       {"GPipe", "gpipe", "1F1B", "1f1b", "Interleaved1F1B", "interleaved-1f1b", "LoopedBFS", "ZB-H1", "zbh2",
-        "InterleavedZeroBubble", "ZBV", "V-min", "V-half", "ZB-V", "ZBVZeroBubble", "DualPipeV", "dual pipe v"})
+  for (const char* name : {"GPipe", "gpipe", "1F1B", "1f1b", "Interleaved1F1B", "interleaved-1f1b", "LoopedBFS",
+                           "ZB-H1", "zbh2", "InterleavedZeroBubble", "ZBV", "V-min", "V-half", "ZB-V", "ZBVZeroBubble",
+                           "DualPipeV", "dual pipe v", "dualpipe", "chimera"})
     EXPECT_NE(hp::schedule_called(name), nullptr) << name;
-  for (const char* name : {"", "-", "1F1", "1F1BB", "dualpipe"}) EXPECT_EQ(hp::schedule_called(name), nullptr) << name;
+  for (const char* name : {"", "-", "1F1", "1F1BB", "dualpip"}) EXPECT_EQ(hp::schedule_called(name), nullptr) << name;
   for (const hp::named_schedule& s : hp::schedule_table.item) EXPECT_EQ(hp::schedule_called(s.name), &s);
 }
 
@@ -42,6 +42,8 @@ TEST(schedule_list, what_exists_is_safe_and_what_is_refused_says_what_is_needed)
           EXPECT_TRUE(status.code != code::chunks_are_fixed || status.needed != chunks);
           EXPECT_TRUE(status.code != code::too_few_micro_batches || status.needed > m);
           EXPECT_TRUE(status.code != code::micro_batches_do_not_divide || m % status.needed != 0);
+          EXPECT_TRUE(status.code != code::ranks_do_not_divide || ranks % status.needed != 0);
+          EXPECT_TRUE(status.code != code::directions_do_not_divide || m % status.needed != 0);
           EXPECT_GT(status.needed, 0) << s.name;
         }
 }
@@ -214,6 +216,73 @@ TEST(schedule_list, dual_pipe_v_idles_as_published_where_f_and_i_take_alike) {
                                             : (ranks - 1) * (pair + t.forward - 2 * t.weight_gradient);
           EXPECT_EQ(idle, expected) << ranks << ' ' << m << ' ' << t.forward << ' ' << pair;
         }
+}
+
+std::int64_t idle_of_the_most_idle_rank(const hp::pipeline_account& a) {
+  std::int64_t idle = 0;
+  for (const hp::rank_account& r : a.rank) idle = std::max(idle, a.makespan - r.busy);
+  return idle;
+}
+
+TEST(schedule_list, dual_pipe_idles_as_published_where_f_and_i_take_alike) {
+  for (int ranks = 2; ranks <= 10; ranks += 2)
+    for (int m = 2 * ranks; m <= 4 * ranks; m += 2)
+      for (const hp::stage_times t : {hp::stage_times{1, 1, 1}, {2, 2, 1}, {5, 5, 4}, {3, 2, 1}, {5, 4, 4}, {4, 6, 3}})
+        for (const std::int64_t pair : {std::max(t.forward, t.backward()), t.all() - 1, t.all()}) {
+          hp::pipeline_costs c = hp::equal_stages(t);
+          c.overlapped_pair = pair;
+          const hp::pipeline_account a = hp::replay(hp::generate<hp::dual_pipe>({ranks, 1, m}), c);
+          ASSERT_TRUE(a.ok());
+          for (const hp::rank_account& r : a.rank) EXPECT_EQ(r.peak_until_weight_gradient, ranks + 1);
+          const std::int64_t idle = idle_of_the_most_idle_rank(a);
+          const std::int64_t published = (ranks / 2 - 1) * (pair + t.backward() - 3 * t.weight_gradient);
+          const std::int64_t simulated = (ranks / 2 - 1) * (pair + t.forward - 2 * t.weight_gradient);
+          // Between the two where I > F.
+          EXPECT_TRUE(idle == published || t.input_gradient != t.forward);
+          EXPECT_TRUE(idle == simulated || t.input_gradient >= t.forward);
+          EXPECT_GE(idle, std::min(published, simulated));
+          EXPECT_LE(idle, std::max(published, simulated));
+          // Folded onto half of the ranks it is DualPipeV.
+          EXPECT_EQ(hp::replay(hp::generate<hp::dual_pipe_v>({ranks / 2, 2, m / 2}), c).makespan, a.makespan);
+        }
+}
+
+TEST(schedule_list, chimera_idles_in_the_middle_of_each_unit_and_holds_most_there) {
+  for (int ranks = 2; ranks <= 10; ranks += 2)
+    for (int units = 1; units <= 4; ++units)
+      for (const hp::stage_times t : {hp::stage_times{2, 1, 1}, {1, 1, 1}, {5, 4, 4}, {6, 2, 1}, {3, 2, 1}}) {
+        const int m = units * ranks;
+        const hp::pipeline_account a = hp::replay(hp::generate<hp::chimera>({ranks, 1, m}), hp::equal_stages(t));
+        ASSERT_TRUE(a.ok());
+        const std::int64_t longer = std::max(t.forward, t.backward()), shorter = std::min(t.forward, t.backward());
+        EXPECT_EQ(a.bubble(), (ranks - 2) * (longer + (units - 1) * (longer - shorter)));
+        // The published rate, of the makespan.
+        EXPECT_TRUE(longer != shorter || a.bubble() * (2 * m + ranks - 2) == (ranks - 2) * a.makespan);
+        for (int r = 0; r < ranks; ++r)
+          EXPECT_EQ(a.rank[r].peak_until_weight_gradient, ranks / 2 + 1 + std::min(r, ranks - 1 - r));
+      }
+}
+
+/// DeepSeek-V3's pipeline: 16 ranks, F, I and W of a sixteenth of the model each as long, a pair as long as its parts. A chunk of
+/// ZB-V is half a stage of DualPipe, so times and activations are in halves of a stage.
+TEST(schedule_list, deepseek_v3_runs_shorter_as_zb_v_where_pairs_gain_nothing) {
+  // The last: what a pair takes where DualPipe is ahead of ZB-V, in thousandths of F.
+  for (const auto& [m, zb_v, dual_pipe, ahead] :
+       {std::tuple{32, 207, 220, 2704}, {64, 399, 412, 2879}, {120, 735, 748, 2940}}) {
+    const hp::pipeline_account v = hp::replay(hp::generate<hp::zero_bubble_v>({16, 2, m}));
+    const hp::pipeline_account dual = hp::replay(hp::generate<hp::dual_pipe>({16, 1, m}), hp::equal_stages({2, 2, 2}));
+    EXPECT_EQ(v.ideal, dual.ideal);
+    EXPECT_EQ(v.makespan, zb_v);
+    EXPECT_EQ(dual.makespan, dual_pipe);
+    EXPECT_EQ(v.bubble_of_span(), 0);
+    EXPECT_EQ(dual.bubble_of_span(), 28);
+    EXPECT_EQ(v.peak_until_weight_gradient(), 2 * 16);
+    EXPECT_EQ(2 * dual.peak_until_weight_gradient(), 2 * 17);
+    hp::pipeline_costs c = hp::equal_stages({1000, 1000, 1000});
+    for (c.overlapped_pair = ahead; c.overlapped_pair <= ahead + 1; ++c.overlapped_pair)
+      EXPECT_EQ(hp::replay(hp::generate<hp::dual_pipe>({16, 1, m}), c).makespan < 500 * zb_v,
+                c.overlapped_pair == ahead);
+  }
 }
 
 }  // namespace

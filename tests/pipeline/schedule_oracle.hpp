@@ -37,6 +37,11 @@ inline hp::pipeline_schedule schedule_of(const hp::pipeline_schedule& like, cons
   return s;
 }
 
+/// Of a stage that is held twice the second copy has the second half of the micro-batches.
+inline int rank_of(const hp::pipeline_schedule& s, int stage, int k) {
+  return s.rank_of_stage[s.copies * stage + (s.copies == 2 && k >= s.micro_batches / 2 ? 1 : 0)];
+}
+
 struct outcome {
   bool safe = false;
   std::int64_t makespan = 0, span = 0;
@@ -53,7 +58,7 @@ inline outcome run(const hp::pipeline_schedule& s, const hp::pipeline_costs& c) 
   outcome o;
   for (int r = 0; r < s.ranks; ++r)
     for (const hp::pipeline_action& a : all[static_cast<std::size_t>(r)]) {
-      if (s.rank_of_stage[a.stage] != r) return o;
+      if (rank_of(s, a.stage, a.micro_batch) != r) return o;
       if (a.kind == kind::forward || a.kind == kind::overlapped_forward) ++count[{0, a.stage, a.micro_batch}];
       if (a.kind == kind::input_gradient || a.kind == kind::backward) ++count[{1, a.stage, a.micro_batch}];
       if (a.kind == kind::weight_gradient || a.kind == kind::backward) ++count[{2, a.stage, a.micro_batch}];
@@ -69,7 +74,8 @@ inline outcome run(const hp::pipeline_schedule& s, const hp::pipeline_costs& c) 
   const auto arrival = [&](const cell& from, int to_stage) -> std::int64_t {  // −1: not yet
     const auto at = end.find(from);
     if (at == end.end()) return -1;
-    return at->second + (s.rank_of_stage[std::get<1>(from)] != s.rank_of_stage[to_stage] ? c.latency : 0);
+    const auto [what, stage, k] = from;
+    return at->second + (rank_of(s, stage, k) != rank_of(s, to_stage, k) ? c.latency : 0);
   };
   const auto ready = [&](const hp::pipeline_action& a) -> std::int64_t {
     const int t = a.stage, k = a.micro_batch;

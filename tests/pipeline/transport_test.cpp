@@ -46,10 +46,10 @@ class interleavings {
     }
   };
 
-  int rank_of(int stage) const { return s_.rank_of_stage[stage]; }
-  bool local(int a, int b) const { return rank_of(a) == rank_of(b); }
+  int rank_of(int stage, int k) const { return schedule_oracle::rank_of(s_, stage, k); }
+  bool local(int a, int b, int k) const { return rank_of(a, k) == rank_of(b, k); }
   bool ran(const state& x, kind wanted, int stage, int k) const {
-    const auto r = static_cast<std::size_t>(rank_of(stage));
+    const auto r = static_cast<std::size_t>(rank_of(stage, k));
     for (std::size_t i = 0; i < x.at[r]; ++i) {
       const hp::pipeline_action& a = rows_[r][i];
       if (a.stage != stage || a.micro_batch != k) continue;
@@ -63,10 +63,10 @@ class interleavings {
     const int t = a.stage, k = a.micro_batch;
     if (a.kind == kind::weight_gradient) return ran(x, kind::input_gradient, t, k);
     if (a.kind == kind::forward)
-      return t == 0 || (local(t - 1, t) ? ran(x, kind::forward, t - 1, k) : x.there.count({0, {t, k}}) > 0);
+      return t == 0 || (local(t - 1, t, k) ? ran(x, kind::forward, t - 1, k) : x.there.count({0, {t, k}}) > 0);
     return ran(x, kind::forward, t, k) &&
            (t + 1 == s_.stages ||
-            (local(t, t + 1) ? ran(x, kind::input_gradient, t + 1, k) : x.there.count({1, {t, k}}) > 0));
+            (local(t, t + 1, k) ? ran(x, kind::input_gradient, t + 1, k) : x.there.count({1, {t, k}}) > 0));
   }
 
   void visit(const state& x) {
@@ -91,7 +91,7 @@ class interleavings {
                 from = sends ? a.stage : a.stage - (forwards ? 1 : -1);
       if (sends && !ran(x, forwards ? kind::forward : kind::input_gradient, a.stage, a.micro_batch)) continue;
       const message m{forwards ? 0 : 1, {to, a.micro_batch}};
-      const std::pair<int, int> pair{rank_of(from), rank_of(to)};
+      const std::pair<int, int> pair{rank_of(from, a.micro_batch), rank_of(to, a.micro_batch)};
       if (t_.kind == hp::transport_kind::blocking_rows) {
         if (!sends) continue;  // the sender leads
         const auto peer = static_cast<std::size_t>(pair.second);
@@ -151,10 +151,10 @@ TEST(pipeline_transport, verdicts_are_those_of_all_interleavings) {
   std::mt19937 random(3);
   int safe[4] = {}, hung[4] = {};
   for (int i = 0; i < 5000; ++i) {
-    const int which = static_cast<int>(random() % 5);
+    const int which = static_cast<int>(random() % 6);
     const hp::pipeline_shape n{2 + static_cast<int>(random() % 2), 1 + static_cast<int>(random() % 2),
                                1 + static_cast<int>(random() % 2)};
-    const char* const names[] = {"GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "ZB-V"};
+    const char* const names[] = {"GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "ZB-V", "Chimera"};
     const hp::named_schedule& named = *hp::schedule_called(names[which]);
     const hp::pipeline_shape shape{n.ranks, named.fixed_chunks > 0 ? named.fixed_chunks : n.chunks, n.micro_batches};
     if (!named.check(shape).ok()) continue;

@@ -144,6 +144,11 @@ TEST(draw_pipeline, title_and_figures) {
   EXPECT_EQ(report::figures_of(d),
             "makespan 12, bubble 3 (25.0 %), of the longest rank 3 (25.0 %); at most 2 chunk activations on a rank");
   EXPECT_EQ(report::title_of(report::drawing_of(hp::generate<hp::gpipe>({1, 1, 1}))), "1 rank, 1 stage, 1 micro-batch");
+  const report::pipeline_drawing both = report::drawing_of(hp::generate<hp::chimera>({4, 1, 4}), {}, {}, "Chimera");
+  EXPECT_EQ(report::title_of(both), "Chimera: 4 ranks, 4 stages on two ranks each, 4 micro-batches");
+  EXPECT_EQ(both.chunks, 2);
+  EXPECT_EQ(both.chunk_of({hp::action_kind::forward, 3, 0}), 1);  // on rank 3, beside stage 0 of the other direction
+  EXPECT_EQ(both.chunk_of({hp::action_kind::forward, 0, 3}), 0);
 }
 
 }  // namespace

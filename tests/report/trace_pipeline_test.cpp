@@ -57,7 +57,7 @@ TEST(trace_pipeline, has_an_event_for_each_action_and_the_peaks) {
     EXPECT_EQ(last_end, static_cast<double>(d.account.makespan));
     for (int r = 0; r < 4; ++r) {
       EXPECT_EQ(most["activations of rank " + std::to_string(r)], d.account.rank[r].peak_until_weight_gradient);
-      if (named.name == std::string("DualPipeV")) continue;  // both of a pair count
+      if (std::string(named.name).starts_with("DualPipe")) continue;  // both of a pair count
       EXPECT_EQ(busy[static_cast<std::size_t>(r)], static_cast<double>(d.account.rank[r].busy));
     }
   }

@@ -63,8 +63,9 @@ void add_make(CLI::App& app, sched::make_request& given) {
 
 /// What says how a table is read and timed, but for the file itself.
 void add_reading(CLI::App& app, sched::check_request& given) {
-  app.add_option("--placement", given.placement, "where stages lie: s mod P, there and back, or where their F stand")
-      ->check(CLI::IsMember({"loop", "v", "inferred"}));
+  app.add_option("--placement", given.placement,
+                 "where stages lie: s mod P, there and back, both ways on two ranks each, or where their F stand")
+      ->check(CLI::IsMember({"loop", "v", "both", "inferred"}));
   app.add_option("--micro-batches", given.micro_batches, "unless given, as many as the largest in the table says")
       ->check(command_line::whole(1, sched::most_micro_batches));
   const auto times = [&given](const std::string& text) {

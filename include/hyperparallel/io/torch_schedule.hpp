@@ -65,7 +65,7 @@ struct torch_schedule {
 };
 
 /// The schedule that `table` holds, with its idle slots. Stages lie as `placement` says; without one, where the table runs
-/// their forwards. There are as many micro-batches as the largest says, unless given. The status says first of all which
+/// their forwards: on two ranks each where the halves of the micro-batches run through the same ranks in opposite order. There are as many micro-batches as the largest says, unless given. The status says first of all which
 /// action no rank runs, then which one stands on a wrong rank, out of range or twice; that the ranks all end is what a
 /// replay proves. O(cells · log cells).
 torch_schedule schedule_of(const torch_table& table, std::optional<stage_placement> placement = {},

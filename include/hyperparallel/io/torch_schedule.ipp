@@ -134,18 +134,38 @@ void for_torch_actions(const torch_table& table, const F& f) {
   }
 }
 
-/// The rank of each stage by the forwards of the table; of a stage without one, by what else it has; −1: nothing.
-inline std::vector<int> torch_ranks_of_stages(const torch_table& table, std::size_t stages) {
-  std::vector<int> by_forward(stages, -1), by_any(stages, -1);
+/// The rank of each copy of each stage by the forwards of the table; of one without any, by what else it has; −1: nothing.
+inline std::vector<int> torch_ranks_of_stages(const torch_table& table, int stages, int micro_batches, int copies) {
+  const auto size = static_cast<std::size_t>(stages * copies);
+  std::vector<int> by_forward(size, -1), by_any(size, -1);
   for_torch_actions(table, [&](int rank, int, const pipeline_action& a) {
-    const auto stage = static_cast<std::size_t>(a.stage);
-    if (torch_parts_of(a.kind) == 1 && by_forward[stage] < 0) by_forward[stage] = rank;
-    if (by_any[stage] < 0) by_any[stage] = rank;
+    const int k = std::min(a.micro_batch, micro_batches - 1);
+    const auto copy = static_cast<std::size_t>(a.stage * copies + k / (micro_batches / copies));
+    if (torch_parts_of(a.kind) == 1 && by_forward[copy] < 0) by_forward[copy] = rank;
+    if (by_any[copy] < 0) by_any[copy] = rank;
     return true;
   });
-  for (std::size_t t = 0; t < stages; ++t)
-    if (by_forward[t] < 0) by_forward[t] = by_any[t];
+  for (std::size_t copy = 0; copy < size; ++copy)
+    if (by_forward[copy] < 0) by_forward[copy] = by_any[copy];
   return by_forward;
+}
+
+/// Infers where stages lie: twice where the halves of the micro-batches run through the same ranks in opposite order.
+inline void infer_torch_ranks(const torch_table& table, pipeline_schedule& s) {
+  const auto put = [&](const std::vector<int>& ranks, int copies) {
+    s.copies = copies;
+    for (const int rank : ranks) s.rank_of_stage.push(rank);
+  };
+  if (s.micro_batches % 2 == 0) {
+    const std::vector<int> twice = torch_ranks_of_stages(table, s.stages, s.micro_batches, 2);
+    bool mirrored = true, same = true;
+    for (std::size_t i = 0; i < twice.size(); ++i) {
+      mirrored = mirrored && twice[i] >= 0 && twice[i] == twice[twice.size() - 1 - i];
+      same = same && twice[i] == twice[i ^ 1];
+    }
+    if (mirrored && !same) return put(twice, 2);
+  }
+  put(torch_ranks_of_stages(table, s.stages, s.micro_batches, 1), 1);
 }
 
 /// The first action that no rank runs, by the rank of its stage, micro-batch and stage.
@@ -154,20 +174,24 @@ inline pipeline_status torch_missing(const torch_table& table, const pipeline_sc
   for_torch_actions(table, [&](int, int, const pipeline_action& a) {
     for (int part = 0; part < 3; ++part)
       if ((torch_parts_of(a.kind) >> part) % 2 == 1 && a.micro_batch < s.micro_batches)
-        there.emplace_back(s.rank_of_stage[a.stage], a.micro_batch, a.stage, part);
+        there.emplace_back(s.rank_of(a), a.micro_batch, a.stage, part);
     return true;
   });
   std::sort(there.begin(), there.end());
   there.erase(std::unique(there.begin(), there.end()), there.end());
-  std::vector<std::vector<int>> stages_of(static_cast<std::size_t>(s.ranks));
-  for (int t = 0; t < s.stages; ++t) stages_of[static_cast<std::size_t>(s.rank_of_stage[t])].push_back(t);
+  std::vector<std::vector<int>> stages_of(static_cast<std::size_t>(s.ranks * s.copies));  // rank, copy → stages
+  for (int i = 0; i < s.rank_of_stage.size; ++i)
+    stages_of[static_cast<std::size_t>(s.rank_of_stage[i] * s.copies + i % s.copies)].push_back(i / s.copies);
   auto at = there.begin();
-  for (int r = 0; r < s.ranks; ++r)
-    for (int k = 0; k < s.micro_batches && !stages_of[static_cast<std::size_t>(r)].empty(); ++k)
-      for (const int t : stages_of[static_cast<std::size_t>(r)])
+  for (int list = 0; list < s.ranks * s.copies; ++list) {
+    const std::vector<int>& stages = stages_of[static_cast<std::size_t>(list)];
+    const int r = list / s.copies, first = list % s.copies * s.share();
+    for (int k = first; k < first + s.share() && !stages.empty(); ++k)
+      for (const int t : stages)
         for (int part = 0; part < 3; ++part, ++at)
           if (at == there.end() || *at != std::tuple(r, k, t, part))
             return {.code = pipeline_code::action_is_missing, .rank = r, .action = torch_part(part, t, k)};
+  }
   return {};
 }
 
@@ -181,8 +205,8 @@ inline pipeline_status torch_foreign(const torch_table& table, const pipeline_sc
       return false;
     };
     if (a.micro_batch >= s.micro_batches) return refuse(pipeline_code::action_is_out_of_range);
-    if (s.rank_of_stage[a.stage] != rank)
-      return refuse(pipeline_code::action_is_on_a_wrong_rank, s.rank_of_stage[a.stage]);
+    if (has_micro_batch(a.kind) ? s.rank_of(a) != rank : !s.lies_on(a.stage, rank))
+      return refuse(pipeline_code::action_is_on_a_wrong_rank, s.rank_of(a));
     unsigned char& parts = done[static_cast<std::size_t>(a.stage * s.micro_batches + a.micro_batch)];
     if ((parts & torch_parts_of(a.kind)) != 0) return refuse(pipeline_code::action_stands_twice);
     parts = static_cast<unsigned char>(parts | torch_parts_of(a.kind));
@@ -292,9 +316,14 @@ HYPERPARALLEL_BODY torch_schedule schedule_of(const torch_table& table, std::opt
       return out;
     }
   if (placement) {
+    s.copies = copies_of_stages(*placement);
     s.rank_of_stage = ranks_of_stages(*placement, s.ranks, chunks);
   } else {
-    for (const int rank : detail::torch_ranks_of_stages(table, present.size())) s.rank_of_stage.push(rank);
+    detail::infer_torch_ranks(table, s);
+  }
+  if (s.micro_batches % s.copies != 0) {
+    out.status = {.code = pipeline_code::directions_do_not_divide, .needed = s.copies};
+    return out;
   }
   out.status = detail::torch_missing(table, s);
   if (out.status.ok()) out.status = detail::torch_foreign(table, s);

@@ -22,7 +22,7 @@ namespace hyperparallel { inline namespace v0_2 {
 template <class Flow, class Sizes>
 constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
                               bool link_tasks = false) {
-  const int m = s.micro_batches, n = s.stages * m;
+  const int m = s.micro_batches, n = s.stages * m, share = s.share();
   const stage_peers<Sizes> peers(s);
   typename Sizes::template per_message<int> event_of, slot_of;  // and 1; 0: the message is not made
   typename Sizes::template per_chunk<bool> forwards, gradients;
@@ -55,13 +55,13 @@ constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, 
   // The message that an action needs from another rank, −1: none; and whether its inputs have been made.
   const auto needed = [&](const pipeline_action& a) {
     const int y = a.stage * m + a.micro_batch;
-    if (is_forward(a.kind)) return peers.gradient.item[a.stage] >= 0 ? y - m : -1;
-    return is_gradient(a.kind) && peers.forward.item[a.stage] >= 0 ? n + y + m : -1;
+    if (is_forward(a.kind)) return peers.gradient.item[y / share] >= 0 ? y - m : -1;
+    return is_gradient(a.kind) && peers.forward.item[y / share] >= 0 ? n + y + m : -1;
   };
   const auto made = [&](const pipeline_action& a) -> int {
     const int y = a.stage * m + a.micro_batch;
-    if (is_forward(a.kind)) return peers.forward.item[a.stage] >= 0 ? y : -1;
-    return is_gradient(a.kind) && peers.gradient.item[a.stage] >= 0 ? n + y : -1;
+    if (is_forward(a.kind)) return peers.forward.item[y / share] >= 0 ? y : -1;
+    return is_gradient(a.kind) && peers.gradient.item[y / share] >= 0 ? n + y : -1;
   };
   const auto ready = [&](const pipeline_action& a) {
     const int y = a.stage * m + a.micro_batch;
@@ -106,8 +106,10 @@ constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, 
       left = true;
       from.item[r] = at + 1;
       const int out = made(a), out_back = made(partner);
-      const int peer = out < 0 ? -1 : out < n ? peers.forward.item[a.stage] : peers.gradient.item[a.stage];
-      const int peer_back = out_back < 0 ? -1 : peers.gradient.item[partner.stage];
+      const int peer = out < 0   ? -1
+                       : out < n ? peers.forward.item[out / share]
+                                 : peers.gradient.item[(out - n) / share];
+      const int peer_back = out_back < 0 ? -1 : peers.gradient.item[(out_back - n) / share];
       // With link tasks the message is first in its sender's memory.
       if (out >= 0) open_message(out, link_tasks ? r : peer);
       if (out_back >= 0) open_message(out_back, link_tasks ? r : peer_back);

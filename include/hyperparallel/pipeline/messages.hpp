@@ -8,15 +8,16 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// The rank that each stage's forward goes to, and its gradient; −1: it stays on the rank, or ends there.
+/// The rank that the forward of each copy of a stage goes to, and its gradient; −1: it stays on the rank, or ends there.
 template <class Sizes>
 struct stage_peers {
-  typename Sizes::template per_stage<int> forward, gradient;
+  typename Sizes::template per_copy<int> forward, gradient;
 
   constexpr explicit stage_peers(const basic_pipeline_schedule<Sizes>& s) {
-    for (int t = 0; t < s.stages; ++t) {
-      const int here = s.rank_of_stage[t], after = t + 1 < s.stages ? s.rank_of_stage[t + 1] : here;
-      const int before = t > 0 ? s.rank_of_stage[t - 1] : here;
+    const int step = s.copies, all = s.stages * step;
+    for (int copy = 0; copy < all; ++copy) {
+      const int here = s.rank_of_stage[copy], after = copy + step < all ? s.rank_of_stage[copy + step] : here;
+      const int before = copy >= step ? s.rank_of_stage[copy - step] : here;
       forward.push(after == here ? -1 : after);
       gradient.push(before == here ? -1 : before);
     }
@@ -38,10 +39,10 @@ constexpr message_end message_of(const basic_pipeline_schedule<Sizes>& s, const 
   const bool sends = a.kind == action_kind::send_forward || a.kind == action_kind::send_backward;
   const bool forwards = a.kind == action_kind::send_forward || a.kind == action_kind::receive_forward;
   const int other = a.stage + (forwards == sends ? 1 : -1);
-  if (other < 0 || other >= s.stages || s.rank_of_stage[other] == s.rank_of_stage[a.stage]) return {};
-  const int sender = sends ? a.stage : other;
-  return {(forwards ? 0 : s.stages * s.micro_batches) + sender * s.micro_batches + a.micro_batch,
-          s.rank_of_stage[a.stage], s.rank_of_stage[other], sends};
+  if (other < 0 || other >= s.stages) return {};
+  const int self = s.rank_of(a), peer = s.rank_of(other, a.micro_batch), sender = sends ? a.stage : other;
+  if (self == peer) return {};
+  return {(forwards ? 0 : s.stages * s.micro_batches) + sender * s.micro_batches + a.micro_batch, self, peer, sends};
 }
 
 /// An end of the message called `number`, as an action.
@@ -80,7 +81,7 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
   (append_zeros(sends, s.ranks * s.ranks), append_zeros(receives, s.ranks * s.ranks));
   const stage_peers<Sizes> peers(s);
   constexpr int first_transfer = static_cast<int>(action_kind::send_forward);
-  const int m = s.micro_batches, ranks = s.ranks;
+  const int m = s.micro_batches, ranks = s.ranks, share = s.share();
   auto& code = s.action.item;
   auto& owner = s.rank_of_stage.item;
   auto& forward_peer = peers.forward.item;
@@ -89,9 +90,9 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
     for (int at = s.first.item[r], end = s.first.item[r + 1]; at < end; ++at) {
       const int x = code[at] - first_transfer * n;
       if (x < 0 || x >= 4 * n) continue;
-      const int kind = x / n, y = x - kind * n, stage = y / m;  // send and receive of forwards, then of gradients
-      const int peer = kind == 0 || kind == 3 ? forward_peer[stage] : gradient_peer[stage];
-      if (peer < 0 || owner[stage] != r) return refused(pipeline_code::transfer_leads_nowhere, r, at);
+      const int kind = x / n, y = x - kind * n, copy = y / share;  // send and receive of forwards, then of gradients
+      const int peer = kind == 0 || kind == 3 ? forward_peer[copy] : gradient_peer[copy];
+      if (peer < 0 || owner[copy] != r) return refused(pipeline_code::transfer_leads_nowhere, r, at);
       int place = 0;
       if (kind == 0 || kind == 2) {
         const int number = kind == 0 ? y : n + y;
@@ -107,17 +108,16 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
   pipeline_status missing;
   for (int number = 0; number < 2 * n; ++number) {
     if (sent.item[number] == received.item[number] && sent.item[number] != 0) continue;
-    const int stage = number % n / m;
-    if ((number < n ? peers.forward : peers.gradient).item[stage] < 0) continue;
+    if ((number < n ? peers.forward : peers.gradient).item[number % n / share] < 0) continue;
     if (sent[number] == 0 || received[number] == 0) {
       const pipeline_action end = detail::action_of_message(s, number, sent[number] == 0);
-      return {.code = pipeline_code::transfer_is_missing, .rank = s.rank_of_stage[end.stage], .action = end};
+      return {.code = pipeline_code::transfer_is_missing, .rank = s.rank_of(end), .action = end};
     }
     if (!missing.ok()) continue;
     const pipeline_action send = detail::action_of_message(s, number, true);
     const pipeline_action receive = detail::action_of_message(s, number, false);
-    missing = {.code = pipeline_code::messages_cross, .rank = s.rank_of_stage[send.stage], .action = send};
-    missing.cycle.push({s.rank_of_stage[send.stage], sent[number] - 1, send, receive});
+    missing = {.code = pipeline_code::messages_cross, .rank = s.rank_of(send), .action = send};
+    missing.cycle.push({s.rank_of(send), sent[number] - 1, send, receive});
   }
   return missing;
 }

@@ -53,8 +53,8 @@ constexpr pipeline_schedule with_parameter_actions(const pipeline_schedule& s, i
   to.first.clear();
   to.first.push(0);
   const auto put = [&](action_kind kind, int stage) { to.action.push(s.coding().code({kind, stage, 0})); };
-  growing_array<int> reduced;  // stage → micro-batches whose weights have their gradient
-  reduced.resize(s.stages, 0);
+  growing_array<int> reduced;  // copy of a stage → micro-batches whose weights have their gradient
+  reduced.resize(s.stages * s.copies, 0);
   const auto ends_in_weights = [](action_kind k) {
     return k == action_kind::backward || k == action_kind::weight_gradient;
   };
@@ -83,7 +83,7 @@ constexpr pipeline_schedule with_parameter_actions(const pipeline_schedule& s, i
       for (int i = begin; i <= at; ++i)
         if (s.action[i] != idle_slot) to.action.push(s.action[i]);
       const pipeline_action last = s.coding().action(s.action[at]);
-      if (ends_in_weights(last.kind) && ++reduced[last.stage] == s.micro_batches)
+      if (ends_in_weights(last.kind) && ++reduced[s.copy_of(last.stage, last.micro_batch)] == s.share())
         put(action_kind::reduce_gradient, last.stage);
     }
     detail::sort_like_a_set(active);

@@ -23,13 +23,14 @@ constexpr int entries_with_transfers(const pipeline_shape& n, int entries) {
 /// Complexity: linear in the actions, times the ranks that wait in each turn.
 template <class To = growing_pipeline_sizes, class Sizes>
 constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
-  const int m = s.micro_batches, n = s.stages * m;
+  const int m = s.micro_batches, n = s.stages * m, share = s.share();
   const stage_peers<Sizes> peers(s);
   basic_pipeline_schedule<To> to;
   to.ranks = s.ranks;
   to.stages = s.stages;
   to.micro_batches = m;
-  for (int t = 0; t < s.stages; ++t) to.rank_of_stage.push(s.rank_of_stage[t]);
+  to.copies = s.copies;
+  for (int copy = 0; copy < s.rank_of_stage.size; ++copy) to.rank_of_stage.push(s.rank_of_stage[copy]);
 
   typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
   int entries = 0;
@@ -40,8 +41,8 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
     entries += s.first[r + 1] - s.first[r];
     if constexpr (Sizes::grows)
       for (int i = s.first[r]; i < s.first[r + 1]; ++i) entries -= s.action[i] == idle_slot;
-    for (int t = 0; t < s.stages; ++t)
-      if (s.rank_of_stage[t] == r) entries += 2 * m * ((peers.forward[t] >= 0) + (peers.gradient[t] >= 0));
+    for (int copy = 0; copy < s.rank_of_stage.size; ++copy)
+      if (s.rank_of_stage[copy] == r) entries += 2 * share * ((peers.forward[copy] >= 0) + (peers.gradient[copy] >= 0));
   }
   to.first.push(entries);
   append_zeros(to.action, entries);
@@ -85,7 +86,7 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
       if (partner >= 0) action[at[r]++] = partner;
       if (f >= 0) {
         forwards[f] = true;
-        const int peer = forward_peer[f / m];
+        const int peer = forward_peer[f / share];
         if (peer >= 0) {
           action[at[r]++] = send_forward * n + f;
           action[at[peer]++] = receive_forward * n + f + m;
@@ -93,7 +94,7 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
       }
       if (b >= 0) {
         gradients[b] = true;
-        const int peer = gradient_peer[b / m];
+        const int peer = gradient_peer[b / share];
         if (peer >= 0) {
           action[at[r]++] = send_backward * n + b;
           action[at[peer]++] = receive_backward * n + b - m;

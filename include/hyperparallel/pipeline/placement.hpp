@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // On which rank each stage of a pipeline lies. Stages are numbered from the model's input; a rank holds `chunks` of them.
+//
+// A bidirectional pipeline holds each stage twice, on two ranks: micro-batches of the first half run through the first
+// copies, those of the second half through the second ones, which lie the other way round.
 
 #include <hyperparallel/support/growing_array.hpp>
 
@@ -10,24 +13,30 @@ enum class stage_placement : unsigned char {
   loop,    ///< stage s on rank s mod P (Megatron's virtual stages)
   v,       ///< there and back: 0 … P − 1, P − 1 … 0, and so on
   listed,  ///< given, stage by stage
+  both,    ///< both ways: the first copy of stage s on rank s mod P, the second one on P − 1 − s mod P
 };
 
-/// The rank of `stage` among `ranks`. Precondition: `placement` is not `listed`.
-constexpr int rank_of_stage(stage_placement placement, int ranks, int stage) {
+/// How often each stage is held.
+constexpr int copies_of_stages(stage_placement placement) { return placement == stage_placement::both ? 2 : 1; }
+
+/// The rank of a copy of `stage` among `ranks`. Precondition: `placement` is not `listed`, and has this copy.
+constexpr int rank_of_stage(stage_placement placement, int ranks, int stage, int copy = 0) {
   const int turn = stage / ranks, place = stage % ranks;
-  return placement == stage_placement::v && turn % 2 == 1 ? ranks - 1 - place : place;
+  return copy == 1 || (placement == stage_placement::v && turn % 2 == 1) ? ranks - 1 - place : place;
 }
 
-/// The stage of a rank's chunk `chunk`, chunks numbered by their stages.
+/// The stage of a rank's chunk `chunk`, chunks numbered by their stages. Precondition: the placement has one copy.
 constexpr int stage_of_chunk(stage_placement placement, int ranks, int rank, int chunk) {
   return chunk * ranks + (placement == stage_placement::v && chunk % 2 == 1 ? ranks - 1 - rank : rank);
 }
 
-/// The rank of each of `ranks · chunks` stages.
+/// The rank of each of `ranks · chunks` stages; copies of a stage beside each other.
 constexpr growing_array<int> ranks_of_stages(stage_placement placement, int ranks, int chunks) {
   growing_array<int> rank;
-  rank.reserve(ranks * chunks);
-  for (int s = 0; s < ranks * chunks; ++s) rank.push(rank_of_stage(placement, ranks, s));
+  const int copies = copies_of_stages(placement);
+  rank.reserve(ranks * chunks * copies);
+  for (int s = 0; s < ranks * chunks; ++s)
+    for (int copy = 0; copy < copies; ++copy) rank.push(rank_of_stage(placement, ranks, s, copy));
   return rank;
 }
 

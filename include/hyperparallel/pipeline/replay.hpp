@@ -57,22 +57,23 @@ class pipeline_replay : kind_of_code {
     if (x_.live_gradient[r] > x_.peak_gradient[r]) x_.peak_gradient[r] = x_.live_gradient[r];
   }
   /// Why the action at `at` cannot run though what it needs is there.
-  constexpr void refuse_action(int r, int at, int stage) {
-    const int y = x_.s.action[at] % x_.per_kind;
-    if (x_.s.rank_of_stage[stage] != r)
-      refuse(pipeline_code::action_is_on_a_wrong_rank, r, at, x_.s.rank_of_stage[stage]);
+  constexpr void refuse_action(int r, int at) {
+    const int y = x_.s.action[at] % x_.per_kind, owner = x_.s.rank_of_stage[y / x_.s.share()];
+    if (owner != r)
+      refuse(pipeline_code::action_is_on_a_wrong_rank, r, at, owner);
     else
       refuse(x_.is_away(y) ? pipeline_code::activation_is_elsewhere : pipeline_code::action_stands_twice, r, at);
   }
-  constexpr stage_times look_up(int r, int at, int kind, int stage, int y, std::int64_t start) {
-    record(r, at, kind, stage, y, start);
-    return x_.times_of(stage, y);
+  constexpr stage_times look_up(int r, int at, int kind, int y, std::int64_t start) {
+    record(r, at, kind, y, start);
+    return x_.times_of(y);
   }
   /// The start of the action at `at`, and its bytes.
-  constexpr void record(int r, int at, int kind, int stage, int y, std::int64_t start) {
+  constexpr void record(int r, int at, int kind, int y, std::int64_t start) {
     if (x_.starts != nullptr) x_.starts->item[at] = start - 1;
     if (x_.c.bytes.size == 0) return;
-    const stage_bytes b = entry_of(x_.c.bytes, x_.s.stages, x_.s.micro_batches, stage, y - stage * x_.s.micro_batches);
+    const int m = x_.s.micro_batches;
+    const stage_bytes b = entry_of(x_.c.bytes, x_.s.stages, m, y / m, y % m);
     if (kind == forward || kind == reload) x_.bytes[r] += b.all();
     if (kind == offload) x_.bytes[r] -= b.all();
     x_.peak_bytes[r] = larger(x_.peak_bytes[r], x_.bytes[r]);
@@ -83,7 +84,7 @@ class pipeline_replay : kind_of_code {
   /// Runs ranks `from` to `to`, each as far as it goes. Whether one went on. One function, with what changes with each
   /// action in local variables and arrays of numbers: a constant evaluation pays for calls, members and elements alike.
   constexpr bool sweep(int from, int to) {
-    const int m = x_.s.micro_batches, per_kind = x_.per_kind, step = from <= to ? 1 : -1;
+    const int m = x_.s.micro_batches, share = x_.s.share(), per_kind = x_.per_kind, step = from <= to ? 1 : -1;
     auto& first = x_.s.first.item;
     auto& code = x_.s.action.item;
     auto& owner = x_.s.rank_of_stage.item;
@@ -110,18 +111,18 @@ class pipeline_replay : kind_of_code {
         if (x < per_kind) {
           if constexpr (Sizes::grows)
             if (x == idle_slot) continue;
-          const int stage = x / m;
+          const int copy = x / share;
           const std::int64_t ready = input[x];
           if (ready == 0) break;
-          if (owner[stage] != r || progress[x] != 0) {
-            refuse_action(r, at, stage);
+          if (owner[copy] != r || progress[x] != 0) {
+            refuse_action(r, at);
             break;
           }
           if (clock < ready) {
             x_.idle.item[r] += ready - clock;
             clock = ready;
           }
-          if (looks_up) time = look_up(r, at, forward, stage, x, clock);
+          if (looks_up) time = look_up(r, at, forward, x, clock);
           if (++live > x_.peak.item[r]) {
             if (live == 1) x_.first_start.item[r] = clock;
             x_.peak.item[r] = live;
@@ -129,17 +130,17 @@ class pipeline_replay : kind_of_code {
           if (++live_gradient > x_.peak_gradient.item[r]) x_.peak_gradient.item[r] = live_gradient;
           clock += time.forward;
           progress[x] = state::has_output;
-          if (forward_hop[stage] >= 0) input[x + m] = clock + forward_hop[stage];
+          if (forward_hop[copy] >= 0) input[x + m] = clock + forward_hop[copy];
           continue;
         }
-        const int kind = x / per_kind, y = x - kind * per_kind, stage = y / m;
+        const int kind = x / per_kind, y = x - kind * per_kind, copy = y / share;
         if (kind == weight_gradient) {
           if (progress[y] < state::has_gradient) break;
-          if (owner[stage] != r || progress[y] == state::is_over || (offloads && x_.is_away(y))) {
-            refuse_action(r, at, stage);
+          if (owner[copy] != r || progress[y] == state::is_over || (offloads && x_.is_away(y))) {
+            refuse_action(r, at);
             break;
           }
-          if (looks_up) time = look_up(r, at, kind, stage, y, clock);
+          if (looks_up) time = look_up(r, at, kind, y, clock);
           clock += time.weight_gradient;
           progress[y] = state::is_over;
           --live;
@@ -147,7 +148,7 @@ class pipeline_replay : kind_of_code {
         }
         if (kind > backward) {
           if (kind < send_forward || kind > receive_backward || waits_for_transfers) break;
-          if (looks_up) record(r, at, kind, stage, y, clock);
+          if (looks_up) record(r, at, kind, y, clock);
           if (!queues) continue;
           // The end that is reached second lets the message pass.
           if (kind == send_forward) {
@@ -181,15 +182,15 @@ class pipeline_replay : kind_of_code {
         }
         const std::int64_t ready = gradient[y + m];
         if (ready == 0 || progress[y] == 0) break;
-        if (owner[stage] != r || progress[y] != state::has_output || (offloads && x_.is_away(y))) {
-          refuse_action(r, at, stage);
+        if (owner[copy] != r || progress[y] != state::has_output || (offloads && x_.is_away(y))) {
+          refuse_action(r, at);
           break;
         }
         if (clock < ready) {
           x_.idle.item[r] += ready - clock;
           clock = ready;
         }
-        if (looks_up) time = look_up(r, at, kind, stage, y, clock);
+        if (looks_up) time = look_up(r, at, kind, y, clock);
         clock += time.input_gradient;
         --live_gradient;
         progress[y] = state::has_gradient;
@@ -198,7 +199,7 @@ class pipeline_replay : kind_of_code {
           progress[y] = state::is_over;
           --live;
         }
-        if (gradient_hop[stage] >= 0) gradient[y] = clock + gradient_hop[stage];
+        if (gradient_hop[copy] >= 0) gradient[y] = clock + gradient_hop[copy];
       }
       if (at == begin && (code[at] < overlapped_forward * per_kind || !status_.ok())) continue;
       x_.position.item[r] = at;
@@ -218,14 +219,14 @@ class pipeline_replay : kind_of_code {
   /// waits, or is refused.
   constexpr bool advance_special(int r) {
     const int at = x_.position[r], x = x_.s.action[at], kind = x / x_.per_kind, y = x - kind * x_.per_kind;
-    const int stage = y / x_.s.micro_batches;
-    if (x_.s.rank_of_stage[stage] != r) {
-      refuse_action(r, at, stage);
+    const bool of_parameters = !has_micro_batch(static_cast<action_kind>(kind));
+    if (of_parameters ? !x_.s.lies_on(y / x_.s.micro_batches, r) : x_.s.rank_of_stage[y / x_.s.share()] != r) {
+      refuse_action(r, at);
       return false;
     }
     if (kind == overlapped_forward) return run_pair(r);
     if ((kind == offload || kind == reload) && !move_activation(r, kind, y)) return false;
-    if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, stage, y, x_.clock[r]);
+    if (x_.starts != nullptr || x_.c.bytes.size != 0) record(r, at, kind, y, x_.clock[r]);
     if (kind == recompute) x_.clock[r] += x_.c.recompute;
     if (is_transfer(static_cast<action_kind>(kind))) return transfer_.pass(x_, r);
     ++x_.position[r];
@@ -234,28 +235,29 @@ class pipeline_replay : kind_of_code {
 
   /// Runs an overlapped F with the backward behind it.
   constexpr bool run_pair(int r) {
-    const int m = x_.s.micro_batches, at = x_.position[r], partner = x_.second_of_pair(r, at);
-    const int y = x_.s.action[at] - overlapped_forward * x_.per_kind, stage = y / m;
+    const int m = x_.s.micro_batches, share = x_.s.share(), at = x_.position[r], partner = x_.second_of_pair(r, at);
+    const int y = x_.s.action[at] - overlapped_forward * x_.per_kind;
     const int x = partner < x_.s.first[r + 1] ? x_.s.action[partner] : 0, kind = x / x_.per_kind;
     if (kind != input_gradient && kind != backward) {
       refuse(pipeline_code::pair_has_no_backward, r, at);
       return false;
     }
-    const int z = x - kind * x_.per_kind, other = z / m;
+    const int z = x - kind * x_.per_kind;
     if (x_.input[y] == 0 || x_.gradient[z + m] == 0 || x_.progress[z] == 0) return false;
     if (x_.progress[y] != 0) {
-      refuse_action(r, at, stage);
+      refuse_action(r, at);
       return false;
     }
-    if (x_.s.rank_of_stage[other] != r || x_.progress[z] != state::has_output || x_.is_away(z)) {
-      refuse_action(r, partner, other);
+    if (x_.s.rank_of_stage[z / share] != r || x_.progress[z] != state::has_output || x_.is_away(z)) {
+      refuse_action(r, partner);
       return false;
     }
     const std::int64_t start = larger(x_.clock[r], larger(x_.input[y], x_.gradient[z + m]));
     x_.idle[r] += start - x_.clock[r];
     x_.clock[r] = start + x_.pair_time(y, x);
-    if (x_.forward_hop[stage] >= 0) x_.input[y + m] = x_.clock[r] + x_.forward_hop[stage];
-    if (x_.gradient_hop[other] >= 0) x_.gradient[z] = x_.clock[r] + x_.gradient_hop[other];
+    const std::int64_t forward_hop = x_.forward_hop[y / share], gradient_hop = x_.gradient_hop[z / share];
+    if (forward_hop >= 0) x_.input[y + m] = x_.clock[r] + forward_hop;
+    if (gradient_hop >= 0) x_.gradient[z] = x_.clock[r] + gradient_hop;
     x_.progress[y] = state::has_output;
     x_.progress[z] = kind == backward ? state::is_over : state::has_gradient;
     // The activation of F is there before that of the backward goes.
@@ -266,8 +268,8 @@ class pipeline_replay : kind_of_code {
     --x_.live_gradient[r];
     if (kind == backward) --x_.live[r];
     if (x_.starts != nullptr || x_.c.bytes.size != 0) {
-      record(r, at, forward, stage, y, start);
-      record(r, partner, kind, other, z, start);
+      record(r, at, forward, y, start);
+      record(r, partner, kind, z, start);
     }
     x_.position[r] = partner + 1;
     return true;

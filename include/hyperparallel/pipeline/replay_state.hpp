@@ -49,9 +49,9 @@ struct replay_state : kind_of_code {
     for (int k = 0; k < m; ++k) gradient.push(1);
     const bool posts = over.kind != transport_kind::unbounded;
     const stage_peers<Sizes> peers(s);
-    for (int t = 0; t < s.stages; ++t) {
-      forward_hop.push(peers.forward[t] < 0 ? 0 : posts ? -1 : c.latency);
-      gradient_hop.push(peers.gradient[t] < 0 ? 0 : posts ? -1 : c.latency);
+    for (int copy = 0; copy < s.stages * s.copies; ++copy) {
+      forward_hop.push(peers.forward[copy] < 0 ? 0 : posts ? -1 : c.latency);
+      gradient_hop.push(peers.gradient[copy] < 0 ? 0 : posts ? -1 : c.latency);
     }
     if (posts) append_zeros(posted, 2 * per_kind);
     for (int r = 0; r < s.ranks; ++r) {
@@ -65,17 +65,17 @@ struct replay_state : kind_of_code {
   }
 
   constexpr pipeline_action action_at(int at) const { return s.coding().action(s.action[at]); }
-  constexpr stage_times times_of(int stage, int y) const {
-    return one_time ? time : entry_of(c.times, s.stages, s.micro_batches, stage, y - stage * s.micro_batches);
+  constexpr stage_times times_of(int y) const {
+    return one_time ? time : entry_of(c.times, s.stages, s.micro_batches, y / s.micro_batches, y % s.micro_batches);
   }
   constexpr bool is_away(int y) const { return away.size != 0 && away[y]; }
 
   /// Of the F of `y` together with the I or B `x`.
   constexpr std::int64_t pair_time(int y, int x) const {
     if (c.overlapped_pair >= 0) return c.overlapped_pair;
-    const int m = s.micro_batches, kind = x / per_kind, z = x - kind * per_kind;
-    const stage_times g = times_of(z / m, z);
-    return times_of(y / m, y).forward + (kind == backward ? g.backward() : g.input_gradient);
+    const int kind = x / per_kind;
+    const stage_times g = times_of(x - kind * per_kind);
+    return times_of(y).forward + (kind == backward ? g.backward() : g.input_gradient);
   }
 
   /// The entry at which rank `r` stands; the end of its list where it has ended.
@@ -97,8 +97,8 @@ struct replay_state : kind_of_code {
   typename Sizes::template per_chunk<std::int64_t> input, gradient;
   typename Sizes::template per_chunk<int> progress;
   typename Sizes::template per_chunk<bool> away;
-  /// What a stage's message takes to the next rank; −1: a receive brings it.
-  typename Sizes::template per_stage<std::int64_t> forward_hop, gradient_hop;
+  /// What the message of a copy of a stage takes to the next rank; −1: a receive brings it.
+  typename Sizes::template per_copy<std::int64_t> forward_hop, gradient_hop;
   /// When the first end of a message was reached; under buffers, when its buffer is free again.
   typename Sizes::template per_message<std::int64_t> posted;
   // By rank: where it stands, what it holds, and peaks of that.

@@ -3,7 +3,7 @@
 // A pipeline schedule as a value: for each rank the ordered list of its actions.
 //
 // Invariants: row r of a schedule is action[first[r] … first[r + 1]); an entry is a code of `coding()` or `idle_slot`;
-// `rank_of_stage` has an entry for each stage. That every action stands exactly once, on the stage's rank, and that no
+// `rank_of_stage` has an entry for each copy of each stage; `copies` divides `micro_batches`. That every action stands exactly once, on the stage's rank, and that no
 // rank waits for ever, is what replay.hpp proves.
 
 #include <hyperparallel/pipeline/action.hpp>
@@ -20,11 +20,23 @@ template <class Sizes>
 struct basic_pipeline_schedule {
   using sizes = Sizes;
   int ranks = 0, stages = 0, micro_batches = 0;
-  typename Sizes::template per_stage<int> rank_of_stage;
-  typename Sizes::template per_rank<int> first;    ///< rank → its first entry; one more than ranks
-  typename Sizes::template per_entry<int> action;  ///< codes, and idle slots where they were asked for
+  int copies = 1;  ///< of each stage; 2: each is held twice, and half of the micro-batches runs through each copy
+  typename Sizes::template per_copy<int> rank_of_stage;  ///< copy → rank, copies of a stage beside each other
+  typename Sizes::template per_rank<int> first;          ///< rank → its first entry; one more than ranks
+  typename Sizes::template per_entry<int> action;        ///< codes, and idle slots where they were asked for
 
   constexpr action_coding coding() const { return {stages, micro_batches}; }
+  /// The micro-batches of one copy. So the code stage · micro_batches + k, over share(), is `copy_of(stage, k)`.
+  constexpr int share() const { return micro_batches / copies; }
+  constexpr int copy_of(int stage, int k) const { return stage * copies + k / share(); }
+  constexpr int rank_of(int stage, int k) const { return rank_of_stage[copy_of(stage, k)]; }
+  constexpr int rank_of(const pipeline_action& a) const { return rank_of(a.stage, a.micro_batch); }
+  /// Whether a copy of `stage` lies on `rank`.
+  constexpr bool lies_on(int stage, int rank) const {
+    for (int copy = stage * copies; copy < (stage + 1) * copies; ++copy)
+      if (rank_of_stage[copy] == rank) return true;
+    return false;
+  }
   constexpr int row_size(int rank) const { return first[rank + 1] - first[rank]; }
   friend constexpr bool operator==(const basic_pipeline_schedule&, const basic_pipeline_schedule&) = default;
 };
@@ -37,7 +49,9 @@ constexpr basic_pipeline_schedule<Sizes> empty_schedule(const pipeline_shape& n,
   s.ranks = n.ranks;
   s.stages = n.stages();
   s.micro_batches = n.micro_batches;
-  for (int t = 0; t < s.stages; ++t) s.rank_of_stage.push(rank_of_stage(placement, n.ranks, t));
+  s.copies = copies_of_stages(placement);
+  for (int t = 0; t < s.stages; ++t)
+    for (int copy = 0; copy < s.copies; ++copy) s.rank_of_stage.push(rank_of_stage(placement, n.ranks, t, copy));
   s.first.push(0);
   return s;
 }
@@ -105,11 +119,21 @@ constexpr pipeline_status check_chunks(const pipeline_shape& n, int chunks) {
   return {.code = pipeline_code::chunks_are_fixed, .needed = chunks};
 }
 
+/// For `fits`: a schedule whose second half of the ranks mirrors the first, with one stage a rank in each direction.
+constexpr pipeline_status check_mirrored_ranks(const pipeline_shape& n) {
+  if (n.chunks != 1) return check_chunks(n, 1);
+  if (n.ranks % 2 != 0) return {.code = pipeline_code::ranks_do_not_divide, .needed = 2};
+  return {};
+}
+
 /// Why there is no schedule of this name in this shape.
 template <schedule_generator Schedule>
 constexpr pipeline_status check_shape_of(const pipeline_shape& n) {
   const pipeline_status status{check_shape(n)};
-  return status.ok() ? Schedule::fits(n) : status;
+  if (!status.ok()) return status;
+  constexpr int copies = copies_of_stages(Schedule::placement);
+  if (n.micro_batches % copies != 0) return {.code = pipeline_code::directions_do_not_divide, .needed = copies};
+  return Schedule::fits(n);
 }
 
 namespace detail {

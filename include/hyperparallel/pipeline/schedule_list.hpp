@@ -5,6 +5,8 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <hyperparallel/pipeline/schedules/chimera.hpp>
+#include <hyperparallel/pipeline/schedules/dual_pipe.hpp>
 #include <hyperparallel/pipeline/schedules/dual_pipe_v.hpp>
 #include <hyperparallel/pipeline/schedules/eager_1f1b.hpp>
 #include <hyperparallel/pipeline/schedules/gpipe.hpp>
@@ -20,9 +22,10 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-using published_schedules = boost::mp11::mp_list<gpipe, one_forward_one_backward, eager_1f1b, interleaved_1f1b,
-                                                 looped_breadth_first, zero_bubble_h1, zero_bubble_h2,
-                                                 interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, v_min, v_half>;
+using published_schedules =
+    boost::mp11::mp_list<gpipe, one_forward_one_backward, eager_1f1b, interleaved_1f1b, looped_breadth_first,
+                         zero_bubble_h1, zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, dual_pipe,
+                         chimera, v_min, v_half>;
 inline constexpr int published_schedule_count = boost::mp11::mp_size<published_schedules>::value;
 
 /// A schedule of the list as a value.

@@ -29,7 +29,7 @@ struct growing_pipeline_sizes {
   template <class T>
   using per_rank = growing_array<T>;
   template <class T>
-  using per_stage = growing_array<T>;
+  using per_copy = growing_array<T>;
   template <class T>
   using per_chunk = growing_array<T>;
   template <class T>
@@ -48,7 +48,7 @@ struct fixed_pipeline_sizes {
   template <class T>
   using per_rank = static_vector<T, Shape.ranks + 1>;
   template <class T>
-  using per_stage = static_vector<T, stages>;
+  using per_copy = static_vector<T, 2 * stages>;  ///< a stage lies on two ranks at most
   template <class T>
   using per_chunk = static_vector<T, (stages + 1) * Shape.micro_batches>;  ///< and the input, or the loss
   template <class T>

@@ -15,6 +15,8 @@ enum class pipeline_code : unsigned char {
   micro_batches_do_not_divide,  ///< by `needed`, the rounds of an interleaved schedule
   stages_do_not_divide,         ///< by `needed`, the stages of a rank
   slices_do_not_divide,         ///< the micro-batches, by `needed` slices
+  ranks_do_not_divide,          ///< by `needed`, the directions of a bidirectional schedule
+  directions_do_not_divide,     ///< the micro-batches, by `needed` directions
   chunks_are_fixed,             ///< the schedule has `needed` stages on a rank
   costs_do_not_fit,             ///< lists of another length than costs.hpp says, negative times, or an overflow
   action_is_missing,            ///< of a file, where `rank` is −1, a stage that no rank runs
@@ -46,6 +48,10 @@ constexpr const char* name_of(pipeline_code c) {
       return "stages_do_not_divide";
     case pipeline_code::slices_do_not_divide:
       return "slices_do_not_divide";
+    case pipeline_code::ranks_do_not_divide:
+      return "ranks_do_not_divide";
+    case pipeline_code::directions_do_not_divide:
+      return "directions_do_not_divide";
     case pipeline_code::chunks_are_fixed:
       return "chunks_are_fixed";
     case pipeline_code::costs_do_not_fit:

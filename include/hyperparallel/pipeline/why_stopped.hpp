@@ -16,7 +16,7 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
     for (int at = s.first[r]; at < s.first[r + 1]; ++at) {
       if (s.action[at] == idle_slot) continue;
       const pipeline_action a = s.coding().action(s.action[at]);
-      if (!is_compute(a.kind) || s.rank_of_stage[a.stage] != r) continue;
+      if (!is_compute(a.kind) || s.rank_of(a) != r) continue;
       unsigned char& bits = there[a.stage * s.micro_batches + a.micro_batch];
       if (a.kind == action_kind::forward || a.kind == action_kind::overlapped_forward) bits |= 1;
       if (a.kind == action_kind::input_gradient || a.kind == action_kind::backward) bits |= 2;
@@ -26,7 +26,7 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
     for (int k = 0; k < s.micro_batches; ++k)
       for (int t = 0; t < s.stages; ++t)
         for (int kind = 0; kind < 3; ++kind)
-          if (s.rank_of_stage[t] == r && (there[t * s.micro_batches + k] & (1 << kind)) == 0)
+          if (s.rank_of(t, k) == r && (there[t * s.micro_batches + k] & (1 << kind)) == 0)
             return {.code = pipeline_code::action_is_missing, .rank = r, .action = {kinds[kind], t, k}};
   return {};
 }
@@ -34,7 +34,7 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
 /// Whether `a` stands in its rank's list, at or behind the rank's place.
 template <class Sizes>
 constexpr bool stands_ahead(const replay_state<Sizes>& x, const pipeline_action& a) {
-  const int r = x.s.rank_of_stage[a.stage];
+  const int r = x.s.rank_of(a);
   for (int at = x.position[r]; at < x.s.first[r + 1]; ++at)
     if (x.s.action[at] != idle_slot && x.action_at(at) == a) return true;
   return false;
@@ -48,7 +48,7 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
   waiting_action w{r, at - x.s.first[r], x.action_at(at), {}};
   // What brings the message from stage `from`: the stage itself, the receive, or the send where that is posted.
   const auto brings = [&](int from, int number, const pipeline_action& a, action_kind producer) -> pipeline_action {
-    if (!posts || x.s.rank_of_stage[from] == x.s.rank_of_stage[a.stage]) return {producer, from, a.micro_batch};
+    if (!posts || x.s.rank_of(from, a.micro_batch) == x.s.rank_of(a)) return {producer, from, a.micro_batch};
     const pipeline_action receive = action_of_message(x.s, number, false);
     return stands_ahead(x, receive) ? receive : action_of_message(x.s, number, true);
   };
@@ -85,7 +85,7 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
 /// and rank `stopped` has not ended.
 template <class Schedule, class WaitingOf>
 constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const WaitingOf& waiting_of) {
-  const auto next = [&](int rank) { return s.rank_of_stage[waiting_of(rank).needs.stage]; };
+  const auto next = [&](int rank) { return s.rank_of(waiting_of(rank).needs); };
   for (int i = 0; i < s.ranks; ++i) stopped = next(stopped);  // now on the circle
   pipeline_status status{pipeline_code::waits_in_a_circle};
   const int begin = stopped;

@@ -36,13 +36,16 @@ struct activation_step {
 
 struct pipeline_drawing {
   std::string name;
-  int ranks = 0, stages = 0, micro_batches = 0, chunks = 0;
-  bool in_bytes = false;            ///< the curves; otherwise in chunks, each held until W or B
-  std::vector<int> chunk_of_stage;  ///< its place among the stages of its rank
+  int ranks = 0, stages = 0, micro_batches = 0, chunks = 0, copies = 1;
+  bool in_bytes = false;           ///< the curves; otherwise in chunks, each held until W or B
+  std::vector<int> chunk_of_copy;  ///< of a stage: its place among those of its rank, see pipeline_schedule
   pipeline_account account;
   std::vector<std::vector<pipeline_box>> row;      ///< by rank, in the order of its list
   std::vector<std::vector<activation_step>> held;  ///< by rank, from (0, 0) on
 
+  int chunk_of(const pipeline_action& a) const {
+    return chunk_of_copy[static_cast<std::size_t>(a.stage * copies + a.micro_batch / (micro_batches / copies))];
+  }
   std::int64_t peak(int rank) const {
     return in_bytes ? account.rank[rank].peak_bytes : account.rank[rank].peak_until_weight_gradient;
   }
@@ -120,23 +123,25 @@ inline pipeline_drawing drawing_of(const pipeline_schedule& s, const pipeline_co
   d.ranks = s.ranks;
   d.stages = s.stages;
   d.micro_batches = s.micro_batches;
+  d.copies = s.copies;
   d.in_bytes = d.account.peak_bytes() > 0;
   std::vector<int> of_rank(static_cast<std::size_t>(s.ranks), 0);
   for (const int rank : s.rank_of_stage) {
-    d.chunk_of_stage.push_back(of_rank[static_cast<std::size_t>(rank)]++);
-    if (d.chunk_of_stage.back() >= d.chunks) d.chunks = d.chunk_of_stage.back() + 1;
+    d.chunk_of_copy.push_back(of_rank[static_cast<std::size_t>(rank)]++);
+    if (d.chunk_of_copy.back() >= d.chunks) d.chunks = d.chunk_of_copy.back() + 1;
   }
   for (int r = 0; r < s.ranks; ++r) detail::draw_row(d, s, c, starts, r);
   return d;
 }
 
-/// "1F1B: 4 ranks, 4 stages, 8 micro-batches"
+/// "1F1B: 4 ranks, 4 stages, 8 micro-batches"; "4 stages on two ranks each" of a bidirectional schedule.
 inline std::string title_of(const pipeline_drawing& d) {
   const auto count = [](int n, const char* what, const char* ending) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : ending);
   };
-  return fmt::format("{}{}{}, {}, {}", d.name, d.name.empty() ? "" : ": ", count(d.ranks, "rank", "s"),
-                     count(d.stages, "stage", "s"), count(d.micro_batches, "micro-batch", "es"));
+  return fmt::format("{}{}{}, {}{}, {}", d.name, d.name.empty() ? "" : ": ", count(d.ranks, "rank", "s"),
+                     count(d.stages, "stage", "s"), d.copies == 2 ? " on two ranks each" : "",
+                     count(d.micro_batches, "micro-batch", "es"));
 }
 
 /// Makespan, both bubbles, and the most that a rank holds.

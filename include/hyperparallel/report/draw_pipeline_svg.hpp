@@ -91,8 +91,7 @@ class pipeline_svg {
   }
 
   std::string classes(const pipeline_action& a) const {
-    const int chunk = d_.chunk_of_stage[static_cast<std::size_t>(a.stage)];
-    return fmt::format("b {} m{} c{}", action_letters(a.kind)[0], a.micro_batch % colours, chunk % borders);
+    return fmt::format("b {} m{} c{}", action_letters(a.kind)[0], a.micro_batch % colours, d_.chunk_of(a) % borders);
   }
   std::string box(const pipeline_action& a, const pipeline_box& b, int y, int height) const {
     const double x = at(b.start), width = at(b.end) - x;

@@ -57,13 +57,14 @@ class pipeline_labels {
       if (form.size() <= room) return form;
     return "";
   }
-  int chunk(const pipeline_action& a) const { return d_.chunk_of_stage[static_cast<std::size_t>(a.stage)]; }
   std::string letter(const pipeline_action& a) const {
     const char capital = action_letters(a.kind)[0];
-    return {d_.chunks == 2 && chunk(a) == 1 ? static_cast<char>(capital - 'A' + 'a') : capital};
+    return {d_.chunks == 2 && d_.chunk_of(a) == 1 ? static_cast<char>(capital - 'A' + 'a') : capital};
   }
   std::string short_form(const pipeline_action& a) const { return letter(a) + base_36(a.micro_batch); }
-  std::string whole(const pipeline_action& a) const { return (d_.chunks > 2 ? base_36(chunk(a)) : "") + short_form(a); }
+  std::string whole(const pipeline_action& a) const {
+    return (d_.chunks > 2 ? base_36(d_.chunk_of(a)) : "") + short_form(a);
+  }
 
   const pipeline_drawing& d_;
 };

@@ -32,8 +32,9 @@ struct check_request {
 
   std::string name() const { return file == "-" ? "standard input" : hp::quoted_path(file); }
   std::optional<hp::stage_placement> places() const {
-    if (placement == "inferred") return {};
-    return placement == "v" ? hp::stage_placement::v : hp::stage_placement::loop;
+    for (const hp::stage_placement p : placements)
+      if (placement == name_of(p)) return p;
+    return {};
   }
   hp::pipeline_costs costs() const {
     hp::pipeline_costs c = hp::equal_stages({times[0], times[1], times[2]}, latency);
@@ -61,9 +62,10 @@ inline hp::torch_table table_of(const check_request& given) {
 
 /// How the stages lie, also where that was inferred.
 inline hp::stage_placement placement_of(const hp::pipeline_schedule& s) {
-  for (const hp::stage_placement p : {hp::stage_placement::loop, hp::stage_placement::v}) {
-    bool same = true;
-    for (int t = 0; t < s.stages; ++t) same = same && s.rank_of_stage[t] == hp::rank_of_stage(p, s.ranks, t);
+  for (const hp::stage_placement p : placements) {
+    bool same = s.copies == hp::copies_of_stages(p);
+    for (int i = 0; same && i < s.rank_of_stage.size; ++i)
+      same = s.rank_of_stage[i] == hp::rank_of_stage(p, s.ranks, i / s.copies, i % s.copies);
     if (same) return p;
   }
   return hp::stage_placement::listed;
@@ -124,7 +126,9 @@ inline json document_of(const checked_schedule& c, const std::string& why) {
     out["why"] = why;
     return out;
   }
-  out["rank_of_stage"] = std::vector<int>(s.rank_of_stage.begin(), s.rank_of_stage.end());
+  json& places = out["rank_of_stage"] = json::array();  // of a stage on two ranks both
+  for (const int* rank = s.rank_of_stage.begin(); rank != s.rank_of_stage.end(); rank += s.copies)
+    places.push_back(s.copies == 1 ? json(*rank) : json(std::vector<int>(rank, rank + s.copies)));
   const action_counts n = counts_of(s, c.over);
   out["transfers"] = n.transfers;
   out["transfers_were_placed"] = c.placed;
