@@ -39,12 +39,19 @@ hyperparallel_add_replay(schedule.kinds
   "passed 1: refused, a backward before its receive: [^\n]*rank 2 stands at 5B0 and waits for 5RECV_B0.*schedule.jsonl: 9 passed, 0 failed\n9 passed"
   --verbose "${own}/schedule.jsonl")
 # Tables with one change, and the verdict that a run in Python reaches; the file is what its tool writes.
-hyperparallel_add_replay(pipeline_mutants "unsafe: waits_in_a_circle.*pipeline_mutants.jsonl: 349 passed, 0 failed\n349 passed"
+hyperparallel_add_replay(pipeline_mutants "unsafe: waits_in_a_circle.*pipeline_mutants.jsonl: 389 passed, 0 failed\n389 passed"
                          --verbose "${own}/pipeline_mutants.jsonl")
 if(Python3_FOUND)
   add_test(NAME replay.pipeline_mutants.tool
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/make_pipeline_mutants.py" --check)
   set_tests_properties(replay.pipeline_mutants.tool PROPERTIES LABELS replay TIMEOUT 600)
+  # 500 unsafe tables of each class, none of which may be accepted.
+  set(many "${CMAKE_CURRENT_BINARY_DIR}/unsafe_pipelines.jsonl")
+  add_test(NAME replay.pipeline_mutants.written
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/make_pipeline_mutants.py" --unsafe 500 "${many}")
+  set_tests_properties(replay.pipeline_mutants.written PROPERTIES LABELS replay TIMEOUT 600 FIXTURES_SETUP unsafe_pipelines)
+  hyperparallel_add_replay(pipeline_mutants.unsafe "unsafe_pipelines.jsonl: 8000 passed, 0 failed\n8000 passed" "${many}")
+  set_tests_properties(replay.pipeline_mutants.unsafe PROPERTIES FIXTURES_REQUIRED unsafe_pipelines)
 endif()
 hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 80 failed\n0 passed, 80 failed\n$"
                          "${own}/wrong_pipeline.jsonl")

@@ -5,9 +5,13 @@
 Reads the tables of tests/vectors/pipeline.jsonl. Verdicts come from `is_safe`, a greedy run of the rows that shares nothing
 with the library. Deterministic: the same tables give the same file.
 
-usage: python3 tools/make_pipeline_mutants.py [--check]    --check: fails where the file differs from what would be written
+usage: python3 tools/make_pipeline_mutants.py                      writes the file
+       python3 tools/make_pipeline_mutants.py --check              fails where the file differs from what would be written
+       python3 tools/make_pipeline_mutants.py --unsafe N FILE      writes N unsafe tables of each class, all different
 """
+import argparse
 import collections
+import itertools
 import json
 import pathlib
 import random
@@ -274,13 +278,21 @@ def exchange_rows(rows, random_):
     return rows
 
 
-def receive_where_used(rows, random_=None):
-    """Each receive right before the action that uses it, so that sends pile up."""
+def exchange_ends(rows, random_):
+    """What two ranks do from some action on."""
+    i, j = random_.two(range(len(rows)))
+    at, to = random_.below(len(rows[i])), random_.below(len(rows[j]))
+    rows[i][at:], rows[j][to:] = rows[j][to:], rows[i][at:]
+    return rows
+
+
+def receive_where_used(rows, random_=None, all_of_them=True):
+    """Each receive, or some, right before the action that uses it, so that sends pile up."""
     out = []
     for row in rows:
         waiting, new = {}, []
         for cell in row:
-            if "RECV" in cell:
+            if "RECV" in cell and (all_of_them or random_.below(2)):
                 stage, kind, k = CELL.match(cell).groups()
                 waiting[kind[-1], stage, k] = cell
                 continue
@@ -291,6 +303,10 @@ def receive_where_used(rows, random_=None):
             new.append(cell)
         out.append(new)
     return out
+
+
+def receive_some_where_used(rows, random_):
+    return receive_where_used(rows, random_, all_of_them=False)
 
 
 def same(rows, random_=None):
@@ -308,6 +324,7 @@ CLASSES = {
     "action of a wrong stage": (rename(0), ["unbounded"], ALL),
     "action of a wrong micro-batch": (rename(1), ["unbounded"], ALL),
     "rows of two ranks exchanged": (exchange_rows, ["unbounded"], ALL),
+    "ends of two rows exchanged": (exchange_ends, ["unbounded"], ALL),
     "swapped transfers": (swap_transfers, [], ALL),
     "dropped transfer": (drop(transfers), [], ALL),
     "doubled transfer": (double(transfers), [], ALL),
@@ -315,22 +332,43 @@ CLASSES = {
     "send before its turn": (send_early, [], ALL),
     "receive after its turn": (receive_late, [], ALL),
     "receives where used": (receive_where_used, [], ALL),
+    "some receives where used": (receive_some_where_used, [], ALL),
 }
+FIXED = {"unchanged", "rows of two ranks exchanged", "receives where used"}  # classes of few different tables
 BUFFERS = "one buffer too few"
 
 
-def bases():
-    """Small published tables: (name, rows, placement, micro-batches), without transfers and with them."""
+def bases(longest):
+    """Published tables of so many characters: (name, rows, placement, micro-batches), without transfers and with them."""
     without, having = [], []
     for line in (FOLDER / "pipeline.jsonl").read_text().splitlines():
         row = json.loads(line)
         field = {"torch_csv": "compute_only", "torch_csv_comms": "compute_comms"}.get(row["kind"])
-        if field is None or len(row[field]) > 1100:
+        if field is None or len(row[field]) > longest:
             continue
         cells = [[c for c in r.split(",") if actions_of(c)] for r in row[field].split("\n")]
         into = without if field == "compute_only" else having
         into.append((row["schedule"], cells, row["placement"], row["microbatches"]))
     return without, having
+
+
+def with_transfers(base):
+    """The table with a send behind what makes each message, and at that moment its receive."""
+    name, rows, placement, m = base
+    run = Run(rows, placement, m, "unbounded")
+    out, at = [[] for _ in rows], [0] * run.ranks
+    while any(at[r] < len(row) for r, row in enumerate(run.rows)):
+        for r, row in enumerate(run.rows):
+            if at[r] == len(row) or not run.step(r, at):
+                continue
+            out[r].append([cell for cell in rows[r] if actions_of(cell)][at[r] - 1])
+            for kind, stage, k in row[at[r] - 1]:
+                letter, other = ("F", stage + 1) if kind == "F" else ("B", stage - 1)
+                if kind == "W" or run.message((f"SEND_{letter}", stage, k)) is None:
+                    continue
+                out[r].append(f"{stage}SEND_{letter}{k}")
+                out[run.rank_of[other]].append(f"{other}RECV_{letter}{k}")
+    return name, out, placement, m
 
 
 def sends_first(m):
@@ -339,6 +377,21 @@ def sends_first(m):
     first += [cell for k in range(m) for cell in (f"0RECV_B{k}", f"0B{k}")]
     last = [cell for k in range(m) for cell in (f"1RECV_F{k}", f"1F{k}", f"1B{k}", f"1SEND_B{k}")]
     return "GPipe", [first, last], "loop", m
+
+
+def two_ranks(random_):
+    """Two ranks, each with its forwards and its backwards in turns drawn at random."""
+    m = random_.below(11, 3)
+    rows = []
+    for r, (forward, backward) in enumerate((("{0}F{1} {0}SEND_F{1}", "{0}RECV_B{1} {0}B{1}"),
+                                             ("{0}RECV_F{1} {0}F{1}", "{0}B{1} {0}SEND_B{1}"))):
+        row, done = [], [0, 0]
+        while done[1] < m:
+            back = done[0] == m or (done[1] < done[0] and random_.below(2) == 1)
+            row += (backward if back else forward).format(r, done[back]).split()
+            done[back] += 1
+        rows.append(row)
+    return "two ranks", rows, "loop", m
 
 
 def vector(kind, base, rows, transport, number):
@@ -357,36 +410,69 @@ def vector(kind, base, rows, transport, number):
     }
 
 
+def mutants_of(kind, without, having, attempts):
+    """Different tables of one class, as many as its changes and bases give within the attempts made."""
+    change, plain, lowered = CLASSES[kind]
+    random_ = Source(kind)
+    groups = [[(b, t) for b in without for t in plain], [(b, t) for b in having for t in lowered]]
+    groups = [group for group in groups if group]
+    seen = set()
+    for attempt in range(attempts):
+        base, transport = random_.choice(groups[attempt % len(groups)])
+        rows = change([list(row) for row in base[1]], random_)
+        key = (str(rows), transport)
+        if key in seen or not all(rows):
+            continue
+        seen.add(key)
+        yield vector(kind, base, rows, transport, len(seen))
+
+
+def around_enough_buffers(bases_, change):
+    """Lists with as many buffers as they need, and with one fewer."""
+    seen = set()
+    for base in bases_:
+        rows = change(base[1])
+        safe = (k for k in [2 * base[3], *range(1, 2 * base[3])] if is_safe(rows, base[2], base[3], f"buffered={k}"))
+        enough = next(safe, 0) and next(safe, 2 * base[3])
+        for buffers in range(max(1, enough - 1), enough + 1):
+            if (str(rows), buffers) not in seen:
+                seen.add((str(rows), buffers))
+                yield vector(BUFFERS, base, rows, f"buffered={buffers}", len(seen))
+
+
 def mutants():
-    without, having = bases()
-    for kind, (change, plain, lowered) in CLASSES.items():
-        random_ = Source(kind)
-        groups = [[(b, t) for b in without for t in plain], [(b, t) for b in having for t in lowered]]
-        groups = [group for group in groups if group]
-        seen = set()
-        for attempt in range(20 * ROWS_OF_A_CLASS):
-            base, transport = random_.choice(groups[attempt % len(groups)])
-            rows = change([list(row) for row in base[1]], random_)
-            key = (str(rows), transport)
-            if key in seen or not all(rows):
-                continue
-            seen.add(key)
-            yield vector(kind, base, rows, transport, len(seen))
-            if len(seen) == ROWS_OF_A_CLASS:
-                break
-    number = 0
-    for base in having + [sends_first(m) for m in range(3, 15)]:
-        rows = receive_where_used(base[1])
-        enough = [k for k in range(1, 2 * base[3] + 1) if is_safe(rows, base[2], base[3], f"buffered={k}")]
-        for buffers in range(max(1, enough[0] - 1), enough[0] + 1) if enough else []:
-            number += 1
-            yield vector(BUFFERS, base, rows, f"buffered={buffers}", number)
+    without, having = bases(longest=1100)
+    for kind in CLASSES:
+        yield from itertools.islice(mutants_of(kind, without, having, 20 * ROWS_OF_A_CLASS), ROWS_OF_A_CLASS)
+    yield from around_enough_buffers(having + [sends_first(m) for m in range(3, 15)], receive_where_used)
+
+
+def unsafe_mutants(count):
+    """`count` unsafe tables of each class that has so many; fails where a class has fewer."""
+    without, having = bases(longest=4000)
+    having = [with_transfers(base) for base in without]
+    random_ = Source(BUFFERS)
+    endless = (two_ranks(random_) for _ in range(100 * count))
+    classes = {kind: mutants_of(kind, without, having, 100 * count) for kind in CLASSES if kind not in FIXED}
+    classes[BUFFERS] = around_enough_buffers(endless, same)
+    for kind, rows in classes.items():
+        found = list(itertools.islice((row for row in rows if row["verdict"] == "unsafe"), count))
+        if len(found) < count:
+            sys.exit(f"{kind}: only {len(found)} unsafe tables")
+        yield from found
 
 
 def main():
-    text = "".join(json.dumps(v) + "\n" for v in mutants())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="fail where the file differs from what would be written")
+    parser.add_argument("--unsafe", nargs=2, metavar=("N", "FILE"), help="write N unsafe tables of each class to FILE")
+    options = parser.parse_args()
     path = FOLDER / "pipeline_mutants.jsonl"
-    if "--check" in sys.argv[1:]:
+    chosen = unsafe_mutants(int(options.unsafe[0])) if options.unsafe else mutants()
+    text = "".join(json.dumps(v) + "\n" for v in chosen)
+    if options.unsafe:
+        path = pathlib.Path(options.unsafe[1])
+    if options.check:
         sys.exit(0 if path.read_text() == text else f"{path.name} is not what its tool writes")
     path.write_text(text)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
