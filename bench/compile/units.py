@@ -529,6 +529,17 @@ static_assert(plan::account.ok());
 """
 
 
+def many_micro_batches(micro_batches):
+    """ZB-V on 64 ranks: a replay of 129 micro-batches, and what each more adds."""
+    text = pipeline_schedules(0)
+    if micro_batches == 0:
+        return text
+    return text + f"""using plan = hp::pipeline<hp::zero_bubble_v, hp::stages<128>, hp::micro_batches<{micro_batches}>>;
+static_assert({micro_batches} < 127 || (plan::makespan == 6 * {micro_batches} + 63 && plan::peak_activations == 128));
+static_assert(plan::account.ok());
+"""
+
+
 def pipelines_with_transfers(micro_batches):
     """The same with sends and receives in ordered queues: 216 entries a micro-batch."""
     return pipeline_schedules(micro_batches).replace(
@@ -551,6 +562,7 @@ FAMILIES = {
     "verified_tasks": verified_tasks,
     "periodic_layers": periodic_layers,
     "pipeline_schedules": pipeline_schedules,
+    "many_micro_batches": many_micro_batches,
     "pipelines_with_transfers": pipelines_with_transfers,
     "moe_program": moe_program,
     "moe_training": moe_training,

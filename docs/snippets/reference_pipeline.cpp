@@ -24,6 +24,9 @@ struct heavy_head {
 using uneven = hp::pipeline<hp::one_forward_one_backward, hp::stages<4>, hp::micro_batches<16>, heavy_head>;
 static_assert(uneven::bubble * 100 > uneven::makespan * 30);
 
+using large = hp::pipeline<hp::zero_bubble_v, hp::stages<128>, hp::micro_batches<4096>>;
+static_assert(large::ranks == 64 && large::makespan == 6 * 4096 + 63 && large::peak_activations == 128);
+
 using queued = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<64>, hp::over<hp::ordered_queues>>;
 using blocked = hp::pipeline<hp::zero_bubble_v, hp::stages<32>, hp::micro_batches<64>, hp::over<hp::blocking_rows>>;
 static_assert(queued::makespan == 399 && blocked::makespan == 571);

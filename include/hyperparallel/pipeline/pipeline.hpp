@@ -7,9 +7,9 @@
 //
 // A schedule that does not exist in this shape, or that would never end, is one error line.
 
+#include <hyperparallel/pipeline/many_micro_batches.hpp>
 #include <hyperparallel/pipeline/pipeline_refusal.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
-#include <hyperparallel/pipeline/replay.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -88,22 +88,55 @@ struct evaluated_pipeline {
   static constexpr requested_shape requested = shape_of();
   static constexpr pipeline_shape shape = requested.status.ok() ? requested.shape : pipeline_shape{};
 
-  static constexpr int entries() {
-    if constexpr (requires { Schedule::entries(shape); })
-      return Schedule::entries(shape);
+  static constexpr int entries(const pipeline_shape& n) {
+    if constexpr (requires { Schedule::entries(n); })
+      return Schedule::entries(n);
     else
-      return 3 * shape.stages() * shape.micro_batches;
+      return 3 * n.stages() * n.micro_batches;
   }
-  using sizes = fixed_pipeline_sizes<shape, entries()>;
+  template <pipeline_shape Shape>
+  using sizes_of = fixed_pipeline_sizes<Shape, entries(Shape)>;
+  using sizes = sizes_of<shape>;
   using account_type = basic_pipeline_account<sizes>;
+  static constexpr bool has_transport() { return request().over.kind != transport_kind::unbounded; }
+  static constexpr int first_bodies() { return bodies_at_first(request().costs, shape); }
   static constexpr account_type evaluate() {
-    const pipeline_request asked = request();
-    if (requested.status.ok() && asked.over.kind == transport_kind::unbounded)
-      return replay(generate<Schedule, sizes>(shape), asked.costs);
-    if (requested.status.ok()) return evaluate_over(asked);
-    account_type refused;
-    refused.status = requested.status;
-    return refused;
+    if constexpr (!requested.status.ok()) {
+      account_type refused;
+      refused.status = requested.status;
+      return refused;
+    } else if constexpr (has_transport()) {
+      return evaluate_over(request());
+    } else {
+      return evaluate_with<first_bodies()>();
+    }
+  }
+  /// A variable, since a local one is evaluated once more by what returns it.
+  template <int Bodies, pipeline_shape Few, pipeline_shape More>
+  static constexpr auto told = tell<Schedule, sizes_of<Few>, sizes_of<More>>(shape, Few, Bodies, request().costs);
+  /// By a replay with `Bodies`, or as many as that asks for, where they are enough to tell; otherwise in full.
+  template <int Bodies>
+  static constexpr account_type evaluate_with() {
+    constexpr pipeline_shape few = shape_to_replay<Schedule>(shape, Bodies);
+    if constexpr (few == shape) {
+      return replay(generate<Schedule, sizes>(shape), request().costs);
+    } else {
+      constexpr pipeline_shape more = one_period_more<Schedule>(shape, few);
+      if constexpr (told<Bodies, few, more>.all)
+        return taken(told<Bodies, few, more>.account);
+      else
+        return evaluate_with<told<Bodies, few, more>.next_bodies>();
+    }
+  }
+  /// An account with the sizes of another number of micro-batches.
+  static constexpr account_type taken(const auto& other) {
+    account_type a;
+    a.status = other.status;
+    a.makespan = other.makespan;
+    a.longest_rank_span = other.longest_rank_span;
+    a.ideal = other.ideal;
+    a.rank = other.rank;
+    return a;
   }
   /// Rows that `place_transfers` makes are in order by its law, so their messages are not checked.
   static constexpr account_type evaluate_over(const pipeline_request& asked) {
@@ -112,15 +145,9 @@ struct evaluated_pipeline {
     account_type a;
     a.status = check_schedule(s);
     if (!a.ok()) return a;
-    using with_transfers = fixed_pipeline_sizes<shape, entries_with_transfers(shape, entries())>;
+    using with_transfers = fixed_pipeline_sizes<shape, entries_with_transfers(shape, entries(shape))>;
     const auto placed = place_transfers<with_transfers>(s);
-    const auto timed = pipeline_replay<with_transfers>(placed, asked.costs, asked.over, nullptr).run();
-    a.status = timed.status;
-    a.makespan = timed.makespan;
-    a.longest_rank_span = timed.longest_rank_span;
-    a.ideal = timed.ideal;
-    a.rank = timed.rank;
-    return a;
+    return taken(pipeline_replay<with_transfers>(placed, asked.costs, asked.over, nullptr).run());
   }
   static constexpr account_type account = evaluate();
 };

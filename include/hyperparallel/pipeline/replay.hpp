@@ -46,6 +46,8 @@ class pipeline_replay : kind_of_code {
     if (a.ok()) sum_up(a);
     return a;
   }
+  /// What it knows when it has run.
+  constexpr const state& reached() const { return x_; }
 
  private:
   constexpr void refuse(pipeline_code code, int rank, int at, int needed = 0) {

@@ -102,6 +102,7 @@ class row_writer {
 ///     static constexpr void row(auto& out, const pipeline_shape&, int rank);  // out.forward(stage, micro_batch) …
 ///   };
 ///
+/// One whose rows grow by the same actions with each few micro-batches says so with `period(shape)`; see many_micro_batches.hpp.
 /// One whose rows depend on each other writes them all, with `first` behind each: `rows(schedule, out, shape)`.
 template <class Schedule>
 concept schedule_generator = requires(const pipeline_shape& n) {
@@ -112,6 +113,11 @@ concept schedule_generator = requires(const pipeline_shape& n) {
       requires(pipeline_schedule& s, row_writer<pipeline_schedule>& out, const pipeline_shape& n) {
         Schedule::rows(s, out, n);
       });
+
+/// From `from` micro-batches on, each row grows by the same actions with every `micro_batches` more; 0: by no rule.
+struct pipeline_period {
+  int micro_batches = 0, from = 1;
+};
 
 /// For `fits`: a schedule that has `chunks` stages on each rank.
 constexpr pipeline_status check_chunks(const pipeline_shape& n, int chunks) {

@@ -82,6 +82,7 @@ struct dual_pipe_v {
     if (n.micro_batches < 2 * n.ranks) return {.code = pipeline_code::too_few_micro_batches, .needed = 2 * n.ranks};
     return {};
   }
+  static constexpr pipeline_period period(const pipeline_shape& n) { return {1, 2 * n.ranks}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_dual_pipe_row(out, n.ranks, rank, n.micro_batches, {0, 0});
   }

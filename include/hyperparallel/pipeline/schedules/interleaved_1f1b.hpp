@@ -14,6 +14,7 @@ struct interleaved_1f1b {
   static constexpr const char* name = "Interleaved1F1B";
   static constexpr stage_placement placement = stage_placement::loop;
   static constexpr pipeline_status fits(const pipeline_shape& n) { return detail::check_rounds(n); }
+  static constexpr pipeline_period period(const pipeline_shape& n) { return detail::period_of_rounds(n); }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     const int all = n.chunks * n.micro_batches, warm_up = detail::warm_up_of(n, rank, 2);
     const auto forward = [&](int step) {

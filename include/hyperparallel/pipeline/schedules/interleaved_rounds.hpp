@@ -22,6 +22,11 @@ constexpr pipeline_status check_rounds(const pipeline_shape& n) {
   return {};
 }
 
+/// Rows grow by rounds where P divides m; elsewhere rounds themselves grow.
+constexpr pipeline_period period_of_rounds(const pipeline_shape& n) {
+  return {n.micro_batches % n.ranks == 0 ? n.ranks : 0, 2 * n.ranks};
+}
+
 /// The stage and micro-batch of forward step `step`, or of gradient step `step` where `backwards`.
 struct interleaved_step {
   int stage = 0, micro_batch = 0;

@@ -22,6 +22,7 @@ struct sequence_1f1b {
     if (n.micro_batches % Slices != 0) return {.code = pipeline_code::slices_do_not_divide, .needed = Slices};
     return {};
   }
+  static constexpr pipeline_period period(const pipeline_shape& n) { return {Slices, n.ranks + Slices}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_1f1b_row(out, n.micro_batches, rank, n.ranks - 2 - rank + Slices,
                            [](int i) { return i / Slices * Slices + Slices - 1 - i % Slices; });

@@ -34,6 +34,7 @@ struct zero_bubble_h1 {
     if (n.micro_batches < n.ranks) return {.code = pipeline_code::too_few_micro_batches, .needed = n.ranks};
     return {};
   }
+  static constexpr pipeline_period period(const pipeline_shape& n) { return {1, n.ranks}; }
   static constexpr void row(auto& out, const pipeline_shape& n, int rank) {
     detail::write_zero_bubble_row(out, n.micro_batches, rank, n.ranks - rank, rank);
   }
