@@ -26,7 +26,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Holds the rows of m + q micro-batches against those of m.
 ///
-/// Each action of a stage is one of three classes: F, gradients (I or B) and weight gradients (W or B; a B is of both). Where
+/// Rows of stages that lie on two ranks are not periodic here. Each action of a stage is one of three classes: F, gradients (I or B) and weight gradients (W or B; a B is of both). Where
 /// `is_periodic()`, the body of a row has, of each class of its stages and each k modulo q, one action, of number k₀; and the
 /// tail has the numbers from k₀ on. Hence, where the rows of m have each action once, so have those of m + n q: the head those
 /// below k₀, n bodies those from k₀ on, the tail the rest. Live activations rise and fall in each body as in the one before,
@@ -42,6 +42,7 @@ class row_growth : kind_of_code {
       : s_(s), m_(s.micro_batches), q_(longer.micro_batches - m_), of_class_(s.stages * q_) {
     for (int i = 0; i < 3 * of_class_; ++i) inserted_.push(-1);
     body_first_.push(0);
+    is_periodic_ = s.copies == 1;  // the classes and messages below are those of one rank a stage
     for (int r = 0; r < s.ranks && is_periodic_; ++r) is_periodic_ = compare_row(longer, r);
     for (const int k : inserted_) is_periodic_ = is_periodic_ && k >= 0;
     // Tails have as many as there are numbers from each k₀ on; each once, hence all of them.
@@ -89,7 +90,7 @@ class row_growth : kind_of_code {
     std::int64_t sum = 0;
     for (int i = body_first_[r]; i < body_first_[r + 1]; ++i) {
       const pipeline_action& a = body_[i];
-      const stage_times t = x.times_of(a.stage, a.stage * m_);
+      const stage_times t = x.times_of(a.stage * m_);
       if (a.kind == action_kind::overlapped_forward && x.c.overlapped_pair >= 0) {
         sum += x.c.overlapped_pair;
         ++i;
