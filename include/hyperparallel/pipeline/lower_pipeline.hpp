@@ -12,139 +12,260 @@
 
 #include <hyperparallel/pipeline/messages.hpp>
 #include <hyperparallel/pipeline/pipeline.hpp>
+#include <hyperparallel/pipeline/replay_state.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/static_taskflow.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+/// Where the messages of a flow stand. A hop is a stage for its forwards, stages + stage for its gradients. Each has a
+/// block of numbers, one for each micro-batch, of which the first is here; −1: nobody is on another rank. A number is that of
+/// an event and of a slot. Numbers rise with the rank whose memory holds them: so slots stand in the order of addresses.
+template <class Sizes>
+struct message_places {
+  typename Sizes::template per_hop<int> arriving;  ///< hop → in the memory of the receiver
+  typename Sizes::template per_hop<int>
+      written;                                 ///< hop → what the producer writes; with link tasks, in its own memory
+  typename Sizes::template per_hop<int> read;  ///< stage and direction → what F, or I and B, of that stage read
+  typename Sizes::template per_rank<int> end;  ///< rank → past the numbers in its memory
+
+  /// Complexity: ranks times stages.
+  constexpr message_places(const basic_pipeline_schedule<Sizes>& s, bool link_tasks) {
+    const int stages = s.stages, hops = 2 * stages, m = s.micro_batches;
+    const stage_peers<Sizes> peers(s);
+    typename Sizes::template per_hop<int> from, to;
+    for (int hop = 0; hop < hops; ++hop) {
+      (arriving.push(-1), written.push(-1), read.push(-1));
+      to.push(hop < stages ? peers.forward.item[hop] : peers.gradient.item[hop - stages]);
+      from.push(to.item[hop] < 0 || !link_tasks ? -1 : s.rank_of_stage.item[hop < stages ? hop : hop - stages]);
+    }
+    for (int r = 0, next = 0; r < s.ranks; ++r) {
+      for (int hop = 0; hop < hops; ++hop) {
+        if (to.item[hop] == r) {
+          arriving.item[hop] = next;
+          read.item[hop < stages ? hop + 1 : hop - 1] = next;
+          next += m;
+        }
+        if (from.item[hop] == r) {
+          written.item[hop] = next;
+          next += m;
+        }
+      }
+      end.push(next);
+    }
+    if (!link_tasks) written = arriving;
+  }
+};
+
+/// Adds what the lowered flow holds, counted. Complexity: one look at each entry.
+template <class Sizes>
+constexpr void count_pipeline(taskflow_size& size, const basic_pipeline_schedule<Sizes>& s, bool link_tasks) {
+  const int n = s.stages * s.micro_batches, pairs = static_cast<int>(action_kind::overlapped_forward) * n;
+  const int recomputations = static_cast<int>(action_kind::recompute) * n;
+  int tasks = 0, hops = 0;
+  auto& code = s.action.item;
+  for (int i = 0, entries = s.action.size; i < entries; ++i) {
+    const int x = code[i];
+    if (x < pairs ? x >= 0 : x >= recomputations) ++tasks;  // a pair counts at its backward
+  }
+  for (int t = 1; t < s.stages; ++t)
+    if (s.rank_of_stage.item[t] != s.rank_of_stage.item[t - 1]) hops += 2;
+  const int messages = hops * s.micro_batches, parts = link_tasks ? 2 * messages : messages;
+  if (link_tasks) tasks += messages;
+  size.tasks += tasks;
+  size.runs += tasks;
+  int* const once[] = {&size.waits, &size.signals, &size.signal_uses, &size.events, &size.slots};
+  int* const twice[] = {&size.accesses, &size.access_uses};
+  for (int* count : once) *count += parts;
+  for (int* count : twice) *count += 2 * parts;
+}
+
+/// Durations by kind of action, of one stage and micro-batch.
+struct task_times {
+  std::int64_t of[action_kinds] = {};
+  constexpr void set(const stage_times& t) {
+    of[static_cast<int>(action_kind::forward)] = of[static_cast<int>(action_kind::overlapped_forward)] = t.forward;
+    of[static_cast<int>(action_kind::input_gradient)] = t.input_gradient;
+    of[static_cast<int>(action_kind::weight_gradient)] = t.weight_gradient;
+    of[static_cast<int>(action_kind::backward)] = t.backward();
+  }
+};
+
+/// Ranks in turn, upwards and downwards, each as far as it goes: so the order of tasks can be executed. One function, with
+/// what changes with each action in local variables and arrays: a constant evaluation pays for calls and members.
+template <class Flow, class Sizes>
+constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
+                             bool link_tasks) {
+  constexpr int forward = kind_of_code::forward, weight_gradient = kind_of_code::weight_gradient;
+  constexpr int pair = kind_of_code::overlapped_forward, recompute = kind_of_code::recompute;
+  constexpr int send_forward = kind_of_code::send_forward, send_backward = kind_of_code::send_backward;
+  const int m = s.micro_batches, stages = s.stages, n = stages * m, ranks = s.ranks;
+  const message_places<Sizes> places(s, link_tasks);
+  auto& reads_from = places.read.item;
+  auto& writes_to = places.written.item;
+  auto& arrives_at = places.arriving.item;
+  auto& code = s.action.item;
+  auto& task = f.task;
+  auto& wait = f.wait;
+  auto& signal = f.signal;
+  auto& access = f.access;
+  auto& run = f.run;
+  const taskflow_size before = f.size;
+  const int first_event = before.events, first_slot = before.slots, further_runs = before.runs - before.tasks;
+  for (int r = 0, i = 0; r < ranks; ++r)
+    for (const int end = places.end.item[r]; i < end; ++i) {
+      f.event[first_event + i] = {r, 1};
+      f.slot[first_slot + i] = {r, 0, first_slot + i, 1};
+    }
+  // As in a replay: row `stage` of `input` is what F of the stage needs, row `stage` + 1 of `gradient` what I and B do.
+  typename Sizes::template per_chunk<bool> input, gradient;
+  (append_zeros(input, n + m), append_zeros(gradient, n + m));
+  for (int k = 0; k < m; ++k) input.item[k] = gradient.item[n + k] = true;
+  auto& has_input = input.item;
+  auto& has_gradient = gradient.item;
+  typename Sizes::template per_rank<int> position;
+  for (int r = 0; r < ranks; ++r) position.push(s.first.item[r]);
+
+  const bool one_time = c.times.size <= 1;
+  task_times times;
+  times.of[recompute] = c.recompute;
+  times.set(entry_of(c.times, stages, m, 0, 0));
+  int tasks = before.tasks, waits = before.waits, signals = before.signals, accesses = before.accesses;
+  int sent_hop[2] = {}, sent_item[2] = {};
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int turn = 0; turn < 2 * ranks; ++turn) {
+      const int r = turn < ranks ? turn : 2 * ranks - 1 - turn;
+      const int begin = position.item[r], end = s.first.item[r + 1];
+      int at = begin;
+      for (; at < end; at = at + 1) {
+        const int x = code[at];
+        if (x < 0) continue;
+        int kind = x / n;
+        if (kind > pair && kind != recompute) continue;
+        int y = x - kind * n, stage = y / m, partner = -1;
+        if (kind == forward || kind == pair) {
+          if (!has_input[y]) break;
+        } else if (kind < pair && kind != weight_gradient) {
+          if (!has_gradient[y + m]) break;
+        }
+        if (!one_time) times.set(entry_of(c.times, stages, m, stage, y - stage * m));
+        std::int64_t duration = times.of[kind];
+        if (kind == pair) {
+          int next = at + 1;
+          while (code[next] == idle_slot) ++next;
+          partner = code[next];
+          const int z = partner % n;
+          if (!has_gradient[z + m]) break;
+          if (!one_time) times.set(entry_of(c.times, stages, m, z / m, z % m));
+          duration = c.overlapped_pair >= 0 ? c.overlapped_pair : duration + times.of[partner / n];
+          at = next;
+        }
+        const int operation = kind, item = y, wait_begin = waits, signal_begin = signals, access_begin = accesses;
+        int sends = 0;
+        for (;;) {  // the action, and of a pair the backward
+          int hop = -1;
+          if (kind == forward || kind == pair) {
+            hop = stage;
+            has_input[y + m] = true;
+          } else if (kind < pair && kind != weight_gradient) {
+            hop = stages + stage;
+            has_gradient[y] = true;
+          }
+          if (hop >= 0) {
+            const int k = y - stage * m, in = reads_from[hop], out = writes_to[hop];
+            if (in >= 0) {
+              wait[waits] = {first_event + in + k, 1};
+              access[accesses] = {first_slot + in + k, 0, 1, access_mode::read, 0};
+              waits = waits + 1;
+              accesses = accesses + 1;
+            }
+            if (out >= 0) {
+              signal[signals] = first_event + out + k;
+              access[accesses] = {first_slot + out + k, 0, 1, access_mode::write, 0};
+              signals = signals + 1;
+              accesses = accesses + 1;
+              sent_hop[sends] = hop;
+              sent_item[sends] = y;
+              sends = sends + 1;
+            }
+          }
+          if (partner < 0) break;
+          kind = partner / n;
+          y = partner - kind * n;
+          stage = y / m;
+          partner = -1;
+        }
+        task[tasks] = {resource::aic, r,       duration,     operation, item, wait_begin, waits,
+                       signal_begin,  signals, access_begin, accesses};
+        run[further_runs + tasks] = tasks;
+        tasks = tasks + 1;
+        if (!link_tasks) continue;
+        for (int i = 0; i < sends; i = i + 1) {
+          const int hop = sent_hop[i], k = sent_item[i] % m, out = writes_to[hop] + k, in = arrives_at[hop] + k;
+          wait[waits] = {first_event + out, 1};
+          signal[signals] = first_event + in;
+          access[accesses] = {first_slot + out, 0, 1, access_mode::read, 0};
+          access[accesses + 1] = {first_slot + in, 0, 1, access_mode::write, 0};
+          task[tasks] = {resource::link, r,        c.latency,   hop < stages ? send_forward : send_backward,
+                         sent_item[i],   waits,    waits + 1,   signals,
+                         signals + 1,    accesses, accesses + 2};
+          run[further_runs + tasks] = tasks;
+          tasks = tasks + 1;
+          waits = waits + 1;
+          signals = signals + 1;
+          accesses = accesses + 2;
+        }
+      }
+      if (at == begin) continue;
+      position.item[r] = at;
+      moved = true;
+    }
+  }
+  run[further_runs + tasks] = tasks;
+  const int events = ranks == 0 ? 0 : places.end.item[ranks - 1];
+  f.size = {tasks,
+            waits,
+            signals,
+            accesses,
+            first_event + events,
+            first_slot + events,
+            before.signal_uses + signals - before.signals,
+            before.access_uses + accesses - before.accesses,
+            further_runs + tasks};
+}
+
+}  // namespace detail
+
 /// Operations of the tasks: the kind of the action; of a pair that of its forward, of a link task that of the send.
-/// The item is stage · micro-batches + micro-batch.
+/// The item is stage · micro-batches + micro-batch. On storage that only counts one look at each entry is enough.
 template <class Flow, class Sizes>
 constexpr void lower_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c,
                               bool link_tasks = false) {
-  const int m = s.micro_batches, n = s.stages * m;
-  const stage_peers<Sizes> peers(s);
-  typename Sizes::template per_message<int> event_of, slot_of;  // and 1; 0: the message is not made
-  typename Sizes::template per_chunk<bool> forwards, gradients;
-  (append_zeros(event_of, 2 * n), append_zeros(slot_of, 2 * n), append_zeros(forwards, n), append_zeros(gradients, n));
-  typename Sizes::template per_rank<int> from;
-  for (int r = 0; r < s.ranks; ++r) from.push(s.first[r]);
-
-  const auto time_of = [&](const pipeline_action& a) {
-    const stage_times t = entry_of(c.times, s.stages, m, a.stage, a.micro_batch);
-    switch (a.kind) {
-      case action_kind::forward:
-      case action_kind::overlapped_forward:
-        return t.forward;
-      case action_kind::input_gradient:
-        return t.input_gradient;
-      case action_kind::weight_gradient:
-        return t.weight_gradient;
-      case action_kind::backward:
-        return t.backward();
-      case action_kind::recompute:
-        return c.recompute;
-      default:
-        return std::int64_t{0};
-    }
-  };
-  const auto is_forward = [](action_kind k) {
-    return k == action_kind::forward || k == action_kind::overlapped_forward;
-  };
-  const auto is_gradient = [](action_kind k) { return k == action_kind::input_gradient || k == action_kind::backward; };
-  // The message that an action needs from another rank, −1: none; and whether its inputs have been made.
-  const auto needed = [&](const pipeline_action& a) {
-    const int y = a.stage * m + a.micro_batch;
-    if (is_forward(a.kind)) return peers.gradient.item[a.stage] >= 0 ? y - m : -1;
-    return is_gradient(a.kind) && peers.forward.item[a.stage] >= 0 ? n + y + m : -1;
-  };
-  const auto made = [&](const pipeline_action& a) -> int {
-    const int y = a.stage * m + a.micro_batch;
-    if (is_forward(a.kind)) return peers.forward.item[a.stage] >= 0 ? y : -1;
-    return is_gradient(a.kind) && peers.gradient.item[a.stage] >= 0 ? n + y : -1;
-  };
-  const auto ready = [&](const pipeline_action& a) {
-    const int y = a.stage * m + a.micro_batch;
-    if (is_forward(a.kind)) return a.stage == 0 || forwards.item[y - m];
-    return !is_gradient(a.kind) || a.stage + 1 == s.stages || gradients.item[y + m];
-  };
-  const auto wait_and_read = [&](int number) {
-    if (number < 0) return;
-    add_wait(f, event_of.item[number] - 1);
-    add_access(f, slot_of.item[number] - 1, 0, 1, access_mode::read);
-  };
-  const auto signal_and_write = [&](int number) {
-    add_signal(f, event_of.item[number] - 1);
-    add_access(f, slot_of.item[number] - 1, 0, 1, access_mode::write);
-  };
-  const auto open_message = [&](int number, int rank) {
-    event_of.item[number] = add_event(f, rank) + 1;
-    slot_of.item[number] = add_slot(f, rank, 0, number, 1) + 1;
-  };
-
-  for (bool left = true; left;) {
-    left = false;
-    for (int r = 0; r < s.ranks; ++r) {
-      int at = from.item[r];
-      const int end = s.first.item[r + 1];
-      pipeline_action a{};
-      for (; at < end; ++at) {
-        if (s.action.item[at] == idle_slot) continue;
-        a = s.coding().action(s.action.item[at]);
-        if (is_compute(a.kind) || a.kind == action_kind::recompute) break;
-      }
-      from.item[r] = at;
-      if (at == end || !ready(a)) continue;
-      pipeline_action partner{action_kind::recompute};  // of a pair
-      std::int64_t time = time_of(a);
-      if (a.kind == action_kind::overlapped_forward) {
-        while (s.action.item[++at] == idle_slot) continue;
-        partner = s.coding().action(s.action.item[at]);
-        if (!ready(partner)) continue;
-        time = c.overlapped_pair >= 0 ? c.overlapped_pair : time + time_of(partner);
-      }
-      left = true;
-      from.item[r] = at + 1;
-      const int out = made(a), out_back = made(partner);
-      const int peer = out < 0 ? -1 : out < n ? peers.forward.item[a.stage] : peers.gradient.item[a.stage];
-      const int peer_back = out_back < 0 ? -1 : peers.gradient.item[partner.stage];
-      // With link tasks the message is first in its sender's memory.
-      if (out >= 0) open_message(out, link_tasks ? r : peer);
-      if (out_back >= 0) open_message(out_back, link_tasks ? r : peer_back);
-      add_task(f, resource::aic, r, time, static_cast<int>(a.kind), a.stage * m + a.micro_batch);
-      wait_and_read(needed(a));
-      wait_and_read(needed(partner));
-      if (out >= 0) signal_and_write(out);
-      if (out_back >= 0) signal_and_write(out_back);
-      const auto send = [&](int number, int to, const pipeline_action& by, action_kind kind) {
-        if (number < 0 || !link_tasks) return;
-        const int event = event_of.item[number] - 1, slot = slot_of.item[number] - 1;
-        open_message(number, to);
-        add_task(f, resource::link, r, c.latency, static_cast<int>(kind), by.stage * m + by.micro_batch);
-        add_wait(f, event);
-        add_access(f, slot, 0, 1, access_mode::read);
-        signal_and_write(number);
-      };
-      send(out, peer, a, is_forward(a.kind) ? action_kind::send_forward : action_kind::send_backward);
-      send(out_back, peer_back, partner, action_kind::send_backward);
-      const pipeline_action both[] = {a, partner};
-      for (const pipeline_action& done : both) {
-        if (is_forward(done.kind)) forwards.item[done.stage * m + done.micro_batch] = true;
-        if (is_gradient(done.kind)) gradients.item[done.stage * m + done.micro_batch] = true;
-      }
-    }
-  }
+  if constexpr (Flow::stores)
+    detail::fill_pipeline(f, s, c, link_tasks);
+  else
+    detail::count_pipeline(f.size, s, link_tasks);
 }
 
 namespace detail {
 
 template <class Pipeline, bool LinkTasks>
 struct pipeline_builder {
+  static constexpr auto schedule = Pipeline::make();
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    lower_pipeline(f, Pipeline::make(), Pipeline::evaluated::request().costs, LinkTasks);
+    lower_pipeline(f, schedule, Pipeline::evaluated::request().costs, LinkTasks);
   }
 };
+
+/// Without link tasks a signal takes the latency.
+template <class Pipeline, bool LinkTasks>
+constexpr schedule_options pipeline_options() {
+  return {priority::reference_order, LinkTasks ? 0 : Pipeline::evaluated::request().costs.latency};
+}
 
 }  // namespace detail
 
@@ -155,6 +276,6 @@ constexpr machine_shape pipeline_machine(int ranks) { return {ranks, {1, 0, 1, 0
 template <class Pipeline, bool LinkTasks = false>
 using pipeline_taskflow =
     static_taskflow<detail::pipeline_builder<Pipeline, LinkTasks>, pipeline_machine(Pipeline::ranks),
-                    schedule_options{priority::reference_order}>;
+                    detail::pipeline_options<Pipeline, LinkTasks>()>;
 
 }}  // namespace hyperparallel::v0_2
