@@ -254,10 +254,9 @@ namespace detail {
 
 template <class Pipeline, bool LinkTasks>
 struct pipeline_builder {
-  static constexpr auto schedule = Pipeline::make();
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    lower_pipeline(f, schedule, Pipeline::evaluated::request().costs, LinkTasks);
+    lower_pipeline(f, Pipeline::evaluated::rows, Pipeline::evaluated::request().costs, LinkTasks);
   }
 };
 

@@ -96,24 +96,27 @@ struct evaluated_pipeline {
   }
   using sizes = fixed_pipeline_sizes<shape, entries()>;
   using account_type = basic_pipeline_account<sizes>;
+  /// Law: nothing asks for the rows of a shape that the schedule does not have.
+  static constexpr basic_pipeline_schedule<sizes> rows = generate<Schedule, sizes>(shape);
   static constexpr account_type evaluate() {
-    const pipeline_request asked = request();
-    if (requested.status.ok() && asked.over.kind == transport_kind::unbounded)
-      return replay(generate<Schedule, sizes>(shape), asked.costs);
-    if (requested.status.ok()) return evaluate_over(asked);
-    account_type refused;
-    refused.status = requested.status;
-    return refused;
+    if constexpr (!requested.status.ok()) {
+      account_type refused;
+      refused.status = requested.status;
+      return refused;
+    } else {
+      const pipeline_request asked = request();
+      if (asked.over.kind == transport_kind::unbounded) return replay(rows, asked.costs);
+      return evaluate_over(asked);
+    }
   }
   /// Rows that `place_transfers` makes are in order by its law, so their messages are not checked.
   static constexpr account_type evaluate_over(const pipeline_request& asked) {
-    const auto s = generate<Schedule, sizes>(shape);
-    if (holds_transfers(s)) return replay(s, asked.costs, asked.over);
+    if (holds_transfers(rows)) return replay(rows, asked.costs, asked.over);
     account_type a;
-    a.status = check_schedule(s);
+    a.status = check_schedule(rows);
     if (!a.ok()) return a;
     using with_transfers = fixed_pipeline_sizes<shape, entries_with_transfers(shape, entries())>;
-    const auto placed = place_transfers<with_transfers>(s);
+    const auto placed = place_transfers<with_transfers>(rows);
     const auto timed = pipeline_replay<with_transfers>(placed, asked.costs, asked.over, nullptr).run();
     a.status = timed.status;
     a.makespan = timed.makespan;
@@ -187,7 +190,7 @@ struct pipeline<Schedule, Options...> {
   static constexpr std::int64_t peak_bytes = account.peak_bytes();
 
   /// The schedule itself: its actions by rank.
-  static constexpr auto make() { return generate<Schedule, typename evaluated::sizes>(shape); }
+  static constexpr auto make() { return evaluated::rows; }
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -199,15 +199,17 @@ constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& cou
 
 }  // namespace detail
 
-/// `tier_capacity[i]`: bytes of tier i on every rank. An access's units may be bytes, rows or tiles, so only its sign
-/// and, as no unit is smaller than a byte, its end against the slot's bytes can be checked. What the tiles of a run
-/// share is checked once. Complexity: O(tasks + waits + signals + accesses + slots log slots).
-template <class Flow, class Scratch>
-constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
+namespace detail {
+
+/// `check_flow` with the array of the scratch that it writes most as an argument of its own: an element of an array that
+/// is no member costs a constant evaluation half.
+template <class Flow, class Scratch, class Counts>
+constexpr flow_status check_all(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x,
+                                Counts& count) {
   const taskflow_size n = f.size;
   std::int64_t signal_uses = 0, access_uses = 0;
   bool partial = false;
-  for (int e = 0; e < n.events; ++e) x.count[e] = 0;
+  for (int e = 0, events = n.events; e < events; ++e) count[e] = 0;
   int first = 0, past = 0;
   for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
     past = f.run[r + 1];
@@ -222,15 +224,25 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
     if (k.duration < 0) return {flow_code::negative_duration, first};
     signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
     access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
-    const flow_status uses = detail::check_uses(f, first, past, x.count, partial);
+    const flow_status uses = check_uses(f, first, past, count, partial);
     if (uses.code != flow_code::ok) return uses;
   }
   if (first != n.tasks) return {flow_code::runs_are_wrong, first};
-  for (int e = 0; e < n.events; ++e)
-    if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
+  for (int e = 0, events = n.events; e < events; ++e)
+    if (count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
   if (signal_uses != n.signal_uses || access_uses != n.access_uses || (partial && f.thresholds == 0))
     return {flow_code::use_total_differs};
-  return detail::check_slots(f, ranks, tier_capacity, tiers, x);
+  return check_slots(f, ranks, tier_capacity, tiers, x);
+}
+
+}  // namespace detail
+
+/// `tier_capacity[i]`: bytes of tier i on every rank. An access's units may be bytes, rows or tiles, so only its sign
+/// and, as no unit is smaller than a byte, its end against the slot's bytes can be checked. What the tiles of a run
+/// share is checked once. Complexity: O(tasks + waits + signals + accesses + slots log slots).
+template <class Flow, class Scratch>
+constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
+  return detail::check_all(f, ranks, tier_capacity, tiers, x, x.count);
 }
 
 /// The same with its own working memory, for constant evaluation.
@@ -238,7 +250,8 @@ template <taskflow_size Size>
 constexpr flow_status check_flow(const fixed_taskflow<Size>& f, int ranks, const std::int64_t* tier_capacity,
                                  int tiers) {
   fixed_flow_scratch<Size> x;
-  return check_flow(f, ranks, tier_capacity, tiers, x);
+  int count[array_bound(Size.events + 1)] = {};
+  return detail::check_all(f, ranks, tier_capacity, tiers, x, count);
 }
 
 }}  // namespace hyperparallel::v0_2

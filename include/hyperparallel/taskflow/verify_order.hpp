@@ -150,7 +150,7 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Runs& run
   for (int r = 0, runs = f.size.runs; r < runs; ++r) {
     past = f.run[r + 1];
     if (past <= t || past > tasks) return {verify_code::runs_are_wrong, t};
-    const bool alike = end_of_run(f, t, past) == past;  // what is judged once for all has to be so
+    const bool alike = past == t + 1 || end_of_run(f, t, past) == past;  // what is judged once for all has to be so
     for (; t < past; t = t + 1) run_end[t] = alike ? past : t + 1;
   }
   if (t != tasks) return {verify_code::runs_are_wrong, t};
