@@ -263,7 +263,7 @@ struct pipeline_builder {
 /// Without link tasks a signal takes the latency.
 template <class Pipeline, bool LinkTasks>
 constexpr schedule_options pipeline_options() {
-  return {priority::reference_order, LinkTasks ? 0 : Pipeline::evaluated::request().costs.latency};
+  return {priority::listed_queues, LinkTasks ? 0 : Pipeline::evaluated::request().costs.latency};
 }
 
 }  // namespace detail

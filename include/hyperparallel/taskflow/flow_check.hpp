@@ -210,15 +210,18 @@ constexpr flow_status check_all(const Flow& f, int ranks, const std::int64_t* ti
   std::int64_t signal_uses = 0, access_uses = 0;
   bool partial = false;
   for (int e = 0, events = n.events; e < events; ++e) count[e] = 0;
+  auto& task = f.task;
+  auto& run = f.run;
+  const int tasks = n.tasks, waits = n.waits, signals = n.signals, accesses = n.accesses;
   int first = 0, past = 0;
   for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
-    past = f.run[r + 1];
-    if (f.run[r] != first || past <= first || past > n.tasks || (past > first + 1 && past > end_of_run(f, first, past)))
+    past = run[r + 1];
+    if (run[r] != first || past <= first || past > tasks || (past > first + 1 && past > end_of_run(f, first, past)))
       return {flow_code::runs_are_wrong, first};
-    const task k = f.task[first];
-    if (k.wait_begin < 0 || k.wait_begin > k.wait_end || k.wait_end > n.waits || k.signal_begin < 0 ||
-        k.signal_begin > k.signal_end || k.signal_end > n.signals || k.access_begin < 0 ||
-        k.access_begin > k.access_end || k.access_end > n.accesses || static_cast<int>(k.kind) >= resource_count)
+    const hyperparallel::task k = task[first];
+    if (k.wait_begin < 0 || k.wait_begin > k.wait_end || k.wait_end > waits || k.signal_begin < 0 ||
+        k.signal_begin > k.signal_end || k.signal_end > signals || k.access_begin < 0 ||
+        k.access_begin > k.access_end || k.access_end > accesses || static_cast<int>(k.kind) >= resource_count)
       return {flow_code::range_outside_the_flow, first};
     if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
     if (k.duration < 0) return {flow_code::negative_duration, first};
