@@ -143,73 +143,71 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
       for (; at < end; at = at + 1) {
         const int x = code[at];
         if (x < 0) continue;
-        int kind = x / n;
-        if (kind > pair && kind != recompute) continue;
-        int y = x - kind * n, stage = y / m, partner = -1;
+        int kind = 0, y = x, hop = -1, partner = -1;
+        if (x >= n) {
+          kind = x / n;
+          if (kind > pair && kind != recompute) continue;
+          y = x - kind * n;
+        }
         if (kind == forward || kind == pair) {
           if (!has_input[y]) break;
+          hop = y / m;
         } else if (kind < pair && kind != weight_gradient) {
           if (!has_gradient[y + m]) break;
+          hop = stages + y / m;
         }
-        if (!one_time) times.set(entry_of(c.times, stages, m, stage, y - stage * m));
+        if (!one_time) times.set(entry_of(c.times, stages, m, y / m, y % m));
         std::int64_t duration = times.of[kind];
         if (kind == pair) {
           int next = at + 1;
           while (code[next] == idle_slot) ++next;
-          partner = code[next];
-          const int z = partner % n;
+          const int z = code[next] % n;
           if (!has_gradient[z + m]) break;
           if (!one_time) times.set(entry_of(c.times, stages, m, z / m, z % m));
-          duration = c.overlapped_pair >= 0 ? c.overlapped_pair : duration + times.of[partner / n];
+          duration = c.overlapped_pair >= 0 ? c.overlapped_pair : duration + times.of[code[next] / n];
+          partner = z;
           at = next;
         }
-        const int operation = kind, item = y, wait_begin = waits, signal_begin = signals, access_begin = accesses;
+        const int item = y, wait_begin = waits, signal_begin = signals, access_begin = accesses;
         int sends = 0;
-        for (;;) {  // the action, and of a pair the backward
-          int hop = -1;
-          if (kind == forward || kind == pair) {
-            hop = stage;
+        while (hop >= 0) {  // once for an action that has messages, twice for a pair
+          if (hop < stages)
             has_input[y + m] = true;
-          } else if (kind < pair && kind != weight_gradient) {
-            hop = stages + stage;
+          else
             has_gradient[y] = true;
+          const int k = y % m, in = reads_from[hop], out = writes_to[hop];
+          if (in >= 0) {
+            wait[waits] = {first_event + in + k, 1};
+            access[accesses] = {first_slot + in + k, 0, 1, access_mode::read, 0};
+            waits = waits + 1;
+            accesses = accesses + 1;
           }
-          if (hop >= 0) {
-            const int k = y - stage * m, in = reads_from[hop], out = writes_to[hop];
-            if (in >= 0) {
-              wait[waits] = {first_event + in + k, 1};
-              access[accesses] = {first_slot + in + k, 0, 1, access_mode::read, 0};
-              waits = waits + 1;
-              accesses = accesses + 1;
-            }
-            if (out >= 0) {
-              signal[signals] = first_event + out + k;
-              access[accesses] = {first_slot + out + k, 0, 1, access_mode::write, 0};
-              signals = signals + 1;
-              accesses = accesses + 1;
-              sent_hop[sends] = hop;
-              sent_item[sends] = y;
-              sends = sends + 1;
-            }
+          if (out >= 0) {
+            signal[signals] = first_event + out + k;
+            access[accesses] = {first_slot + out + k, 0, 1, access_mode::write, 0};
+            signals = signals + 1;
+            accesses = accesses + 1;
+            sent_hop[sends] = hop;
+            sent_item[sends] = y;
+            sends = sends + 1;
           }
           if (partner < 0) break;
-          kind = partner / n;
-          y = partner - kind * n;
-          stage = y / m;
+          y = partner;
+          hop = stages + y / m;
           partner = -1;
         }
-        task[tasks] = {resource::aic, r,       duration,     operation, item, wait_begin, waits,
+        task[tasks] = {resource::aic, r,       duration,     kind,    item, wait_begin, waits,
                        signal_begin,  signals, access_begin, accesses};
         run[further_runs + tasks] = tasks;
         tasks = tasks + 1;
         if (!link_tasks) continue;
         for (int i = 0; i < sends; i = i + 1) {
-          const int hop = sent_hop[i], k = sent_item[i] % m, out = writes_to[hop] + k, in = arrives_at[hop] + k;
+          const int sent = sent_hop[i], k = sent_item[i] % m, out = writes_to[sent] + k, in = arrives_at[sent] + k;
           wait[waits] = {first_event + out, 1};
           signal[signals] = first_event + in;
           access[accesses] = {first_slot + out, 0, 1, access_mode::read, 0};
           access[accesses + 1] = {first_slot + in, 0, 1, access_mode::write, 0};
-          task[tasks] = {resource::link, r,        c.latency,   hop < stages ? send_forward : send_backward,
+          task[tasks] = {resource::link, r,        c.latency,   sent < stages ? send_forward : send_backward,
                          sent_item[i],   waits,    waits + 1,   signals,
                          signals + 1,    accesses, accesses + 2};
           run[further_runs + tasks] = tasks;
