@@ -114,10 +114,14 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
   auto& run = f.run;
   const taskflow_size before = f.size;
   const int first_event = before.events, first_slot = before.slots, further_runs = before.runs - before.tasks;
-  for (int r = 0, i = 0; r < ranks; ++r)
-    for (const int end = places.end.item[r]; i < end; ++i) {
-      f.event[first_event + i] = {r, 1};
-      f.slot[first_slot + i] = {r, 0, first_slot + i, 1};
+  auto& event = f.event;
+  auto& slot = f.slot;
+  int next_event = first_event, next_slot = first_slot;
+  for (int r = 0; r < ranks; ++r)
+    for (const int past = first_slot + places.end.item[r]; next_slot < past; next_slot = next_slot + 1) {
+      event[next_event] = {r, 1};
+      slot[next_slot] = {r, 0, next_slot, 1};
+      next_event = next_event + 1;
     }
   // As in a replay: row `stage` of `input` is what F of the stage needs, row `stage` + 1 of `gradient` what I and B do.
   typename Sizes::template per_chunk<bool> input, gradient;
@@ -175,16 +179,19 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
             has_input[y + m] = true;
           else
             has_gradient[y] = true;
-          const int k = y % m, in = reads_from[hop], out = writes_to[hop];
+          const int k = y % m;
+          int in = reads_from[hop], out = writes_to[hop];
           if (in >= 0) {
-            wait[waits] = {first_event + in + k, 1};
-            access[accesses] = {first_slot + in + k, 0, 1, access_mode::read, 0};
+            in = in + k;
+            wait[waits] = {in, 1};
+            access[accesses] = {in, 0, 1, access_mode::read, 0};
             waits = waits + 1;
             accesses = accesses + 1;
           }
           if (out >= 0) {
-            signal[signals] = first_event + out + k;
-            access[accesses] = {first_slot + out + k, 0, 1, access_mode::write, 0};
+            out = out + k;
+            signal[signals] = out;
+            access[accesses] = {out, 0, 1, access_mode::write, 0};
             signals = signals + 1;
             accesses = accesses + 1;
             sent_hop[sends] = hop;
@@ -196,20 +203,21 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
           hop = stages + y / m;
           partner = -1;
         }
-        task[tasks] = {resource::aic, r,       duration,     kind,    item, wait_begin, waits,
-                       signal_begin,  signals, access_begin, accesses};
+        task[tasks] = {resource::aic, r,       duration,     kind,     item, wait_begin,  waits,
+                       signal_begin,  signals, access_begin, accesses, 0,    first_event, first_slot};
         run[further_runs + tasks] = tasks;
         tasks = tasks + 1;
         if (!link_tasks) continue;
         for (int i = 0; i < sends; i = i + 1) {
           const int sent = sent_hop[i], k = sent_item[i] % m, out = writes_to[sent] + k, in = arrives_at[sent] + k;
-          wait[waits] = {first_event + out, 1};
-          signal[signals] = first_event + in;
-          access[accesses] = {first_slot + out, 0, 1, access_mode::read, 0};
-          access[accesses + 1] = {first_slot + in, 0, 1, access_mode::write, 0};
-          task[tasks] = {resource::link, r,        c.latency,   sent < stages ? send_forward : send_backward,
-                         sent_item[i],   waits,    waits + 1,   signals,
-                         signals + 1,    accesses, accesses + 2};
+          wait[waits] = {out, 1};
+          signal[signals] = in;
+          access[accesses] = {out, 0, 1, access_mode::read, 0};
+          access[accesses + 1] = {in, 0, 1, access_mode::write, 0};
+          task[tasks] = {resource::link, r,         c.latency,    sent < stages ? send_forward : send_backward,
+                         sent_item[i],   waits,     waits + 1,    signals,
+                         signals + 1,    accesses,  accesses + 2, 0,
+                         first_event,    first_slot};
           run[further_runs + tasks] = tasks;
           tasks = tasks + 1;
           waits = waits + 1;
@@ -223,13 +231,12 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
     }
   }
   run[further_runs + tasks] = tasks;
-  const int events = ranks == 0 ? 0 : places.end.item[ranks - 1];
   f.size = {tasks,
             waits,
             signals,
             accesses,
-            first_event + events,
-            first_slot + events,
+            next_event,
+            next_slot,
             before.signal_uses + signals - before.signals,
             before.access_uses + accesses - before.accesses,
             further_runs + tasks};
