@@ -117,12 +117,18 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
   auto& event = f.event;
   auto& slot = f.slot;
   int next_event = first_event, next_slot = first_slot;
-  for (int r = 0; r < ranks; ++r)
+  // Records are changed and copied: a constant evaluation pays more to make one.
+  hyperparallel::event in_memory{0, 1};
+  hyperparallel::slot address{0, 0, 0, 1};
+  for (int r = 0; r < ranks; ++r) {
+    in_memory.rank = address.rank = r;
     for (const int past = first_slot + places.end.item[r]; next_slot < past; next_slot = next_slot + 1) {
-      event[next_event] = {r, 1};
-      slot[next_slot] = {r, 0, next_slot, 1};
+      address.offset = next_slot;
+      event[next_event] = in_memory;
+      slot[next_slot] = address;
       next_event = next_event + 1;
     }
+  }
   // As in a replay: row `stage` of `input` is what F of the stage needs, row `stage` + 1 of `gradient` what I and B do.
   typename Sizes::template per_chunk<bool> input, gradient;
   (append_zeros(input, n + m), append_zeros(gradient, n + m));
@@ -138,12 +144,21 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
   times.set(entry_of(c.times, stages, m, 0, 0));
   int tasks = before.tasks, waits = before.waits, signals = before.signals, accesses = before.accesses;
   int sent_hop[2] = {}, sent_item[2] = {};
+  hyperparallel::task action{}, transfer{};
+  action.kind = resource::aic;
+  transfer.kind = resource::link;
+  transfer.duration = c.latency;
+  action.first_event = transfer.first_event = first_event;
+  action.first_slot = transfer.first_slot = first_slot;
+  hyperparallel::wait for_message{0, 1};
+  hyperparallel::access read{0, 0, 1, access_mode::read}, write{0, 0, 1, access_mode::write};
   for (bool moved = true; moved;) {
     moved = false;
     for (int turn = 0; turn < 2 * ranks; ++turn) {
       const int r = turn < ranks ? turn : 2 * ranks - 1 - turn;
       const int begin = position.item[r], end = s.first.item[r + 1];
       int at = begin;
+      action.rank = transfer.rank = r;
       for (; at < end; at = at + 1) {
         const int x = code[at];
         if (x < 0) continue;
@@ -161,18 +176,22 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
           hop = stages + y / m;
         }
         if (!one_time) times.set(entry_of(c.times, stages, m, y / m, y % m));
-        std::int64_t duration = times.of[kind];
+        action.duration = times.of[kind];
         if (kind == pair) {
           int next = at + 1;
           while (code[next] == idle_slot) ++next;
           const int z = code[next] % n;
           if (!has_gradient[z + m]) break;
           if (!one_time) times.set(entry_of(c.times, stages, m, z / m, z % m));
-          duration = c.overlapped_pair >= 0 ? c.overlapped_pair : duration + times.of[code[next] / n];
+          action.duration = c.overlapped_pair >= 0 ? c.overlapped_pair : action.duration + times.of[code[next] / n];
           partner = z;
           at = next;
         }
-        const int item = y, wait_begin = waits, signal_begin = signals, access_begin = accesses;
+        action.operation = kind;
+        action.item = y;
+        action.wait_begin = waits;
+        action.signal_begin = signals;
+        action.access_begin = accesses;
         int sends = 0;
         while (hop >= 0) {  // once for an action that has messages, twice for a pair
           if (hop < stages)
@@ -183,15 +202,17 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
           int in = reads_from[hop], out = writes_to[hop];
           if (in >= 0) {
             in = in + k;
-            wait[waits] = {in, 1};
-            access[accesses] = {in, 0, 1, access_mode::read, 0};
+            for_message.event = read.slot = in;
+            wait[waits] = for_message;
+            access[accesses] = read;
             waits = waits + 1;
             accesses = accesses + 1;
           }
           if (out >= 0) {
             out = out + k;
             signal[signals] = out;
-            access[accesses] = {out, 0, 1, access_mode::write, 0};
+            write.slot = out;
+            access[accesses] = write;
             signals = signals + 1;
             accesses = accesses + 1;
             sent_hop[sends] = hop;
@@ -203,26 +224,35 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
           hop = stages + y / m;
           partner = -1;
         }
-        task[tasks] = {resource::aic, r,       duration,     kind,     item, wait_begin,  waits,
-                       signal_begin,  signals, access_begin, accesses, 0,    first_event, first_slot};
+        action.wait_end = waits;
+        action.signal_end = signals;
+        action.access_end = accesses;
+        task[tasks] = action;
         run[further_runs + tasks] = tasks;
         tasks = tasks + 1;
         if (!link_tasks) continue;
         for (int i = 0; i < sends; i = i + 1) {
           const int sent = sent_hop[i], k = sent_item[i] % m, out = writes_to[sent] + k, in = arrives_at[sent] + k;
-          wait[waits] = {out, 1};
+          for_message.event = read.slot = out;
+          write.slot = in;
+          wait[waits] = for_message;
           signal[signals] = in;
-          access[accesses] = {out, 0, 1, access_mode::read, 0};
-          access[accesses + 1] = {in, 0, 1, access_mode::write, 0};
-          task[tasks] = {resource::link, r,         c.latency,    sent < stages ? send_forward : send_backward,
-                         sent_item[i],   waits,     waits + 1,    signals,
-                         signals + 1,    accesses,  accesses + 2, 0,
-                         first_event,    first_slot};
-          run[further_runs + tasks] = tasks;
-          tasks = tasks + 1;
+          access[accesses] = read;
+          access[accesses + 1] = write;
+          transfer.operation = sent < stages ? send_forward : send_backward;
+          transfer.item = sent_item[i];
+          transfer.wait_begin = waits;
+          transfer.signal_begin = signals;
+          transfer.access_begin = accesses;
           waits = waits + 1;
           signals = signals + 1;
           accesses = accesses + 2;
+          transfer.wait_end = waits;
+          transfer.signal_end = signals;
+          transfer.access_end = accesses;
+          task[tasks] = transfer;
+          run[further_runs + tasks] = tasks;
+          tasks = tasks + 1;
         }
       }
       if (at == begin) continue;
