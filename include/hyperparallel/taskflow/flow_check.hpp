@@ -228,6 +228,7 @@ constexpr flow_status check_all(const Flow& f, int ranks, const std::int64_t* ti
       return {flow_code::range_outside_the_flow, first};
     if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
     if (k.duration < 0) return {flow_code::negative_duration, first};
+    if (k.access_begin == k.access_end && k.signal_begin == k.signal_end && k.wait_begin == k.wait_end) continue;
     signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
     access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
     if (!check_uses(f, k, first, past, count, partial, found)) return found;
