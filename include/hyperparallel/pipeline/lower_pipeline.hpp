@@ -38,22 +38,17 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
                              bool link_tasks) {
   constexpr int forward = kind_of_code::forward, weight_gradient = kind_of_code::weight_gradient;
   constexpr int pair = kind_of_code::overlapped_forward, recompute = kind_of_code::recompute;
-  constexpr int send_forward = kind_of_code::send_forward, send_backward = kind_of_code::send_backward;
   const int m = s.micro_batches, stages = s.stages, n = stages * m, ranks = s.ranks;
   const message_places<Sizes> places(s, link_tasks);
   auto& reads_from = places.read.item;
   auto& writes_to = places.written.item;
-  auto& arrives_at = places.arriving.item;
   auto& code = s.action.item;
   auto& task = f.task;
   auto& wait = f.wait;
   auto& signal = f.signal;
   auto& access = f.access;
-  auto& run = f.run;
   const taskflow_size before = f.size;
   const int first_event = before.events, first_slot = before.slots, further_runs = before.runs - before.tasks;
-  auto& event = f.event;
-  auto& slot = f.slot;
   int next_event = first_event, next_slot = first_slot;
   // Records are changed and copied: a constant evaluation pays more to make one.
   hyperparallel::event in_memory{0, 1};
@@ -62,8 +57,8 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
     in_memory.rank = address.rank = r;
     for (const int past = first_slot + places.end.item[r]; next_slot < past; next_slot = next_slot + 1) {
       address.offset = next_slot;
-      event[next_event] = in_memory;
-      slot[next_slot] = address;
+      f.event[next_event] = in_memory;
+      f.slot[next_slot] = address;
       next_event = next_event + 1;
     }
   }
@@ -166,18 +161,19 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
         action.signal_end = signals;
         action.access_end = accesses;
         task[tasks] = action;
-        run[further_runs + tasks] = tasks;
+        f.run[further_runs + tasks] = tasks;
         tasks = tasks + 1;
         if (!link_tasks) continue;
         for (int i = 0; i < sends; i = i + 1) {
-          const int sent = sent_hop[i], k = sent_item[i] % m, out = writes_to[sent] + k, in = arrives_at[sent] + k;
+          const int sent = sent_hop[i], k = sent_item[i] % m, out = writes_to[sent] + k,
+                    in = places.arriving.item[sent] + k;
           for_message.event = read.slot = out;
           write.slot = in;
           wait[waits] = for_message;
           signal[signals] = in;
           access[accesses] = read;
           access[accesses + 1] = write;
-          transfer.operation = sent < stages ? send_forward : send_backward;
+          transfer.operation = sent < stages ? kind_of_code::send_forward : kind_of_code::send_backward;
           transfer.item = sent_item[i];
           transfer.wait_begin = waits;
           transfer.signal_begin = signals;
@@ -189,7 +185,7 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
           transfer.signal_end = signals;
           transfer.access_end = accesses;
           task[tasks] = transfer;
-          run[further_runs + tasks] = tasks;
+          f.run[further_runs + tasks] = tasks;
           tasks = tasks + 1;
         }
       }
@@ -198,7 +194,7 @@ constexpr void fill_pipeline(Flow& f, const basic_pipeline_schedule<Sizes>& s, c
       moved = true;
     }
   }
-  run[further_runs + tasks] = tasks;
+  f.run[further_runs + tasks] = tasks;
   f.size = {tasks,
             waits,
             signals,

@@ -203,44 +203,6 @@ constexpr bool check_uses(const Flow& f, const task& k, int first, int past, Cou
   return true;
 }
 
-/// `check_flow` with the array of the scratch that it writes most as an argument of its own: an element of an array that
-/// is no member costs a constant evaluation half.
-template <class Flow, class Scratch, class Counts>
-constexpr flow_status check_all(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x,
-                                Counts& count) {
-  const taskflow_size n = f.size;
-  std::int64_t signal_uses = 0, access_uses = 0;
-  bool partial = false;
-  flow_status found;
-  for (int e = 0, events = n.events; e < events; ++e) count[e] = 0;
-  auto& task = f.task;
-  auto& run = f.run;
-  const int tasks = n.tasks, waits = n.waits, signals = n.signals, accesses = n.accesses;
-  int first = 0, past = 0;
-  for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
-    past = run[r + 1];
-    if (run[r] != first || past <= first || past > tasks || (past > first + 1 && past > end_of_run(f, first, past)))
-      return {flow_code::runs_are_wrong, first};
-    const hyperparallel::task k = task[first];
-    if (k.wait_begin < 0 || k.wait_begin > k.wait_end || k.wait_end > waits || k.signal_begin < 0 ||
-        k.signal_begin > k.signal_end || k.signal_end > signals || k.access_begin < 0 ||
-        k.access_begin > k.access_end || k.access_end > accesses || static_cast<int>(k.kind) >= resource_count)
-      return {flow_code::range_outside_the_flow, first};
-    if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
-    if (k.duration < 0) return {flow_code::negative_duration, first};
-    if (k.access_begin == k.access_end && k.signal_begin == k.signal_end && k.wait_begin == k.wait_end) continue;
-    signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
-    access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
-    if (!check_uses(f, k, first, past, count, partial, found)) return found;
-  }
-  if (first != n.tasks) return {flow_code::runs_are_wrong, first};
-  for (int e = 0, events = n.events; e < events; ++e)
-    if (count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
-  if (signal_uses != n.signal_uses || access_uses != n.access_uses || (partial && f.thresholds == 0))
-    return {flow_code::use_total_differs};
-  return check_slots(f, ranks, tier_capacity, tiers, x);
-}
-
 }  // namespace detail
 
 /// `tier_capacity[i]`: bytes of tier i on every rank. An access's units may be bytes, rows or tiles, so only its sign
@@ -248,7 +210,34 @@ constexpr flow_status check_all(const Flow& f, int ranks, const std::int64_t* ti
 /// share is checked once. Complexity: O(tasks + waits + signals + accesses + slots log slots).
 template <class Flow, class Scratch>
 constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* tier_capacity, int tiers, Scratch& x) {
-  return detail::check_all(f, ranks, tier_capacity, tiers, x, x.count);
+  const taskflow_size n = f.size;
+  std::int64_t signal_uses = 0, access_uses = 0;
+  bool partial = false;
+  flow_status found;
+  for (int e = 0, events = n.events; e < events; ++e) x.count[e] = 0;
+  int first = 0, past = 0;
+  for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
+    past = f.run[r + 1];
+    if (f.run[r] != first || past <= first || past > n.tasks || (past > first + 1 && past > end_of_run(f, first, past)))
+      return {flow_code::runs_are_wrong, first};
+    const task k = f.task[first];
+    if (k.wait_begin < 0 || k.wait_begin > k.wait_end || k.wait_end > n.waits || k.signal_begin < 0 ||
+        k.signal_begin > k.signal_end || k.signal_end > n.signals || k.access_begin < 0 ||
+        k.access_begin > k.access_end || k.access_end > n.accesses || static_cast<int>(k.kind) >= resource_count)
+      return {flow_code::range_outside_the_flow, first};
+    if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
+    if (k.duration < 0) return {flow_code::negative_duration, first};
+    if (k.access_begin == k.access_end && k.signal_begin == k.signal_end && k.wait_begin == k.wait_end) continue;
+    signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
+    access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
+    if (!detail::check_uses(f, k, first, past, x.count, partial, found)) return found;
+  }
+  if (first != n.tasks) return {flow_code::runs_are_wrong, first};
+  for (int e = 0, events = n.events; e < events; ++e)
+    if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
+  if (signal_uses != n.signal_uses || access_uses != n.access_uses || (partial && f.thresholds == 0))
+    return {flow_code::use_total_differs};
+  return detail::check_slots(f, ranks, tier_capacity, tiers, x);
 }
 
 /// The same with its own working memory, for constant evaluation.
@@ -256,8 +245,7 @@ template <taskflow_size Size>
 constexpr flow_status check_flow(const fixed_taskflow<Size>& f, int ranks, const std::int64_t* tier_capacity,
                                  int tiers) {
   fixed_flow_scratch<Size> x;
-  int count[array_bound(Size.events + 1)] = {};
-  return detail::check_all(f, ranks, tier_capacity, tiers, x, count);
+  return check_flow(f, ranks, tier_capacity, tiers, x);
 }
 
 }}  // namespace hyperparallel::v0_2
