@@ -546,6 +546,19 @@ def pipelines_with_transfers(micro_batches):
         f"hp::micro_batches<{micro_batches}>>", f"hp::micro_batches<{micro_batches}>, hp::over<hp::ordered_queues>>")
 
 
+def pipelines_as_taskflows(micro_batches, links=""):
+    """The same schedule lowered to a taskflow: built, verified and simulated."""
+    return pipeline_schedules(micro_batches).replace("pipeline/pipeline.hpp", "pipeline/lower_pipeline.hpp") + f"""
+using flow = hp::pipeline_taskflow<plan{links}>;
+static_assert(flow::safety.code == hp::verify_code::ok && flow::makespan == plan::makespan);
+"""
+
+
+def pipelines_with_link_tasks(micro_batches):
+    """Likewise, each message a task of its sender's link."""
+    return pipelines_as_taskflows(micro_batches, ", true")
+
+
 FAMILIES = {
     "calibration": calibration,
     "empty": empty,
@@ -564,6 +577,8 @@ FAMILIES = {
     "pipeline_schedules": pipeline_schedules,
     "many_micro_batches": many_micro_batches,
     "pipelines_with_transfers": pipelines_with_transfers,
+    "pipelines_as_taskflows": pipelines_as_taskflows,
+    "pipelines_with_link_tasks": pipelines_with_link_tasks,
     "moe_program": moe_program,
     "moe_training": moe_training,
     "training_step": training_step,

@@ -10,6 +10,7 @@
 #include <hyperparallel/pipeline/idle_slots.hpp>
 #include <hyperparallel/pipeline/lower_pipeline.hpp>
 #include <hyperparallel/pipeline/many_micro_batches.hpp>
+#include <hyperparallel/pipeline/message_places.hpp>
 #include <hyperparallel/pipeline/messages.hpp>
 #include <hyperparallel/pipeline/mindspore_lists.hpp>
 #include <hyperparallel/pipeline/parameter_actions.hpp>

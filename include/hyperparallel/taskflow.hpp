@@ -28,6 +28,7 @@
 #include <hyperparallel/taskflow/periodic_unroll.hpp>
 #include <hyperparallel/taskflow/periodic_verify.hpp>
 #include <hyperparallel/taskflow/queue_clocks.hpp>
+#include <hyperparallel/taskflow/schedule_options.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 #include <hyperparallel/taskflow/static_taskflow.hpp>

@@ -98,6 +98,8 @@ struct evaluated_pipeline {
   using sizes_of = fixed_pipeline_sizes<Shape, entries(Shape)>;
   using sizes = sizes_of<shape>;
   using account_type = basic_pipeline_account<sizes>;
+  /// Law: nothing asks for the rows of a shape that the schedule does not have.
+  static constexpr basic_pipeline_schedule<sizes> rows = generate<Schedule, sizes>(shape);
   static constexpr bool has_transport() { return request().over.kind != transport_kind::unbounded; }
   static constexpr int first_bodies() { return bodies_at_first(request().costs, shape); }
   static constexpr account_type evaluate() {
@@ -119,7 +121,7 @@ struct evaluated_pipeline {
   static constexpr account_type evaluate_with() {
     constexpr pipeline_shape few = shape_to_replay<Schedule>(shape, Bodies);
     if constexpr (few == shape) {
-      return replay(generate<Schedule, sizes>(shape), request().costs);
+      return replay(rows, request().costs);
     } else {
       constexpr pipeline_shape more = one_period_more<Schedule>(shape, few);
       if constexpr (told<Bodies, few, more>.all)
@@ -140,13 +142,12 @@ struct evaluated_pipeline {
   }
   /// Rows that `place_transfers` makes are in order by its law, so their messages are not checked.
   static constexpr account_type evaluate_over(const pipeline_request& asked) {
-    const auto s = generate<Schedule, sizes>(shape);
-    if (holds_transfers(s)) return replay(s, asked.costs, asked.over);
+    if (holds_transfers(rows)) return replay(rows, asked.costs, asked.over);
     account_type a;
-    a.status = check_schedule(s);
+    a.status = check_schedule(rows);
     if (!a.ok()) return a;
     using with_transfers = fixed_pipeline_sizes<shape, entries_with_transfers(shape, entries(shape))>;
-    const auto placed = place_transfers<with_transfers>(s);
+    const auto placed = place_transfers<with_transfers>(rows);
     return taken(pipeline_replay<with_transfers>(placed, asked.costs, asked.over, nullptr).run());
   }
   static constexpr account_type account = evaluate();
@@ -214,7 +215,7 @@ struct pipeline<Schedule, Options...> {
   static constexpr std::int64_t peak_bytes = account.peak_bytes();
 
   /// The schedule itself: its actions by rank.
-  static constexpr auto make() { return generate<Schedule, typename evaluated::sizes>(shape); }
+  static constexpr auto make() { return evaluated::rows; }
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -31,6 +31,8 @@ struct growing_pipeline_sizes {
   template <class T>
   using per_copy = growing_array<T>;
   template <class T>
+  using per_hop = growing_array<T>;
+  template <class T>
   using per_chunk = growing_array<T>;
   template <class T>
   using per_message = growing_array<T>;
@@ -49,6 +51,8 @@ struct fixed_pipeline_sizes {
   using per_rank = static_vector<T, Shape.ranks + 1>;
   template <class T>
   using per_copy = static_vector<T, 2 * stages>;  ///< a stage lies on two ranks at most
+  template <class T>
+  using per_hop = static_vector<T, 4 * stages>;  ///< by the sender's stage: forwards, then gradients
   template <class T>
   using per_chunk = static_vector<T, (stages + 1) * Shape.micro_batches>;  ///< and the input, or the loss
   template <class T>

@@ -156,11 +156,17 @@ constexpr flow_status check_slots(const Flow& f, int ranks, const std::int64_t* 
   return {};
 }
 
-/// Waits, signals and accesses of the tiles [first, past) of a run, whose ranges are inside the flow. `count` holds the
-/// signals of the tasks before them. `partial` is set where a wait is for less than an event's total.
+constexpr bool refuse(flow_status& found, flow_code code, int task, int event, int slot = -1) {
+  found = {code, task, event, slot};
+  return false;
+}
+
+/// Waits, signals and accesses of the tiles [first, past) of the run of `k`, whose ranges are inside the flow. `count` holds the
+/// signals of the tasks before them. What is wrong goes to `found`: a constant evaluation pays for a status made for each
+/// run. `partial` is set where a wait is for less than an event's total.
 template <class Flow, class Counts>
-constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& count, bool& partial) {
-  const task k = f.task[first];
+constexpr bool check_uses(const Flow& f, const task& k, int first, int past, Counts& count, bool& partial,
+                          flow_status& found) {
   // So that no sum overflows: an event or slot is a first one that the flow has plus a number below the flow's.
   const int events = k.first_event < 0 ? 0 : f.size.events - k.first_event;
   const int slots = k.first_slot < 0 ? 0 : f.size.slots - k.first_slot;
@@ -168,21 +174,21 @@ constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& cou
   int e = 0, total = 0;
   for (int w = k.wait_begin; w < k.wait_end; ++w) {
     const wait u = f.wait[w];
-    if (u.event < 0 || u.event >= events) return {flow_code::event_outside_the_flow, first, u.event};
+    if (u.event < 0 || u.event >= events) return refuse(found, flow_code::event_outside_the_flow, first, u.event);
     e = u.event + k.first_event;
     total = f.event[e].signals;
-    if (u.threshold < 1 || u.threshold > total) return {flow_code::threshold_is_out_of_range, first, e};
+    if (u.threshold < 1 || u.threshold > total) return refuse(found, flow_code::threshold_is_out_of_range, first, e);
     if (u.threshold != total) partial = true;
-    if (count[e] < u.threshold) return {flow_code::reference_order_is_not_executable, first, e};
+    if (count[e] < u.threshold) return refuse(found, flow_code::reference_order_is_not_executable, first, e);
   }
   for (int g = k.signal_begin; g < k.signal_end; ++g) {
     e = f.signal[g];
-    if (e < 0 || e >= events) return {flow_code::event_outside_the_flow, first, e};
+    if (e < 0 || e >= events) return refuse(found, flow_code::event_outside_the_flow, first, e);
     count[e + k.first_event] += further + 1;
   }
   for (int a = k.access_begin; a < k.access_end; ++a) {
     const access u = f.access[a];
-    if (u.slot < 0 || u.slot >= slots) return {flow_code::slot_outside_the_flow, first, -1, u.slot};
+    if (u.slot < 0 || u.slot >= slots) return refuse(found, flow_code::slot_outside_the_flow, first, -1, u.slot);
     if (u.step == 0) {
       if (u.end == whole_slot) continue;
       if (u.begin >= 0 && u.begin < u.end && u.end <= f.slot[u.slot + k.first_slot].bytes && u.end < whole_slot)
@@ -192,9 +198,9 @@ constexpr flow_status check_uses(const Flow& f, int first, int past, Counts& cou
       const std::int64_t end = u.end + (std::int64_t{k.part} + (u.step > 0 ? further : 0)) * u.step;
       if (begin >= 0 && end <= f.slot[u.slot + k.first_slot].bytes && end <= whole_slot) continue;
     }
-    return {flow_code::access_outside_its_slot, first, -1, u.slot + k.first_slot};
+    return refuse(found, flow_code::access_outside_its_slot, first, -1, u.slot + k.first_slot);
   }
-  return {};
+  return true;
 }
 
 }  // namespace detail
@@ -207,7 +213,8 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
   const taskflow_size n = f.size;
   std::int64_t signal_uses = 0, access_uses = 0;
   bool partial = false;
-  for (int e = 0; e < n.events; ++e) x.count[e] = 0;
+  flow_status found;
+  for (int e = 0, events = n.events; e < events; ++e) x.count[e] = 0;
   int first = 0, past = 0;
   for (int r = 0, runs = n.runs; r < runs; ++r, first = past) {
     past = f.run[r + 1];
@@ -220,13 +227,13 @@ constexpr flow_status check_flow(const Flow& f, int ranks, const std::int64_t* t
       return {flow_code::range_outside_the_flow, first};
     if (k.rank < 0 || k.rank >= ranks) return {flow_code::rank_outside_the_machine, first};
     if (k.duration < 0) return {flow_code::negative_duration, first};
+    if (k.access_begin == k.access_end && k.signal_begin == k.signal_end && k.wait_begin == k.wait_end) continue;
     signal_uses += std::int64_t{past - first} * (k.signal_end - k.signal_begin);
     access_uses += std::int64_t{past - first} * (k.access_end - k.access_begin);
-    const flow_status uses = detail::check_uses(f, first, past, x.count, partial);
-    if (uses.code != flow_code::ok) return uses;
+    if (!detail::check_uses(f, k, first, past, x.count, partial, found)) return found;
   }
   if (first != n.tasks) return {flow_code::runs_are_wrong, first};
-  for (int e = 0; e < n.events; ++e)
+  for (int e = 0, events = n.events; e < events; ++e)
     if (x.count[e] != f.event[e].signals) return {flow_code::signal_total_differs, -1, e};
   if (signal_uses != n.signal_uses || access_uses != n.access_uses || (partial && f.thresholds == 0))
     return {flow_code::use_total_differs};

@@ -13,38 +13,10 @@
 #include <cstdint>
 
 #include <hyperparallel/support/array_bound.hpp>
+#include <hyperparallel/taskflow/schedule_options.hpp>
 #include <hyperparallel/taskflow/upward_rank.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// upward_rank: longest remaining chain first. reference_order: as the flow lists its tasks, where the lowering
-/// interleaves by itself.
-enum class priority : unsigned char { upward_rank, reference_order };
-
-struct schedule_options {
-  priority policy = priority::upward_rank;
-  std::int64_t synchronisation = 0;  ///< picoseconds between a signal and the wait that it releases
-};
-
-enum class schedule_code : unsigned char { ok, rank_outside_the_machine, no_queue_of_the_class };
-
-struct schedule_status {
-  schedule_code code = schedule_code::ok;
-  int task = -1;
-  friend constexpr bool operator==(const schedule_status&, const schedule_status&) = default;
-};
-
-constexpr const char* to_text(schedule_code c) {
-  switch (c) {
-    case schedule_code::ok:
-      return "ok";
-    case schedule_code::rank_outside_the_machine:
-      return "the task's rank is outside the machine";
-    case schedule_code::no_queue_of_the_class:
-      return "the machine has no queue of the task's resource class";
-  }
-  return "unknown";
-}
 
 namespace detail {
 
@@ -111,6 +83,7 @@ constexpr schedule_status schedule_tasks(const Flow& f, const machine_shape& mac
   const std::int64_t synchronisation = options.synchronisation;
   s.machine = machine;
   s.task_count = tasks;
+  if (options.policy == priority::listed_queues) return list_queues(f, machine, s, queue_last);
   int class_begin[resource_count] = {}, pool_queues[resource_count] = {};
   for (int r = 0; r < resource_count; ++r) {
     class_begin[r] = first_queue(machine, 0, static_cast<resource>(r));

@@ -89,10 +89,11 @@ namespace detail {
 /// `simulate` with the arrays that it writes most as arguments of their own, as in list scheduling. Tiles of a run that
 /// follow each other in the order wait for the same events and add to the same ones, so both are done once for all of
 /// them; where waits for part of an event are about, each task stands for itself.
-template <class Flow, class Schedule, class Scratch, class Times, class Free, class Next, class Runs>
+template <class Flow, class Schedule, class Scratch, class Times, class Free, class Next, class Runs, class EventTimes,
+          class Counts>
 constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, simulation_options options, Times& started,
-                                           Times& ended, Scratch& x, Free& queue_free, Next& queue_next,
-                                           Runs& run_end) {
+                                           Times& ended, Scratch& x, Free& queue_free, Next& queue_next, Runs& run_end,
+                                           EventTimes& event_time, Counts& count) {
   simulation_result result;
   const int tasks = f.size.tasks, queues = queue_count(s.machine);
   const auto fail = [&result](simulation_code code, int task, int event) {
@@ -104,38 +105,46 @@ constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, sim
   };
   if (s.task_count != tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, -1, -1);
   const bool partial = waits_in_part(f);
-  clear_events(f, partial, x.event_time, x);
-  for (int e = 0, events = f.size.events; e < events; ++e) x.count[e] = 0;
+  clear_events(f, partial, event_time, x);
+  for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
   for (int q = 0; q < queues; ++q) {
     queue_free[q] = 0;
     queue_next[q] = s.queue_begin[q];
   }
   int t = 0, q = 0, place = 0, past = 0;
-  for (int r = 0, runs = f.size.runs; r < runs; ++r)
-    for (past = f.run[r + 1]; t < past; t = t + 1) run_end[t] = partial ? t + 1 : past;
+  const int runs = f.size.runs;
+  const bool alone = partial || runs == tasks;  // each task stands for itself
+  for (int r = 0; r < runs && !alone; ++r)
+    for (past = f.run[r + 1]; t < past; t = t + 1) run_end[t] = past;
 
+  auto& order = s.order;
+  auto& queue = s.queue;
+  auto& queue_begin = s.queue_begin;
+  auto& queue_task = s.queue_task;
+  const std::int64_t synchronisation = options.synchronisation;
   std::int64_t start = 0, end = 0, makespan = 0;
   for (int p = 0; p < tasks;) {
-    t = s.order[p];
+    t = order[p];
     if (t < 0 || t >= tasks) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
     const task k = f.task[t];
     std::int64_t ready = 0, last_end = 0;
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
-      const int e = f.wait[w].event + k.first_event;
-      if (x.count[e] < f.wait[w].threshold) return fail(simulation_code::deadlock, t, e);
-      const std::int64_t due = options.synchronisation + (!partial || x.prefix_begin[e] < 0
-                                                              ? x.event_time[e]
-                                                              : x.history[x.prefix_begin[e] + f.wait[w].threshold - 1]);
+      const wait u = f.wait[w];
+      const int e = u.event + k.first_event;
+      if (count[e] < u.threshold) return fail(simulation_code::deadlock, t, e);
+      const std::int64_t due =
+          synchronisation +
+          (!partial || x.prefix_begin[e] < 0 ? event_time[e] : x.history[x.prefix_begin[e] + u.threshold - 1]);
       if (ready < due) ready = due;
     }
     const std::int64_t duration = options.free_communication && k.kind == resource::link ? 0 : k.duration;
     const int first = t;
-    past = run_end[t];
+    past = alone ? t + 1 : run_end[t];
     do {
-      q = s.queue[t];
+      q = queue[t];
       if (q < 0 || q >= queues) return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
       place = queue_next[q];
-      if (place >= s.queue_begin[q + 1] || s.queue_task[place] != t)
+      if (place >= queue_begin[q + 1] || queue_task[place] != t)
         return fail(simulation_code::order_is_not_a_run_of_the_queues, t, -1);
       queue_next[q] = place + 1;
       start = queue_free[q];
@@ -147,14 +156,14 @@ constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, sim
       if (last_end < end) last_end = end;
       p = p + 1;
       t = t + 1;
-    } while (t < past && p < tasks && s.order[p] == t);
+    } while (t < past && p < tasks && order[p] == t);
     result.busy[static_cast<int>(k.kind)] += (t - first) * duration;
     if (makespan < last_end) makespan = last_end;
     for (int g = k.signal_begin; g < k.signal_end; ++g) {
       const int e = f.signal[g] + k.first_event;
-      x.count[e] += t - first;
-      if (x.event_time[e] < last_end) x.event_time[e] = last_end;
-      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = x.event_time[e];
+      count[e] += t - first;
+      if (event_time[e] < last_end) event_time[e] = last_end;
+      if (partial && x.prefix_begin[e] >= 0) x.history[x.prefix_begin[e] + x.prefix_count[e]++] = event_time[e];
     }
   }
   result.makespan = makespan;
@@ -168,7 +177,8 @@ constexpr simulation_result simulate_tasks(const Flow& f, const Schedule& s, sim
 template <class Flow, class Schedule, class Timeline, class Scratch>
 constexpr simulation_result simulate(const Flow& f, const Schedule& s, simulation_options options, Timeline& line,
                                      Scratch& x) {
-  return detail::simulate_tasks(f, s, options, line.start, line.end, x, x.queue_free, x.queue_next, x.run_end);
+  return detail::simulate_tasks(f, s, options, line.start, line.end, x, x.queue_free, x.queue_next, x.run_end,
+                                x.event_time, x.count);
 }
 
 namespace detail {
@@ -276,9 +286,11 @@ constexpr simulated<Size.tasks> simulate_fixed(const fixed_taskflow<Size>& f,
                                                simulation_options options = {}) {
   simulated<Size.tasks> out;
   fixed_simulation_scratch<Size, Queues> x;
-  std::int64_t queue_free[array_bound(Queues + 1)] = {};
-  int queue_next[array_bound(Queues + 1)] = {}, run_end[array_bound(Size.tasks + 1)] = {};
-  out.result = detail::simulate_tasks(f, s, options, out.line.start, out.line.end, x, queue_free, queue_next, run_end);
+  std::int64_t queue_free[array_bound(Queues + 1)] = {}, event_time[array_bound(Size.events + 1)] = {};
+  int queue_next[array_bound(Queues + 1)] = {}, run_end[array_bound(Size.tasks + 1)] = {},
+                                      count[array_bound(Size.events + 1)] = {};
+  out.result = detail::simulate_tasks(f, s, options, out.line.start, out.line.end, x, queue_free, queue_next, run_end,
+                                      event_time, count);
   if (out.result.code == simulation_code::ok)
     out.communication = measure_exposure(s, out.line, 0, resource::link, resource::aic, x);
   return out;

@@ -72,7 +72,7 @@ template <int Tasks, int Queues>
 struct fixed_schedule {
   machine_shape machine{};
   int task_count = 0;
-  std::int64_t makespan = 0;               ///< picoseconds, as the scheduler estimated it
+  std::int64_t makespan = 0;  ///< picoseconds, as the scheduler estimated it; `not_counted` where it times nothing
   int order[array_bound(Tasks + 1)] = {};  ///< position -> task
   int queue[array_bound(Tasks + 1)] = {};  ///< task -> queue
   int queue_begin[array_bound(Queues + 1)] = {};

@@ -108,8 +108,9 @@ constexpr verify_status verify_conflicts(const Flow& f, const Schedule& s, Scrat
   for (int i = 0, slots = f.size.slots; i < slots; ++i) states[i] = 0;
   for (int first = 0, past = 0, tasks = f.size.tasks; first < tasks; first = past) {
     past = -run_end[first];
-    further = past - first - 1;
     const task k = f.task[first];
+    if (k.access_begin == k.access_end && k.wait_begin == k.wait_end) continue;
+    further = past - first - 1;
     joined = -2;  // an event whose every signaller has ended
     for (int i = k.wait_begin; i < k.wait_end; ++i) {
       const wait w = f.wait[i];

@@ -143,37 +143,40 @@ constexpr verify_status verify_order(const Flow& f, const Schedule& s, Runs& run
     if (s.queue_begin[q] > s.queue_begin[q + 1]) return {verify_code::queue_bounds_are_wrong};
     queue_next[q] = s.queue_begin[q];
   }
-  const int per_rank = queues_per_rank(s.machine);
+  const int ranks = s.machine.ranks, per_rank = queues_per_rank(s.machine);
   int pool_begin[resource_count + 1] = {};  // of rank 0
   for (int kind = 0; kind < resource_count; ++kind) pool_begin[kind + 1] = pool_begin[kind] + s.machine.queues[kind];
   for (int e = 0, events = f.size.events; e < events; ++e) count[e] = 0;
   for (int r = 0, runs = f.size.runs; r < runs; ++r) {
     past = f.run[r + 1];
     if (past <= t || past > tasks) return {verify_code::runs_are_wrong, t};
-    const bool alike = end_of_run(f, t, past) == past;  // what is judged once for all has to be so
+    const bool alike = past == t + 1 || end_of_run(f, t, past) == past;  // what is judged once for all has to be so
     for (; t < past; t = t + 1) run_end[t] = alike ? past : t + 1;
   }
   if (t != tasks) return {verify_code::runs_are_wrong, t};
 
+  auto& order = s.order;
+  auto& queue = s.queue;
+  auto& queue_task = s.queue_task;
   for (int p = 0; p < tasks;) {
-    t = s.order[p];
+    t = order[p];
     if (t < 0 || t >= tasks) return {verify_code::task_outside_the_flow, t};
     const task k = f.task[t];
     const int first = t, end = run_end[t], kind = static_cast<int>(k.kind);
-    const bool exists = k.rank >= 0 && k.rank < s.machine.ranks && kind < resource_count;
-    const int pool = exists ? k.rank * per_rank + pool_begin[kind] : queues,
-              pool_end = exists ? k.rank * per_rank + pool_begin[kind + 1] : queues;
+    if (k.rank < 0 || k.rank >= ranks || kind >= resource_count)
+      return {verify_code::queue_of_another_class_or_rank, t};
+    const int pool = k.rank * per_rank + pool_begin[kind], pool_end = k.rank * per_rank + pool_begin[kind + 1];
     do {
       if (run_end[t] < 0) return {verify_code::task_appears_twice, t};
       run_end[t] = -end;
       p = p + 1;
-      q = s.queue[t];
+      q = queue[t];
       if (q < pool || q >= pool_end) return {verify_code::queue_of_another_class_or_rank, t};
       place = queue_next[q];
-      if (place >= tasks || s.queue_task[place] != t) return {verify_code::queue_disagrees_with_order, t};
+      if (place >= tasks || queue_task[place] != t) return {verify_code::queue_disagrees_with_order, t};
       queue_next[q] = place + 1;
       t = t + 1;
-    } while (t < end && p < tasks && s.order[p] == t);
+    } while (t < end && p < tasks && order[p] == t);
     for (int w = k.wait_begin; w < k.wait_end; ++w) {
       const wait u = f.wait[w];
       if (u.threshold < 1) return {verify_code::threshold_is_out_of_range, first, -1, u.event + k.first_event};
