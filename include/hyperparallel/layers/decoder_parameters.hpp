@@ -72,7 +72,7 @@ struct decoder_counter {
     }
     const mixture_of_experts& e = d.experts;
     sum.experts += 3 * as(counted_experts) * hidden * as(e.width);
-    sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate ? hidden : Number{0});
+    sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
     sum.router += hidden * as(e.experts) + (e.scores == expert_scores::sigmoid ? as(e.experts) : Number{0});
   }
   /// A block with its norms.
