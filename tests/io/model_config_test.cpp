@@ -123,7 +123,8 @@ TEST(model_config, what_is_not_known_is_named) {
   EXPECT_EQ(
       complaint(edited({{"auto_map", {{"AutoModel", "mine.M"}}}})),
       at + "auto_map is {\"AutoModel\":\"mine.M\"}; a field that is not known of llama and may change its layers");
-  EXPECT_EQ(complaint(edited({{"quantization_config", {{"bits", 4}}}})), "read");
+  EXPECT_EQ(hp::parse_model_config(edited({{"quantization_config", {{"bits", 4}}}}), "c").set_aside,
+            std::vector<std::string>{"quantization_config"});
 }
 
 TEST(model_config, sizes_that_cannot_be_are_refused) {

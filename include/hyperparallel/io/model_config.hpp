@@ -65,11 +65,14 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "id2label",
                                                              "initializer_range",
                                                              "is_decoder",
+                                                             "is_llama_config",
                                                              "label2id",
                                                              "length_penalty",
                                                              "max_length",
                                                              "max_position_embeddings",
+                                                             "max_sequence_length",
                                                              "min_length",
+                                                             "model_max_length",
                                                              "model_type",
                                                              "no_repeat_ngram_size",
                                                              "num_beam_groups",
@@ -104,19 +107,17 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "transformers_version",
                                                              "typical_p",
                                                              "unk_token_id",
+                                                             "unsloth_fixed",
+                                                             "unsloth_version",
                                                              "use_bfloat16",
                                                              "use_cache"};
 
 /// Fields of any family that change what layers compute, or how a checkpoint stores them, but no shape.
-inline constexpr std::string_view fields_set_aside[] = {"compression_config",
-                                                        "n_group",
-                                                        "original_max_position_embeddings",
-                                                        "partial_rotary_factor",
-                                                        "quantization_config",
-                                                        "rope_interleave",
-                                                        "rope_parameters",
-                                                        "rope_scaling",
-                                                        "topk_group"};
+inline constexpr std::string_view fields_set_aside[] = {
+    "compression_config",    "n_group",          "original_max_position_embeddings",
+    "partial_rotary_factor", "quantization",     "quantization_config",
+    "rope_interleave",       "rope_interleaved", "rope_parameters",
+    "rope_scaling",          "topk_group"};
 
 namespace detail {
 

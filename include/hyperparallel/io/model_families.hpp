@@ -116,6 +116,7 @@ inline void read_qwen3_moe(config_fields& f, decoder& d) {
 
 inline void read_deepseek_v2(config_fields& f, decoder& d) {
   read_latents(f, d);
+  f.only("mlp_bias", {false});
   f.only("scoring_func", {"softmax"});
   f.only("topk_method", {"greedy", "group_limited_greedy"});
   read_deepseek_experts(f, d, expert_scores::softmax, false);
