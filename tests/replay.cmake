@@ -6,7 +6,7 @@ if(NOT TARGET hp)
 endif()
 
 foreach(file IN ITEMS layout op_infer redistribution hyperparallel_planner dtensor_redistribution shardy_reshard
-                      shardy_op_rules pipeline schedule)
+                      shardy_op_rules pipeline schedule model_configs)
   add_test(NAME replay.${file} COMMAND hp replay "${HYPERPARALLEL_VECTORS}/${file}.jsonl")
   set_tests_properties(replay.${file} PROPERTIES LABELS replay TIMEOUT 3600)
 endforeach()
@@ -55,5 +55,11 @@ if(Python3_FOUND)
 endif()
 hyperparallel_add_replay(wrong_pipeline "wrong_pipeline.jsonl: 0 passed, 80 failed\n0 passed, 80 failed\n$"
                          "${own}/wrong_pipeline.jsonl")
+# Configurations of every family that is read and four that are refused; and such in which one thing is wrong.
+hyperparallel_add_replay(model_configs.families
+  "passed 2: deepseek_v2: .*passed 1: qwen2_moe: .*skipped 1 of kind text: refused: [^\n]* attention_sinks is 4; .*model_configs.jsonl: 23 passed, 0 failed\n  4 skipped\n"
+  --verbose "${own}/model_configs.jsonl")
+hyperparallel_add_replay(wrong_model_configs "wrong_model_configs.jsonl: 0 passed, 18 failed\n0 passed, 18 failed\n$"
+                         "${own}/wrong_model_configs.jsonl")
 hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
 hyperparallel_add_replay(no_file "no file is named; usage: hp replay FILE")

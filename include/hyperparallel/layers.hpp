@@ -9,6 +9,8 @@
 #include <hyperparallel/layers/bias.hpp>
 #include <hyperparallel/layers/convolution.hpp>
 #include <hyperparallel/layers/cross_attention.hpp>
+#include <hyperparallel/layers/decoder.hpp>
+#include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/layers/diffusion_block.hpp>
 #include <hyperparallel/layers/dropout.hpp>
 #include <hyperparallel/layers/embedding.hpp>

@@ -194,7 +194,7 @@ TEST(safetensors_header, malformed_is_refused_with_the_reason) {
       {R"({"__metadata__":null})", 0, "'__metadata__' of the header is no object"},
       {R"({"__metadata__":{"k":1}})", 0, "the metadata 'k' is no text"},
       {R"({"__metadata__":{"a\nb":null}})", 0, "the metadata 'a?b' is no text"},
-      {R"({"w":)" + std::string(1000000, '['), 0, "the header is nested deeper than the format"},
+      {R"({"w":)" + std::string(1000000, '['), 0, "the header is nested deeper than 8 levels"},
   };
   for (const malformed& m : all) {
     EXPECT_EQ(complaint(m.text, m.data_bytes), "cannot read 'f': " + m.reason) << m.text.substr(0, 200);

@@ -141,6 +141,22 @@ TEST(Layers, GradientsOfBiases) {
   expect_gradients(m);
 }
 
+TEST(Layers, GradientsOfAGateOfSharedExpertsAndOfBiasesOfLatents) {
+  hp::model_builder m({.unrolled = true});
+  const programs::text_inputs text(m, {2, 5, vocabulary, 8});
+  const hp::transformer_block<hp::latent_attention_layer, hp::mixture_of_experts> block{
+      .attention = {.heads = 2,
+                    .head_dim = 4,
+                    .rope_dim = 2,
+                    .value_dim = 5,
+                    .query_rank = 6,
+                    .key_value_rank = 3,
+                    .bias = true},
+      .feed_forward = {.experts = 4, .top_k = 2, .width = 6, .shared_width = 5, .shared_gate = true}};
+  hp::language_head{.vocabulary = vocabulary}(m, block(m, text.x), text.labels);
+  expect_gradients(m);
+}
+
 TEST(Layers, GradientsOfAConvolutionWithABias) {
   hp::model_builder m;
   const int image = m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 4), m.dim("width", 5)});

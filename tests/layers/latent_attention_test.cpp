@@ -51,6 +51,20 @@ TEST(LatentAttention, WithoutAQueryLatent) {
   EXPECT_EQ(hp::parameter_count(g.m.graph), 16 * 4 * 8 + 16 * 7 + 7 + 7 * 4 * 11 + 16 * 2 + 4 * 5 * 16);
 }
 
+TEST(LatentAttention, BiasesOfWhatReadsXAndOfTheOutput) {
+  token_graph g(2, 3, 16);
+  hp::latent_attention_layer{
+      .heads = 4, .head_dim = 6, .rope_dim = 2, .value_dim = 5, .query_rank = 12, .key_value_rank = 7, .bias = true}(
+      g.m, g.x);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  strings biases;
+  for (const std::string& p : described(g.m.graph, hp::graph_tensor_kind::parameter))
+    if (p.find(".bias") != std::string::npos) biases.push_back(p);
+  EXPECT_EQ(biases,
+            (strings{"attention.query_down.bias (query_rank 12)", "attention.key_value_down.bias (key_value_rank 7)",
+                     "attention.key_rope.bias (rope_dim 2)", "attention.output.bias (hidden 16)"}));
+}
+
 TEST(LatentAttention, MisuseIsReported) {
   token_graph g(2, 3, 16);
   EXPECT_EQ(hp::latent_attention_layer{}(g.m, -1), -1);

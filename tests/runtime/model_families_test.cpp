@@ -94,6 +94,42 @@ struct parallel_language_model {
   }
 };
 
+/// A dense layer before two with experts. Qwen2-MoE: shared experts behind a gate; DeepSeek: latents, here with biases.
+template <bool Latents>
+struct sparse_decoder {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 8), sequence = m.dim("seq", 8);
+    const hp::decoder model{.vocabulary = 32,
+                            .hidden = 16,
+                            .layers = 3,
+                            .attention = {.query_heads = 8,
+                                          .key_heads = 4,
+                                          .head_dim = 4,
+                                          .rope_base = 1e4,
+                                          .query_key_norm = true,
+                                          .query_key_value_bias = true},
+                            .latent_attention = {.heads = 4,
+                                                 .head_dim = 4,
+                                                 .rope_dim = 2,
+                                                 .value_dim = 4,
+                                                 .query_rank = 8,
+                                                 .key_value_rank = 4,
+                                                 .bias = true},
+                            .has_latents = Latents,
+                            .feed_forward = {.width = 32},
+                            .experts = {.experts = 8,
+                                        .top_k = 2,
+                                        .width = 8,
+                                        .shared_width = 16,
+                                        .shared_gate = !Latents,
+                                        .scores = Latents ? hp::expert_scores::sigmoid : hp::expert_scores::softmax,
+                                        .capacity_factor = 8.0},
+                            .has_experts = true,
+                            .sparse = {.first = 1}};
+    model(m, m.index_input("tokens", {batch, sequence}), m.index_input("labels", {batch, sequence}));
+  }
+};
+
 template <class Model>
 hp::graph step_of(int micro_batches = 1) {
   hp::graph g = hp::build_model<Model>({.unrolled = true});
@@ -185,6 +221,12 @@ TEST(ModelFamilies, ALanguageModelWithBiases) {
 TEST(ModelFamilies, AHeadThatIsTiedToTheEmbedding) {
   expect_one_device(step_of<tied_language_model>(), 4, dense);
   expect_one_device(step_of<tied_language_model>(2), 4, dense);
+}
+TEST(ModelFamilies, DecodersWithExperts) {
+  std::set<std::string> expected = dense;
+  expected.insert({"ep", "tp-ep", "ep-tp", "dp-ep", "dp-tp-ep-cp"});
+  expect_one_device(step_of<sparse_decoder<false>>(), 4, expected);
+  expect_one_device(step_of<sparse_decoder<true>>(2), 4, expected);
 }
 TEST(ModelFamilies, ParallelBlocks) {
   expect_one_device(step_of<parallel_language_model<false>>(), 4, dense);

@@ -27,6 +27,7 @@
 #include <nlohmann/json.hpp>
 
 #include <hyperparallel/io/io_error.hpp>
+#include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/tensor_entry.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -112,31 +113,6 @@ inline std::int64_t safetensors_header_length(std::string_view front, std::int64
 
 namespace detail {
 
-/// The header as JSON: an object in which no object has a name twice and nothing is deeper than the format goes.
-inline nlohmann::json parse_header_text(std::string_view text, const std::string& path) {
-  using json = nlohmann::json;
-  if (text.empty() || text.front() != '{') throw io_error("read", path, "the header does not begin with '{'");
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    throw io_error("read", path, "the header is not JSON (byte " + std::to_string(zero) + ")");
-  constexpr int deepest = 8;  // twice the format's depth: what is wrong further up is better told by name
-  std::vector<std::set<std::string>> names;  // of the open objects
-  const auto refuse_early = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end) names.pop_back();
-    if (event == json::parse_event_t::key && !names.back().insert(parsed.get<std::string>()).second)
-      throw io_error("read", path, "the header names " + quoted_path(parsed.get<std::string>()) + " twice");
-    if (depth > deepest) throw io_error("read", path, "the header is nested deeper than the format");
-    return true;
-  };
-  try {
-    return json::parse(text, refuse_early);
-  } catch (const json::parse_error& e) {
-    throw io_error("read", path, "the header is not JSON (byte " + std::to_string(e.byte) + ")");
-  } catch (const json::exception&) {
-    throw io_error("read", path, "the header is not JSON");
-  }
-}
-
 /// A list of counts, each 0 ≤ count < 2^63.
 inline std::vector<std::int64_t> parse_counts(const nlohmann::json& list, const std::string& path,
                                               const std::string& name, const char* field) {
@@ -167,7 +143,9 @@ inline tensor_entry parse_entry(const std::string& name, const nlohmann::json& f
 inline safetensors_header parse_safetensors_header(std::string_view text, std::int64_t data_bytes,
                                                    const std::string& path) {
   safetensors_header header;
-  const nlohmann::json parsed = detail::parse_header_text(text, path);
+  if (text.empty() || text.front() != '{') throw io_error("read", path, "the header does not begin with '{'");
+  constexpr int deepest = 8;  // twice the format's depth: what is wrong further up is better told by name
+  const nlohmann::json parsed = parse_json_object(text, path, "the header", deepest);
   for (const auto& [name, value] : parsed.items()) {
     if (name != "__metadata__") {
       header.tensors.push_back(detail::parse_entry(name, value, path));

@@ -11,9 +11,10 @@
 //   key rotary        rope(x · key_rope)           (batch, seq, rope_dim), shared by all heads
 //   scores            (query · key + query rotary · key rotary) / sqrt(head_dim + rope_dim)
 //
-// `query_rank` 0 makes queries of x itself. Parameters "name.query_down.weight", ".query_norm.weight", … as the rows
-// say. Source: DeepSeek-V2, 2024, section 2.1; DeepSeek-V3, 2024. `score_factor` is the square of the length-extension
-// factor that YaRN applies to the scores, 1 where a model is trained at its own length.
+// `query_rank` 0 makes queries of x itself. `bias` adds biases to query_down, key_value_down, key_rope and output.
+// Parameters "name.query_down.weight", ".query_norm.weight", … as the rows say. `score_factor` is the square of the
+// length-extension factor that YaRN applies to the scores, 1 where a model is trained at its own length.
+// Source: DeepSeek-V2, 2024, section 2.1; DeepSeek-V3, 2024.
 
 #include <hyperparallel/layers/attention.hpp>
 
@@ -31,6 +32,7 @@ struct latent_attention_layer {
   double rope_base = 10000.0;
   double score_factor = 1.0;
   double epsilon = 1e-6;
+  bool bias = false;
 
   constexpr int operator()(model_builder& m, int x) const {
     const token_dims d = token_dims_of(m, name, x);
@@ -40,21 +42,23 @@ struct latent_attention_layer {
     return m.scope(name, [&] {
       int source = x;
       if (query_rank > 0) {
-        source = linear_layer{"query_down", {m.dim("query_rank", query_rank)}}(m, x);
+        source = linear_layer{.name = "query_down", .output = {m.dim("query_rank", query_rank)}, .bias = bias}(m, x);
         source = rms_norm_layer{"query_norm", epsilon}(m, source);
       }
       const int query = linear_layer{"query_up", {head, width}}(m, source);
       const int query_turned =
           rotary_layer{"query_rotated", rope_base}(m, linear_layer{"query_rope", {head, turned}}(m, source));
-      int latent = linear_layer{"key_value_down", {m.dim("key_value_rank", key_value_rank)}}(m, x);
+      const int rank = m.dim("key_value_rank", key_value_rank);
+      int latent = linear_layer{.name = "key_value_down", .output = {rank}, .bias = bias}(m, x);
       latent = rms_norm_layer{"key_value_norm", epsilon}(m, latent);
       const int key = linear_layer{"key_up", {head, width}}(m, latent);
-      const int key_turned = rotary_layer{"key_rotated", rope_base}(m, linear_layer{"key_rope", {turned}}(m, x));
+      const int key_rope = linear_layer{.name = "key_rope", .output = {turned}, .bias = bias}(m, x);
+      const int key_turned = rotary_layer{"key_rotated", rope_base}(m, key_rope);
       const int value = linear_layer{"value_up", {head, value_width}}(m, latent);
       const double scale = score_factor * attention_scale(head_dim + rope_dim);
       const int mixed = m.apply<ops::latent_attention>("attend", {query, query_turned, key, key_turned, value},
                                                        {.integer = {causal ? 1 : 0}, .real = {scale}});
-      return linear_layer{"output", {d.hidden}, 2}(m, mixed);
+      return linear_layer{.name = "output", .output = {d.hidden}, .contracted = 2, .bias = bias}(m, mixed);
     });
   }
 };

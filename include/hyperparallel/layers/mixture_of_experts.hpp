@@ -6,7 +6,7 @@
 //   choice    top k of the scores (sigmoid: of scores + bias)      weight, index (batch, seq, top_k)
 //   slots     dispatch(x, index)                               (batch, experts, capacity, hidden)
 //   experts   down[e] · swiglu(gate[e] · slots, up[e] · slots), one einsum for all
-//   y         combine(slots, index, weight) + shared(x)
+//   y         combine(slots, index, weight) + shared(x), with `shared_gate` + sigmoid(x · shared_gate) · shared(x)
 //
 // A group is a row of the batch: tokens beyond an expert's capacity are dropped, earlier tokens first served. `joint`
 // has one group of all tokens and slots (experts, capacity, hidden); `dropless` gives an expert a slot for each token
@@ -15,8 +15,10 @@
 // and p_e the mean softmax probability of expert e; it is `balance_scale` where the load is even.
 //
 // Parameters "name.router.weight" (hidden, experts), "name.experts.{gate,up}.weight" (experts, hidden, expert_ffn),
-// "name.experts.down.weight" (experts, expert_ffn, hidden), "name.shared.…" as `swiglu_layer` with width "shared_ffn".
-// Sources: Shazeer et al., 2017; GShard, 2020; Switch Transformers, 2021; DeepSeekMoE and DeepSeek-V3, 2024.
+// "name.experts.down.weight" (experts, expert_ffn, hidden), "name.shared.…" as `swiglu_layer` with width "shared_ffn",
+// "name.shared_gate.weight" (hidden).
+// Sources: Shazeer et al., 2017; GShard, 2020; Switch Transformers, 2021; DeepSeekMoE and DeepSeek-V3, 2024;
+// Qwen1.5-MoE, 2024, for the gate.
 
 #include <hyperparallel/layers/feed_forward.hpp>
 
@@ -40,6 +42,7 @@ struct mixture_of_experts {
   extent_t top_k = 1;
   extent_t width = 1;         ///< of one expert
   extent_t shared_width = 0;  ///< of all shared experts together
+  bool shared_gate = false;   ///< weighs what the shared experts give, by token (Qwen2-MoE)
   expert_scores scores = expert_scores::softmax;
   bool normalise = true;  ///< the weights of a token sum to `weight_scale`
   double weight_scale = 1.0;
@@ -59,7 +62,11 @@ struct mixture_of_experts {
       const choice chosen = route(m, x, expert);
       int y = through_experts(m, x, d, expert, chosen);
       if (shared_width > 0) {
-        const int shared = swiglu_layer{"shared", shared_width, "shared_ffn"}(m, x);
+        int shared = swiglu_layer{"shared", shared_width, "shared_ffn"}(m, x);
+        if (shared_gate) {
+          const int score = m.apply<ops::sigmoid>("shared_score", {linear_layer{"shared_gate"}(m, x)});
+          shared = m.contract("shared_gated", "*h,*->*h", shared, score);
+        }
         y = m.sum("output", y, shared);
       }
       return y;

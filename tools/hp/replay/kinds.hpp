@@ -6,6 +6,7 @@
 #include <string>
 
 #include "checkpoint_kinds.hpp"
+#include "config_kinds.hpp"
 #include "dtensor_kinds.hpp"
 #include "layout_kinds.hpp"
 #include "pipeline_kinds.hpp"
@@ -74,6 +75,7 @@ inline verdict replay_vector(const json& v) {
   const std::string kind = text_of(v, "kind");
   try {
     if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_any_operator(v);
+    if (is_model_config(v)) return replay_model_config(v);
     if (kind.empty() && v.contains("schedule")) return replay_mindspore_lists(v);
     if (v.contains("factor_sizes") && v.contains("operands")) return replay_any_rule(v);
     for (const kind_entry& k : kinds)
@@ -90,7 +92,7 @@ inline verdict replay_vector(const json& v) {
   if (v.contains("ranks") && v.contains("microbatches"))
     return fail("unknown kind of pipeline schedules '" + kind + "'");
   if (kind.empty()) return skip("the vector names no kind");
-  return skip("outside layouts, operators, redistribution and pipeline schedules");
+  return skip("outside layouts, operators, redistribution, pipeline schedules and configurations of models");
 }
 
 }  // namespace replay

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The fields of a JSON object read one by one, with a record of which were read: what nobody asked for is known by name.
+// Needs nlohmann-json on the include path; no front header includes this one.
+//
+//   config_fields f(object, "config.json");
+//   f.whole("hidden_size", 1 << 20)      cannot read 'config.json': hidden_size is -4; expected a whole number from 1 to …
+//   f.left()                             the names that were not asked for, but for those that are null
+//
+// Law: each error is one line that names file, field and value. A field that is null is one that is absent.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <hyperparallel/io/io_error.hpp>
+#include <hyperparallel/io/json_text.hpp>
+#include <hyperparallel/support/integer.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// A file that may be right and says what the library does not know: an architecture, a field, a value of a field.
+struct unsupported_model : io_error {
+  using io_error::io_error;
+};
+
+class config_fields {
+ public:
+  /// Precondition: `object` outlives this and is an object.
+  config_fields(const nlohmann::json& object, std::string path) : object_(object), path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+  /// Whether the field is there at all, be it null.
+  bool stands(const char* name) const { return object_.contains(name); }
+
+  /// The field, which counts as read, or null where it is absent.
+  const nlohmann::json& value(std::string_view name) {
+    static const nlohmann::json nothing;
+    read_.emplace(name);
+    const auto at = object_.find(name);
+    return at == object_.end() ? nothing : *at;
+  }
+
+  /// A whole number from `least` to `most`.
+  std::optional<extent_t> optional_whole(const char* name, extent_t most, extent_t least = 1) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return {};
+    // Numbers of 2^63 and more are unsigned, and none of them is allowed.
+    const bool whole = v.is_number_integer() && (!v.is_number_unsigned() || v.get<std::uint64_t>() <= INT64_MAX);
+    if (!whole || v.get<extent_t>() < least || v.get<extent_t>() > most)
+      refuse(name, "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return v.get<extent_t>();
+  }
+  extent_t whole(const char* name, extent_t most, extent_t least = 1) {
+    const std::optional<extent_t> n = optional_whole(name, most, least);
+    if (!n) missing(name);
+    return *n;
+  }
+
+  bool flag(const char* name, bool otherwise) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return otherwise;
+    if (!v.is_boolean()) refuse(name, "expected true or false");
+    return v.get<bool>();
+  }
+
+  /// A finite number greater than 0.
+  std::optional<double> positive(const char* name) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return {};
+    if (!v.is_number() || !(v.get<double>() > 0)) refuse(name, "expected a number greater than 0");
+    return v.get<double>();
+  }
+
+  /// Absent, or one of `allowed`. Throws unsupported_model.
+  void only(const char* name, const std::vector<nlohmann::json>& allowed) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return;
+    std::string known;
+    for (const nlohmann::json& a : allowed) {
+      if (v == a) return;
+      known += (known.empty() ? "" : ", ") + shown_json(a);
+    }
+    unsupported(name, "known: " + known);
+  }
+
+  [[noreturn]] void missing(const char* name) const {
+    throw io_error("read", path_, std::string(name) + " is missing");
+  }
+  /// A value that cannot be.
+  [[noreturn]] void refuse(const char* name, const std::string& expected) const {
+    throw io_error("read", path_, told(name) + "; " + expected);
+  }
+  /// A value that may be right and is not known.
+  [[noreturn]] void unsupported(const char* name, const std::string& known) const {
+    throw unsupported_model("read", path_, told(name) + "; " + known);
+  }
+
+  /// Names that are not null and were not read, in alphabetical order.
+  std::vector<std::string> left() const {
+    std::vector<std::string> names;
+    for (const auto& [name, v] : object_.items())
+      if (!v.is_null() && !read_.contains(name)) names.push_back(name);
+    return names;
+  }
+
+  /// "hidden_size is -4".
+  std::string told(const std::string& name) const {
+    const auto at = object_.find(name);
+    const std::string shown = shown_json(name);
+    return shown.substr(1, shown.size() - 2) + (at == object_.end() ? " is missing" : " is " + shown_json(*at));
+  }
+
+ private:
+  const nlohmann::json& object_;
+  std::string path_;
+  std::set<std::string, std::less<>> read_{};
+};
+
+}}  // namespace hyperparallel::v0_2

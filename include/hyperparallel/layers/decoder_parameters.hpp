@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Parameters, active parameters and cached elements of a decoder, from its sizes alone.
+//
+//   static_assert(hp::parameters_of(llama3).total() == 8'030'261'248);
+//
+// Counted is what a checkpoint stores: a tied head once, biases of routers, which balance the load, with the router.
+// A module of multi-token prediction is a block more, a projection of two hidden vectors to one, three norms, and copies of
+// embedding and head. Sources: Llama, 2023; Qwen2 and Qwen3 technical reports; DeepSeek-V3, 2024, section 2.2; the totals
+// that tests hold are those of the published checkpoints.
+
+#include <hyperparallel/layers/decoder.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Elements of the parameters of a decoder, by part. `Number` is `double` where a total may leave 64 bits.
+template <class Number = extent_t>
+struct decoder_parameters {
+  Number embedding = 0;
+  Number attention = 0;       ///< projections and their biases
+  Number feed_forward = 0;    ///< of layers without experts
+  Number experts = 0;         ///< routed ones
+  Number shared_experts = 0;  ///< with their gates
+  Number router = 0;
+  Number norms = 0;       ///< of blocks, queries, keys, latents and head
+  Number head = 0;        ///< 0 where it is tied
+  Number prediction = 0;  ///< modules of multi-token prediction, all of each
+
+  /// Without multi-token prediction.
+  constexpr Number total() const {
+    return embedding + attention + feed_forward + experts + shared_experts + router + norms + head;
+  }
+  constexpr Number total_with_prediction() const { return total() + prediction; }
+  friend constexpr bool operator==(const decoder_parameters&, const decoder_parameters&) = default;
+};
+
+namespace detail {
+
+/// Counts the parts of layers in elements of type `Number`.
+template <class Number>
+struct decoder_counter {
+  const decoder& d;
+  extent_t counted_experts;  ///< of the routed ones of a layer
+  decoder_parameters<Number> sum{};
+
+  static constexpr Number as(extent_t n) { return static_cast<Number>(n); }
+
+  constexpr void count_grouped() {
+    const attention_layer& a = d.attention;
+    const Number query = as(a.query_heads) * as(a.head_dim), key = as(a.key_heads) * as(a.head_dim),
+                 hidden = as(d.hidden);
+    sum.attention += 2 * hidden * query + 2 * hidden * key;
+    if (a.query_key_value_bias) sum.attention += query + 2 * key;
+    if (a.output_bias) sum.attention += hidden;
+    if (a.query_key_norm) sum.norms += 2 * as(a.head_dim);
+  }
+  constexpr void count_latent() {
+    const latent_attention_layer& a = d.latent_attention;
+    const Number hidden = as(d.hidden), heads = as(a.heads), rank = as(a.query_rank), latent = as(a.key_value_rank);
+    const Number query = heads * as(a.head_dim + a.rope_dim), cached = as(a.key_value_rank + a.rope_dim);
+    sum.attention += (a.query_rank > 0 ? hidden * rank + rank * query : hidden * query) + hidden * cached +
+                     latent * heads * as(a.head_dim + a.value_dim) + heads * as(a.value_dim) * hidden;
+    if (a.bias) sum.attention += rank + cached + hidden;
+    sum.norms += rank + latent;
+  }
+  constexpr void count_feed_forward(bool with_experts) {
+    const Number hidden = as(d.hidden);
+    if (!with_experts) {
+      const Number width = as(d.feed_forward.width);
+      sum.feed_forward += 3 * hidden * width + (d.feed_forward.bias ? 2 * width + hidden : Number{0});
+      return;
+    }
+    const mixture_of_experts& e = d.experts;
+    sum.experts += 3 * as(counted_experts) * hidden * as(e.width);
+    sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
+    sum.router += hidden * as(e.experts) + (e.scores == expert_scores::sigmoid ? as(e.experts) : Number{0});
+  }
+  /// A block with its norms.
+  constexpr void count_layer(extent_t layer) {
+    if (d.has_latents)
+      count_latent();
+    else
+      count_grouped();
+    count_feed_forward(d.is_sparse(layer));
+    sum.norms += 2 * as(d.hidden);
+  }
+};
+
+template <class Number>
+constexpr decoder_parameters<Number> count_decoder(const decoder& d, extent_t counted_experts) {
+  decoder_counter<Number> c{d, counted_experts};
+  const Number hidden = static_cast<Number>(d.hidden), table = static_cast<Number>(d.vocabulary) * hidden;
+  for (extent_t layer = 0; layer < d.layers; ++layer) c.count_layer(layer);
+  c.sum.embedding = table;
+  c.sum.head = d.tied ? Number{0} : table;
+  c.sum.norms += hidden;
+  for (extent_t module = 0; module < d.prediction_modules; ++module) {
+    decoder_counter<Number> block{d, counted_experts};
+    block.count_layer(d.layers + module);
+    c.sum.prediction += block.sum.total() + c.sum.embedding + c.sum.head + 2 * hidden * hidden + 3 * hidden;
+  }
+  return c.sum;
+}
+
+}  // namespace detail
+
+/// Whether all counts of a decoder of these sizes stay below 2^62. Domain: each size at most 2^24. O(layers).
+constexpr bool parameters_fit(const decoder& d) {
+  constexpr double most = 4611686018427387904.0;
+  return detail::count_decoder<double>(d, d.experts.experts).total_with_prediction() < most;
+}
+
+/// All parameters, by part. Precondition: they fit. O(layers + modules of multi-token prediction).
+constexpr decoder_parameters<> parameters_of(const decoder& d) {
+  return detail::count_decoder<extent_t>(d, d.experts.experts);
+}
+
+/// Those that work for a token: of the routed experts `top_k`; embedding and head are counted whole. Precondition: they
+/// fit.
+constexpr decoder_parameters<> active_parameters_of(const decoder& d) {
+  return detail::count_decoder<extent_t>(d, d.experts.top_k);
+}
+
+/// Elements that a token leaves in the cache of keys and values for those behind it, over all layers and without regard
+/// to windows: of each layer a key and a value of each key head, or a latent and a rotary key.
+constexpr extent_t cached_elements_per_token(const decoder& d) {
+  if (d.has_latents) return d.layers * (d.latent_attention.key_value_rank + d.latent_attention.rope_dim);
+  return d.layers * 2 * d.attention.key_heads * d.attention.head_dim;
+}
+
+}}  // namespace hyperparallel::v0_2

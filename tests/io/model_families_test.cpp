@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each family has the layers of its published code: biases, norms, experts, and which fields it cannot do without.
+
+#include <hyperparallel/io/model_config.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace hp = hyperparallel;
+using nlohmann::json;
+
+namespace {
+
+json with(json object, const json& more) {
+  object.update(more);
+  return object;
+}
+json without(json object, const char* name) {
+  object.erase(name);
+  return object;
+}
+
+hp::decoder read(const json& config) { return hp::parse_model_config(config.dump(), "f").model; }
+hp::extent_t total(const json& config) { return hp::parameters_of(read(config)).total(); }
+
+std::string complaint(const json& config) {
+  try {
+    read(config);
+  } catch (const hp::unsupported_model& e) {
+    return "unsupported: " + std::string(e.what()).substr(17);
+  } catch (const hp::io_error& e) {
+    return std::string(e.what()).substr(17);
+  }
+  return "read";
+}
+
+/// A small model of grouped queries: 4 heads of 8, 2 key heads, 3 layers.
+json dense(const char* family) {
+  return {{"model_type", family},   {"vocab_size", 50},         {"hidden_size", 24},
+          {"num_hidden_layers", 3}, {"num_attention_heads", 4}, {"num_key_value_heads", 2},
+          {"head_dim", 8},          {"intermediate_size", 40},  {"sliding_window", nullptr}};
+}
+json sparse(const char* family) {
+  return with(dense(family), {{"num_experts", 6}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 10}});
+}
+json deepseek(const char* family) {
+  return {{"model_type", family},      {"vocab_size", 50},         {"hidden_size", 24},
+          {"num_hidden_layers", 3},    {"num_attention_heads", 4}, {"intermediate_size", 40},
+          {"kv_lora_rank", 12},        {"q_lora_rank", 16},        {"qk_nope_head_dim", 8},
+          {"qk_rope_head_dim", 4},     {"v_head_dim", 6},          {"n_routed_experts", 6},
+          {"n_shared_experts", 1},     {"num_experts_per_tok", 2}, {"moe_intermediate_size", 10},
+          {"first_k_dense_replace", 1}};
+}
+json glm() {
+  return with(dense("glm4_moe"), {{"n_routed_experts", 6},
+                                  {"n_shared_experts", 1},
+                                  {"num_experts_per_tok", 2},
+                                  {"moe_intermediate_size", 10},
+                                  {"first_k_dense_replace", 1},
+                                  {"num_nextn_predict_layers", 1}});
+}
+
+constexpr hp::extent_t bare = 2 * 50 * 24 + 24 + 3 * (2 * 24 * 32 + 2 * 24 * 16 + 2 * 24 + 3 * 24 * 40);
+constexpr hp::extent_t qkv_biases = 3 * (32 + 2 * 16), output_biases = 3 * 24, query_key_norms = 3 * 2 * 8;
+
+TEST(model_families, biases_are_where_the_family_has_them) {
+  EXPECT_EQ(total(dense("llama")), bare);
+  EXPECT_EQ(total(with(dense("llama"), {{"attention_bias", true}})), bare + qkv_biases + output_biases);
+  EXPECT_EQ(total(with(dense("llama"), {{"mlp_bias", true}})), bare + 3 * (2 * 40 + 24));
+  EXPECT_EQ(total(dense("mistral")), bare);
+  EXPECT_EQ(complaint(with(dense("mistral"), {{"attention_bias", true}})),
+            "unsupported: attention_bias is true; known: false");
+  EXPECT_EQ(total(dense("qwen2")), bare + qkv_biases);
+  EXPECT_EQ(total(dense("qwen3")), bare + query_key_norms);
+  EXPECT_EQ(total(with(dense("qwen3"), {{"attention_bias", true}})),
+            bare + query_key_norms + qkv_biases + output_biases);
+  const hp::extent_t glm_bare = total(glm());
+  EXPECT_EQ(total(with(glm(), {{"attention_bias", true}})), glm_bare + qkv_biases);
+  EXPECT_EQ(total(with(glm(), {{"use_qk_norm", true}})), glm_bare + query_key_norms);
+  EXPECT_EQ(total(with(dense("llama"), {{"tie_word_embeddings", true}})), bare - 50 * 24);
+}
+
+TEST(model_families, layers_with_experts) {
+  const auto sparse_layers = [](const json& config) {
+    std::string layers;
+    const hp::decoder d = read(config);
+    for (hp::extent_t layer = 0; layer < d.layers; ++layer)
+      if (d.is_sparse(layer)) layers += std::to_string(layer);
+    return layers;
+  };
+  EXPECT_EQ(sparse_layers(sparse("qwen3_moe")), "012");
+  EXPECT_EQ(sparse_layers(with(sparse("qwen3_moe"), {{"decoder_sparse_step", 2}})), "1");
+  EXPECT_EQ(sparse_layers(with(sparse("qwen3_moe"), {{"mlp_only_layers", {0}}})), "12");
+  EXPECT_EQ(sparse_layers(with(sparse("qwen3_moe"), {{"num_experts", 0}})), "");
+  EXPECT_EQ(complaint(with(sparse("qwen3_moe"), {{"mlp_only_layers", {3}}})),
+            "mlp_only_layers is [3]; expected numbers of layers from 0 to 2");
+  EXPECT_EQ(complaint(with(sparse("qwen3_moe"), {{"mlp_only_layers", 3}})),
+            "mlp_only_layers is 3; expected a list of layers");
+  EXPECT_EQ(sparse_layers(with(dense("mixtral"), {{"num_local_experts", 4}, {"num_experts_per_tok", 2}})), "012");
+  EXPECT_EQ(sparse_layers(deepseek("deepseek_v2")), "12");
+  EXPECT_EQ(sparse_layers(with(deepseek("deepseek_v3"), {{"moe_layer_freq", 2}})), "2");
+  EXPECT_EQ(sparse_layers(glm()), "12");
+}
+
+TEST(model_families, routers_and_shared_experts) {
+  const auto parts = [](const json& config) { return hp::parameters_of(read(config)); };
+  const json qwen2 = with(sparse("qwen2_moe"), {{"shared_expert_intermediate_size", 20}});
+  EXPECT_EQ(parts(qwen2).shared_experts, 3 * (3 * 24 * 20 + 24));
+  EXPECT_EQ(parts(qwen2).router, 3 * 24 * 6);
+  EXPECT_EQ(parts(with(qwen2, {{"qkv_bias", false}})).attention + qkv_biases, parts(qwen2).attention);
+  EXPECT_EQ(parts(deepseek("deepseek_v2")).router, 2 * 24 * 6);
+  for (const char* family : {"deepseek_v3", "kimi_k2"}) EXPECT_EQ(parts(deepseek(family)).router, 2 * (24 * 6 + 6));
+  EXPECT_EQ(parts(glm()).router, 2 * (24 * 6 + 6));
+  EXPECT_EQ(parts(with(deepseek("deepseek_v2"), {{"n_shared_experts", 2}})).shared_experts, 2 * 3 * 24 * 20);
+  EXPECT_EQ(complaint(with(deepseek("deepseek_v2"), {{"topk_method", "noaux_tc"}})),
+            "unsupported: topk_method is \"noaux_tc\"; known: \"greedy\", \"group_limited_greedy\"");
+  // A published file names what its family never has, or always.
+  const json coder = {{"qkv_bias", false}, {"use_qk_norm", true}, {"shared_expert_intermediate_size", 0}};
+  EXPECT_EQ(total(with(sparse("qwen3_moe"), coder)), total(sparse("qwen3_moe")));
+  EXPECT_EQ(complaint(with(sparse("qwen3_moe"), {{"shared_expert_intermediate_size", 20}})),
+            "unsupported: shared_expert_intermediate_size is 20; known: 0");
+}
+
+TEST(model_families, modules_of_multi_token_prediction_are_apart) {
+  const json v3 = deepseek("deepseek_v3");
+  const json predicting = with(v3, {{"num_nextn_predict_layers", 1}});
+  EXPECT_EQ(total(predicting), total(v3));
+  // A block with experts, a projection of two hidden vectors, three norms, and copies of embedding and head.
+  const hp::extent_t block = total(with(v3, {{"num_hidden_layers", 4}})) - total(v3);
+  EXPECT_EQ(hp::parameters_of(read(predicting)).prediction, block + 2 * 24 * 24 + 3 * 24 + 2 * 50 * 24);
+}
+
+TEST(model_families, what_a_family_cannot_do_without_is_named) {
+  const auto needs = [](const json& config, const std::vector<const char*>& names) {
+    EXPECT_EQ(complaint(config), "read");
+    for (const char* name : names) EXPECT_EQ(complaint(without(config, name)), std::string(name) + " is missing");
+  };
+  const std::vector<const char*> trunk = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"};
+  for (const char* family : {"llama", "mistral", "qwen2", "qwen3"}) {
+    needs(dense(family), trunk);
+    needs(dense(family), {"intermediate_size"});
+  }
+  EXPECT_EQ(complaint(without(dense("llama"), "num_key_value_heads")), "read");
+  needs(dense("mistral"), {"num_key_value_heads"});
+  needs(dense("qwen3"), {"num_key_value_heads", "head_dim"});
+  needs(with(sparse("qwen2_moe"), {{"shared_expert_intermediate_size", 20}}),
+        {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "shared_expert_intermediate_size"});
+  needs(with(dense("mixtral"), {{"num_local_experts", 4}, {"num_experts_per_tok", 2}}),
+        {"num_local_experts", "num_experts_per_tok", "intermediate_size"});
+  for (const char* family : {"deepseek_v2", "deepseek_v3", "kimi_k2"}) {
+    needs(deepseek(family), trunk);
+    needs(deepseek(family), {"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"});
+  }
+  needs(glm(), {"head_dim", "n_routed_experts", "first_k_dense_replace"});
+}
+
+}  // namespace
