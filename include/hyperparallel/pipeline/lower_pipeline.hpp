@@ -226,7 +226,8 @@ template <class Pipeline, bool LinkTasks>
 struct pipeline_builder {
   template <class Flow>
   constexpr void operator()(Flow& f) const {
-    lower_pipeline(f, Pipeline::evaluated::rows, Pipeline::evaluated::request().costs, LinkTasks);
+    const auto rows = Pipeline::evaluated::rows;  // an element of a variable here is read in less time
+    lower_pipeline(f, rows, Pipeline::evaluated::request().costs, LinkTasks);
   }
 };
 
