@@ -200,7 +200,7 @@ if(TARGET hp)
                             "${tables}/missing.csv" --micro-batches 2)
   hyperparallel_add_refusal(hp sched.check.elsewhere 1 "rank 1 runs 0F0, but that stage lies on rank 0" sched check
                             "${tables}/elsewhere.csv")
-  hyperparallel_add_refusal(hp sched.check.placement 2 "--placement: zigzag not in {loop,v,inferred}" sched check
+  hyperparallel_add_refusal(hp sched.check.placement 2 "--placement: zigzag not in {loop,v,both,inferred}" sched check
                             "${tables}/circle.csv" --placement zigzag)
   foreach(times IN ITEMS 1,2 1,2,3,4 1,-2,3 x)
     hyperparallel_add_refusal(hp sched.check.times.${times} 2 "--times: '${times}' is no three whole numbers from 0 to" sched
