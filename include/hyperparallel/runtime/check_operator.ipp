@@ -235,7 +235,8 @@ class operator_checker {
     operator_options how = how_;
     how.text = nullptr;
     operator_check_options options = options_;
-    options.operands = options.positive = 0;
+    options.operands = 0;
+    options.positive = 0;
     checked_operator checked = checked_;
     checked.op = rule.backward;
     checked.operands = 0;
