@@ -21,8 +21,8 @@ function(hyperparallel_add_hp_json name status)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*models .*offload .*sched .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables models offload)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*models .*offload .*sched .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan models offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -48,6 +48,16 @@ hyperparallel_add_hp_json(replay.wrong 1 FIGURES passed=0 failed=108 files.0.fai
 hyperparallel_add_hp(tables tables)
 hyperparallel_add_hp_json(tables 0 FIGURES holds=true anchors.0.id="A1" anchors.0.published anchors.0.ours
                           parameters.0.mark COMMAND tables)
+
+set(configs "${CMAKE_CURRENT_SOURCE_DIR}/configs")
+hyperparallel_add_hp(plan plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2)
+set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
+hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=8 memory.needed_bytes step.seconds
+                          COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
+hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 8)
+hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
 hyperparallel_add_hp(models models)
 # Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.

@@ -125,6 +125,12 @@ endif()
 
 # One sentence for each cause: no such model, too little memory, nothing that is legal.
 if(TARGET hp)
+  set(llama "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
+  hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
+                            tp=8,dp=4)
+  hyperparallel_add_refusal(hp plan.no_file 2 "cannot read 'missing.json'" plan missing.json --devices 4)
+  hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h100' is not known" plan "${llama}" --devices 4
+                            --hardware h100)
   hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
                             lama)
   hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)

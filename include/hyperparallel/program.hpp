@@ -13,6 +13,7 @@
 #include <hyperparallel/program/choice_labels.hpp>
 #include <hyperparallel/program/choice_relaxation.hpp>
 #include <hyperparallel/program/choice_stages.hpp>
+#include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
@@ -31,8 +32,11 @@
 #include <hyperparallel/program/overlapped_order.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
+#include <hyperparallel/program/plan_estimate.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/program/plan_neighbours.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_offload.hpp>

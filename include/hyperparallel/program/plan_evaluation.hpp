@@ -64,13 +64,18 @@ constexpr busy_times busy_of(const sharded_program& p, const pipeline_form& form
   return sum;
 }
 
+/// The value that a pipeline's stage hands over to the next one; -1 where nothing repeats.
+constexpr int handed_value(const sharded_program& p) {
+  if (p.graph.segment.empty()) return -1;
+  for (int v = 0; v < p.value.size; ++v)
+    if (p.value[v].tensor == p.graph.segment.last().carried_out) return v;
+  return -1;
+}
+
 /// What a stage hands over, there and back, in a step of training. 0 without a pipeline.
 constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form, const topology_value& topology) {
-  if (form.degree == 1 || p.graph.segment.empty()) return {};
-  const int handed = p.graph.segment.last().carried_out;
-  int v = 0;
-  while (v < p.value.size && p.value[v].tensor != handed) ++v;
-  if (v == p.value.size) return {};
+  const int v = form.degree == 1 ? -1 : handed_value(p);
+  if (v < 0) return {};
   const int level = level_between(topology, 0, position_count(p.mesh.shape));
   if (level == not_connected || level == no_link) return {cost_code::ranks_are_not_connected, 0};
   const time_cost once = transfer_time(topology.level[level], local_bytes(p, v));

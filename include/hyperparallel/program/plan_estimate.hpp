@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a fixed plan of a decoder takes: memory of a device by kind, time of a step with a lower bound, bytes by link
+// level, model operations.
+//
+//   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+//   hp::plan_estimate e = hp::estimate_plan(llama3, plan, prices);
+//   e.memory, e.time, hp::model_use(e, prices.device())
+//
+// Time and memory are those of plan_evaluation.hpp, which strategy search compares plans by. Where there is a pipeline,
+// kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that.
+// Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
+
+#include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/plan_evaluation.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct plan_estimate {
+  decoder_plan plan{};
+  plan_evaluation evaluation{};
+  extent_t held[memory_class_count] = {};   ///< of `evaluation.memory`
+  extent_t passing = 0;                     ///< the rest of it
+  extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
+  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level, in the fastest ways
+  double model_operations = 0;              ///< of a step on all devices
+  constexpr bool ok() const { return evaluation.ok(); }
+  /// Communication that nothing hides: what the clock waits for, and what stages hand over.
+  constexpr extent_t exposed() const { return evaluation.times.exposed + evaluation.hops; }
+};
+
+/// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
+/// embedding's table, which multiplies nothing, and 6 by the layers, the heads, the widths of a key and a value and the
+/// tokens in reach, which is 12 · layers · heads · width · sequence where both are equally wide. Nothing is left out for the
+/// causal mask and nothing is added for recomputation. Source: PaLM 2204.02311, appendix B. O(layers).
+constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t sequence) {
+  const decoder_parameters<double> active = detail::count_decoder<double>(d, d.experts.top_k);
+  // A tied table multiplies as the head.
+  double each = 6 * (active.total() - (d.tied ? 0.0 : active.embedding));
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    const double reach = static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
+    const latent_attention_layer& a = d.latent_attention;
+    const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
+                                          : d.attention.query_heads * 2 * d.attention.head_dim;
+    each += 6 * static_cast<double>(widths) * reach;
+  }
+  return each * static_cast<double>(batch) * static_cast<double>(sequence);
+}
+
+/// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.
+constexpr double model_use(const plan_estimate& e, const device_value& d) {
+  if (!e.ok() || e.evaluation.time <= 0) return 0;
+  const double peak = static_cast<double>(matrix_peak(d, number_format::bfloat16)) *
+                      static_cast<double>(device_count_of(e.plan)) * static_cast<double>(e.evaluation.time) / 1e12;
+  return peak > 0 ? e.model_operations / peak : 0;
+}
+
+/// Tokens in a second and a device. 0 without a time.
+constexpr double tokens_per_device_second(const plan_estimate& e) {
+  if (!e.ok() || e.evaluation.time <= 0) return 0;
+  return static_cast<double>(e.plan.batch) * static_cast<double>(e.plan.sequence) * 1e12 /
+         (static_cast<double>(e.evaluation.time) * static_cast<double>(device_count_of(e.plan)));
+}
+
+namespace detail {
+
+constexpr void note_memory_kinds(const sharded_program& p, const pipeline_form& form, plan_estimate& e) {
+  if (form.degree == 1) {
+    for (int c = 0; c < memory_class_count; ++c) e.held[c] = e.evaluation.account.at_peak[c];
+    return;
+  }
+  const storage_uses uses(p);
+  e.passing = e.evaluation.memory;
+  visit_kept_memory(p, form, [&](int storage, int, extent_t bytes) {
+    e.held[static_cast<int>(uses.class_of(storage))] += bytes;
+    e.passing -= bytes;
+  });
+}
+
+/// What moves of a stage's share of the layers carry, and what stages hand over.
+constexpr void note_received(const sharded_program& p, const pipeline_form& form, plan_prices& prices,
+                             const priced_program& priced, plan_estimate& e) {
+  for (const program_step& s : p.step) {
+    if (!s.is_move || !priced.travels(s.index)) continue;
+    const extent_t element = bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type);
+    for (int l = 0; l < max_link_levels; ++l)
+      e.received[l] += form.held(s.segment).of(elements_over(priced.load_of(s.index), l) * element * times_of(p, s));
+  }
+  const int handed = handed_value(p);
+  if (form.degree == 1 || handed < 0) return;
+  const int level = level_between(prices.topology(), 0, position_count(p.mesh.shape));
+  if (level >= 0 && level < max_link_levels) e.received[level] += 2 * form.micro_batches * local_bytes(p, handed);
+}
+
+}  // namespace detail
+
+/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0.
+/// Precondition: `check_plan` says ok. O(what partition and evaluate_program take).
+constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
+  plan_estimate e;
+  e.plan = plan;
+  const sharded_program p = partition(training_graph_of(d, plan), strategy_of(plan));
+  e.evaluation = evaluate_program(p, plan.pp, prices);
+  if (!e.ok()) return e;
+  const pipeline_form form(p.graph, plan.pp);
+  const priced_program priced(p, prices);
+  e.bound = busy_of(p, form, priced).bound();
+  e.model_operations = model_operations_of(d, plan.batch, plan.sequence);
+  detail::note_memory_kinds(p, form, e);
+  detail::note_received(p, form, prices, priced, e);
+  return e;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Whether a plan fits into the memory of a device, and the smallest change that makes it fit.
+//
+//   const hp::memory_reserve reserve{.library_bytes = 2 * hp::GiB, .allocator_per_mille = 30};
+//   hp::verdict_of(e, reserve, device_bytes);                         fits, tight or does_not_fit
+//   hp::visit_plans_that_fit(decoder, plan, prices, reserve, visit);  each tried out
+//
+// A device has to hold the bytes that are alive at the peak, a share of them that the allocator's blocks waste, and what the
+// run time and the communication library keep for themselves. Tight is what fits only where the allocator wastes nothing.
+
+#include <hyperparallel/program/plan_estimate.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// What a device holds beside a program's tensors. The defaults are assumed; no source gives them.
+struct memory_reserve {
+  extent_t library_bytes = 2 * GiB;
+  extent_t allocator_per_mille = 30;  ///< of the peak
+  constexpr extent_t needed(extent_t peak) const {
+    return peak + (peak * allocator_per_mille + 999) / 1000 + library_bytes;
+  }
+  friend constexpr bool operator==(const memory_reserve&, const memory_reserve&) = default;
+};
+
+enum class fit_verdict : unsigned char { fits, tight, does_not_fit };
+
+constexpr const char* name_of(fit_verdict v) {
+  constexpr const char* names[] = {"fits", "tight", "does not fit"};
+  return names[static_cast<int>(v)];
+}
+
+/// Of `peak` bytes alive on a device that has `bytes`.
+constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, extent_t bytes) {
+  if (reserve.needed(peak) <= bytes) return fit_verdict::fits;
+  return peak + reserve.library_bytes <= bytes ? fit_verdict::tight : fit_verdict::does_not_fit;
+}
+
+namespace detail {
+
+/// Options that cost no device: the stage of ZeRO, recomputation, the micro-batches. Calls `visit(plan, changes)` for every
+/// choice of them that holds no more than `from` does.
+template <class Visit>
+constexpr void visit_options(const decoder_plan& from, const Visit& visit) {
+  const bool sharded = from.dp * from.cp * from.ep > 1;
+  for (int zero = from.zero; zero <= (sharded ? 3 : from.zero); ++zero)
+    for (int again = from.recomputed ? 1 : 0; again <= 1; ++again)
+      for (extent_t m = from.micro_batches; m <= from.batch; m *= 2) {
+        decoder_plan p = from;
+        p.zero = zero;
+        p.recomputed = again == 1;
+        p.micro_batches = static_cast<int>(m);
+        visit(p, (zero != from.zero ? 1 : 0) + (p.recomputed != from.recomputed ? 1 : 0) +
+                     (p.micro_batches != from.micro_batches ? 1 : 0));
+      }
+}
+
+}  // namespace detail
+
+/// Calls `visit(estimate, changes)` for the plans that fit after the smallest change: one of the options, two, three; else
+/// one degree doubled in place of data parallelism, on as many devices; else one degree times 2, 4 or 8, with more devices.
+/// A degree is tried with the options as they are, then with the most sparing. Each plan is estimated, none is guessed.
+/// Returns the devices of the plans; 0 where none of these fits. Precondition: the hardware can be.
+template <class Visit>
+constexpr extent_t visit_plans_that_fit(const decoder& d, const decoder_plan& from, plan_prices& prices,
+                                        const memory_reserve& reserve, const Visit& visit) {
+  const extent_t bytes = prices.device().tier[0].bytes;
+  const auto tried = [&](const decoder_plan& p, int changes) {
+    if (!check_plan(d, p, device_count_of(p)).ok()) return false;
+    const plan_estimate e = estimate_plan(d, p, prices);
+    if (!e.ok() || verdict_of(e.evaluation.memory, reserve, bytes) != fit_verdict::fits) return false;
+    visit(e, changes);
+    return true;
+  };
+  for (int size = 1; size <= 3; ++size) {
+    bool some = false;
+    detail::visit_options(from, [&](const decoder_plan& p, int changes) {
+      if (changes == size) some = tried(p, changes) || some;
+    });
+    if (some) return device_count_of(from);
+  }
+  for (int factor = 1; factor <= 8; factor *= 2) {
+    bool some = false;
+    for (const plan_degree& degree : plan_degrees) {
+      decoder_plan p = from;
+      const bool is_data = degree.of == &decoder_plan::dp;
+      const int larger_by = factor == 1 ? 2 : factor;
+      if (factor == 1 && (is_data || p.dp % 2 != 0)) continue;
+      if (factor == 1) p.dp /= 2;
+      p.*degree.of *= larger_by;
+      // The sparing end of the options: everything sharded and computed again, the smallest micro-batches that divide.
+      decoder_plan sparing = p;
+      detail::visit_options(p, [&](const decoder_plan& q, int) {
+        if (check_plan(d, q, device_count_of(q)).ok()) sparing = q;
+      });
+      const bool as_it_is = tried(p, 1);
+      some = as_it_is || some;
+      if (!as_it_is && !(sparing == p)) some = tried(sparing, 2) || some;
+    }
+    if (some) return device_count_of(from) * factor;
+  }
+  return 0;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/plan_estimate.hpp>
+
+#include <gtest/gtest.h>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+const hp::decoder_plan plans[] = {
+    {.batch = 8, .sequence = 8},
+    {.tp = 2, .dp = 2, .zero = 1, .batch = 8, .sequence = 8},
+    {.tp = 2, .dp = 2, .cp = 2, .zero = 3, .micro_batches = 2, .recomputed = true, .batch = 8, .sequence = 8},
+    {.tp = 2, .pp = 2, .micro_batches = 4, .batch = 8, .sequence = 8},
+    {.pp = 2, .dp = 2, .zero = 2, .micro_batches = 2, .sequence_parallel = false, .batch = 8, .sequence = 8},
+};
+
+TEST(PlanEstimate, KindsAddUpToTheMemoryAndTheBoundHolds) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::decoder_plan& p : plans) {
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      ASSERT_TRUE(e.ok());
+      hp::extent_t sum = e.passing;
+      for (const hp::extent_t held : e.held) {
+        EXPECT_GE(held, 0);
+        sum += held;
+      }
+      EXPECT_GE(e.passing, 0);
+      EXPECT_EQ(sum, e.evaluation.memory);
+      EXPECT_GT(e.bound, 0);
+      EXPECT_LE(e.bound, e.evaluation.time);
+      EXPECT_GE(e.exposed(), 0);
+      EXPECT_GT(hp::model_use(e, prices.device()), 0.0);
+      EXPECT_LT(hp::model_use(e, prices.device()), 1.0);
+    }
+}
+
+// One device holds all parameters and two states in f32, receives nothing and has the time of the search's evaluation.
+TEST(PlanEstimate, OneDeviceHoldsTheModel) {
+  const hp::decoder d = small_decoders::dense();
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  const hp::plan_estimate e = hp::estimate_plan(d, plans[0], prices);
+  const hp::extent_t parameters = 4 * hp::parameters_of(d).total();
+  EXPECT_GE(e.held[static_cast<int>(hp::memory_class::parameters)], parameters);
+  EXPECT_GE(e.held[static_cast<int>(hp::memory_class::states)], 2 * parameters);
+  for (const hp::extent_t bytes : e.received) EXPECT_EQ(bytes, 0);
+  EXPECT_EQ(e.evaluation, hp::evaluate_plan(hp::training_graph_of(d, plans[0]), hp::strategy_of(plans[0]), 1, prices));
+}
+
+// Without a pipeline the bytes of levels are those of the program's account.
+TEST(PlanEstimate, LevelsReceiveWhatTheAccountSays) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::decoder_plan& p : plans) {
+      if (p.pp > 1) continue;
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      const hp::step_account a =
+          hp::account_on<hp::matrix384>(hp::partition(hp::training_graph_of(d, p), hp::strategy_of(p)));
+      for (int l = 0; l < hp::max_link_levels; ++l) EXPECT_EQ(e.received[l], a.traffic.by_level[l]);
+    }
+}
+
+TEST(PlanEstimate, ModelOperationsAreTheConvention) {
+  hp::decoder d = small_decoders::dense();
+  const double n = static_cast<double>(hp::parameters_of(d).total() - hp::parameters_of(d).embedding);
+  // 12 · layers · heads · width · sequence a token.
+  EXPECT_EQ(hp::model_operations_of(d, 3, 8), (6 * n + 12 * 2 * 4 * 4 * 8) * 3 * 8);
+  d.tied = true;
+  EXPECT_EQ(hp::model_operations_of(d, 3, 8), (6 * n + 12 * 2 * 4 * 4 * 8) * 3 * 8);
+  d.attention.window = 2;
+  EXPECT_EQ(hp::model_operations_of(d, 3, 8), (6 * n + 12 * 2 * 4 * 4 * 2) * 3 * 8);
+}
+
+}  // namespace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// hp plan config.json --devices 64 [--hardware matrix384] [--fix tp=8,…]
+//
+// Whether a step of training fits on devices, and how long it takes, from a model's config.json and fixed degrees.
+//
+// Degrees that cannot be are refused with the nearest that can; a plan that does not fit is told with the smallest changes
+// after which it does.
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "../../examples/command_line.hpp"
+#include "plan/json.hpp"
+#include "plan/text.hpp"
+
+namespace {
+
+using decoder_plans::answer, decoder_plans::choice;
+
+constexpr std::int64_t most_memory = std::int64_t{1} << 50;
+
+int run(const choice& c) {
+  const answer a = decoder_plans::answer_of(c);
+  if (c.as_json)
+    hp_tool::print(json_of(a));
+  else
+    std::fputs(to_text(a).c_str(), stdout);
+  if (a.is_good()) return 0;
+  std::fflush(stdout);
+  std::fprintf(stderr, "hp plan: %s\n",
+               a.status.ok() ? decoder_plans::shortfall_text(a).c_str() : decoder_plans::cause_text(a.status).c_str());
+  return 1;
+}
+
+}  // namespace
+
+hp_tool::work hp_tool::add_plan(CLI::App& app) {
+  const auto c = std::make_shared<choice>();
+  app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
+  app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 4096));
+  app.add_option("--hardware", c->hardware, "matrix384 (default), ascend_910c_die or generic_host");
+  app.add_option(
+      "--fix", c->fixes,
+      "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "
+      "off)");
+  app.add_option("--batch", c->batch, "sequences in a step (default: one for each data rank and micro-batch)")
+      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+  app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
+      ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
+  app.add_option("--memory", c->memory, "of a device (default: what the hardware has)")
+      ->transform(command_line::bytes(most_memory));
+  app.add_option("--reserve", c->reserve.library_bytes,
+                 "what run time and communication library keep of it (default, assumed: 2GiB), 0 or")
+      ->transform(CLI::IsMember({"0"}) | command_line::bytes(most_memory));
+  app.add_option("--allocator", c->reserve.allocator_per_mille,
+                 "what the allocator wastes, per mille of the peak (default, assumed: 30)")
+      ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
+  add_json(app, c->as_json);
+  app.footer(
+      "Reads the config.json of a decoder; prints whether a step of training fits into a device's memory and by how "
+      "much,\n"
+      "memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level. A degree that "
+      "is not\n"
+      "named is 1, dp what is left. Degrees multiply to --devices; data is dealt to dp and ep. Activations are bf16,\n"
+      "parameters, gradients and AdamW's states f32. MFU is 6 operations for each active parameter and token, the\n"
+      "embedding's table left out, and 12 layers x heads x width x sequence a token, without a discount for the "
+      "causal\n"
+      "mask, over the bf16 peak of the matrix cores of all devices.\n\n"
+      "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
+      "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
+      "Exit status: 0 the plan fits, if tightly, 1 it does not or cannot be, 2 bad input.");
+  return [c] { return run(*c); };
+}

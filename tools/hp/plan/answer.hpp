@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What hp plan finds: of a plan that cannot be, the nearest that can; of one that does not fit, the smallest changes after
+// which it does. Law: each plan that is named is estimated.
+
+#include <algorithm>
+#include <vector>
+
+#include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/report/format_hardware.hpp>
+
+#include "choice.hpp"
+#include "words.hpp"
+
+namespace decoder_plans {
+
+struct priced_plan {
+  hp::plan_estimate estimate{};
+  int changes = 0;  ///< of options and degrees; 0: not told
+};
+
+struct answer {
+  hp::model_config config;
+  named_hardware hardware;
+  hp::extent_t devices;
+  hp::memory_reserve reserve;
+  hp::decoder_plan plan;
+  hp::decoder_plan_status status{};
+  hp::plan_estimate estimate{};
+  std::vector<priced_plan> others{};  ///< the fastest, or the nearest first
+
+  hp::fit_verdict verdict(const hp::plan_estimate& e) const {
+    return hp::verdict_of(e.evaluation.memory, reserve, hardware.device.tier[0].bytes);
+  }
+  /// Whether the plan can be and fits.
+  bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
+};
+
+inline constexpr int most_near_plans = 3;
+inline constexpr std::size_t most_fitting_plans = 3;
+
+/// The config and hardware that are named. Throws bad_input.
+inline answer asked_of(const choice& c) {
+  answer a{.config = {},
+           .hardware = hardware_called(c.hardware),
+           .devices = c.devices,
+           .reserve = c.reserve,
+           .plan = fix_reader(c).read()};
+  try {
+    a.config = hp::read_model_config(c.config);
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
+  if (c.memory > 0) a.hardware.device.tier[0].bytes = c.memory;
+  const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.topology, c.devices);
+  if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
+  a.status = hp::check_plan(a.config.model, a.plan, c.devices);
+  if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
+  if (hp::model_operations_of(a.config.model, a.plan.batch / a.plan.micro_batches, a.plan.sequence) >= 0x1p60)
+    throw hp_tool::bad_input(
+        "a micro-batch takes 2^60 operations or more: name more micro_batches, or a smaller batch");
+  return a;
+}
+
+inline answer answer_of(const choice& c) {
+  answer a = asked_of(c);
+  hp::plan_prices prices(a.hardware.device, a.hardware.topology);
+  if (!a.status.ok()) {
+    for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))
+      a.others.push_back({hp::estimate_plan(a.config.model, p, prices)});
+    return a;
+  }
+  a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
+  if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
+  if (a.is_good()) return a;
+  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve,
+                           [&](const hp::plan_estimate& e, int changes) { a.others.push_back({e, changes}); });
+  std::stable_sort(a.others.begin(), a.others.end(), [](const priced_plan& x, const priced_plan& y) {
+    return x.estimate.evaluation.time < y.estimate.evaluation.time;
+  });
+  if (a.others.size() > most_fitting_plans) a.others.resize(most_fitting_plans);
+  return a;
+}
+
+}  // namespace decoder_plans

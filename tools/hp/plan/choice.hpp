@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What hp plan is asked, and the plan that this names: --fix is read here.
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/plan_fit.hpp>
+
+#include "../subcommand.hpp"
+
+namespace decoder_plans {
+
+namespace hp = hyperparallel;
+
+struct choice {
+  std::string config, fixes, hardware = "matrix384";
+  int devices = 1;
+  std::int64_t batch = 0;  ///< 0: a sequence for each data rank and micro-batch
+  std::int64_t sequence = 4096;
+  std::int64_t memory = 0;  ///< of a device; 0: what the hardware has
+  hp::memory_reserve reserve{};
+  bool as_json = false;
+};
+
+struct named_hardware {
+  const char* name;
+  hp::device_value device;
+  hp::topology_value topology;
+};
+inline const named_hardware& hardware_called(const std::string& name) {
+  static const named_hardware known[] = {
+      {"matrix384", hp::matrix384::device, hp::matrix384::topology},
+      {"ascend_910c_die", hp::ascend_910c_die::device, hp::ascend_910c_die::topology},
+      {"generic_host", hp::generic_host::device, hp::generic_host::topology}};
+  std::string names;
+  for (const named_hardware& h : known) {
+    if (name == h.name) return h;
+    names += (names.empty() ? "" : ", ") + std::string(h.name);
+  }
+  throw hp_tool::bad_input("--hardware: '" + name + "' is not known; known: " + names);
+}
+
+/// Reads --fix: each name once.
+class fix_reader {
+ public:
+  explicit fix_reader(const choice& asked) : c(asked) {}
+
+  hp::decoder_plan read() {
+    for (std::string_view left = c.fixes; !left.empty();) {
+      const std::size_t comma = std::min(left.find(','), left.size());
+      read_one(left.substr(0, comma));
+      left.remove_prefix(std::min(comma + 1, left.size()));
+    }
+    fill_data();
+    plan.sequence = c.sequence;
+    plan.batch = c.batch > 0 ? c.batch : hp::extent_t{plan.dp} * plan.ep * plan.micro_batches;
+    return plan;
+  }
+
+ private:
+  static constexpr const char* known = "tp, pp, dp, cp, ep, zero, micro_batches, recompute, sp";
+
+  [[noreturn]] static void refuse(std::string_view one, const std::string& why) {
+    throw hp_tool::bad_input("--fix: '" + std::string(one) + "' " + why);
+  }
+
+  void read_one(std::string_view one) {
+    const std::size_t equals = one.find('=');
+    if (equals == std::string_view::npos) refuse(one, "has no value; expected one as tp=8");
+    const std::string_view name = one.substr(0, equals), value = one.substr(equals + 1);
+    if (std::find(named.begin(), named.end(), name) != named.end())
+      refuse(one, "contradicts the " + std::string(name) + " before it");
+    named.push_back(name);
+    if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
+    if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
+    if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
+    int hp::decoder_plan::* number = name == "micro_batches" ? &hp::decoder_plan::micro_batches : nullptr;
+    for (const hp::plan_degree& d : hp::plan_degrees)
+      if (name == d.name) number = d.of;
+    if (number == nullptr) refuse(one, std::string("names nothing that can be fixed; known: ") + known);
+    read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.*number);
+  }
+
+  static void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) {
+    if (value != no && value != yes) refuse(one, std::string("is neither ") + no + " nor " + yes);
+    to = value == yes;
+  }
+
+  static void read_number(std::string_view one, std::string_view value, int least, int most, int& to) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
+    if (error != std::errc() || end != value.data() + value.size() || to < least || to > most)
+      refuse(one, "is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+
+  /// dp is what is left where it is not named; all degrees multiply to the devices.
+  void fill_data() {
+    const hp::extent_t product = hp::device_count_of(plan);
+    std::string told;
+    for (const hp::plan_degree& d : hp::plan_degrees)
+      if (plan.*d.of > 1) told += (told.empty() ? "" : " x ") + std::string(d.name) + "=" + std::to_string(plan.*d.of);
+    const bool data_is_named = std::find(named.begin(), named.end(), "dp") != named.end();
+    const std::string degrees = told.empty() ? "degrees of 1" : told;
+    if (data_is_named && product != c.devices)
+      throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) + " devices; --devices is " +
+                               std::to_string(c.devices));
+    if (c.devices % product != 0)
+      throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) +
+                               " devices, of which --devices, " + std::to_string(c.devices) + ", is no multiple");
+    if (!data_is_named) plan.dp = static_cast<int>(c.devices / product);
+  }
+
+  const choice& c;
+  hp::decoder_plan plan{};
+  std::vector<std::string_view> named;
+};
+
+}  // namespace decoder_plans

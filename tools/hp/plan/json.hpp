@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What hp plan found, as JSON: the figures of its text.
+
+#include <string>
+#include <utility>
+
+#include "../json_amounts.hpp"
+#include "answer.hpp"
+
+namespace decoder_plans {
+
+using hp_tool::json, hp_tool::seconds_or_null;
+
+inline json json_of(const hp::decoder_plan& p) {
+  json out = json::object();
+  for (const hp::plan_degree& d : hp::plan_degrees) out[d.name] = p.*d.of;
+  out["zero"] = p.zero;
+  out["micro_batches"] = p.micro_batches;
+  out["recomputed"] = p.recomputed;
+  out["sequence_parallel"] = p.sequence_parallel;
+  out["batch"] = p.batch;
+  out["sequence"] = p.sequence;
+  return out;
+}
+
+/// Another plan with its price.
+inline json json_of(const priced_plan& p, const answer& a) {
+  return {{"fix", fixes_of(p.estimate.plan)},
+          {"devices", hp::device_count_of(p.estimate.plan)},
+          {"changes", p.changes == 0 ? json() : json(p.changes)},
+          {"verdict", name_of(a.verdict(p.estimate))},
+          {"needed_bytes", a.reserve.needed(p.estimate.evaluation.memory)},
+          {"step_seconds", seconds_or_null(p.estimate.evaluation.time)},
+          {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
+}
+
+inline json memory_json(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  json kinds = json::object();
+  for (int c = 0; c < hp::memory_class_count; ++c) kinds[name_of(static_cast<hp::memory_class>(c))] = e.held[c];
+  kinds["passing"] = e.passing;
+  const hp::extent_t needed = a.reserve.needed(e.evaluation.memory);
+  return {{"peak_bytes", e.evaluation.memory},
+          {"kinds_bytes", std::move(kinds)},
+          {"allocator_bytes", needed - e.evaluation.memory - a.reserve.library_bytes},
+          {"library_bytes", a.reserve.library_bytes},
+          {"needed_bytes", needed},
+          {"device_bytes", a.hardware.device.tier[0].bytes},
+          {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
+}
+
+inline json step_json(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  json levels = json::array();
+  for (int l = 0; l < a.hardware.topology.level_count; ++l)
+    levels.push_back({{"level", a.hardware.topology.level[l].name.text}, {"received_bytes", e.received[l]}});
+  return {{"seconds", seconds_or_null(e.evaluation.time)},
+          {"lower_bound_seconds", seconds_or_null(e.bound)},
+          {"compute_seconds", seconds_or_null(e.evaluation.times.compute_busy)},
+          {"communication_seconds", seconds_or_null(e.evaluation.times.communication_busy + e.evaluation.hops)},
+          {"exposed_seconds", seconds_or_null(e.exposed())},
+          {"tokens_per_device_second", hp::tokens_per_device_second(e)},
+          {"model_operations", e.model_operations},
+          {"model_use_share", hp::model_use(e, a.hardware.device)},
+          {"levels", std::move(levels)}};
+}
+
+inline json json_of(const answer& a) {
+  json out = {{"family", a.config.family},
+              {"parameters", hp::parameters_of(a.config.model).total()},
+              {"active_parameters", hp::active_parameters_of(a.config.model).total()},
+              {"hardware", a.hardware.name},
+              {"devices", a.devices},
+              {"plan", json_of(a.plan)},
+              {"legal", a.status.ok()}};
+  if (!a.status.ok()) out["why"] = cause_text(a.status);
+  json others = json::array();
+  for (const priced_plan& p : a.others) others.push_back(json_of(p, a));
+  if (a.status.ok()) {
+    out["verdict"] = name_of(a.verdict(a.estimate));
+    out["memory"] = memory_json(a);
+    out["step"] = step_json(a);
+    out["fitting_changes"] = std::move(others);
+  } else {
+    out["nearest"] = std::move(others);
+  }
+  return out;
+}
+
+}  // namespace decoder_plans

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What hp plan found, as text: verdict, memory of a device, time of a step, what is received; then other plans.
+
+#include <string>
+
+#include <hyperparallel/report/format_program.hpp>
+
+#include "answer.hpp"
+
+namespace decoder_plans {
+
+inline std::string bytes_text(hp::extent_t bytes) { return to_text(hp::report::byte_count{bytes}); }
+inline std::string time_text(hp::extent_t picoseconds) { return to_text(hp::report::duration{picoseconds}); }
+inline std::string count_text(hp::extent_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+inline std::string head_text(const answer& a) {
+  const double total = static_cast<double>(hp::parameters_of(a.config.model).total()),
+               active = static_cast<double>(hp::active_parameters_of(a.config.model).total());
+  return fmt::format(
+      "{}: {:.2f} billion parameters{}\n{} of {}: {}; {} of {} tokens in {}\n", a.config.family, total / 1e9,
+      active < total ? fmt::format(", {:.2f} active for a token", active / 1e9) : "", count_text(a.devices, "device"),
+      a.hardware.name, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
+      a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches));
+}
+
+/// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
+inline std::string shortfall_text(const answer& a) {
+  const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(a.estimate.evaluation.memory);
+  return fmt::format("does not fit: a device needs {} of {}, {} are missing", bytes_text(needed), bytes_text(has),
+                     bytes_text(needed - has));
+}
+
+/// The verdict with its amounts, in one line.
+inline std::string verdict_text(const answer& a) {
+  const hp::extent_t peak = a.estimate.evaluation.memory, has = a.hardware.device.tier[0].bytes,
+                     needed = a.reserve.needed(peak);
+  const std::string of = fmt::format("{} of {}", bytes_text(needed), bytes_text(has));
+  switch (a.verdict(a.estimate)) {
+    case hp::fit_verdict::fits:
+      return fmt::format("fits: a device needs {}, {} are left\n", of, bytes_text(has - needed));
+    case hp::fit_verdict::tight:
+      return fmt::format("tight: a device needs {}; it fits where the allocator wastes at most {} of {}\n", of,
+                         bytes_text(has - peak - a.reserve.library_bytes),
+                         bytes_text(needed - peak - a.reserve.library_bytes));
+    case hp::fit_verdict::does_not_fit:
+      break;
+  }
+  return shortfall_text(a) + "\n";
+}
+
+inline std::string memory_text(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  const hp::extent_t peak = e.evaluation.memory, needed = a.reserve.needed(peak);
+  hp::report::table t({"memory of a device", "bytes", "share"});
+  const auto row = [&](const std::string& name, hp::extent_t bytes) {
+    if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
+  };
+  for (int c = 0; c < hp::memory_class_count; ++c) row(name_of(static_cast<hp::memory_class>(c)), e.held[c]);
+  row("passing, at the peak", e.passing);
+  row(fmt::format("allocator, {:.1f} % of these", static_cast<double>(a.reserve.allocator_per_mille) / 10),
+      needed - peak - a.reserve.library_bytes);
+  row("run time and libraries", a.reserve.library_bytes);
+  row("all", needed);
+  return t.text();
+}
+
+inline std::string step_text(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  const hp::extent_t time = e.evaluation.time;
+  hp::report::table t({"step", "time", "share"});
+  const auto row = [&](const char* name, hp::extent_t picoseconds) {
+    t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
+  };
+  row("computing", e.evaluation.times.compute_busy);
+  row("communication", e.evaluation.times.communication_busy + e.evaluation.hops);
+  row("exposed of it", e.exposed());
+  row("lower bound", e.bound);
+  row("all", time);
+  return t.text() + fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),
+                                share_text(hp::model_use(e, a.hardware.device)));
+}
+
+inline std::string received_text(const answer& a) {
+  hp::report::table t({"received by a device in a step", "bytes"});
+  for (int l = 0; l < a.hardware.topology.level_count; ++l)
+    if (a.estimate.received[l] > 0)
+      t.row({std::string("over ") + a.hardware.topology.level[l].name.text, bytes_text(a.estimate.received[l])});
+  return t.rows() == 0 ? "nothing is received\n" : t.text();
+}
+
+/// Other plans as --fix reads them, with their prices.
+inline std::string others_text(const answer& a) {
+  hp::report::table t({"--fix", "--devices", "verdict", "needs", "step", "tokens/s a device"});
+  for (const priced_plan& p : a.others)
+    t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
+           name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.evaluation.memory)),
+           time_text(p.estimate.evaluation.time), fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
+  return t.text();
+}
+
+inline std::string to_text(const answer& a) {
+  std::string out = head_text(a);
+  if (!a.status.ok())
+    return out + (a.others.empty() ? "\nno plan with these options can be\n"
+                                   : "\nthe nearest plans that can be:\n" + others_text(a));
+  out += "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + step_text(a) + "\n" + received_text(a);
+  if (a.is_good()) return out;
+  return out + (a.others.empty() ? "\nno change of one degree makes it fit\n"
+                                 : "\nthe smallest changes that make it fit:\n" + others_text(a));
+}
+
+}  // namespace decoder_plans

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Plans and what is said of them in words.
+
+#include <cstddef>
+#include <string>
+
+#include <hyperparallel/program/plan_neighbours.hpp>
+#include <hyperparallel/report/format_units.hpp>
+
+#include "../subcommand.hpp"
+
+namespace decoder_plans {
+
+namespace hp = hyperparallel;
+
+/// "tp=8,dp=2,zero=1": as --fix reads it; degrees and options that are as if not named are left out, but dp.
+inline std::string fixes_of(const hp::decoder_plan& p) {
+  std::string out;
+  for (const hp::plan_degree& d : hp::plan_degrees)
+    if (p.*d.of > 1) out += std::string(d.name) + "=" + std::to_string(p.*d.of) + ",";
+  if (p.dp == 1) out += "dp=1,";
+  if (p.zero > 0) out += "zero=" + std::to_string(p.zero) + ",";
+  if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
+  if (p.recomputed) out += "recompute=full,";
+  if (!p.sequence_parallel) out += "sp=off,";
+  out.pop_back();
+  return out;
+}
+
+/// "1, 2, 4, 8": those nearest to `pieces`.
+inline std::string divisors_text(hp::extent_t extent, hp::extent_t pieces) {
+  constexpr int most = 8;
+  const hp::growing_array<hp::extent_t> all = hp::divisors_of(extent);
+  int first = 0;
+  while (first + most < all.size && all[first + most / 2] < pieces) ++first;
+  std::string out = first > 0 ? "…, " : "";
+  for (int i = first; i < all.size && i < first + most; ++i) out += (i == first ? "" : ", ") + std::to_string(all[i]);
+  return first + most < all.size ? out + ", …" : out;
+}
+
+/// Why a plan cannot be, in one line.
+inline std::string cause_text(const hp::decoder_plan_status& s) {
+  const std::string degree = s.degree, extent = std::to_string(s.extent), pieces = std::to_string(s.pieces);
+  switch (s.code) {
+    case hp::decoder_plan_code::number_is_out_of_range:
+      return degree + " is " + extent + "; expected at most " + pieces;
+    case hp::decoder_plan_code::degrees_are_not_the_devices:
+      return "the degrees are " + extent + " devices; there are " + pieces;
+    case hp::decoder_plan_code::model_has_no_experts:
+      return degree + "=" + pieces + " cuts experts; the model has none";
+    case hp::decoder_plan_code::fewer_layers_than_stages:
+      return degree + "=" + pieces + " are more stages than layers, " + extent;
+    case hp::decoder_plan_code::dim_does_not_divide:
+      return degree + "=" + pieces + " does not divide " + s.dim + ", " + extent +
+             "; these do: " + divisors_text(s.extent, s.pieces);
+    case hp::decoder_plan_code::ok:
+      break;
+  }
+  return "the plan can be";
+}
+
+}  // namespace decoder_plans
