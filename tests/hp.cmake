@@ -52,7 +52,7 @@ hyperparallel_add_hp_json(tables 0 FIGURES holds=true anchors.0.id="A1" anchors.
 set(configs "${CMAKE_CURRENT_SOURCE_DIR}/configs")
 hyperparallel_add_hp(plan plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2)
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
-hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=8 memory.needed_bytes step.seconds
+hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8)

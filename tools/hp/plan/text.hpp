@@ -55,7 +55,7 @@ inline std::string verdict_text(const answer& a) {
 inline std::string memory_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   const hp::extent_t peak = e.evaluation.memory, needed = a.reserve.needed(peak);
-  hp::report::table t({"memory of a device", "bytes", "share"});
+  hp::report::table t({"memory of a device, at its peak", "bytes", "share"});
   const auto row = [&](const std::string& name, hp::extent_t bytes) {
     if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
   };
