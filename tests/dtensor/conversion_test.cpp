@@ -37,6 +37,25 @@ TEST(conversion, full_tensor_gives_back_what_was_distributed_under_every_layout)
   }
 }
 
+/// Each block has one first holder, also where a layout reads a part of an axis: threads that write theirs do not meet.
+TEST(conversion, first_holders_cover_the_tensor_once) {
+  const hp::mesh_shape m{2, {12, 2}};
+  int parts = 0;
+  for (int pre = 1; pre <= 12; ++pre)
+    for (int size = 1; size <= 12; ++size) {
+      if (12 % (pre * size) != 0) continue;
+      hp::layout_value l{};
+      l.mesh = m;
+      l.rank = 1;
+      if (size > 1) l.cut[l.cut_count++] = {0, 0, pre, size};
+      int holders = 0;
+      for (int p = 0; p < 24; ++p) holders += hp::detail::is_first_holder(l, hp::coordinates_of(m, p));
+      EXPECT_EQ(holders, size) << pre << ", " << size;
+      ++parts;
+    }
+  EXPECT_GT(parts, 12);
+}
+
 TEST(conversion, from_local_gives_each_position_its_block) {
   for (const hp::mesh_shape& m : small_meshes()) {
     const hp::rank_group group(hp::position_count(m), {.threads = 2, .pin = false});

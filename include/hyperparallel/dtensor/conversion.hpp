@@ -28,7 +28,7 @@ constexpr box whole_box(const shape& s) {
   return b;
 }
 
-/// Whether no position before this one, along axes that do not shard, holds the same block.
+/// Whether no position before this one holds the same block by its coordinates. O(sizes of axes · cuts).
 bool is_first_holder(const layout_value& l, const coordinate& c);
 
 /// Calls `visit(number in the whole, elements)` for each contiguous run of the block, in row-major order.

@@ -19,12 +19,14 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 HYPERPARALLEL_BODY bool is_first_holder(const layout_value& l, const coordinate& c) {
-  for (int a = 0; a < l.mesh.axis_count; ++a) {
-    int digits = l.mesh.size[a];  // of the axis that no cut reads
-    for (int i = 0; i < l.cut_count; ++i)
-      if (l.cut[i].axis == a) digits /= l.cut[i].size;
-    if (digits == l.mesh.size[a] && c.at[a] > 0) return false;
-  }
+  for (int a = 0; a < l.mesh.axis_count; ++a)
+    for (int before = 0; before < c.at[a]; ++before) {
+      bool same = true;
+      for (int i = 0; i < l.cut_count; ++i)
+        same =
+            same && (l.cut[i].axis != a || digit_of(l.mesh, l.cut[i], before) == digit_of(l.mesh, l.cut[i], c.at[a]));
+      if (same) return false;
+    }
   return true;
 }
 
