@@ -49,7 +49,10 @@ TEST(conversion, first_holders_cover_the_tensor_once) {
       l.rank = 1;
       if (size > 1) l.cut[l.cut_count++] = {0, 0, pre, size};
       int holders = 0;
-      for (int p = 0; p < 24; ++p) holders += hp::detail::is_first_holder(l, hp::coordinates_of(m, p));
+      for (int p = 0; p < 24; ++p) {
+        const hp::coordinate c = hp::coordinates_of(m, p);
+        holders += hp::detail::first_holder(l, c) == c;
+      }
       EXPECT_EQ(holders, size) << pre << ", " << size;
       ++parts;
     }
@@ -115,6 +118,15 @@ TEST(conversion, replicas_that_differ_are_found) {
   const std::vector<std::span<const std::int64_t>> blocks{a, b};
   hp::layout_value l = hp::replicated({1, {2}}, 1);
   EXPECT_FALSE(hp::replicas_agree(hp::from_local<std::int64_t>(group, hp::shape{2}, l, blocks)));
+  hp::layout_value half = hp::replicated({1, {4}}, 1);  // cut by the outer half of an axis: pairs of replicas
+  half.cut[half.cut_count++] = {0, 0, 1, 2};
+  const hp::rank_group four(4, {.threads = 1});
+  const auto agree = [&](const values& second) {
+    const std::vector<std::span<const std::int64_t>> pairs{a, second, b, b};
+    return hp::replicas_agree(hp::from_local<std::int64_t>(four, hp::shape{4}, half, pairs));
+  };
+  EXPECT_TRUE(agree(a));
+  EXPECT_FALSE(agree(b));
   l.partial[0] = hp::reduce_op::sum;  // these are terms, not replicas
   EXPECT_TRUE(hp::replicas_agree(hp::from_local<std::int64_t>(group, hp::shape{2}, l, blocks)));
 }

@@ -28,8 +28,8 @@ constexpr box whole_box(const shape& s) {
   return b;
 }
 
-/// Whether no position before this one holds the same block by its coordinates. O(sizes of axes · cuts).
-bool is_first_holder(const layout_value& l, const coordinate& c);
+/// The first position that holds the same block of the same term as `c`. O(sizes of axes · cuts).
+coordinate first_holder(const layout_value& l, const coordinate& c);
 
 /// Calls `visit(number in the whole, elements)` for each contiguous run of the block, in row-major order.
 template <class Visit>
@@ -108,7 +108,8 @@ std::vector<T> full_tensor(const dynamic_dtensor& x) {
   const std::unique_ptr<T[]> whole = std::make_unique<T[]>(n);  // a vector of bool has no bytes to copy to
   const box all = detail::whole_box(x.shape());
   y.group().for_each_rank("full_tensor", [&](int position) {
-    if (!detail::is_first_holder(y.layout(), coordinates_of(y.layout().mesh, position))) return;
+    const coordinate here = coordinates_of(y.layout().mesh, position);
+    if (detail::first_holder(y.layout(), here) != here) return;
     const box held = y.local_box(position);
     copy_box(copy_between(held, all, held, static_cast<int>(sizeof(T))),
              reinterpret_cast<const std::byte*>(y.template to_local<T>(position).data()),

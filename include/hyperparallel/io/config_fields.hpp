@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The fields of a JSON object read one by one, with a record of which were read: what nobody asked for is known by name.
+// The fields of a JSON object, read one by one; the names of those that were not read can be listed.
 // Needs nlohmann-json on the include path; no front header includes this one.
 //
 //   config_fields f(object, "config.json");
 //   f.whole("hidden_size", 1 << 20)      cannot read 'config.json': hidden_size is -4; expected a whole number from 1 to …
-//   f.left()                             the names that were not asked for, but for those that are null
+//   f.left()                             the names that were not read and are not null
 //
 // Law: each error is one line that names file, field and value. A field that is null is one that is absent.
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JSON objects from files that nobody vouches for. Needs nlohmann-json on the include path; no front header includes this
-// one.
+// JSON objects from untrusted files. Needs nlohmann-json on the include path; no front header includes this one.
 //
 // Laws: what is parsed has no object with a name twice and no NUL byte, and is nested at most as deep as is allowed;
 // everything else is an io_error of one line that names the file. O(bytes · log names of an object).

@@ -144,7 +144,7 @@ inline safetensors_header parse_safetensors_header(std::string_view text, std::i
                                                    const std::string& path) {
   safetensors_header header;
   if (text.empty() || text.front() != '{') throw io_error("read", path, "the header does not begin with '{'");
-  constexpr int deepest = 8;  // twice the format's depth: what is wrong further up is better told by name
+  constexpr int deepest = 8;  // twice the format's depth, so that most errors name the entry
   const nlohmann::json parsed = parse_json_object(text, path, "the header", deepest);
   for (const auto& [name, value] : parsed.items()) {
     if (name != "__metadata__") {

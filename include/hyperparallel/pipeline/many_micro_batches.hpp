@@ -8,11 +8,11 @@
 //     static constexpr pipeline_period period(const pipeline_shape& n) { return {1, n.ranks}; }
 //   };
 //
-// Law: what is said of m micro-batches is what their full replay says. It quantifies over the declaration: that the rows of
-// m are those of the m' replayed with the body of m' + q inserted (m − m') / q times, each time with numbers q above. That
-// body is found by generating m' + q, and must stand before the cut of m' as often as the theorem needs; a declaration
-// that these do not bear out is not used. All is replayed in full too where times are by micro-batch, where an F or I takes no
-// time, and where bodies do not move alike before half of m.
+// Law: the account of m micro-batches equals that of their full replay. Checked: the rows of m' and m' + q, which are generated
+// and compared; the body that they differ by must stand before the cut of m' as often as the theorem needs. Assumed, as the
+// schedule declares it: the rows of m are those of m' with that body inserted (m − m') / q times, each time with numbers q
+// above. All m are replayed if the check fails, if times are by micro-batch, if an F or I takes no time, and if bodies have not
+// moved alike before half of m.
 
 #include <cstdint>
 
@@ -64,35 +64,35 @@ constexpr pipeline_shape shape_to_replay(const pipeline_shape& n, int bodies) {
   return n;
 }
 
-/// What a replay of few micro-batches told of many.
+/// The result of a replay of few micro-batches.
 template <class Sizes>
-struct told_account {
-  bool all = false;     ///< `account` is that of many
-  int next_bodies = 0;  ///< where not: the bodies with which a replay might tell; 0: none will
+struct extrapolated_account {
+  bool complete = false;  ///< `account` is that of all micro-batches
+  int next_bodies = 0;    ///< otherwise: the bodies to replay next; 0: no number of them is enough
   basic_pipeline_account<Sizes> account{};
 };
 
 /// The account of `n`, by a replay of `few`, the shape to replay with `bodies`. Precondition: `costs_repeat`.
 template <periodic_schedule Schedule, class Sizes, class LongerSizes>
-constexpr told_account<Sizes> tell(const pipeline_shape& n, const pipeline_shape& few, int bodies,
-                                   const pipeline_costs& c) {
+constexpr extrapolated_account<Sizes> extrapolate(const pipeline_shape& n, const pipeline_shape& few, int bodies,
+                                                  const pipeline_costs& c) {
   const int period = Schedule::period(n).micro_batches;
   const auto s = generate<Schedule, Sizes>(few);
   const auto longer = generate<Schedule, LongerSizes>(one_period_more<Schedule>(n, few));
   const row_growth<Sizes> growth(s, longer);
-  told_account<Sizes> told;
-  if (!growth.is_periodic()) return told;
+  extrapolated_account<Sizes> found;
+  if (!growth.is_periodic()) return found;
   pipeline_replay<Sizes> replayed(s, c, {}, nullptr);
-  told.account = replayed.run();
-  if (!told.account.ok()) return told;
+  found.account = replayed.run();
+  if (!found.account.ok()) return found;
   const auto step = growth.find_step(replayed.reached());
   const int left = (n.micro_batches - few.micro_batches) / period;
-  told.all = step.bodies > 0 && left % step.bodies == 0;
-  if (!told.all) {
-    told.next_bodies = step.bodies > 0 ? bodies + left % step.bodies : 2 * bodies;
-    return told;
+  found.complete = step.bodies > 0 && left % step.bodies == 0;
+  if (!found.complete) {
+    found.next_bodies = step.bodies > 0 ? bodies + left % step.bodies : 2 * bodies;
+    return found;
   }
-  basic_pipeline_account<Sizes>& a = told.account;
+  basic_pipeline_account<Sizes>& a = found.account;
   const std::int64_t later = left / step.bodies * step.time;
   std::int64_t work = 0;
   for (int r = 0; r < n.ranks; ++r) {
@@ -103,7 +103,7 @@ constexpr told_account<Sizes> tell(const pipeline_shape& n, const pipeline_shape
   a.makespan += later;
   a.longest_rank_span += later;
   a.ideal = ceil_divide(work, n.ranks);
-  return told;
+  return found;
 }
 
 }  // namespace detail
@@ -118,12 +118,13 @@ constexpr pipeline_account replay_many(const pipeline_shape& n, const pipeline_c
     for (int bodies = detail::bodies_at_first(c, n);;) {
       const pipeline_shape few = detail::shape_to_replay<Schedule>(n, bodies);
       if (few == n) break;
-      const auto told = detail::tell<Schedule, growing_pipeline_sizes, growing_pipeline_sizes>(n, few, bodies, c);
-      if (told.all) {
+      const auto found =
+          detail::extrapolate<Schedule, growing_pipeline_sizes, growing_pipeline_sizes>(n, few, bodies, c);
+      if (found.complete) {
         if (replayed != nullptr) *replayed = few.micro_batches;
-        return told.account;
+        return found.account;
       }
-      bodies = told.next_bodies;
+      bodies = found.next_bodies;
     }
   }
   return replay(generate<Schedule>(n), c);

@@ -115,8 +115,9 @@ struct evaluated_pipeline {
   }
   /// A variable, since a local one is evaluated once more by what returns it.
   template <int Bodies, pipeline_shape Few, pipeline_shape More>
-  static constexpr auto told = tell<Schedule, sizes_of<Few>, sizes_of<More>>(shape, Few, Bodies, request().costs);
-  /// By a replay with `Bodies`, or as many as that asks for, where they are enough to tell; otherwise in full.
+  static constexpr auto extrapolated =
+      extrapolate<Schedule, sizes_of<Few>, sizes_of<More>>(shape, Few, Bodies, request().costs);
+  /// By a replay with `Bodies`, or as many as that asks for, where bodies move alike; otherwise in full.
   template <int Bodies>
   static constexpr account_type evaluate_with() {
     constexpr pipeline_shape few = shape_to_replay<Schedule>(shape, Bodies);
@@ -124,10 +125,10 @@ struct evaluated_pipeline {
       return replay(rows, request().costs);
     } else {
       constexpr pipeline_shape more = one_period_more<Schedule>(shape, few);
-      if constexpr (told<Bodies, few, more>.all)
-        return taken(told<Bodies, few, more>.account);
+      if constexpr (extrapolated<Bodies, few, more>.complete)
+        return taken(extrapolated<Bodies, few, more>.account);
       else
-        return evaluate_with<told<Bodies, few, more>.next_bodies>();
+        return evaluate_with<extrapolated<Bodies, few, more>.next_bodies>();
     }
   }
   /// An account with the sizes of another number of micro-batches.
