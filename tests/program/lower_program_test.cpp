@@ -59,7 +59,7 @@ TEST(LowerProgram, EveryFlowIsProvedAndExactlySafe) {
     hp::program_flow_options how;
     how.vector_queue = n % 3 == 0;
     lowered(p, how).expect_safe();
-    lowered(p, how, hp::plan_addresses(p, n % 5)).expect_safe();
+    lowered(p, how, hp::plan_addresses(p, {.lookahead = n % 5})).expect_safe();
   }
 }
 
@@ -188,7 +188,7 @@ TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
   const std::int64_t apart = (8192 + 8192 + 12288) * 1000, tight = apart + 3072 * 1000;
   const hp::sharded_program p = diamond();
   for (const int lookahead : {0, 1}) {
-    lowered l(p, how, hp::plan_addresses(p, lookahead));
+    lowered l(p, how, hp::plan_addresses(p, {.lookahead = lookahead}));
     l.expect_safe();
     ASSERT_EQ(l.pulls.of(0).steps, 2);
     EXPECT_EQ(l.planned->simulate().result.makespan, lookahead == 0 ? tight : apart);
@@ -225,7 +225,7 @@ struct streamed {
   hp::extent_t makespan() const {
     hp::program_flow_options how;
     how.step_duration = duration.data();
-    lowered l(v.p, how, hp::plan_addresses(v.p, v.p.step.size));
+    lowered l(v.p, how, hp::plan_addresses(v.p, {.lookahead = v.p.step.size}));
     l.expect_safe();
     const hp::extent_t end = l.planned->simulate().result.makespan;
     const hp::dynamic_taskflow& f = l.planned->flow();

@@ -28,7 +28,7 @@ struct ordered {
     order = hp::overlap_moves(program, pulls, slots, options);
   }
   explicit ordered(const hp::sharded_program& p, int lookahead = 0, const hp::overlap_options& options = {})
-      : ordered(p, hp::plan_addresses(p, lookahead), options) {}
+      : ordered(p, hp::plan_addresses(p, {.lookahead = lookahead}), options) {}
 
   int parts(int step) const { return program.step[step].is_move ? pulls.of(program.step[step].index).steps : 1; }
   /// Whether two steps use one byte, one of them writing.

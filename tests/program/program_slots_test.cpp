@@ -63,9 +63,9 @@ TEST(ProgramSlots, LookaheadKeepsMovesApartFromOtherTenants) {
     hp::sharded_program p = programs::random_program(random, {3, 40, 2000, 0.3});
     hp::set_run_types(p, hp::data_type::f32);
     const hp::extent_t least = hp::plan_addresses(p).high_water[0];
-    EXPECT_EQ(hp::plan_addresses(p, 0).high_water[0], least);
+    EXPECT_EQ(hp::plan_addresses(p, {.lookahead = 0}).high_water[0], least);
     for (const int lookahead : {1, 4, 100}) {
-      const hp::program_addresses a = hp::plan_addresses(p, lookahead);
+      const hp::program_addresses a = hp::plan_addresses(p, {.lookahead = lookahead});
       const hp::program_slots s = hp::slots_of(p, a);
       expect_laws(s);
       EXPECT_GE(a.high_water[0], a.alive_maximum[0]);

@@ -15,7 +15,7 @@ using tested::error_of;
 TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
   const hp::sharded_program p = small_models::two_layers_on(2, true);
   for (const hp::data_type type : {hp::data_type::f32, hp::data_type::f64}) {
-    const hp::prepared_program prepared = hp::prepare_program(p, type, {"y", "h"});
+    const hp::prepared_program prepared = hp::prepare_program(p, type, {.keep = {"y", "h"}});
     for (const hp::graph_tensor& t : prepared.program.graph.tensor) EXPECT_EQ(t.type, type);
     for (int s = 0; s < p.storage.size; ++s) EXPECT_GT(prepared.program.storage[s].bytes, 0);
     EXPECT_EQ(prepared.monitors, 0);
@@ -27,7 +27,7 @@ TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
 
 TEST(PreparedProgram, WhatCannotRunIsNamed) {
   const auto refusal = [](const hp::sharded_program& p, const std::vector<std::string>& keep = {}) {
-    return error_of<hp::program_error>([&] { hp::prepare_program(p, hp::data_type::f32, keep); });
+    return error_of<hp::program_error>([&] { hp::prepare_program(p, hp::data_type::f32, {.keep = keep}); });
   };
   hp::sharded_program p = small_models::two_layers_on(2, true);
   EXPECT_EQ(refusal(p), "no error");
@@ -38,6 +38,23 @@ TEST(PreparedProgram, WhatCannotRunIsNamed) {
   EXPECT_EQ(refusal(p), "segment \"x\" is folded: only graphs that are built unrolled can run");
   p.status.code = hp::strategy_code::dim_does_not_divide;
   EXPECT_EQ(refusal(p), "the program was refused: dim_does_not_divide");
+}
+
+TEST(PreparedProgram, LookaheadStaysWithinTheBudgetOrIsRefused) {
+  const hp::sharded_program p = small_models::two_layers_on(2, true);
+  const std::vector<hp::offload_link> tiers{{1'000'000'000, 0}};
+  const hp::extent_t whole = hp::prepare_program(p, hp::data_type::f32).addresses.high_water[0];
+  hp::program_options options{.lookahead = 100};
+  const hp::extent_t apart = hp::prepare_program(p, hp::data_type::f32, options).addresses.high_water[0];
+  ASSERT_GT(apart, whole);
+  options.budget = {.bytes = apart, .tiers = tiers};
+  EXPECT_LE(hp::prepare_program(p, hp::data_type::f32, options).addresses.high_water[0], apart);
+  options.budget.bytes = whole;
+  EXPECT_EQ(error_of<hp::program_error>([&] { hp::prepare_program(p, hp::data_type::f32, options); }),
+            "budget of " + std::to_string(whole) + " bytes: with a lookahead of 100 steps, addresses take " +
+                std::to_string(apart));
+  options.lookahead = 0;
+  EXPECT_LE(hp::prepare_program(p, hp::data_type::f32, options).addresses.high_water[0], whole);
 }
 
 }  // namespace

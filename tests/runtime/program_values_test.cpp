@@ -30,7 +30,7 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   };
 
   explicit quiet_world(const hp::sharded_program& p, const std::vector<int>& hosted = {0, 1})
-      : values(hp::prepare_program(p, hp::data_type::f64, {}), 0, hosted) {}
+      : values(hp::prepare_program(p, hp::data_type::f64), hosted) {}
 
   template <class U>
   void read(int t, hp::data_type type, U* whole) const {

@@ -228,7 +228,7 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
       if (round > 0) r.code = offloading_code::addresses_do_not_fit;
       return r;
     }
-    r.addresses = plan_addresses(r.program);
+    r.addresses = plan_addresses(r.program, {.budget = budget});
     if (r.addresses.high_water[0] <= budget) return r;
     // At least a hundredth less: the same plan again would need the same.
     capacity -= larger(r.addresses.high_water[0] - budget, budget / 100 + 1);

@@ -128,32 +128,6 @@ constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
 
 }  // namespace detail
 
-/// Addresses under which moves overlap more: what a move reads and writes keeps its memory for `lookahead` more steps
-/// on either side, so nobody else's turn at these addresses makes the move wait, or waits for it. With 0 the same as
-/// `plan_addresses`. Domain and complexity are its own.
-constexpr program_addresses plan_addresses(const sharded_program& p, int lookahead) {
-  if (lookahead == 0) return plan_addresses(p);
-  growing_array<storage_lifetime> lives = lifetimes_of(p);
-  const auto from = [&](int step) { return step > lookahead ? step - lookahead : 0; };
-  const auto to = [&](int step) { return step + lookahead < p.step.size ? step + lookahead : p.step.size - 1; };
-  for (int i = 0; i < p.step.size; ++i)
-    if (p.step[i].is_move)
-      visit_values(p, p.step[i], [&](int v, bool) {
-        storage_lifetime& l = lives[p.value[v].storage];
-        if (from(i) < l.first) l.first = from(i);
-        if (to(i) > l.last) l.last = to(i);
-        if (i < l.away.first && to(i) >= l.away.first) l.away.first = to(i) + 1;
-        if (i > l.away.last && from(i) <= l.away.last) l.away.last = from(i) - 1;
-      });
-  growing_array<memory_interval> block = temporaries_of(p, lives, kinds_of_moves(p));
-  for (int m = p.storage.size; m < block.size; ++m) {
-    if (block[m].bytes == 0) continue;
-    block[m].first = from(block[m].first);
-    block[m].last = to(block[m].last);
-  }
-  return plan_addresses(p, lives, block);
-}
-
 /// The places that `a` gives the program.
 constexpr program_slots slots_of(const sharded_program& p, const program_addresses& a) {
   program_slots s;

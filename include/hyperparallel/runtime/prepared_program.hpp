@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A sharded program as it will run: in the types of a run, its moves planned, with what is kept.
+// A sharded program as it will run: in the types of a run, its moves and addresses planned, with what is kept.
 //
 // All floats have one type, numbers of rows are std::int32_t. Law: a program that is prepared can be given memory; what
 // cannot run is refused here by name. O(values + plans of the kinds of moves).
@@ -11,6 +11,7 @@
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_options.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -19,6 +20,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct prepared_program {
   sharded_program program;
   program_pulls pulls;
+  program_addresses addresses;
   int monitors = 0;                                        ///< of the graph, without what is kept
   std::vector<std::int64_t> duration{};                    ///< of each step, where a plan rests on them; else empty
   offload_certificate offloading{};                        ///< of that plan
@@ -29,9 +31,7 @@ struct prepared_program {
 /// names what is not there, or the budget cannot be kept. `declared_types`: tensors keep the types of the graph, which
 /// kernels that compute in `floating` have to take. Where gradients of 16 bits are looked at for `overflow`, norm and update
 /// run by themselves.
-prepared_program prepare_program(sharded_program p, data_type floating, const std::vector<std::string>& keep,
-                                 const memory_budget& budget = {}, bool declared_types = false,
-                                 overflow_response overflow = overflow_response::stop);
+prepared_program prepare_program(sharded_program p, data_type floating, const program_options& options = {});
 
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.

@@ -37,33 +37,38 @@ HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type
 }  // namespace detail
 
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
-                                                    const std::vector<std::string>& keep, const memory_budget& budget,
-                                                    bool declared_types, overflow_response overflow) {
+                                                    const program_options& options) {
   if (p.status.code != strategy_code::ok)
     throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
     if (s.repeats > 1)
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
                           "\" is folded: only graphs that are built unrolled can run");
-  if (declared_types)
+  if (options.declared_types)
     detail::check_declared_types(p, floating);
   else
     set_run_types(p, floating);
   prepared_program prepared;
   prepared.monitors = p.graph.monitor.size;
-  const bool watched = overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
-  prepared.overflow = watched ? overflow : overflow_response::ignore;
-  for (const std::string& name : keep) {
+  const bool watched = options.overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
+  prepared.overflow = watched ? options.overflow : overflow_response::ignore;
+  for (const std::string& name : options.keep) {
     const int t = find_tensor(p.graph, name.c_str());
     if (t < 0) throw program_error("keep: " + text_of_unknown_tensor(p.graph, name));
     p.graph.monitor.push(t);
   }
-  if (budget.bytes != 0) {
-    offloaded_program within = planned_within(p, budget, watched);
+  if (options.budget.bytes != 0) {
+    offloaded_program within = planned_within(p, options.budget, watched);
     prepared.duration.assign(within.duration.begin(), within.duration.end());
     prepared.offloading = within.planned.certificate;
     p = std::move(within.program);
+    prepared.addresses = std::move(within.addresses);
   }
+  if (options.budget.bytes == 0 || options.lookahead > 0)
+    prepared.addresses = plan_addresses(p, {.budget = options.budget.bytes, .lookahead = options.lookahead});
+  if (const extent_t taken = prepared.addresses.high_water[0], most = options.budget.bytes; most != 0 && taken > most)
+    throw program_error("budget of " + std::to_string(most) + " bytes: with a lookahead of " +
+                        std::to_string(options.lookahead) + " steps, addresses take " + std::to_string(taken));
   prepared.pulls = pulls_of(p);
   if (const move_pulls_status& s = prepared.pulls.status; s.code != move_pulls_code::ok)
     throw program_error(std::string("the move of \"") + p.graph.name_of_tensor(p.value[p.move[s.move].target].tensor) +

@@ -135,7 +135,7 @@ class program_values {
 
  protected:
   /// The memory of these ranks is here. Throws std::bad_alloc.
-  program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted);
+  program_values(prepared_program&& p, const std::vector<int>& hosted);
   ~program_values();
 
   /// Whether floats of type `stored` are read and written as those of the run.

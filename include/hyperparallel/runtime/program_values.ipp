@@ -80,13 +80,13 @@ template <class World, class T>
 program_values<World, T>::~program_values() = default;
 
 template <class World, class T>
-program_values<World, T>::program_values(prepared_program&& p, int lookahead, const std::vector<int>& hosted)
+program_values<World, T>::program_values(prepared_program&& p, const std::vector<int>& hosted)
     : monitors_(p.monitors),
       duration_(std::move(p.duration)),
       offloading_(p.offloading),
       program_(std::move(p.program)),
       pulls_(std::move(p.pulls)),
-      addresses_(plan_addresses(program_, lookahead)),
+      addresses_(std::move(p.addresses)),
       slots_(slots_of(program_, addresses_)),
       memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
       training_(check_training(program_.graph)),

@@ -74,13 +74,11 @@ class program_runs {
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(prepare_program(std::move(p), data_type_of<T>, options.keep, options.budget, options.declared_types,
-                                    options.overflow),
-                    options) {}
+    : program_world(prepare_program(std::move(p), data_type_of<T>, options), options) {}
 
 template <class T>
 program_world<T>::program_world(prepared_program&& p, const program_options& options)
-    : values(std::move(p), options.lookahead, all_ranks(p.program)),
+    : values(std::move(p), all_ranks(p.program)),
       runs_(std::make_unique<detail::program_runs>(
           this->program_, this->pulls_, this->slots_, *this->memory_, this->duration_,
           options.kernels != nullptr ? options.kernels : &kernel_of<T>, data_type_of<T>, options)) {}

@@ -70,7 +70,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   template <class Make>
   mpi_program_world(const mpi_world& world, const std::string& name, const Make& make,
                     const program_options& options) try
-      : values(agreed_program(world, name, make, options), options.lookahead, world.hosted()),
+      : values(agreed_program(world, name, make, options), world.hosted()),
         world_(world),
         name_(name),
         kernels_(options.kernels != nullptr ? options.kernels : &kernel_of<T>) {
@@ -88,8 +88,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     prepared_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = prepare_program(make(), data_type_of<T>, options.keep, options.budget, options.declared_types,
-                          options.overflow);
+      p = prepare_program(make(), data_type_of<T>, options);
       if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
