@@ -140,7 +140,7 @@ class mpi_program_run {
 
   /// Moves that are not in flight at the same time share it.
   void place_staging(const growing_array<memory_interval>& staged) {
-    const interval_packing packed = pack_intervals(staged, alive_maximum(staged, order_.action.size));
+    const interval_packing packed = pack_intervals(staged, order_.action.size);
     staging_ = arena(packed.high_water);
     for (int k = 0; k < staged.size; ++k)
       moves_[static_cast<std::size_t>(k)].prepare(staging_.data() + (staged[k].bytes > 0 ? packed.offset[k] : 0));
