@@ -3,6 +3,7 @@
 
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_proof.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
@@ -69,14 +70,14 @@ TEST(OffloadedProgram, KeepsTheBudgetAndEveryLaw) {
 /// The makespan of the flow that these phases become.
 hp::extent_t makespan_of(const hp::offloaded_program& o, unsigned phases) {
   const hp::program_pulls pulls = hp::pulls_of(o.program);
-  const hp::program_slots slots = hp::slots_of(o.program, o.addresses);
   hp::program_flow_options how;
   how.phases = phases;
   how.step_duration = o.duration.item;
-  const hp::program_flow flow(o.program, pulls, slots, how);
-  EXPECT_EQ(flow.status().code, hp::program_flow_code::ok);
-  hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
-  EXPECT_EQ(planned.verify().code, hp::verify_code::ok);
+  const hp::program_plan plan = hp::lower_program(o.program, pulls, o.addresses, how);
+  EXPECT_EQ(plan.status.code, hp::program_flow_code::ok);
+  EXPECT_EQ(hp::prove_program(o.program, pulls, o.addresses, phases, plan.machine, hp::table_of(plan)).code,
+            hp::program_proof_code::ok);
+  hp::planned_flow planned(plan, plan.machine, {hp::priority::reference_order, 0});
   return planned.simulate().result.makespan;
 }
 

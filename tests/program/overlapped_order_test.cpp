@@ -19,12 +19,13 @@ using tested::tries;
 
 struct ordered {
   hp::sharded_program program;
+  hp::program_addresses addresses;
   hp::program_slots slots;
   hp::program_pulls pulls;
   hp::overlapped_order order;
 
   ordered(hp::sharded_program p, const hp::program_addresses& a, const hp::overlap_options& options = {})
-      : program(std::move(p)), slots(hp::slots_of(program, a)), pulls(hp::pulls_of(program)) {
+      : program(std::move(p)), addresses(a), slots(hp::slots_of(program, addresses)), pulls(hp::pulls_of(program)) {
     order = hp::overlap_moves(program, pulls, slots, options);
   }
   explicit ordered(const hp::sharded_program& p, int lookahead = 0, const hp::overlap_options& options = {})
@@ -103,7 +104,7 @@ TEST(OverlappedOrder, TellsWhatIsReadAndWhatIsLeft) {
   for (int n = 0; n < 30; ++n) {
     const hp::sharded_program p = random_runnable(random, {4, 40, 2000, 0.3});
     const ordered o(p);
-    const hp::program_flow flow(o.program, o.pulls, o.slots, {});
+    const hp::program_plan plan = hp::lower_program(o.program, o.pulls, o.addresses);
     std::vector<bool> written(static_cast<size_t>(p.storage.size), false), read = written;
     std::vector<int> reads;
     for (int s = 0; s < p.step.size; ++s)
@@ -114,22 +115,22 @@ TEST(OverlappedOrder, TellsWhatIsReadAndWhatIsLeft) {
       });
     EXPECT_EQ(std::vector<int>(o.order.reads.begin(), o.order.reads.end()), reads);
     for (int s = 0; s < p.storage.size; ++s) {
-      EXPECT_EQ(o.order.writes[s], flow.writes(s));
-      EXPECT_EQ(o.order.survives[s], flow.survives(s));
+      EXPECT_EQ(o.order.writes[s], plan.writes[s]);
+      EXPECT_EQ(o.order.survives[s], plan.survives[s]);
     }
   }
 }
 
-TEST(OverlappedOrder, RefusesWhatTheTaskflowRefuses) {
+TEST(OverlappedOrder, RefusesWhatThePlanRefuses) {
   std::mt19937 random(23);
   int refused = 0, accepted = 0;
   for (int n = tries(300, 5000); n > 0; --n) {
     const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
     const ordered o(p, programs::careless_addresses(random, p));
-    const hp::program_flow flow(o.program, o.pulls, o.slots, {});
-    // A move of two steps may hand its source's addresses to its target, which the taskflow sees and the order refuses.
-    const bool flow_is_refused = flow.status().code != hp::program_flow_code::ok;
-    EXPECT_TRUE(!flow_is_refused || o.order.status.code != hp::program_flow_code::ok);
+    const hp::program_plan plan = hp::lower_program(o.program, o.pulls, o.addresses);
+    // A move of two steps may hand its source's addresses to its target, which the plan sees and the order refuses.
+    const bool plan_is_refused = plan.status.code != hp::program_flow_code::ok;
+    EXPECT_TRUE(!plan_is_refused || o.order.status.code != hp::program_flow_code::ok);
     (o.order.status.code == hp::program_flow_code::ok ? accepted : refused) += 1;
     EXPECT_EQ(o.order.action.size == 0, o.order.status.code != hp::program_flow_code::ok);
   }

@@ -4,6 +4,7 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -24,17 +25,14 @@ TEST(StepDurations, AreThoseOfTheTasks) {
     const hp::step_rates rates{.operations_per_nanosecond = 3, .bytes_per_nanosecond = 2, .overhead = 777};
     const hp::program_pulls pulls = hp::pulls_of(p);
     const hp::growing_array<hp::extent_t> duration = hp::step_durations(p, pulls.moves, rates);
-    const hp::program_slots slots = hp::slots_of(p, hp::plan_addresses(p));
     hp::program_flow_options how;
     how.rates = rates;
-    const hp::program_flow flow(p, pulls, slots, how);
-    const hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
+    const hp::program_plan plan = hp::lower_program(p, pulls, hp::plan_addresses(p), how);
     ASSERT_EQ(duration.size, p.step.size);
     std::vector<hp::extent_t> most(static_cast<std::size_t>(p.step.size), 0);
-    for (int t = 0; t < planned.flow().size.tasks; ++t) {
-      const hp::task& task = planned.flow().task[t];
-      hp::extent_t& longest = most[static_cast<std::size_t>(task.operation)];
-      longest = hp::larger(longest, task.duration);
+    for (int t = 0; t < plan.tasks(); ++t) {
+      hp::extent_t& longest = most[static_cast<std::size_t>(plan.row[t / plan.machine.ranks].step)];
+      longest = hp::larger(longest, plan.duration[t]);
     }
     for (int s = 0; s < p.step.size; ++s) {
       const bool in_two = p.step[s].is_move && pulls.of(p.step[s].index).steps > 1;

@@ -6,12 +6,12 @@
 // the program that was broken, or when some interleaving can; it knows nothing of laws, lifetimes or waits.
 
 #include <hyperparallel/program/lower_program.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
-#include <hyperparallel/taskflow/exact_check.hpp>
 
+#include <program/plan_with_accesses.hpp>
 #include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>
 #include <support/tries.hpp>
@@ -106,18 +106,15 @@ findings carry_out(const hp::sharded_program& p, const hp::program_addresses& a)
 
 /// Everything between a program with addresses and a run.
 struct pipeline {
-  bool accepted = false;  ///< by the laws, the lowering, the flow's check and the local rule
+  bool accepted = false;  ///< by the laws, the lowering, the proof and the tiers' capacities
 
   pipeline(const hp::sharded_program& p, const hp::program_addresses& a, const hp::extent_t* capacity) {
     const bool lawful = hp::check_program(p).code == hp::program_code::ok;
-    const hp::program_slots slots = hp::slots_of(p, a);
-    const hp::program_pulls pulls = hp::pulls_of(p);
-    const hp::program_flow flow(p, pulls, slots, {});
-    if (flow.status().code != hp::program_flow_code::ok) return;
-    const hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
-    hp::owned_flow_scratch x(planned.flow().size);
-    if (hp::check_flow(planned.flow(), flow.ranks(), capacity, slots.tiers, x).code != hp::flow_code::ok) return;
-    accepted = lawful && planned.verify().code == hp::verify_code::ok;
+    const programs::lowered l(p, {}, a);
+    if (l.plan.status.code != hp::program_flow_code::ok) return;
+    const hp::program_proof proof = l.proof();
+    accepted = lawful && proof.code == hp::program_proof_code::ok;
+    for (int tier = 0; tier < hp::max_memory_tiers; ++tier) accepted = accepted && proof.bytes[tier] <= capacity[tier];
   }
 };
 
@@ -244,29 +241,32 @@ TEST(CacheMutants, NoWaitThatIsNeededMayBeMissing) {
     hp::sharded_program p = small_models::two_layers_on(2, random() % 2 == 0);
     hp::set_run_types(p, hp::data_type::f32);
     const cached_program one = make_program(p, random);
-    const hp::program_slots slots = hp::slots_of(one.program, one.addresses);
-    const hp::program_pulls pulls = hp::pulls_of(one.program);
-    const hp::program_flow flow(one.program, pulls, slots, {});
-    ASSERT_EQ(flow.status().code, hp::program_flow_code::ok);
-    const hp::planned_flow planned(flow, flow.machine(), {hp::priority::reference_order, 0});
+    const programs::lowered l(one.program, {}, one.addresses);
+    ASSERT_EQ(l.plan.status.code, hp::program_flow_code::ok);
+    const hp::planned_flow planned = l.with_accesses();
     const hp::dynamic_taskflow& f = planned.flow();
-    const int copies_in = hp::first_queue(flow.machine(), 0, hp::resource::copy_in);
-    const int copies_out = hp::first_queue(flow.machine(), 0, hp::resource::copy_out);
-    const int per_rank = hp::queues_per_rank(flow.machine());
-    hp::owned_exact_scratch x(f.size, hp::queue_count(flow.machine()));
-    for (int t = 0; t < f.size.tasks && unsafe < wanted_mutants(); ++t)
-      for (int w = f.task[t].wait_begin; w < f.task[t].wait_end; ++w) {
-        const int awaited = f.wait[w].event % per_rank;
-        const bool of_copy = f.task[t].kind == hp::resource::copy_in || f.task[t].kind == hp::resource::copy_out ||
+    hp::grown_execution_table table = hp::table_of(l.plan);
+    const int copies_in = hp::first_queue(l.plan.machine, 0, hp::resource::copy_in);
+    const int copies_out = hp::first_queue(l.plan.machine, 0, hp::resource::copy_out);
+    const int per_rank = hp::queues_per_rank(l.plan.machine);
+    hp::owned_exact_scratch x(f.size, hp::queue_count(l.plan.machine));
+    for (int r = 0; r < table.size.tasks && unsafe < wanted_mutants(); ++r)
+      for (int w = hp::wait_begin(table, r); w < table.record[r].wait_end; ++w) {
+        const hp::task& t = f.task[table.record[r].task];
+        const int awaited = table.wait[w].word % per_rank, in_flow = t.wait_begin + w - hp::wait_begin(table, r);
+        const bool of_copy = t.kind == hp::resource::copy_in || t.kind == hp::resource::copy_out ||
                              awaited == copies_in || awaited == copies_out;
-        const int before = f.wait[w].threshold;
+        const int before = table.wait[w].threshold;
         if (!of_copy || before == 1) continue;
-        f.wait[w].threshold = 1 + static_cast<int>(random() % static_cast<unsigned>(before - 1));
-        const bool accepted = planned.verify().code == hp::verify_code::ok;
+        hp::grown_execution_table weaker = table;
+        weaker.wait[w].threshold = f.wait[in_flow].threshold =
+            1 + static_cast<int>(random() % static_cast<unsigned>(before - 1));
+        hp::detail::list_readers(weaker);
+        const bool accepted = l.proof(weaker).code == hp::program_proof_code::ok;
         const bool safe = hp::check_exactly(f, planned.schedule(), x).code == hp::exact_code::safe;
-        ASSERT_FALSE(accepted && !safe) << "task " << t;
+        ASSERT_FALSE(accepted && !safe) << "task " << table.record[r].task;
         (safe ? harmless : unsafe) += 1;
-        f.wait[w].threshold = before;
+        f.wait[in_flow].threshold = before;
       }
   }
   std::printf("%-34s %d unsafe, none accepted; %d harmless ones\n", "missing wait", unsafe, harmless);

@@ -45,7 +45,7 @@ struct bound_program {
         memory(program, slots),
         tasks(program, pulls, memory, kernels) {}
   hp::program_run run(const hp::program_flow_options& how = {}) {
-    return hp::program_run(program, pulls, slots, tasks, how, {.threads = 2});
+    return hp::program_run(program, pulls, addresses, tasks, how, {.threads = 2});
   }
 };
 
@@ -77,18 +77,14 @@ TEST(ProgramRun, AnErrorNamesTheOperatorAndTheRank) {
   } catch (const hp::task_error& e) {
     EXPECT_EQ(e.rank, 1);
     EXPECT_EQ(e.operation, "a (silu)");
+    EXPECT_EQ(e.slot, "a");
     EXPECT_NE(std::string(e.what()).find("the activation overflows"), std::string::npos) << e.what();
   }
 }
 
 TEST(ProgramRun, WhatCannotBeLoweredIsNamed) {
   bound_program b(small_models::two_layers_on(2, true), &counting_kernels);
-  for (hp::program_place& one : b.slots.place) one.offset = 0;
-  b.slots = [&] {
-    hp::program_addresses all = b.addresses;
-    for (hp::extent_t& offset : all.storage) offset = 0;
-    return hp::slots_of(b.program, all);
-  }();
+  for (hp::extent_t& offset : b.addresses.storage) offset = 0;
   try {
     b.run();
     FAIL();

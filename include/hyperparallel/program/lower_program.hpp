@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A sharded program as a taskflow: one task per compute step and rank, one per move step and receiver.
+// A sharded program as a plan: one task per compute step and rank, one per move step and receiver.
 //
 // Compute tasks run in program order on their rank's matrix queue (those of vector operators on the vector queue where
 // it is asked for), moves on the link of the rank that receives: it pulls what it needs out of the senders' blocks. So
@@ -9,16 +9,16 @@
 // comes after all who used its memory; it touches nothing and holds nobody up: who takes the memory waits for those
 // users itself.
 //
-// Each queue has one event, its progress word: a task waits for the place of the last task, queue by queue, that wrote
-// what it reads, or used what it overwrites. Laws: every conflict on a slot has a direct wait or a shared queue, which
-// the local rule finds; a step never reads a place that another tenant of its addresses has overwritten. Operation
-// numbers are steps of the program, `item` is the rank of a compute task and (move step · ranks + rank) of a move.
-// Complexity: O(accesses · queues that use a place + overlapping places · ranks²).
+// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m. All
+// ranks have the same places, at the same addresses. A task waits for the last writer of what it reads, and for the
+// readers since and the writer of what it writes; where it moves into memory, for those of all former tenants. What its
+// queue has waited for before is not waited for again. Operation numbers are steps of the program, `item` is the rank of
+// a compute task and (move step · ranks + rank) of a move. Complexity: O(accesses + waits + rows · address ranges).
 
 #include <hyperparallel/program/move_pulls.hpp>
-#include <hyperparallel/program/program_slots.hpp>
-#include <hyperparallel/program/step_durations.hpp>
-#include <hyperparallel/taskflow/builder.hpp>
+#include <hyperparallel/program/program_plan.hpp>
+#include <hyperparallel/program/tenancy.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -26,77 +26,57 @@ struct program_flow_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
   bool vector_queue = false;                       ///< vector operators on a queue of their own
   step_rates rates{};  ///< durations of the tasks, by which the executor orders what is ready
-  /// Instead of all of these: of each step of the program, picoseconds. Must outlive the flow.
+  /// Instead of all of these: of each step of the program, picoseconds. Must outlive the call.
   const std::int64_t* step_duration = nullptr;
 };
 
-enum class program_flow_code : unsigned char {
-  ok,
-  move_is_refused,
-  place_is_overwritten,
-  home_is_overwritten,
-  move_is_in_place,
-  too_many_tasks
-};
+namespace detail {
 
-constexpr const char* to_text(program_flow_code c) {
-  switch (c) {
-    case program_flow_code::ok:
-      return "ok";
-    case program_flow_code::move_is_refused:
-      return "a move is refused";
-    case program_flow_code::place_is_overwritten:
-      return "a step uses memory that another place has taken since it was written";
-    case program_flow_code::home_is_overwritten:
-      return "what lives from step to step is overwritten";
-    case program_flow_code::move_is_in_place:
-      return "a move writes the blocks that others read";
-    case program_flow_code::too_many_tasks:
-      return "the flow has too many tasks";
-  }
-  return "unknown";
-}
-
-/// The first thing that cannot be lowered: `step` uses `place`, whose addresses another place has taken.
-struct program_flow_status {
-  program_flow_code code = program_flow_code::ok;
-  int step = -1;
-  int place = -1;
-  friend constexpr bool operator==(const program_flow_status&, const program_flow_status&) = default;
-};
-
-class program_flow {
+class program_lowering {
  public:
-  /// `p`, `pulls` and `slots` must outlive the flow. Where `pulls.status` is not ok the flow is empty and says so.
-  constexpr program_flow(const sharded_program& p, const program_pulls& pulls, const program_slots& slots,
-                         const program_flow_options& options)
-      : program_(p), pulls_(pulls), slots_(slots), options_(options), ranks_(position_count(p.mesh.shape)) {
-    if (pulls.status.code != move_pulls_code::ok) {
-      status_.code = program_flow_code::move_is_refused;
-      return;
-    }
-    users_ = ranks_ + links;
-    use_.resize(slots.place.size * ranks_ * users_, 0);
-    writer_.resize(slots.place.size * ranks_, {});
-    overwritten_.resize(slots.place.size, false);
-    done_.resize(queue_count(machine()), 0);
-    need_.resize(done_.size, 0);
-    for (int s = 0; s < p.step.size && status_.code == program_flow_code::ok; ++s) {
-      if ((options.phases >> static_cast<int>(p.step[s].phase) & 1u) == 0) continue;
-      if (p.step[s].is_move)
+  constexpr program_lowering(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                             const program_flow_options& options)
+      : program_(p),
+        pulls_(pulls),
+        options_(options),
+        ranks_(position_count(p.mesh.shape)),
+        tenants_(p.storage.size + p.move.size) {
+    plan_.machine = machine();
+    queues_ = queue_count(plan_.machine);
+    find_ranges(a);
+    const int cells = (p.storage.size + p.move.size) * ranks_;
+    writer_.resize(cells, {0, 0});
+    reader_.resize(cells, -1);
+    known_.resize(queues_ * queues_, 0);
+    need_.resize(queues_, 0);
+    done_.resize(queues_, 0);
+  }
+
+  constexpr program_plan run() {
+    if (pulls_.status.code != move_pulls_code::ok) refuse(program_flow_code::move_is_refused, -1, -1);
+    for (int s = 0; s < program_.step.size && ok(); ++s) {
+      if (!is_in(program_.step[s].phase, options_.phases)) continue;
+      if (program_.step[s].is_move)
         lower_move_step(s);
       else
         lower_compute_step(s);
     }
-    for (int s = 0; s < p.storage.size && status_.code == program_flow_code::ok; ++s)
-      if (p.storage[s].home && overwritten_[s]) status_ = {program_flow_code::home_is_overwritten, -1, s};
+    for (int s = 0; s < program_.storage.size && ok(); ++s) {
+      plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s) : !tenants_.was_taken(begin_[s], end_[s]));
+      plan_.writes.push(writer_[s * ranks_].threshold > 0);
+      if (program_.storage[s].home && !plan_.survives[s]) refuse(program_flow_code::home_is_overwritten, -1, s);
+    }
+    if (ok()) return static_cast<program_plan&&>(plan_);
+    program_plan refused;
+    refused.status = plan_.status;
+    refused.machine = plan_.machine;
+    return refused;
   }
 
-  constexpr const program_flow_status& status() const { return status_; }
-  constexpr int ranks() const { return ranks_; }
-  /// Whether the storage holds at the flow's end what was last written to it.
-  constexpr bool survives(int storage) const { return !overwritten_[storage]; }
-  constexpr bool writes(int storage) const { return writer_[storage * ranks_].place > 0; }
+ private:
+  constexpr bool ok() const { return plan_.status.code == program_flow_code::ok; }
+  constexpr void refuse(program_flow_code code, int step, int place) { plan_.status = {code, step, place}; }
+
   constexpr machine_shape machine() const {
     machine_shape m;
     m.ranks = ranks_;
@@ -104,135 +84,36 @@ class program_flow {
     m.queues[static_cast<int>(resource::aiv)] = options_.vector_queue ? 1 : 0;
     m.queues[static_cast<int>(resource::link)] = 1;
     constexpr resource of_tiers[] = {resource::copy_in, resource::copy_out, resource::host};
-    for (const resource kind : of_tiers) m.queues[static_cast<int>(kind)] = slots_.tiers > 1 ? 1 : 0;
+    for (const resource kind : of_tiers) m.queues[static_cast<int>(kind)] = tiers_of(program_) > 1 ? 1 : 0;
     return m;
   }
 
-  /// Writes the flow. O(tasks + waits + accesses).
-  template <class Flow>
-  constexpr void operator()(Flow& f) const {
-    const machine_shape m = machine();
-    const int per_rank = queues_per_rank(m);
-    for (int q = 0; q < queue_count(m); ++q) add_event(f, q / per_rank);
-    for (int r = 0; r < ranks_; ++r)
-      for (const slot& one : slots_.memory) add_slot(f, r, one.tier, one.offset, one.bytes);
-    int w = 0, a = 0;
-    for (const lowered_task& t : task_) {
-      add_task(f, t.kind, t.rank, t.duration, t.step, t.item);
-      for (; w < t.wait_end; ++w) add_wait(f, wait_[w].event, wait_[w].threshold);
-      add_signal(f, first_queue(m, t.rank, t.kind));
-      for (; a < t.access_end; ++a) add_access(f, access_[a].slot, access_[a].begin, access_[a].end, access_[a].mode);
+  /// All tiers in one address space, one behind the other.
+  constexpr void find_ranges(const program_addresses& a) {
+    const growing_array<storage_lifetime> lives = lifetimes_of(program_);
+    extent_t bytes[max_memory_tiers] = {};
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const bool used = lives[s].always || lives[s].first <= lives[s].last;
+      begin_.push(a.storage[s]);
+      end_.push(begin_[s] + (used ? aligned(program_.storage[s].bytes) : 0));
+      extent_t& tier = bytes[program_.storage[s].tier];
+      tier = larger(tier, end_[s]);
     }
+    for (int m = 0; m < program_.move.size; ++m) {
+      const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[m].source].tensor].type);
+      const bool staged = a.between[m] >= 0;
+      begin_.push(staged ? a.between[m] : 0);
+      end_.push(begin_.last() + (staged ? aligned(kind_of(pulls_.moves, m).between * element) : 0));
+      bytes[0] = larger(bytes[0], end_.last());
+    }
+    for (int s = 0; s < program_.storage.size; ++s)
+      for (int t = 0; t < program_.storage[s].tier; ++t) {
+        begin_[s] += bytes[t];
+        end_[s] += bytes[t];
+      }
   }
 
- private:
-  struct lowered_task {
-    resource kind = resource::aic;
-    int rank = 0;
-    std::int64_t duration = 0;
-    int step = 0, item = 0;
-    int wait_end = 0, access_end = 0;
-  };
-  /// The last task that wrote a place: its queue and its place there, from one; 0: none.
-  struct last_writer {
-    int queue = 0, place = 0;
-  };
-
-  constexpr int queue_of(resource kind, int rank) const { return first_queue(machine(), rank, kind); }
-  /// Who can use a place of a rank: its own compute and copy queues, and every link.
-  static constexpr resource own_users[] = {resource::aic, resource::aiv, resource::copy_in, resource::copy_out};
-  static constexpr int links = 4;
-  static constexpr int user_of(resource kind, int rank) {
-    int user = 0;
-    while (user < links && own_users[user] != kind) ++user;
-    return user < links ? user : links + rank;
-  }
-  constexpr int queue_of_user(int user, int rank) const {
-    return user < links ? queue_of(own_users[user], rank) : queue_of(resource::link, user - links);
-  }
-
-  // ---- one task: begin, its accesses, end ----
-
-  constexpr void begin_task(resource kind, int rank, int step, int item) {
-    now_ = {kind, rank, options_.rates.overhead, step, item, 0, 0};
-    own_queue_ = queue_of(kind, rank);
-    first_access_ = access_.size;
-  }
-  constexpr void require(int queue, int place) {
-    if (queue != own_queue_ && need_[queue] < place) need_[queue] = place;
-  }
-  constexpr void add_use(int place, int rank, access_mode mode) {
-    const program_place& one = slots_.place[place];
-    if (one.slot < 0) return;
-    const access a{rank * slots_.memory.size + one.slot, one.lines.begin, one.lines.end, mode, 0};
-    for (int i = first_access_; i < access_.size; ++i)
-      if (access_[i].slot == a.slot && access_[i].begin == a.begin && access_[i].end == a.end &&
-          access_[i].mode == a.mode)
-        return;
-    access_.push(a);
-  }
-  constexpr void read(int place, int rank) {
-    const last_writer& w = writer_[place * ranks_ + rank];
-    if (w.place > 0) require(w.queue, w.place);
-    add_use(place, rank, access_mode::read);
-  }
-  constexpr void write(int place, int rank) {
-    require_users(place, rank);
-    for (int i = slots_.overlap_begin[place]; moves_in_ && i < slots_.overlap_begin[place + 1]; ++i)
-      require_users(slots_.overlap[i], rank);
-    add_use(place, rank, access_mode::write);
-  }
-  constexpr void require_users(int place, int rank) {
-    const int* const used = &use_[(place * ranks_ + rank) * users_];
-    for (int u = 0; u < users_; ++u)
-      if (used[u] > 0) require(queue_of_user(u, rank), used[u]);
-  }
-  constexpr void end_task(const int* reads, const int* read_ranks, int read_count, const int* writes, int write_count) {
-    for (int i = 0; i < read_count; ++i) read(reads[i], read_ranks[i]);
-    for (int i = 0; i < write_count; ++i) write(writes[i], now_.rank);
-    const int place = push_task();
-    const int user = user_of(now_.kind, now_.rank);
-    for (int i = 0; i < read_count; ++i) use_[(reads[i] * ranks_ + read_ranks[i]) * users_ + user] = place;
-    for (int i = 0; i < write_count; ++i) {
-      use_[(writes[i] * ranks_ + now_.rank) * users_ + user] = place;
-      writer_[writes[i] * ranks_ + now_.rank] = {own_queue_, place};
-    }
-  }
-  /// The present task, with the waits that it needs; returns its place in its queue, from one.
-  constexpr int push_task() {
-    for (int q = 0; q < need_.size; ++q) {
-      if (need_[q] == 0) continue;
-      wait_.push({q, need_[q]});
-      need_[q] = 0;
-    }
-    now_.wait_end = wait_.size;
-    now_.access_end = access_.size;
-    task_.push(now_);
-    return ++done_[own_queue_];
-  }
-  /// Before the tasks of a step: what it reads is there, and stays there while it writes. Places whose addresses it
-  /// takes over are gone from here on. False where it cannot be.
-  constexpr bool enter_step(int step, const int* reads, int read_count, const int* writes, int write_count) {
-    for (int i = 0; i < read_count; ++i)
-      if (overwritten_[reads[i]]) status_ = {program_flow_code::place_is_overwritten, step, reads[i]};
-    moves_in_ = false;
-    for (int i = 0; i < write_count; ++i) {
-      const int place = writes[i];
-      // A place that is written again meets no other tenant: those would be gone.
-      moves_in_ = moves_in_ || overwritten_[place] || writer_[place * ranks_].place == 0;
-      overwritten_[place] = false;
-      for (int k = slots_.overlap_begin[place]; k < slots_.overlap_begin[place + 1]; ++k)
-        overwritten_[slots_.overlap[k]] = true;
-    }
-    for (int i = 0; i < read_count + write_count; ++i) {
-      const int place = i < read_count ? reads[i] : writes[i - read_count];
-      if (overwritten_[place]) status_ = {program_flow_code::place_is_overwritten, step, place};
-    }
-    if (task_.size > max_tasks - ranks_) status_ = {program_flow_code::too_many_tasks, step};
-    return status_.code == program_flow_code::ok;
-  }
-
-  // ---- steps ----
+  // ---- rows ----
 
   constexpr int storage_of(int value) const { return program_.value[value].storage; }
 
@@ -240,42 +121,28 @@ class program_flow {
     const program_compute& c = program_.compute[program_.step[s].index];
     const graph_operator& op = program_.graph.op[c.op];
     const bool vector = options_.vector_queue && program_.graph.value_of(op).unit == compute_unit::vector;
-    const resource kind = vector ? resource::aiv : resource::aic;
-    int reads[max_operator_operands] = {}, writes[max_operator_results] = {}, at[max_operator_operands] = {};
-    for (int i = 0; i < op.operand_count; ++i) reads[i] = storage_of(c.operand[i]);
-    for (int i = 0; i < op.result_count; ++i) writes[i] = storage_of(c.result[i]);
+    read_.clear();
+    write_.clear();
+    for (int i = 0; i < op.operand_count; ++i) read_.push(storage_of(c.operand[i]));
+    for (int i = 0; i < op.result_count; ++i) write_.push(storage_of(c.result[i]));
+    if (!begin_row(s, 0, vector ? resource::aiv : resource::aic)) return;
     const extent_t work = compute_duration(program_, c, options_.rates);
-    if (!enter_step(s, reads, op.operand_count, writes, op.result_count)) return;
     for (int r = 0; r < ranks_; ++r) {
-      for (int i = 0; i < op.operand_count; ++i) at[i] = r;
-      begin_task(kind, r, s, r);
-      lasts(s, work);
-      end_task(reads, at, op.operand_count, writes, op.result_count);
+      begin_task(r);
+      for (const int place : read_) need_value(place, r);
+      for (const int place : write_) need_memory(place, r);
+      for (const int place : evicted_) need_memory(place, r);
+      end_task(duration_of(s, work));
+      for (const int place : read_) note_read(place, r);
+      for (const int place : write_) note_write(place, r);
     }
-  }
-
-  /// The present task, of step `s`, takes so long beside its overhead where nothing else is said.
-  constexpr void lasts(int s, std::int64_t work) {
-    now_.duration = options_.step_duration != nullptr ? options_.step_duration[s] : now_.duration + work;
-  }
-
-  /// The value lies in the slower tier, and nobody reads its memory here any more.
-  constexpr void lower_detach_step(int s) {
-    const program_move& m = program_.move[program_.step[s].index];
-    const int kept = storage_of(m.target), left = storage_of(m.source);
-    if (!enter_step(s, &kept, 1, &left, 1)) return;
-    for (int r = 0; r < ranks_; ++r) {
-      begin_task(resource::host, r, s, r);
-      now_.duration = 0;
-      require_users(left, r);
-      push_task();
-    }
-    overwritten_[left] = true;
   }
 
   constexpr void lower_move_step(int s) {
     const program_move& m = program_.move[program_.step[s].index];
-    if (m.detaches) return lower_detach_step(s);
+    const int source = storage_of(m.source), target = storage_of(m.target);
+    if (m.detaches) return lower_detach_step(s, target, source);
+    if (source == target) return refuse(program_flow_code::move_is_in_place, s, source);
     const cache_operator of_tiers = cache_operator_of(program_, m);
     const resource kind = of_tiers == cache_operator::within_tier ? resource::link
                           : of_tiers == cache_operator::prefetch  ? resource::copy_in
@@ -283,49 +150,139 @@ class program_flow {
     const move_pulls& pulls = pulls_.of(program_.step[s].index);
     const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
     const int staged = program_.storage.size + program_.step[s].index;
-    if (storage_of(m.source) == storage_of(m.target)) {
-      status_ = {program_flow_code::move_is_in_place, s, storage_of(m.source)};
-      return;
-    }
-    growing_array<int> reads;
     for (int i = 0; i < pulls.steps; ++i) {
-      const int from = i == 0 ? storage_of(m.source) : staged;
-      const int to = i + 1 == pulls.steps ? storage_of(m.target) : staged;
-      if (!enter_step(s, &from, 1, &to, 1)) return;
+      const int from = i == 0 ? source : staged, to = i + 1 == pulls.steps ? target : staged;
+      read_.clear();
+      write_.clear();
+      read_.push(from);
+      write_.push(to);
+      if (!begin_row(s, i * ranks_, kind)) return;
       for (int r = 0; r < ranks_; ++r) {
         const int receiver = i * ranks_ + r;
-        const int first = pulls.sender_begin[receiver], senders = pulls.sender_begin[receiver + 1] - first;
-        reads.resize(senders, from);
-        for (int& one : reads) one = from;
-        begin_task(kind, r, s, receiver);
+        const int first = pulls.sender_begin[receiver], last = pulls.sender_begin[receiver + 1];
+        begin_task(r);
+        for (int k = first; k < last; ++k) need_value(from, pulls.sender.item[k]);
+        need_memory(to, r);
+        for (const int place : evicted_) need_memory(place, r);
         const extent_t elements = kind == resource::link ? pulls.pulled[receiver] : local_elements(program_, m.target);
-        lasts(s, transfer_duration(elements * element, options_.rates));
-        end_task(reads.item, pulls.sender.item + first, senders, &to, 1);
+        end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
+        for (int k = first; k < last; ++k) note_read(from, pulls.sender.item[k]);
+        note_write(to, r);
       }
     }
   }
 
+  /// The value lies in the slower tier, and nobody reads its memory here any more.
+  constexpr void lower_detach_step(int s, int kept, int left) {
+    read_.clear();
+    write_.clear();
+    read_.push(kept);
+    read_.push(left);
+    if (!begin_row(s, 0, resource::host)) return;
+    for (int r = 0; r < ranks_; ++r) {
+      begin_task(r);
+      need_memory(left, r);
+      end_task(0);
+    }
+    tenants_.leave(left);
+  }
+
+  constexpr extent_t duration_of(int s, extent_t work) const {
+    return options_.step_duration != nullptr ? options_.step_duration[s] : options_.rates.overhead + work;
+  }
+
+  /// What the row reads is there, and stays there while it writes; what it writes moves in. False where it cannot be.
+  constexpr bool begin_row(int step, int first_item, resource kind) {
+    evicted_.clear();
+    for (const int place : read_) {
+      if (!tenants_.is_known(place)) {  // there since before the first step, if it was not taken
+        tenants_.move_in(place, begin_[place], end_[place]);
+        if (tenants_.evicted().size > 0) refuse(program_flow_code::place_is_overwritten, step, place);
+      }
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    }
+    for (const int place : write_) {
+      if (tenants_.is_whole(place)) continue;
+      tenants_.move_in(place, begin_[place], end_[place]);
+      for (const int tenant : tenants_.evicted()) evicted_.push(tenant);
+    }
+    for (const int place : read_)
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    for (const int place : write_)
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    if (plan_.tasks() > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
+    if (ok()) plan_.row.push({step, first_item, kind});
+    return ok();
+  }
+
+  // ---- one task: what it needs, its waits, what it leaves ----
+
+  constexpr void begin_task(int rank) { queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind); }
+  constexpr void need(const word_wait& w) {
+    if (w.threshold == 0 || w.word == queue_ || w.threshold <= need_.item[w.word]) return;
+    if (need_.item[w.word] == 0) asked_.push(w.word);
+    need_.item[w.word] = w.threshold;
+  }
+  constexpr void need_value(int place, int rank) { need(writer_.item[place * ranks_ + rank]); }
+  constexpr void need_memory(int place, int rank) {
+    need(writer_.item[place * ranks_ + rank]);
+    for (int n = reader_.item[place * ranks_ + rank]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
+  }
+  constexpr void end_task(extent_t duration) {
+    for (const int q : asked_) {
+      int& known = known_.item[queue_ * queues_ + q];
+      if (need_.item[q] > known) {
+        plan_.wait.push({q, need_.item[q]});
+        known = need_.item[q];
+      }
+      need_.item[q] = 0;
+    }
+    asked_.clear();
+    plan_.wait_end.push(plan_.wait.size);
+    plan_.duration.push(duration);
+    now_ = {queue_, ++done_.item[queue_]};
+  }
+  constexpr void note_read(int place, int rank) {
+    int& newest = reader_.item[place * ranks_ + rank];
+    newest = use_.push({now_, newest});
+  }
+  constexpr void note_write(int place, int rank) {
+    writer_.item[place * ranks_ + rank] = now_;
+    reader_.item[place * ranks_ + rank] = -1;
+  }
+
   static constexpr int max_tasks = 1 << 24;
+
+  /// A reader of a place on a rank, and the one before it.
+  struct use {
+    word_wait at{};
+    int next = -1;
+  };
 
   const sharded_program& program_;
   const program_pulls& pulls_;
-  const program_slots& slots_;
-  program_flow_options options_;
-  int ranks_ = 1;
-  int users_ = 0;
-  program_flow_status status_{};
-  growing_array<lowered_task> task_;
-  growing_array<wait> wait_;
-  growing_array<access> access_;
-  growing_array<int> use_;  ///< of each place, rank and user: its last task there that used the place, from one
-  growing_array<last_writer> writer_;
-  growing_array<bool> overwritten_;
-  growing_array<int> done_;  ///< tasks of each queue
-  growing_array<int> need_;  ///< of each queue: how far it has to be before the present task
-  lowered_task now_{};
-  int own_queue_ = 0;
-  int first_access_ = 0;
-  bool moves_in_ = false;  ///< the present step writes addresses that others may have used
+  const program_flow_options& options_;
+  int ranks_ = 1, queues_ = 0;
+  program_plan plan_;
+  tenancy tenants_;
+  growing_array<extent_t> begin_, end_;        // of each place
+  growing_array<int> read_, write_, evicted_;  // places of the present row
+  growing_array<word_wait> writer_;            // the last, of each place and rank; threshold 0: none
+  growing_array<int> reader_;                  // since then, of each place and rank: the newest use
+  growing_array<use> use_;
+  growing_array<int> known_;  // of each queue and each other one: the place that it has waited for
+  growing_array<int> need_, asked_, done_;
+  int queue_ = 0;
+  word_wait now_{};
 };
+
+}  // namespace detail
+
+/// The plan of the phases that `options` names, or the status that says why there is none. Domain: addresses and pulls
+/// are those of `p`.
+constexpr program_plan lower_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                     const program_flow_options& options = {}) {
+  return detail::program_lowering(p, pulls, a, options).run();
+}
 
 }}  // namespace hyperparallel::v0_2

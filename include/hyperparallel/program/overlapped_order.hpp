@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -4,6 +4,7 @@
 //
 // The table is either a constant (`constant_plan`, which stays where the compiler put it, in read-only data) or lowered
 // at run time into memory that the `bound_plan` owns, with copies of what messages need; flow and schedule may then go.
+// A `grown_execution_table` has no flow: messages tell what its records and waits say.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <hyperparallel/runtime/failure.hpp>
+#include <hyperparallel/taskflow/grown_execution_table.hpp>
 #include <hyperparallel/taskflow/lower_execution.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -36,21 +38,24 @@ struct plan_view {
   const int* counter_total = nullptr;
   const int* listener_begin = nullptr;
   const int* listener = nullptr;
+  const queue_use* use = nullptr;
 
-  const hyperparallel::task* task = nullptr;
+  const hyperparallel::task* task = nullptr;  ///< null where there is no flow, as are the following
   const hyperparallel::wait* planned_wait = nullptr;
   const int* planned_signal = nullptr;
   const hyperparallel::access* access = nullptr;
 
   template <class Flow, class Table>
-  static plan_view of(const Flow& f, const Table& t) {
-    return {t.size,   t.first_operation, t.operations,     t.time_shift, t.record, t.queue_begin, t.wait,   t.reader,
-            t.signal, t.counter_total,   t.listener_begin, t.listener,   f.task,   f.wait,        f.signal, f.access};
+  static plan_view of(const Flow& f, const Table& t, const queue_use* use) {
+    return {t.size,   t.first_operation, t.operations,    t.time_shift,     t.record,   t.queue_begin, t.wait,
+            t.reader, t.signal,          t.counter_total, t.listener_begin, t.listener, use,           f.task,
+            f.wait,   f.signal,          f.access};
   }
+  static plan_view of(const grown_execution_table& t);
 
   int operation(const execution_record& r) const { return r.kernel + first_operation; }
 
-  /// The first slot that `number` writes, or -1.
+  /// The first slot that `number` writes, or -1. Domain: there is a flow.
   int written_slot(int number) const;
 };
 
@@ -133,12 +138,18 @@ class bound_plan {
     wait_.assign(f.wait, f.wait + n.waits);
     signal_.assign(f.signal, f.signal + n.signals);
     access_.assign(f.access, f.access + n.accesses);
-    view_ = plan_view::of(owned_flow{task_.data(), wait_.data(), signal_.data(), access_.data()}, *table_);
+    add_up(f, *table_);
+    view_ = plan_view::of(owned_flow{task_.data(), wait_.data(), signal_.data(), access_.data()}, *table_, use_.data());
   }
 
-  /// Takes no copy of anything.
+  /// Takes no copy of flow, schedule and table.
   template <const auto& Flow, const auto& Schedule, execution_options Options>
-  explicit bound_plan(constant_plan<Flow, Schedule, Options> p) : view_(plan_view::of(p.flow, p.table)) {}
+  explicit bound_plan(constant_plan<Flow, Schedule, Options> p) {
+    add_up(p.flow, p.table);
+    view_ = plan_view::of(p.flow, p.table, use_.data());
+  }
+
+  explicit bound_plan(grown_execution_table&& table);
 
   const plan_view& view() const { return view_; }
 
@@ -150,7 +161,20 @@ class bound_plan {
     const hyperparallel::access* access;
   };
 
+  /// What each queue holds.
+  template <class Flow, class Table>
+  void add_up(const Flow& f, const Table& t) {
+    use_.assign(detail::at(t.size.queues), {});
+    for (int q = 0; q < t.size.queues; ++q)
+      for (int r = t.queue_begin[q]; r < t.queue_begin[q + 1]; ++r) {
+        const hyperparallel::task& one = f.task[t.record[r].task];
+        use_[detail::at(q)] = {one.kind, use_[detail::at(q)].load + 1 + one.duration};
+      }
+  }
+
   std::unique_ptr<owned_execution_table> table_;
+  std::unique_ptr<grown_execution_table> grown_;
+  std::vector<queue_use> use_;
   std::vector<task> task_;
   std::vector<wait> wait_;
   std::vector<int> signal_;

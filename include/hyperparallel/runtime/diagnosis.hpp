@@ -13,7 +13,8 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-named_task name_task(const plan_view& p, const program_names& names, int number);
+/// The task of a record.
+named_task name_task(const plan_view& p, const program_names& names, int record);
 
 /// Of the queues that `busy` does not hold, one whose head waits for signals that have not come: the first that waits
 /// for an event nobody is left to signal, for that is a cause and not a consequence, else the first; task -1 if there

@@ -93,7 +93,9 @@ template <class Profile>
   const execution_record& r = p.record[runner_.ending().record];
   const std::exception_ptr cause = std::exchange(runner_.ending().error, nullptr);
   const task_error error(r.task, r.rank, operation_name(options_.names, p.operation(r)),
-                         slot_name(options_.names, p.written_slot(r.task)), first_line(cause));
+                         p.task != nullptr ? slot_name(options_.names, p.written_slot(r.task))
+                                           : written_name(options_.names, p.operation(r)),
+                         first_line(cause));
   try {
     std::rethrow_exception(cause);
   } catch (...) {
@@ -147,7 +149,7 @@ void executor<Profile>::look_for_progress() {
     const int q = runner_.current(w);
     if (q < 0 || head[detail::at(q)] == p.queue_begin[q + 1]) continue;
     busy[detail::at(q)] = true;
-    running.push_back(detail::name_task(p, options_.names, p.record[head[detail::at(q)]].task));
+    running.push_back(detail::name_task(p, options_.names, head[detail::at(q)]));
   }
   stall_.emplace(options_.watchdog, std::move(running), detail::find_waiting(p, options_.names, head, busy));
   const std::string what = stall_->what();

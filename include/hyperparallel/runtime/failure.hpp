@@ -74,6 +74,9 @@ std::string operation_name(const program_names& names, int operation);
 /// Empty for a negative slot.
 std::string slot_name(const program_names& names, int slot);
 
+/// What the operation writes; empty where it is not known.
+std::string written_name(const program_names& names, int operation);
+
 /// The first line of what `error` says; empty when it is no std::exception.
 std::string first_line(const std::exception_ptr& error);
 

@@ -62,6 +62,11 @@ HYPERPARALLEL_BODY std::string slot_name(const program_names& names, int slot) {
   return "slot " + std::to_string(slot);
 }
 
+HYPERPARALLEL_BODY std::string written_name(const program_names& names, int operation) {
+  const bool known = names.written != nullptr && operation >= 0 && operation < names.operations;
+  return known && names.written[operation] != nullptr ? names.written[operation] : "";
+}
+
 HYPERPARALLEL_BODY std::string first_line(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

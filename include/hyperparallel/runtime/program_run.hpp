@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Some phases of a program as a taskflow that has been proved safe and is ready to run.
+// Some phases of a program as a plan that has been proved safe and is ready to run.
 //
-// Laws: what does not pass `check_flow` and the local rule is never run; a run changes the storages that `writes` tells
-// and spoils those that do not survive. Names in errors are those of operators and tensors.
+// Laws: what does not pass `prove_program` is never run, and what is proved is the table that threads read; a run changes
+// the storages that `writes` tells and spoils those that do not survive. Names in errors are those of operators and
+// tensors.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/program_proof.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
@@ -18,9 +20,9 @@ namespace hyperparallel { inline namespace v0_2 {
 
 class program_run {
  public:
-  /// All but `slots` have to outlive it. Throws program_error with the step that cannot be lowered.
-  program_run(const sharded_program& p, const program_pulls& pulls, const program_slots& slots, program_tasks& tasks,
-              const program_flow_options& how, const executor_options& options);
+  /// `p` and `tasks` have to outlive it. Throws program_error with the step that cannot be lowered.
+  program_run(const sharded_program& p, const program_pulls& pulls, const program_addresses& addresses,
+              program_tasks& tasks, const program_flow_options& how, const executor_options& options);
 
   unsigned phases() const { return phases_; }
   int tasks() const { return executor_->tasks(); }
@@ -31,21 +33,18 @@ class program_run {
 
   /// Values that have to be there before a run.
   const std::vector<int>& reads() const { return reads_; }
-  bool survives(int storage) const { return survives_[static_cast<std::size_t>(storage)]; }
-  bool writes(int storage) const { return writes_[static_cast<std::size_t>(storage)]; }
+  bool survives(int storage) const { return survives_[storage]; }
+  bool writes(int storage) const { return writes_[storage]; }
   /// Bytes that others bring to a rank in one run.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
 
  private:
-  static void prove(const planned_flow& planned, const program_slots& slots);
-
-  std::unique_ptr<executor<>> bound(const planned_flow& planned, const sharded_program& p, const program_slots& slots,
-                                    const program_tasks& tasks, executor_options options);
+  void name_steps(const sharded_program& p, const program_tasks& tasks);
 
   unsigned phases_;
-  std::vector<const char*> operation_, slot_;
-  std::vector<bool> survives_, writes_;  ///< of each storage
-  std::vector<std::int64_t> received_;   ///< of each rank
+  std::vector<const char*> operation_, written_;  ///< of each step
+  growing_array<bool> survives_, writes_;         ///< of each storage
+  std::vector<std::int64_t> received_;            ///< of each rank
   std::vector<int> reads_;
   std::unique_ptr<executor<>> executor_;
 };

@@ -23,13 +23,13 @@ namespace detail {
 /// outlive them.
 class program_runs {
  public:
-  program_runs(const sharded_program& p, const program_pulls& pulls, const program_slots& slots,
+  program_runs(const sharded_program& p, const program_pulls& pulls, const program_addresses& addresses,
                const program_memory& memory, const std::vector<std::int64_t>& step_duration, kernel_choice kernels,
                data_type computes, const program_options& options)
       : options_(options),
         program_(p),
         pulls_(pulls),
-        slots_(slots),
+        addresses_(addresses),
         step_duration_(step_duration),
         tasks_(p, pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
     options_.execution.copy_workers = options_.execution.copy_workers || !options.budget.tiers.empty();
@@ -45,7 +45,8 @@ class program_runs {
     how.phases = phases;
     how.vector_queue = options_.vector_queue;
     how.step_duration = step_duration_.empty() ? nullptr : step_duration_.data();
-    return *run_.emplace_back(std::make_unique<program_run>(program_, pulls_, slots_, tasks_, how, options_.execution));
+    return *run_.emplace_back(
+        std::make_unique<program_run>(program_, pulls_, addresses_, tasks_, how, options_.execution));
   }
   run_result run(program_run& f, const progress& watch) {
     running_.store(&f, std::memory_order_release);
@@ -63,7 +64,7 @@ class program_runs {
   program_options options_;
   const sharded_program& program_;
   const program_pulls& pulls_;
-  const program_slots& slots_;
+  const program_addresses& addresses_;
   const std::vector<std::int64_t>& step_duration_;
   program_tasks tasks_;
   std::atomic<program_run*> running_{nullptr};
@@ -80,7 +81,7 @@ template <class T>
 program_world<T>::program_world(prepared_program&& p, const program_options& options)
     : values(std::move(p), all_ranks(p.program)),
       runs_(std::make_unique<detail::program_runs>(
-          this->program_, this->pulls_, this->slots_, *this->memory_, this->duration_,
+          this->program_, this->pulls_, this->addresses_, *this->memory_, this->duration_,
           options.kernels != nullptr ? options.kernels : &kernel_of<T>, data_type_of<T>, options)) {}
 
 template <class T>

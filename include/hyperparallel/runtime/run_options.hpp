@@ -31,6 +31,7 @@ struct program_names {
   int operations = 0;
   const char* const* slot = nullptr;
   int slots = 0;
+  const char* const* written = nullptr;  ///< of each operation: what it writes, for plans without slots
 };
 
 /// Pauses before a worker sleeps between runs, at most.

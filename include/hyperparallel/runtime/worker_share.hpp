@@ -29,7 +29,7 @@ struct worker_share {
   std::vector<int> worker_of;  ///< queue -> worker
 };
 
-/// At most as many workers as `options` and the cores allow, each with a queue. O(tasks + queues log load).
+/// At most as many workers as `options` and the cores allow, each with a queue. O(queues log load).
 worker_share share_queues(const plan_view& p, const executor_options& options);
 
 }}  // namespace hyperparallel::v0_2

@@ -55,10 +55,8 @@ HYPERPARALLEL_BODY worker_share share_queues(const plan_view& p, const executor_
   std::vector<int> used, copying;
   std::vector<std::pair<int, std::size_t>> beside;  ///< queue, and which of `used` it goes with
   for (int q = 0; q < p.size.queues; ++q) {
-    std::int64_t sum = 0;
-    for (int r = p.queue_begin[q]; r < p.queue_begin[q + 1]; ++r) sum += 1 + p.task[p.record[r].task].duration;
+    const auto [kind, sum] = p.use[q];
     if (sum == 0) continue;
-    const resource kind = p.task[p.record[p.queue_begin[q]].task].kind;
     if (options.copy_workers && (kind == resource::copy_in || kind == resource::copy_out)) {
       copying.push_back(q);
       continue;

@@ -34,6 +34,13 @@ struct execution_record {
   friend constexpr bool operator==(const execution_record&, const execution_record&) = default;
 };
 
+/// What a queue holds.
+struct queue_use {
+  resource kind = resource::aic;  ///< of its tasks
+  std::int64_t load = 0;          ///< one a task, and their durations
+  friend constexpr bool operator==(const queue_use&, const queue_use&) = default;
+};
+
 struct execution_size {
   int tasks = 0, queues = 0, waits = 0, readers = 0, signals = 0, counters = 0, listeners = 0;
   friend constexpr bool operator==(const execution_size&, const execution_size&) = default;

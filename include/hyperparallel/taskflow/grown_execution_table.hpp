@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// An execution table that owns its arrays, in a constant expression and at run time: of plans whose synchronisation is by
+// progress words alone.
+
+#include <hyperparallel/support/growing_array.hpp>
+#include <hyperparallel/taskflow/execution_table.hpp>
+#include <hyperparallel/taskflow/task.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Arrays as in `fixed_execution_table`.
+struct grown_execution_table {
+  execution_size size{};
+  int first_operation = 0, operations = 0, time_shift = 0;
+  growing_array<execution_record> record;
+  growing_array<int> queue_begin;
+  growing_array<word_wait> wait;
+  growing_array<int> reader;
+  growing_array<queue_use> use;  ///< of each queue
+};
+
+namespace detail {
+
+/// Lists, for each record, the queues that wait for it. Domain: waits and ends of waits are there. O(tasks + waits).
+constexpr void list_readers(grown_execution_table& t) {
+  growing_array<int> next;  // how often a record is waited for, then where its next reader goes
+  next.resize(t.size.tasks, 0);
+  const auto awaited = [&](const word_wait& w) { return t.queue_begin.item[w.word] + w.threshold - 1; };
+  for (const word_wait& w : t.wait) ++next.item[awaited(w)];
+  int readers = 0;
+  for (int r = 0; r < t.size.tasks; ++r) {
+    const int first = readers;
+    t.record.item[r].reader_end = readers += next.item[r];
+    next.item[r] = first;
+  }
+  t.reader.resize(readers, 0);
+  for (int q = 0, w = 0; q < t.size.queues; ++q)
+    for (int r = t.queue_begin.item[q]; r < t.queue_begin.item[q + 1]; ++r)
+      for (; w < t.record.item[r].wait_end; ++w) t.reader.item[next.item[awaited(t.wait.item[w])]++] = q;
+  t.size.waits = t.size.readers = readers;
+}
+
+}  // namespace detail
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The plan of a program as a taskflow with its accesses, derived from the steps alone: what the general checkers judge.
+//
+// Each tier of a rank is one slot, and accesses are ranges of its cache lines.
+
+#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_proof.hpp>
+#include <hyperparallel/taskflow/exact_check.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace programs {
+
+namespace hp = hyperparallel;
+
+struct plan_with_accesses {
+  const hp::sharded_program& p;
+  const hp::program_pulls& pulls;
+  const hp::program_addresses& a;
+  const hp::program_plan& plan;
+
+  struct lines {
+    int tier = 0, begin = 0, end = 0;
+  };
+  lines of_place(int place) const {
+    constexpr hp::extent_t line = hp::storage_alignment;
+    const auto range = [](int tier, hp::extent_t begin, hp::extent_t bytes) {
+      return lines{tier, static_cast<int>(begin / line), static_cast<int>((begin + bytes + line - 1) / line)};
+    };
+    if (place < p.storage.size) return range(p.storage[place].tier, a.storage[place], p.storage[place].bytes);
+    const int m = place - p.storage.size;
+    const int element = hp::bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
+    return range(0, std::max<hp::extent_t>(a.between[m], 0), hp::kind_of(pulls.moves, m).between * element);
+  }
+
+  template <class Flow>
+  void operator()(Flow& f) const {
+    const hp::machine_shape& m = plan.machine;
+    const int tiers = hp::tiers_of(p);
+    hp::extent_t bytes[hp::max_memory_tiers] = {};
+    for (int place = 0; place < p.storage.size + p.move.size; ++place) {
+      const lines l = of_place(place);
+      bytes[l.tier] = std::max(bytes[l.tier], l.end * hp::storage_alignment);
+    }
+    for (int q = 0; q < hp::queue_count(m); ++q) hp::add_event(f, q / hp::queues_per_rank(m));
+    for (int r = 0; r < m.ranks; ++r)
+      for (int t = 0; t < tiers; ++t) hp::add_slot(f, r, t, 0, bytes[t]);
+    const auto use = [&](int place, int rank, hp::access_mode mode) {
+      const lines l = of_place(place);
+      if (l.begin < l.end) hp::add_access(f, rank * tiers + l.tier, l.begin, l.end, mode);
+    };
+    for (int t = 0, w = 0; t < plan.tasks(); ++t) {
+      const hp::plan_row& row = plan.row[t / m.ranks];
+      const int rank = t % m.ranks;
+      hp::add_task(f, row.kind, rank, plan.duration[t], row.step, row.first_item + rank);
+      for (; w < plan.wait_end[t]; ++w) hp::add_wait(f, plan.wait[w].word, plan.wait[w].threshold);
+      hp::add_signal(f, hp::first_queue(m, rank, row.kind));
+      const hp::program_step& s = p.step[row.step];
+      if (s.is_move && p.move[s.index].detaches) continue;
+      const int staged = p.storage.size + s.index, k = row.first_item / m.ranks;
+      const int steps = s.is_move ? pulls.of(s.index).steps : 1;
+      hp::visit_values(p, s, [&](int v, bool written) {
+        const int place = (written ? k + 1 == steps : k == 0) ? p.value[v].storage : staged;
+        if (written) return use(place, rank, hp::access_mode::write);
+        if (!s.is_move) return use(place, rank, hp::access_mode::read);
+        const hp::move_pulls& how = pulls.of(s.index);
+        const int receiver = row.first_item + rank;
+        for (int i = how.sender_begin[receiver]; i < how.sender_begin[receiver + 1]; ++i)
+          use(place, how.sender[i], hp::access_mode::read);
+      });
+    }
+  }
+};
+
+/// A program with everything that its plan is made of.
+struct lowered {
+  hp::sharded_program program;
+  hp::program_addresses addresses;
+  hp::program_pulls pulls;
+  hp::program_flow_options how;
+  hp::program_plan plan;
+
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options)
+      : lowered(p, options, hp::plan_addresses(p)) {}
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options, const hp::program_addresses& a)
+      : program(p), addresses(a), pulls(hp::pulls_of(program)), how(options) {
+    plan = hp::lower_program(program, pulls, addresses, how);
+  }
+  hp::program_proof proof(const hp::grown_execution_table& table) const {
+    return hp::prove_program(program, pulls, addresses, how.phases, plan.machine, table);
+  }
+  hp::program_proof proof() const { return proof(hp::table_of(plan)); }
+  hp::planned_flow with_accesses() const {
+    return {plan_with_accesses{program, pulls, addresses, plan}, plan.machine, {hp::priority::reference_order, 0}};
+  }
+  static hp::exact_code exactly(const hp::planned_flow& f) {
+    hp::owned_exact_scratch x(f.flow().size, hp::queue_count(f.schedule().machine));
+    return hp::check_exactly(f.flow(), f.schedule(), x).code;
+  }
+  hp::exact_code exactly() const { return exactly(with_accesses()); }
+};
+
+}  // namespace programs
