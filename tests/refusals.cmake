@@ -128,6 +128,11 @@ if(TARGET hp)
   set(llama "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)
+  hyperparallel_add_refusal(hp plan.divisors 1 "tp=16 does not divide key and value heads, 8" plan
+                            "${llama}" --devices 16 --fix tp=16)
+  hyperparallel_add_refusal(hp plan.too_many_operations 2 "a step takes a device 2^56 operations or more" plan "${llama}"
+                            --devices 16 --batch 1000000 --sequence 1000000)
+  hyperparallel_add_number_refusals("hp;plan" "whole number from" --devices --batch --sequence)
   hyperparallel_add_refusal(hp plan.no_file 2 "cannot read 'missing.json'" plan missing.json --devices 4)
   hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h100' is not known" plan "${llama}" --devices 4
                             --hardware h100)

@@ -63,6 +63,61 @@ TEST(PlanEstimate, LevelsReceiveWhatTheAccountSays) {
     }
 }
 
+/// 671 billion parameters, of which 37 work for a token.
+hp::decoder large() {
+  return {
+      .vocabulary = 129280,
+      .hidden = 7168,
+      .layers = 61,
+      .latent_attention =
+          {.heads = 128, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1536, .key_value_rank = 512},
+      .has_latents = true,
+      .feed_forward = {.width = 18432},
+      .experts = {.experts = 256, .top_k = 8, .width = 2048, .shared_width = 2048},
+      .has_experts = true,
+      .sparse = {.first = 3}};
+}
+
+// The largest plans that are countable have a time; beyond, nothing wraps: the code says overflow.
+TEST(PlanEstimate, WhatCannotBeCountedIsRefused) {
+  hp::device_value slow = hp::matrix384::device;
+  for (std::int64_t& rate : slow.matrix_flops) rate = 100 * hp::gigaflops;
+  hp::plan_prices prices(slow, hp::matrix384::topology);
+  const hp::decoder d = large();
+  int counted = 0, refused = 0;
+  hp::extent_t last = 0;
+  for (hp::extent_t batch = 64; batch <= hp::largest_plan_number; batch *= 2) {
+    const hp::decoder_plan p{
+        .tp = 8, .pp = 4, .dp = 8, .zero = 1, .recomputed = true, .batch = batch, .sequence = 4096};
+    ASSERT_TRUE(hp::check_plan(d, p, hp::device_count_of(p)).ok());
+    const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+    EXPECT_EQ(hp::plan_is_countable(d, p), e.ok());
+    if (e.ok()) {
+      EXPECT_EQ(refused, 0);
+      EXPECT_GT(e.evaluation.time, last);
+      EXPECT_LE(e.bound, e.evaluation.time);
+      EXPECT_GT(static_cast<double>(e.evaluation.time) / 1e12, hp::model_operations_of(d, batch, 4096) / 256 / 1e11);
+      last = e.evaluation.time;
+      ++counted;
+    } else {
+      EXPECT_EQ(e.evaluation.code, hp::cost_code::overflow);
+      EXPECT_EQ(e.evaluation.time, hp::not_counted);
+      ++refused;
+    }
+  }
+  EXPECT_GT(counted, 3);
+  EXPECT_GT(refused, 3);
+}
+
+// A step of 16384 devices is, with the batch of published runs.
+TEST(PlanEstimate, LargeClustersAreCounted) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  const hp::plan_estimate e =
+      hp::estimate_plan(large(), {.tp = 8, .dp = 32, .ep = 64, .zero = 1, .batch = 16384, .sequence = 4096}, prices);
+  ASSERT_TRUE(e.ok());
+  EXPECT_GT(e.evaluation.time, 0);
+}
+
 TEST(PlanEstimate, ModelOperationsAreTheConvention) {
   hp::decoder d = small_decoders::dense();
   const double n = static_cast<double>(hp::parameters_of(d).total() - hp::parameters_of(d).embedding);

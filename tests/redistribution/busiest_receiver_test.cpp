@@ -36,8 +36,22 @@ TEST(busiest_receiver, closed_forms_are_what_the_transfers_add_up_to) {
 
 TEST(busiest_receiver, so_are_those_of_uneven_shares_and_padded_dims) {
   expect_counted({3, {2, 2, 2}}, {4, 8}, hp::reduce_op::sum, 0, 5);  // shares that do not divide the cells
+  expect_counted({3, {2, 2, 2}}, {12, 4}, hp::reduce_op::sum, 0, 3);
+  expect_counted({2, {2, 3}}, {6, 6}, hp::reduce_op::sum);
+  expect_counted({2, {4, 4}}, {20, 4}, hp::reduce_op::sum);
+  expect_counted({2, {4, 3}}, hp::shape(24), hp::reduce_op::sum);
   expect_counted({2, {2, 3}}, {7, 5}, hp::reduce_op::sum, 3);
   expect_counted({2, {2, 2}}, {0, 4}, hp::reduce_op::sum);
+}
+
+// A share of 12 rows by 8 devices: six have 2, two have none. By enumeration this takes hours.
+TEST(busiest_receiver, tells_uneven_shares_of_many_ranks) {
+  const hp::mesh_shape m{2, {2048, 8}};
+  hp::layout_value terms = hp::replicated(m, 1), rows = terms;
+  terms.partial[0] = terms.partial[1] = hp::reduce_op::sum;
+  hp::append_cut(rows, {0, 0, 1, 2048});
+  // Each first reducer takes the 16383 other terms of 2 rows, and all but these of its 12 rows.
+  EXPECT_EQ(hp::most_received(hp::plan_move(terms, rows, hp::shape{12 * 2048})), 16383 * 2 + 12 - 2);
 }
 
 TEST(busiest_receiver, tells_tens_of_thousands_of_ranks_from_digits) {

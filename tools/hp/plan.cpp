@@ -38,7 +38,7 @@ int run(const choice& c) {
 hp_tool::work hp_tool::add_plan(CLI::App& app) {
   const auto c = std::make_shared<choice>();
   app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
-  app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 4096));
+  app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 16384));
   app.add_option("--hardware", c->hardware, "matrix384 (default), ascend_910c_die or generic_host");
   app.add_option(
       "--fix", c->fixes,

@@ -47,6 +47,27 @@ constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t 
   return each * static_cast<double>(batch) * static_cast<double>(sequence);
 }
 
+/// Operations and elements of one step and device up to which counts and times are taken to stay within 64 bits: 2^56
+/// operations take 8 days at 100 gigaflop/s, and factors of 2^7 are left for recomputation and for what is not sharded.
+inline constexpr double most_plan_operations = 72057594037927936.0;
+
+/// Whether a step of the plan stays below `most_plan_operations`: operations of a step on a device of the largest stage,
+/// and elements of a micro-batch's largest tensor. Domain: all numbers are in range and degrees are at least 1. O(layers).
+constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
+  decoder whole = d;
+  whole.attention.window = 0;  // windows are cut after they are counted
+  const double tokens = static_cast<double>(p.batch) / p.micro_batches * static_cast<double>(p.sequence);
+  const extent_t heads = d.has_latents
+                             ? d.latent_attention.heads * (d.latent_attention.head_dim + d.latent_attention.rope_dim)
+                             : d.attention.query_heads * d.attention.head_dim;
+  extent_t width = larger(larger(d.vocabulary, d.hidden), larger(heads, d.feed_forward.width));
+  if (d.has_experts)
+    width = larger(width, larger(d.experts.shared_width, d.experts.top_k * larger(d.experts.width, d.hidden)));
+  const double sharing = static_cast<double>(p.dp) * p.ep * p.cp * p.tp;
+  return model_operations_of(whole, p.batch, p.sequence) / sharing < most_plan_operations &&
+         tokens * static_cast<double>(width) < most_plan_operations;
+}
+
 /// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.
 constexpr double model_use(const plan_estimate& e, const device_value& d) {
   if (!e.ok() || e.evaluation.time <= 0) return 0;
@@ -94,11 +115,16 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
 
 }  // namespace detail
 
-/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0.
+/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
+/// the plan is not countable, its code is `overflow`.
 /// Precondition: `check_plan` says ok. O(what partition and evaluate_program take).
 constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
   plan_estimate e;
   e.plan = plan;
+  if (!plan_is_countable(d, plan)) {
+    e.evaluation.code = cost_code::overflow;
+    return e;
+  }
   const sharded_program p = partition(training_graph_of(d, plan), strategy_of(plan));
   e.evaluation = evaluate_program(p, plan.pp, prices);
   if (!e.ok()) return e;

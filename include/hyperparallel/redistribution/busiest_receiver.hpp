@@ -4,7 +4,8 @@
 //
 // A reducer has the coordinates of its source piece and of its target piece on the axes that cut only the target, so of
 // its source block S it reduces C = |S| ÷ (what those axes slice) ÷ shares, and receives the g − 1 other terms of that.
-// Of its target block T it then misses all but the part O of its own shares that it wants:
+// The first share is the largest where they are uneven. Of its target block T it then misses all but the part O of its own
+// shares that it wants:
 //   received = (g − 1) C + |T| − O
 // where O is 0 if some other digit moves between axes, else C ÷ (what the axes that cut both sides slice).
 // Law: most_received(p) == certify(p).received_maximum for every plan by fewest bytes. Units: elements.
@@ -71,19 +72,18 @@ constexpr extent_t received_by_fill(const digit_table& t, unsigned filled, exten
   return moved ? taken : taken - taken / gathered;
 }
 
-/// Whether every share of a source block is of one size: then each cell divides along the dim that `part_of` picks.
-constexpr bool shares_evenly(const layout_value& source, const layout_value& target, const shape& s, int shares) {
-  for (int d = 0; d < s.rank; ++d) {
-    const extent_t pieces = larger(shards_of(source, d), shards_of(target, d));
-    if (s.extent[d] % (pieces * shares) == 0) return s.extent[d] > 0;
-  }
-  return false;
+/// A cell, where one source piece meets one target piece; all cells are alike where cut points refine.
+constexpr box first_cell(const layout_value& source, const layout_value& target, const shape& s) {
+  box cell;
+  cell.rank = s.rank;
+  for (int d = 0; d < s.rank; ++d) cell.dim[d] = {0, s.extent[d] / larger(shards_of(source, d), shards_of(target, d))};
+  return cell;
 }
 
 }  // namespace detail
 
 /// What the rank that receives most receives in all steps. Domain: p.code is ok and `p` is a plan by fewest bytes on
-/// one mesh. O(cuts²) where cut points refine and shares are even, else O(positions · transfers of a receiver).
+/// one mesh. O(cuts²) where cut points refine, else O(positions · transfers of a receiver).
 constexpr extent_t most_received(const move_plan& p) {
   if (p.step_count == 0) return 0;
   const move_step &first = p.step[0], &last = p.step[p.step_count - 1];
@@ -98,9 +98,12 @@ constexpr extent_t most_received(const move_plan& p) {
   if (last.filled != 0) return detail::most_by_enumeration(p);
   if (first.kind == step_kind::reduce) return (terms - 1) * t_elements + passed_on;
   const int shares = group_size(source.mesh, detail::axes_of(source.mesh, first.shared));
-  if (!detail::shares_evenly(source, target, p.shape, shares)) return detail::most_by_enumeration(p);
+  if (terms < 2) return detail::most_by_enumeration(p);
   const detail::reducer_figures f = detail::reducers_of(t, detail::cut_axes(source));
-  const extent_t reduced = s_elements / f.sliced_by_target_only / shares;
+  const box cell = detail::first_cell(source, target, p.shape);
+  // Shares differ by cell alone, and who reduces more receives more.
+  const extent_t reduced =
+      s_elements / f.sliced_by_target_only / volume(cell) * volume(detail::part_of(cell, 0, shares));
   const extent_t own = f.moved_into_both ? 0 : reduced / f.sliced_by_both;
   return (terms - 1) * reduced + t_elements - own;
 }

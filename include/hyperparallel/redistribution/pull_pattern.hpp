@@ -222,10 +222,12 @@ constexpr bool digits_of_step(const move_step& step, const shape& s, step_digits
   return true;
 }
 
-/// What makes a pattern of a step.
+/// What makes a pattern of a step. Groups of the `nested` innermost levels are cuts of positions; others need not divide
+/// them (pattern_groups.hpp).
 struct pattern_maker {
   const step_digits& step;
   pull_pattern& p;
+  int nested = max_link_levels;
 
   constexpr bool add_part(int begin, int size) { return p.digits.add(begin) && p.digits.add(begin * size); }
 
@@ -255,7 +257,7 @@ struct pattern_maker {
     p.digits.count = 1;
     p.digits.cut[0] = 1;
     p.digits.cut[1] = step.positions;
-    for (int l = 0; l < t.level_count; ++l)
+    for (int l = 0; l < t.level_count && l < nested; ++l)
       if (t.level[l].group < step.positions && !p.digits.add(t.level[l].group)) return false;
     for (int i = 0; i < step.count; ++i) {
       const owned_digit& x = step.digit[i];

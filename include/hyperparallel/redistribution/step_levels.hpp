@@ -4,12 +4,15 @@
 //
 // Of each level: the messages and elements of the receiver that takes longest there, and the elements of the sender
 // that sends most. A step whose digits nest with the groups of links is counted by its pattern (pull_pattern.hpp), through
-// one receiver and one sender of each class; any other one by running through its receivers: through all of them on up
-// to `most_counted_positions` devices, beyond that through those that have coordinate 0 or 1 on every axis that takes
-// part, where senders are taken to be no busier than receivers. Law: wherever nothing is sampled the time is
-// `price_step`'s, and so is the sum of what is received. Units: elements, picoseconds.
+// one receiver and one sender of each class. Beyond `most_counted_positions` devices so is one whose digits do not nest
+// with the outer groups, through one device of each block (pattern_groups.hpp). Any other step is counted by running
+// through its receivers: through all of them on up to `most_counted_positions` devices, beyond that through those that
+// have coordinate 0 or 1 on every axis that takes part, where senders are taken to be no busier than receivers.
+// Laws: wherever nothing is sampled the time is `price_step`'s, and so is the sum of what is received; where groups do not
+// nest and a reduction's shares are uneven, those collected and sent count as the largest, so that time may be greater.
+// Units: elements, picoseconds.
 
-#include <hyperparallel/redistribution/pull_pattern.hpp>
+#include <hyperparallel/redistribution/pattern_groups.hpp>
 #include <hyperparallel/redistribution/step_price.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
@@ -74,13 +77,14 @@ constexpr level_load load_of_uneven(const pull_pattern& p, const uneven_level& u
   return load;
 }
 
-/// The same for every level of an uneven spread.
+/// The same for every level of an uneven spread below `end`.
 constexpr void take_uneven(const pull_pattern& p, const pattern_view& view, const interconnect& net, extent_t bytes,
-                           step_levels& load) {
+                           int end, step_levels& load) {
   uneven_level u;
   extent_t every = 1;
   for (int i = 0; i < p.digits.count;) {
     const int level = p.level[i];
+    if (level >= end) return;
     u.inner = u.within;
     u.inner_groups = u.groups;
     extent_t here = 1;
@@ -90,7 +94,6 @@ constexpr void take_uneven(const pull_pattern& p, const pattern_view& view, cons
       (p.dealt[i] ? u.within : u.groups) *= p.digits.size(i);
     }
     every *= here;
-    if (level == not_connected) return;
     level_load& known = load.level[level];
     u.differs = known.messages == every;
     const link_level& link = net.topology.level[level];
@@ -114,9 +117,43 @@ constexpr bool load_of_pattern(const pull_pattern& p, const interconnect& net, e
     load.level[l] = {taken.of[l], taken.of[l] * share, even || p.spreads ? given.of[l] * share : 0};
   }
   if (taken.of[not_connected] > 0) load.code = cost_code::ranks_are_not_connected;
-  if (!even && p.spreads) take_uneven(p, receivers, net, bytes, load);
+  if (!even && p.spreads) take_uneven(p, receivers, net, bytes, net.topology.level_count, load);
   load.received = received_by_all(p, receivers, active, own);
   return true;
+}
+
+/// The same where groups of the levels from `nested` on do not nest with the digits.
+constexpr step_levels load_of_groups(const pull_pattern& p, const interconnect& net, extent_t bytes, int nested) {
+  step_levels load;
+  extent_t active = 0, unused = 1;
+  const extent_t positions = p.digits.cut[p.digits.count], share = smaller(p.chunk, p.planes) * p.plane;
+  const bool splits = p.spreads && p.planes != p.chunk * p.shares;
+  const pattern_view receivers = seen_by_receivers(p, active);
+  pattern_view taking = receivers, giving = seen_by_senders(p, receivers.known);
+  extent_t own = active;
+  const level_counts taken = count_messages(p, taking, own);
+  for (int l = 0; l < nested; ++l) load.level[l] = {taken.of[l], taken.of[l] * share, 0};
+  if (splits) take_uneven(p, receivers, net, bytes, nested, load);
+  visit_groups({p, receivers, splits}, net.topology, nested, positions, [&](int l, const group_count& n) {
+    const extent_t short_one = p.planes % p.chunk;
+    const extent_t messages = (n.full + (splits && short_one > 0 ? n.rest : 0)) * p.boxes;
+    if (messages == 0) return;
+    if (l == not_connected) {
+      load.code = cost_code::ranks_are_not_connected;
+      return;
+    }
+    const level_load now{messages,
+                         (splits ? n.full * p.chunk + n.rest * short_one : n.full * p.chunk) * p.plane * p.boxes, 0};
+    const link_level& link = net.topology.level[l];
+    if (time_of(now, bytes, link).picoseconds > time_of(load.level[l], bytes, link).picoseconds) load.level[l] = now;
+  });
+  visit_groups({p, giving, false}, net.topology, nested, positions, [&](int l, const group_count& n) {
+    if (l != not_connected) load.level[l].sent = larger(load.level[l].sent, n.full * p.boxes * share);
+  });
+  const level_counts given = count_messages(p, giving, unused);
+  for (int l = 0; l < nested; ++l) load.level[l].sent = given.of[l] * share;
+  load.received = received_by_all(p, receivers, active, own);
+  return load;
 }
 
 /// The axes along which devices of a step differ.
@@ -193,12 +230,27 @@ constexpr step_levels count_step(const move_step& step, const shape& s, const in
   return load;
 }
 
-/// Whether the pattern describes it: links in levels by rank, digits that nest with them, no parts dealt one by one.
+/// The load of the pattern in which groups of as many levels as possible nest with the digits; false: none describes it.
+constexpr bool levels_of_groups(const detail::step_digits& step, const interconnect& net, extent_t element_bytes,
+                                step_levels& load) {
+  if (net.kind != interconnect_kind::topology || net.ranks.count > 0) return false;
+  for (int nested = net.topology.level_count - 1; nested >= 0; --nested) {
+    detail::pull_pattern p;
+    if (!detail::pattern_maker{step, p, nested}.make(net.topology)) continue;
+    load = detail::load_of_groups(p, net, element_bytes, nested);
+    return true;
+  }
+  return false;
+}
+
+/// Whether the pattern describes it: links in levels by rank, no parts dealt one by one, and, up to
+/// `most_counted_positions` devices, digits that nest with the links.
 constexpr bool levels_of_pattern(const detail::step_digits& step, const interconnect& net, extent_t element_bytes,
                                  step_levels& load) {
   if (net.kind != interconnect_kind::topology || net.ranks.count > 0) return false;
   detail::pull_pattern p;
-  return detail::pattern_maker{step, p}.make(net.topology) && detail::load_of_pattern(p, net, element_bytes, load);
+  if (detail::pattern_maker{step, p}.make(net.topology)) return detail::load_of_pattern(p, net, element_bytes, load);
+  return step.positions > most_counted_positions && levels_of_groups(step, net, element_bytes, load);
 }
 
 /// The loads of a step on one mesh. Domain: `net` is a topology that `check` accepts.

@@ -56,9 +56,8 @@ inline answer asked_of(const choice& c) {
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
-  if (hp::model_operations_of(a.config.model, a.plan.batch / a.plan.micro_batches, a.plan.sequence) >= 0x1p60)
-    throw hp_tool::bad_input(
-        "a micro-batch takes 2^60 operations or more: name more micro_batches, or a smaller batch");
+  if (!hp::plan_is_countable(a.config.model, a.plan))
+    throw hp_tool::bad_input("a step takes a device 2^56 operations or more: name a smaller --batch or --sequence");
   return a;
 }
 
@@ -67,7 +66,7 @@ inline answer answer_of(const choice& c) {
   hp::plan_prices prices(a.hardware.device, a.hardware.topology);
   if (!a.status.ok()) {
     for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))
-      a.others.push_back({hp::estimate_plan(a.config.model, p, prices)});
+      if (const hp::plan_estimate e = hp::estimate_plan(a.config.model, p, prices); e.ok()) a.others.push_back({e});
     return a;
   }
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
