@@ -16,6 +16,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
+using programs::first_overwritten;
 using programs::lowered;
 using programs::random_runnable;
 using tested::tries;
@@ -69,48 +70,6 @@ TEST(LowerProgram, NoWaitCanBeWeakenedUnnoticed) {
   }
   EXPECT_GT(weakened, 100);
   EXPECT_GT(unsafe, weakened * 9 / 10);  // hardly a wait follows from others
-}
-
-/// The first step that uses lines which another place has written last, by walking the steps; behind all of them where
-/// only lines of a home are, at the end, and -1 where nothing is.
-int first_overwritten(const lowered& l) {
-  const hp::sharded_program& p = l.program;
-  const programs::plan_with_accesses places{p, l.pulls, l.addresses, l.plan};
-  std::vector<int> owner(1000, -1);
-  const auto lines = [&](int place, const auto& visit) {
-    const auto one = places.of_place(place);
-    for (int line = one.begin; line < one.end; ++line) visit(owner.at(static_cast<std::size_t>(line)));
-  };
-  const auto is_there = [&](int place) {
-    bool there = true;
-    lines(place, [&](int by) { there = there && (by < 0 || by == place); });
-    return there;
-  };
-  const auto pass = [&](const std::vector<int>& reads, const std::vector<int>& writes) {
-    bool good = true;
-    for (const int place : reads) good = good && is_there(place);
-    for (const int place : reads)
-      lines(place, [&](int& by) { by = by < 0 ? place : by; });  // since before the first step
-    for (const int place : reads) good = good && is_there(place);
-    for (const int place : writes) lines(place, [&](int& by) { by = place; });
-    for (const int place : reads) good = good && is_there(place);
-    for (const int place : writes) good = good && is_there(place);
-    return good;
-  };
-  for (int s = 0; s < p.step.size; ++s) {
-    std::vector<int> reads, writes;
-    hp::visit_values(p, p.step[s],
-                     [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
-    const int staged = p.storage.size + p.step[s].index;
-    if (p.step[s].is_move && l.pulls.of(p.step[s].index).steps == 2) {
-      if (!pass(reads, {staged}) || !pass({staged}, writes)) return s;
-    } else if (!pass(reads, writes)) {
-      return s;
-    }
-  }
-  for (int s = 0; s < p.storage.size; ++s)
-    if (p.storage[s].home && !is_there(s)) return p.step.size;
-  return -1;
 }
 
 TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {

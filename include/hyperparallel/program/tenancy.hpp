@@ -24,7 +24,7 @@ class tenancy {
   /// Somebody has moved into one of these addresses.
   constexpr bool was_taken(extent_t begin, extent_t end) const {
     const int at = first_behind(begin);
-    return at < range_.size && range_.item[at].begin < end;
+    return begin < end && at < range_.size && range_.item[at].begin < end;
   }
 
   /// `place` takes [begin, end); `evicted()` says from whom. An empty range is nobody's.
