@@ -13,6 +13,9 @@
 // all signal one event is passed in O(1) by a wait for that event's total. Where that fails the slot goes over to
 // pairs, see verify_pairs.hpp. Law: the rule may refuse a safe plan, it never accepts an unsafe one. It trusts no count
 // of the builder: totals of signals and slot versions are derived here.
+//
+// That the algorithm obeys this law is proved in proofs/verify.v; that this code computes the same verdict is tested.
+// A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
 
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/taskflow/verify_pairs.hpp>
@@ -23,6 +26,10 @@ namespace detail {
 
 /// Bits of a slot's state: which groups have members, and what is known about them. A group is what a later access has
 /// to follow; the groups before are those that every present writer follows.
+///
+/// Invariant: the uses of a slot in groups are the present writers, the present readers and everything older. Every
+/// present writer follows everything older. What passes both groups before follows everything older, too. So an access
+/// that passes the groups it meets follows every earlier use that it conflicts with.
 enum slot_state {
   has_writers = 1,
   has_readers = 2,
@@ -32,7 +39,10 @@ enum slot_state {
   pairs = 32,    ///< no longer in groups
 };
 
-/// All signallers of `event` have ended before `t` begins.
+/// All signallers of `event` have ended before `t` begins. Law: this uses waits alone, never the order of a queue.
+/// Groups judge a run of tiles once, and the tiles share their waits but not their queues: with queue order, what is
+/// found for one tile would not hold for the others. By waits alone, two tiles of an accepted run never conflict: one
+/// would have to follow itself, and in a plan that completes no task does.
 template <class Flow, class Scratch, class Counts>
 constexpr bool follows_all(const Flow& f, const Scratch& x, const Counts& count, int t, int event, int depth) {
   const int wait_end = f.task[t].wait_end, total = count[event], first_event = f.task[t].first_event;

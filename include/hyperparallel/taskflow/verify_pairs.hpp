@@ -5,7 +5,8 @@
 // A use goes back through the slot's history, and each use that it meets and conflicts with needs a witness: a shared
 // queue, or a wait whose threshold implies the other task's signal, at most `witness_depth` signals further back. The
 // last writer that covers the range ends the way, for what overlaps the range before it conflicts with that writer too.
-// Law: a witness implies that the other task has ended in every interleaving; the reverse does not hold.
+// Law: a witness implies that the other task has ended in every interleaving; the reverse does not hold. Witnesses may
+// use the order of a queue, because pairs are judged tile by tile; groups may not, see verify.hpp.
 
 #include <hyperparallel/taskflow/verify_order.hpp>
 

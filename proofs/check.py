@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the proofs, and holds the C++ against the rule that is proved.
+
+  check.py theorems        coqc accepts each file; no file has an unfinished proof or an axiom; each theorem of the
+                           list below is printed as closed under the global context
+  check.py compare         the rule and the exact checker, extracted as a program, give the verdicts of the C++ on 20 000
+                           plans; with HYPERPARALLEL_EXHAUSTIVE on 400 000
+  check.py broken NAME     the comparison notices a C++ rule with one change: `--list` names them
+  check.py --list          the changed rules
+
+Works in build/proofs. `compare` and `broken` need `theorems` first. Needs coqc, ocamlfind ocamlopt and g++.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, BUILD = ROOT / "proofs", ROOT / "build" / "proofs"
+COMPARED, COMPARED_EXHAUSTIVELY = 20_000, 400_000
+PLANS_FOR_BROKEN = 100_000
+
+# The files in the order of their imports, with the theorems that have to be closed.
+THEOREMS = {
+    "model": ["follows_by_threshold", "completion"],
+    "exact": ["follows_exact", "completion_exact", "check_exactly_exact"],
+    "verify": ["verify_sound"],
+    "messages": ["no_deadlock", "runs_end"],
+}
+# What a proof that is not one would be written with.
+UNFINISHED = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|bypass_check|"
+                        r"Unset\s+(?:Guard|Universe|Positivity)\s+Checking)\b")
+COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+
+# Name: header, text, what stands in its place, and what the comparison says of it.
+CPP, MODEL = "C++ alone accepts", "the model alone accepts"
+BROKEN = {
+    "covered-is-never-cleared": (
+        "verify.hpp", "    state &= ~covered;\n", "", CPP),
+    "a-reader-ends-the-way-back": (
+        "verify_pairs.hpp", "if (wrote && v.begin <= u.begin", "if (v.begin <= u.begin", CPP),
+    "partial-threshold-over-several-queues": (
+        "verify_order.hpp", "if (f.wait[w].threshold < count[e] && x.signal_queue[e] < 0)", "if (false)", CPP),
+    "readers-before-are-ignored": (
+        "verify.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
+    "witnesses-are-looked-for-less-far": (
+        "verify_pairs.hpp", "witness_depth = 3;", "witness_depth = 2;", MODEL),
+}
+
+
+def fail(text):
+    sys.exit(f"check.py: {text}")
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], cwd=BUILD, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        print(done.stdout)
+        fail(f"{command[0]} failed")
+    return done.stdout
+
+
+def coqc(path):
+    shutil.copy(path, BUILD / path.name)
+    return run("coqc", "-q", "-Q", ".", "hyperparallel", path.name)
+
+
+def check_text(path):
+    text = COMMENT.sub("", path.read_text())
+    for found in UNFINISHED.finditer(text):
+        fail(f"{path.name} says {found.group(0)}")
+    return text
+
+
+def theorems():
+    BUILD.mkdir(parents=True, exist_ok=True)
+    for old in BUILD.glob("*.vo"):
+        old.unlink()
+    written = {path.stem for path in SOURCE.glob("*.v")}
+    if written != set(THEOREMS):
+        fail(f"the files {sorted(written)} are not those of the list, {sorted(THEOREMS)}")
+    for name, closed in THEOREMS.items():
+        text = check_text(SOURCE / f"{name}.v")
+        asked = re.findall(r"^Print Assumptions (\w+)\.", text, re.MULTILINE)
+        if asked != closed:
+            fail(f"{name}.v asks for the assumptions of {asked}, not of {closed}")
+        for theorem in closed:
+            if not re.search(rf"^(?:Theorem|Lemma) {theorem}\b", text, re.MULTILINE):
+                fail(f"{name}.v has no theorem {theorem}")
+        answers = coqc(SOURCE / f"{name}.v")
+        if answers.count("Closed under the global context") != len(closed) or "Axioms:" in answers:
+            print(answers)
+            fail(f"a theorem of {name}.v rests on assumptions")
+        for theorem in closed:
+            print(f"{name}.v: {theorem} is closed under the global context")
+
+
+def build_compare():
+    for theory in THEOREMS:
+        if not (BUILD / f"{theory}.vo").exists():
+            fail("`theorems` comes first")
+    coqc(SOURCE / "compare" / "extract.v")
+    shutil.copy(SOURCE / "compare" / "compare.ml", BUILD)
+    run("ocamlfind", "ocamlopt", "-w", "-a", "checker.mli", "checker.ml", "compare.ml", "-o", "compare")
+
+
+def build_plans(program, *include):
+    folders = [f"-I{folder}" for folder in (*include, ROOT / "include", ROOT / "tests")]
+    run("g++", "-std=c++20", "-O1", "-Wall", "-Wextra", *folders, SOURCE / "compare" / "plans.cpp", "-o", program)
+
+
+def compare(program, plans, *arguments):
+    """Exit status and text of the comparison of so many plans."""
+    with subprocess.Popen([BUILD / program, str(plans)], stdout=subprocess.PIPE) as writer:
+        done = subprocess.run([BUILD / "compare", *arguments], stdin=writer.stdout, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        writer.stdout.close()
+    if writer.returncode != 0 and arguments[0] != "--difference":  # it may have been stopped at a difference
+        fail("the plans could not be written")
+    return done.returncode, done.stdout
+
+
+def compare_all():
+    build_compare()
+    build_plans("plans")
+    plans = COMPARED_EXHAUSTIVELY if os.environ.get("HYPERPARALLEL_EXHAUSTIVE") else COMPARED
+    status, text = compare("plans", plans, str(plans))
+    print(text)
+    if status != 0:
+        fail("the C++ and the rule that is proved differ")
+
+
+def broken(name):
+    header, text, instead, expected = BROKEN[name]
+    build_compare()
+    folder = BUILD / "broken" / name
+    copy = folder / "hyperparallel" / "taskflow" / header
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    source = (ROOT / "include" / "hyperparallel" / "taskflow" / header).read_text()
+    if source.count(text) != 1:
+        fail(f"{header} has {source.count(text)} places with: {text.strip()}")
+    copy.write_text(source.replace(text, instead))
+    build_plans(f"plans-{name}", folder)
+    status, said = compare(f"plans-{name}", PLANS_FOR_BROKEN, "--difference")
+    print(said)
+    if status != 0 or not said.startswith(expected):
+        fail(f"the comparison does not notice: {name}")
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments == ["theorems"]:
+        theorems()
+    elif arguments == ["compare"]:
+        compare_all()
+    elif len(arguments) == 2 and arguments[0] == "broken" and arguments[1] in BROKEN:
+        broken(arguments[1])
+    elif arguments == ["--list"]:
+        print("\n".join(BROKEN))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

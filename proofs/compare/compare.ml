@@ -1,0 +1,95 @@
+(* SPDX-License-Identifier: Apache-2.0 *)
+(* Reads plans with the verdicts of the C++, in the format of plans.cpp, and holds them against the functions that are
+   extracted from the proofs. Prints the verdicts by class of plan. Exit status 1 where any verdict differs, where a class
+   of changes has no plan that both refuse, or where an unchanged class has none that both accept.
+
+     compare PLANS          at least PLANS plans are expected
+     compare --difference   stops at the first difference; exit status 0 if there is one *)
+open Checker
+
+type tally = { mutable plans : int; mutable accepted : int; mutable refused : int;
+               mutable cpp_alone : int; mutable model_alone : int; mutable exact_differs : int }
+
+(* The exact checker of the model is slow, and is asked of plans of so many tasks at most. *)
+let most_tasks_of_exact = 6
+
+let read_plan words =
+  let place = ref 1 in
+  let next () = let v = int_of_string words.(!place) in incr place; v in
+  let rec times n f = if n = 0 then [] else let v = f () in v :: times (n - 1) f in
+  let listed f = let n = next () in times n f in
+  let code = next () in
+  let safe = next () = 1 in
+  let task_count = next () in
+  let queue_count = next () in
+  let queue = ref [] in
+  let tasks = times task_count (fun () ->
+    let waits = listed (fun () -> let e = next () in let k = next () in (e, k)) in
+    let signals = listed next in
+    let accesses = listed (fun () ->
+      let slot = next () in let first = next () in let past = next () in
+      { slot; first; past; writes = next () = 1 }) in
+    queue := next () :: !queue;
+    let pool = next () in
+    { pool; waits; signals; accesses }) in
+  let order = listed next in
+  let queues = times queue_count (fun () -> listed next) in
+  let pools = times queue_count next in
+  let run_lengths = listed next in
+  if !place <> Array.length words then failwith "a line of another length than its counts say";
+  (code, safe, { tasks; queues; pools }, order, List.rev !queue, run_lengths)
+
+let () =
+  let stops = Sys.argv.(1) = "--difference" in
+  let expected = if stops then 0 else int_of_string Sys.argv.(1) in
+  let tallies = Hashtbl.create 64 and names = ref [] in
+  let all = ref 0 and asked = ref 0 and shown = ref 0 and bad = ref false in
+  let show what line = if !shown < 3 then (incr shown; Printf.printf "%s: %s\n" what line) in
+  (try while true do
+    let line = input_line stdin in
+    let words = Array.of_list (String.split_on_char ' ' line) in
+    let name = words.(0) in
+    let t = match Hashtbl.find_opt tallies name with
+      | Some t -> t
+      | None ->
+        let t = { plans = 0; accepted = 0; refused = 0; cpp_alone = 0; model_alone = 0; exact_differs = 0 } in
+        names := name :: !names; Hashtbl.add tallies name t; t in
+    let (code, safe, p, order, queue, run_lengths) = read_plan words in
+    incr all;
+    t.plans <- t.plans + 1;
+    let model = verify p order queue run_lengths in
+    (match code = 0, model with
+     | true, true -> t.accepted <- t.accepted + 1
+     | false, false -> t.refused <- t.refused + 1
+     | true, false -> t.cpp_alone <- t.cpp_alone + 1;
+       show (Printf.sprintf "C++ alone accepts (of the model: order %b, thresholds %b, conflicts %b)"
+         (verify_order p order queue) (verify_partial_waits p order queue) (verify_conflicts p order queue run_lengths)) line
+     | false, true -> t.model_alone <- t.model_alone + 1;
+       show (Printf.sprintf "the model alone accepts (C++: code %d)" code) line);
+    if List.length p.tasks <= most_tasks_of_exact then begin
+      incr asked;
+      if check_exactly p <> safe then (t.exact_differs <- t.exact_differs + 1; show "the exact checkers differ" line)
+    end;
+    if stops && t.cpp_alone + t.model_alone + t.exact_differs > 0 then begin
+      Printf.printf "plan %d differs, class %s\n" !all name;
+      exit 0
+    end
+  done with End_of_file -> ());
+  if stops then (Printf.printf "%d plans, none differs\n" !all; exit 1);
+  Printf.printf "%-32s %7s %9s %8s %10s %12s %14s\n" "class" "plans" "accepted" "refused" "C++ alone" "model alone" "exact differs";
+  let sum = { plans = 0; accepted = 0; refused = 0; cpp_alone = 0; model_alone = 0; exact_differs = 0 } in
+  let print name t = Printf.printf "%-32s %7d %9d %8d %10d %12d %14d\n" (String.map (fun c -> if c = '_' then ' ' else c) name) t.plans t.accepted t.refused t.cpp_alone
+    t.model_alone t.exact_differs in
+  let unchanged = [ "real"; "scheduled_runs"; "random"; "random_real"; "waits_alone" ] in
+  List.iter (fun name ->
+    let t = Hashtbl.find tallies name in
+    print name t;
+    sum.plans <- sum.plans + t.plans; sum.accepted <- sum.accepted + t.accepted; sum.refused <- sum.refused + t.refused;
+    sum.cpp_alone <- sum.cpp_alone + t.cpp_alone; sum.model_alone <- sum.model_alone + t.model_alone;
+    sum.exact_differs <- sum.exact_differs + t.exact_differs;
+    if (if List.mem name unchanged then t.accepted else t.refused) = 0 then
+      (bad := true; Printf.printf "class %s shows nothing\n" name)) (List.rev !names);
+  print "all" sum;
+  Printf.printf "the exact checkers were asked %d times\n" !asked;
+  if !all < expected then (bad := true; Printf.printf "%d plans, fewer than %d\n" !all expected);
+  if !bad || sum.cpp_alone + sum.model_alone + sum.exact_differs > 0 then exit 1
