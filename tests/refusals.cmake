@@ -128,8 +128,8 @@ if(TARGET hp)
   set(llama "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
   hyperparallel_add_refusal(hp plan.devices 2 "tp=8 x dp=4 are 32 devices" plan "${llama}" --devices 16 --fix
                             tp=8,dp=4)
-  hyperparallel_add_refusal(hp plan.divisors 1 "tp=16 does not divide key and value heads, 8" plan
-                            "${llama}" --devices 16 --fix tp=16)
+  hyperparallel_add_late_refusal(hp plan.divisors /dev/null 1 "tp=16 does not divide key and value heads, 8" plan
+                                 "${llama}" --devices 16 --fix tp=16)
   hyperparallel_add_refusal(hp plan.too_many_operations 2 "a step takes a device 2^56 operations or more" plan "${llama}"
                             --devices 16 --batch 1000000 --sequence 1000000)
   hyperparallel_add_number_refusals("hp;plan" "whole number from" --devices --batch --sequence)
