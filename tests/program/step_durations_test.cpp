@@ -4,8 +4,8 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/lower_program.hpp>
-#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
