@@ -181,9 +181,11 @@ TEST(training_parity, a_run_takes_the_memory_that_the_account_says) {
     model_run<float> run(g, strategy_called(name, 8).strategy);
     run.train_step([&](int) { run.set_random_inputs(1); });
     const extent_t account = memory_account_of(run.world().program(), 64).peak;
+    EXPECT_EQ(run.world().alive_maximum(), account) << name;
     for (int rank = 0; rank < 8; ++rank) {
-      const double high_water = static_cast<double>(run.world().high_water(rank));
-      EXPECT_NEAR(high_water, static_cast<double>(account), 0.01 * high_water) << name << ", rank " << rank;
+      EXPECT_EQ(run.world().high_water(rank), run.world().planned_bytes()) << name << ", rank " << rank;
+      EXPECT_LE(static_cast<double>(run.world().high_water(rank)), 1.05 * static_cast<double>(account))
+          << name << ", rank " << rank;
     }
   }
 }

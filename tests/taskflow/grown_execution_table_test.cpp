@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/taskflow/grown_execution_table.hpp>
 
+#include <gtest/gtest.h>
+
 #include <initializer_list>
 
 namespace hp = hyperparallel;
@@ -30,5 +32,7 @@ constexpr bool readers_answer_waits() {
   return t.size.waits == 3 && t.size.readers == 3 && hp::reader_begin(t, 2) == 2;
 }
 static_assert(readers_answer_waits());
+
+TEST(grown_execution_table, readers_answer_waits_at_run_time_too) { EXPECT_TRUE(readers_answer_waits()); }
 
 }  // namespace
