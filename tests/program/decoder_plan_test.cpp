@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/program/plan_evaluation.hpp>
+
 #include "small_decoders.hpp"
 
 namespace {
@@ -63,6 +65,19 @@ TEST(DecoderPlan, SaysWhichDimDoesNotDivide) {
   EXPECT_EQ(devices.code, hp::decoder_plan_code::degrees_are_not_the_devices);
   EXPECT_EQ(devices.extent, 4);
   EXPECT_EQ(devices.pieces, 8);
+}
+
+// A layer that differs from its neighbours is no stage's own: the partitioner's pipeline has only those that repeat.
+TEST(DecoderPlan, StagesAreDealtLayersThatRepeat) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (hp::decoder d : small_decoders::all())
+    for (d.layers = 1; d.layers <= 4; ++d.layers)
+      for (int pp = 1; pp <= 5; ++pp) {
+        const hp::decoder_plan p{.pp = pp, .batch = 4, .sequence = 8};
+        EXPECT_EQ(hp::check_plan(d, p, pp).ok(),
+                  hp::evaluate_plan(hp::training_graph_of(d, p), hp::strategy_of(p), pp, prices).ok())
+            << d.layers << " layers, " << pp << " stages";
+      }
 }
 
 TEST(DecoderPlan, DegreesThatMultiplyBeyondAllBoundsAreCounted) {

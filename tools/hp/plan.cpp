@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // hp plan config.json --devices 64 [--hardware matrix384] [--fix tp=8,…]
 //
-// Whether a step of training fits on devices, and how long it takes, from a model's config.json and fixed degrees.
+// Whether a step of training fits on devices, and how long it takes, from a model's config.json and fixed degrees; without
+// them the fastest plan that fits.
 //
 // Degrees that cannot be are refused with the nearest that can; a plan that does not fit is told with the smallest changes
-// after which it does.
+// after which it does. A search tells its best plans and what its bound holds for.
 
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "../../examples/command_line.hpp"
-#include "plan/json.hpp"
-#include "plan/text.hpp"
+#include "plan/search_json.hpp"
+#include "plan/search_text.hpp"
 
 namespace {
 
@@ -20,17 +21,33 @@ using decoder_plans::answer, decoder_plans::choice;
 
 constexpr std::int64_t most_memory = std::int64_t{1} << 50;
 
+int complain(const std::string& why) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "hp plan: %s\n", why.c_str());
+  return 1;
+}
+
+int search(const choice& c) {
+  decoder_plans::search_answer s = decoder_plans::search_answer_of(c);
+  if (s.found.ok() && s.why > s.found.best.size)
+    throw hp_tool::bad_input("--why: there are " + std::to_string(s.found.best.size) + " plans");
+  if (c.as_json)
+    hp_tool::print(json_of(s));
+  else
+    std::fputs(to_text(s).c_str(), stdout);
+  return s.found.ok() ? 0 : complain(decoder_plans::none_text(s));
+}
+
 int run(const choice& c) {
+  if (c.fixes.empty()) return search(c);
+  if (c.why > 0) throw hp_tool::bad_input("--why: compares plans of a search; --fix names one");
   const answer a = decoder_plans::answer_of(c);
   if (c.as_json)
     hp_tool::print(json_of(a));
   else
     std::fputs(to_text(a).c_str(), stdout);
   if (a.is_good()) return 0;
-  std::fflush(stdout);
-  std::fprintf(stderr, "hp plan: %s\n",
-               a.status.ok() ? decoder_plans::shortfall_text(a).c_str() : decoder_plans::cause_text(a.status).c_str());
-  return 1;
+  return complain(a.status.ok() ? decoder_plans::shortfall_text(a) : decoder_plans::cause_text(a.status));
 }
 
 }  // namespace
@@ -43,8 +60,13 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "
-      "off)");
-  app.add_option("--batch", c->batch, "sequences in a step (default: one for each data rank and micro-batch)")
+      "off); without it the fastest plan is searched for");
+  app.add_option("--effort", c->effort, "seconds that a search may take (default: 10)")
+      ->check(command_line::whole(1, 86400));
+  app.add_option("--why", c->why, "of a search: why plan 1 beats the plan of this number")
+      ->check(command_line::whole(2, decoder_plans::search_rows));
+  app.add_option("--batch", c->batch,
+                 "sequences in a step (default: with --fix one for each data rank and micro-batch, else 4 a device)")
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
@@ -60,15 +82,18 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.footer(
       "Reads the config.json of a decoder; prints whether a step of training fits into a device's memory and by how "
       "much,\n"
-      "memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level. A degree that "
-      "is not\n"
-      "named is 1, dp what is left. Degrees multiply to --devices; data is dealt to dp and ep. Activations are bf16,\n"
+      "memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level. Without --fix:\n"
+      "the fastest plans that fit, what was searched, and what its bound proves; Ctrl-C or --effort ends the search "
+      "with\n"
+      "what it has. With --fix a degree that is not named is 1, dp what is left. Degrees multiply to --devices; data "
+      "is dealt to dp and ep. Activations are bf16,\n"
       "parameters, gradients and AdamW's states f32. MFU is 6 operations for each active parameter and token, the\n"
       "embedding's table left out, and 12 layers x heads x width x sequence a token, without a discount for the "
       "causal\n"
       "mask, over the bf16 peak of the matrix cores of all devices.\n\n"
+      "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
-      "Exit status: 0 the plan fits, if tightly, 1 it does not or cannot be, 2 bad input.");
+      "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
   return [c] { return run(*c); };
 }

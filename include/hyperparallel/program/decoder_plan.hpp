@@ -9,7 +9,8 @@
 //
 // Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
-// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers. Activations are bf16; parameters, gradients and
+// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat; one that differs from both
+// of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
 // the two states of AdamW are f32.
 //
 // Law: where `check_plan` says ok, the partitioner takes the strategy on the graph; where it says that a dim does not
@@ -142,6 +143,16 @@ constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp
 
 }  // namespace detail
 
+/// Layers that have a neighbour of the same kind; only these are dealt to the stages of a pipeline. O(layers).
+constexpr extent_t repeated_layers(const decoder& d) {
+  const auto alike = [&](extent_t a, extent_t b) {
+    return a >= 0 && b < d.layers && d.is_sparse(a) == d.is_sparse(b) && d.is_windowed(a) == d.is_windowed(b);
+  };
+  extent_t n = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer) n += alike(layer - 1, layer) || alike(layer, layer + 1) ? 1 : 0;
+  return n;
+}
+
 /// Whether the plan can be on so many devices, by sizes alone. O(layers).
 constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p, extent_t devices) {
   detail::plan_demands demand;
@@ -156,7 +167,9 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   if (p.ep > 1 && !d.has_experts) demand.note({decoder_plan_code::model_has_no_experts, "ep", "", 0, p.ep});
   if (p.ep > 1) demand.divides("ep", "experts", d.experts.experts, p.ep);
   if (p.tp > 1) detail::demand_tensor(demand, d, p.tp);
-  if (p.pp > d.layers) demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", "layers", d.layers, p.pp});
+  if (const extent_t layers = p.pp > 1 ? repeated_layers(d) : d.layers; p.pp > 1 && p.pp > layers)
+    demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", layers == d.layers ? "layers" : "repeated layers",
+                 layers, p.pp});
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,
                  extent_t{p.dp} * p.ep);

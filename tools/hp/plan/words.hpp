@@ -50,7 +50,7 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
     case hp::decoder_plan_code::model_has_no_experts:
       return degree + "=" + pieces + " cuts experts; the model has none";
     case hp::decoder_plan_code::fewer_layers_than_stages:
-      return degree + "=" + pieces + " are more stages than layers, " + extent;
+      return degree + "=" + pieces + " are more stages than " + s.dim + ", " + extent;
     case hp::decoder_plan_code::dim_does_not_divide:
       return degree + "=" + pieces + " does not divide " + s.dim + ", " + extent +
              "; these do: " + divisors_text(s.extent, s.pieces);

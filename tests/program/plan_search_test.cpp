@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/plan_search.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+const auto to_the_end = [](const hp::plan_progress&) { return true; };
+
+hp::plan_prices prices_with(hp::extent_t bytes) {
+  hp::device_value device = hp::matrix384::device;
+  device.tier[0].bytes = bytes;
+  return {device, hp::matrix384::topology};
+}
+
+constexpr hp::plan_question question(hp::extent_t devices) {
+  return {.devices = devices, .batch = 16, .sequence = 48, .reserve = {.library_bytes = 0, .allocator_per_mille = 0}};
+}
+
+/// All plans by loops over all numbers, without divisors, bounds or an order.
+std::vector<hp::decoder_plan> all_plans(const hp::decoder& d, const hp::plan_question& q) {
+  std::vector<hp::decoder_plan> all;
+  const int most = static_cast<int>(q.devices);
+  hp::decoder_plan p{.batch = q.batch, .sequence = q.sequence};
+  for (p.tp = 1; p.tp <= most; ++p.tp)
+    for (p.pp = 1; p.tp * p.pp <= most; ++p.pp)
+      for (p.dp = 1; p.tp * p.pp * p.dp <= most; ++p.dp)
+        for (p.cp = 1; p.tp * p.pp * p.dp * p.cp <= most; ++p.cp)
+          for (p.ep = 1; p.tp * p.pp * p.dp * p.cp * p.ep <= most; ++p.ep)
+            for (p.micro_batches = 1; p.micro_batches <= q.batch; ++p.micro_batches)
+              for (p.zero = 0; p.zero <= 3; ++p.zero)
+                for (const bool recomputed : {false, true})
+                  for (const bool sequence_parallel : {false, true}) {
+                    p.recomputed = recomputed;
+                    p.sequence_parallel = sequence_parallel;
+                    if ((p.tp == 1 && !sequence_parallel) || (p.dp * p.cp * p.ep == 1 && p.zero > 0)) continue;
+                    if (hp::check_plan(d, p, q.devices).ok()) all.push_back(p);
+                  }
+  return all;
+}
+
+// Brute force: the best time of all plans, priced one by one, for several memories.
+TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
+  int answered = 0, none = 0, left_out = 0;
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::extent_t devices : {1, 2, 4, 6}) {
+      const hp::plan_question q = question(devices);
+      const std::vector<hp::decoder_plan> all = all_plans(d, q);
+      hp::plan_prices prices = prices_with(hp::GiB);
+      std::vector<hp::plan_estimate> estimates;
+      hp::extent_t least = hp::GiB, most = 0;
+      for (const hp::decoder_plan& p : all) {
+        estimates.push_back(hp::estimate_plan(d, p, prices));
+        ASSERT_TRUE(estimates.back().ok());
+        least = std::min(least, estimates.back().evaluation.memory);
+        most = std::max(most, estimates.back().evaluation.memory);
+      }
+      for (const hp::extent_t bytes : {least - 1, least, least + (most - least) / 4, (least + most) / 2, most}) {
+        hp::plan_prices tight = prices_with(bytes);
+        const hp::plan_answer a = hp::search_plans(d, q, tight, to_the_end);
+        EXPECT_EQ(a.legal, static_cast<hp::extent_t>(all.size()));
+        EXPECT_TRUE(a.complete);
+        EXPECT_EQ(a.left, 0);
+        hp::extent_t best = hp::not_counted;
+        for (const hp::plan_estimate& e : estimates)
+          if (e.evaluation.memory <= bytes && (best == hp::not_counted || e.evaluation.time < best))
+            best = e.evaluation.time;
+        ASSERT_EQ(a.ok(), best != hp::not_counted);
+        EXPECT_EQ(a.bound, best);
+        if (a.ok()) {
+          EXPECT_EQ(a.best[0].evaluation.time, best);
+        }
+        ++(a.ok() ? answered : none);
+        left_out += a.slower() + a.too_large > 0 ? 1 : 0;
+      }
+    }
+  EXPECT_GT(answered, 50);
+  EXPECT_EQ(none, 16);
+  EXPECT_GT(left_out, 10);
+}
+
+// However early it is ended, no plan that fits is faster than the bound.
+TEST(PlanSearch, TheBoundHoldsWhereverItEnds) {
+  const hp::decoder d = small_decoders::with_experts();
+  const hp::plan_question q = question(4);
+  hp::plan_prices prices = prices_with(hp::GiB);
+  const hp::plan_answer whole = hp::search_plans(d, q, prices, to_the_end);
+  ASSERT_TRUE(whole.ok());
+  hp::extent_t last = 0;
+  for (const hp::extent_t most : {0, 1, 5, 25, 125}) {
+    const hp::plan_answer a =
+        hp::search_plans(d, q, prices, [&](const hp::plan_progress& p) { return p.priced < most; });
+    EXPECT_FALSE(a.complete);
+    EXPECT_EQ(a.priced, most);
+    EXPECT_EQ(a.legal, a.too_large + a.priced + a.left);
+    EXPECT_LE(a.bound, whole.bound);
+    EXPECT_GE(a.bound, last);
+    last = a.bound;
+    if (a.ok()) {
+      EXPECT_GE(a.best[0].evaluation.time, whole.best[0].evaluation.time);
+    }
+  }
+}
+
+// Rows are in order; two of the same degrees differ in memory by a tenth, the slower one being smaller.
+TEST(PlanSearch, RowsDiffer) {
+  for (const hp::decoder& d : small_decoders::all()) {
+    hp::plan_question q = question(4);
+    q.rows = 40;
+    hp::plan_prices prices = prices_with(hp::GiB);
+    const hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+    ASSERT_GT(a.best.size, 3);
+    for (int i = 0; i < a.best.size; ++i)
+      for (int k = i + 1; k < a.best.size; ++k) {
+        const hp::plan_estimate &fast = a.best[i], &slow = a.best[k];
+        EXPECT_LE(fast.evaluation.time, slow.evaluation.time);
+        if (!hp::detail::same_degrees(fast.plan, slow.plan)) continue;
+        EXPECT_LT(slow.evaluation.memory, fast.evaluation.memory / 10 * 9);
+      }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hp plan without --fix: the search for the fastest plan that fits, within --effort or until Ctrl-C, with progress on the
+// error stream.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <hyperparallel/program/plan_search.hpp>
+
+#include "../../../examples/train_text/interruption.hpp"
+#include "answer.hpp"
+
+namespace decoder_plans {
+
+inline constexpr int search_rows = hp::plan_question{}.rows;
+
+/// Why a search ended.
+enum class ending : unsigned char { complete, effort, interrupted };
+
+struct search_answer {
+  answer best;  ///< of the winner; where there is none, the estimate is not ok
+  hp::plan_question question{};
+  hp::plan_answer found{};
+  ending end = ending::complete;
+  double seconds = 0;
+  int why = 0;  ///< the row that the first one is compared with; 0: none
+
+  /// How much less than the best the bound is, as a share of the bound.
+  double gap() const {
+    if (!found.ok()) return 0;
+    return static_cast<double>(found.best[0].evaluation.time - found.bound) / static_cast<double>(found.bound);
+  }
+};
+
+/// Lines on the error stream: one that is written again on a terminal, else one each second.
+class search_reporter {
+ public:
+  double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+
+  void tell(const hp::plan_progress& p) {
+    const double now = seconds();
+    if (now < next_) return;
+    next_ = now + (terminal_ ? 0.1 : 1.0);
+    std::string best = "none fits yet";
+    if (p.best != hp::not_counted) best = "best " + to_text(hp::report::duration{p.best});
+    std::fprintf(stderr, "%shp plan: %lld of at most %lld plans priced, %s%s", terminal_ ? "\r" : "",
+                 static_cast<long long>(p.priced), static_cast<long long>(p.plans), best.c_str(),
+                 terminal_ ? "   " : "\n");
+    written_ = terminal_;
+  }
+  ~search_reporter() {
+    if (written_) std::fprintf(stderr, "\r%*s\r", 79, "");
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  clock::time_point start_ = clock::now();
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool written_ = false;
+  double next_ = terminal_ ? 0.2 : 1.0;
+};
+
+/// Sequences of a step where they are not named: four for each device.
+inline std::int64_t default_batch(const choice& c) {
+  return std::min<std::int64_t>(std::int64_t{4} * c.devices, hp::largest_plan_number);
+}
+
+inline search_answer search_answer_of(choice c) {
+  if (c.batch == 0) c.batch = default_batch(c);
+  search_answer s{.best = asked_of(c)};
+  s.question = {.devices = c.devices, .batch = c.batch, .sequence = c.sequence, .reserve = c.reserve};
+  s.why = c.why;
+  hp::plan_prices prices(s.best.hardware.device, s.best.hardware.topology);
+  train_text::listen_for_interruption();
+  {
+    search_reporter reporter;
+    s.found = hp::search_plans(s.best.config.model, s.question, prices, [&](const hp::plan_progress& p) {
+      reporter.tell(p);
+      if (train_text::is_interrupted())
+        s.end = ending::interrupted;
+      else if (reporter.seconds() >= c.effort)
+        s.end = ending::effort;
+      return s.end == ending::complete;
+    });
+    s.seconds = reporter.seconds();
+  }
+  if (!s.found.ok()) return s;
+  s.best.estimate = s.found.best[0];
+  s.best.plan = s.best.estimate.plan;
+  s.best.status = {};
+  return s;
+}
+
+}  // namespace decoder_plans

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a search for plans found, as text: the rows, what was searched, the account of the winner, and why it wins.
+
+#include <string>
+
+#include "search.hpp"
+#include "text.hpp"
+
+namespace decoder_plans {
+
+/// The time of a plan by cause; the parts add up to it.
+struct time_causes {
+  hp::extent_t computing = 0;
+  hp::extent_t bubble = 0;   ///< of computing, the share of a pipeline's rounds that fill and drain it
+  hp::extent_t exposed = 0;  ///< communication that nothing hides
+  hp::extent_t handed = 0;   ///< from stage to stage
+  explicit time_causes(const hp::plan_estimate& e) {
+    const hp::extent_t busy = e.evaluation.times.compute_busy, more = e.plan.pp - 1;
+    bubble = static_cast<hp::extent_t>(static_cast<double>(busy) * static_cast<double>(more) /
+                                       static_cast<double>(e.plan.micro_batches + more));
+    computing = busy - bubble;
+    exposed = e.evaluation.times.exposed;
+    handed = e.evaluation.hops;
+  }
+};
+
+/// The sentence on memory: whether a faster plan was priced that does not fit.
+inline std::string binding_text(const search_answer& s) {
+  const hp::plan_estimate& unfit = s.found.fastest_unfit;
+  if (s.found.priced_unfit == 0 || !unfit.ok() || unfit.evaluation.time >= s.found.best[0].evaluation.time)
+    return "memory does not bind: of the plans that were priced and do not fit none is faster\n";
+  return fmt::format("memory binds: {} would take {} and needs {} of {}\n", fixes_of(unfit.plan),
+                     time_text(unfit.evaluation.time), bytes_text(s.best.reserve.needed(unfit.evaluation.memory)),
+                     bytes_text(s.best.hardware.device.tier[0].bytes));
+}
+
+inline std::string rows_text(const search_answer& s) {
+  hp::report::table t({"", "--fix", "needs", "step", "behind", "tokens/s a device", "MFU"});
+  for (int i = 0; i < s.found.best.size; ++i) {
+    const hp::plan_estimate& e = s.found.best[i];
+    const hp::extent_t best = s.found.best[0].evaluation.time;
+    t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.evaluation.memory)),
+           time_text(e.evaluation.time), hp::report::share_text(e.evaluation.time - best, best),
+           fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
+           share_text(hp::model_use(e, s.best.hardware.device))});
+  }
+  return t.text();
+}
+
+inline std::string searched_text(const search_answer& s) {
+  const hp::plan_answer& f = s.found;
+  std::string out =
+      fmt::format("searched in {:.1f} s: {} legal plans, {} too large and {} slower by lower bounds, {} priced",
+                  s.seconds, f.legal, f.too_large, f.slower(), f.priced);
+  if (f.priced_unfit > 0) out += fmt::format(", {} of which do not fit", f.priced_unfit);
+  out += "\n";
+  if (!f.complete)
+    out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
+  if (f.complete)
+    out += f.ok() ? "complete: no other of these plans that fits takes less\n" : "complete\n";
+  else if (f.ok())
+    out += fmt::format("none that fits takes less than {}: the best takes at most {} longer than the fastest\n",
+                       time_text(f.bound), share_text(s.gap()));
+  else
+    out += fmt::format("none that fits takes less than {}\n", time_text(f.bound));
+  return out +
+         "plans: all degrees tp, pp, dp, cp and ep that divide, micro-batches that divide the batch, ZeRO 0 to 3,\n"
+         "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost\n";
+}
+
+inline std::string why_text(const search_answer& s) {
+  const hp::plan_estimate &a = s.found.best[0], &b = s.found.best[s.why - 1];
+  const time_causes one(a), other(b);
+  hp::report::table t({"step", "plan 1", fmt::format("plan {}", s.why), "plan 1 saves"});
+  const auto row = [&](const char* name, hp::extent_t x, hp::extent_t y) {
+    t.row({name, time_text(x), time_text(y), (y < x ? "-" : "") + time_text(y < x ? x - y : y - x)});
+  };
+  row("computing", one.computing, other.computing);
+  row("bubble", one.bubble, other.bubble);
+  row("exposed communication", one.exposed, other.exposed);
+  row("handed from stage to stage", one.handed, other.handed);
+  row("all", a.evaluation.time, b.evaluation.time);
+  return fmt::format("why {} beats {}:\n", fixes_of(a.plan), fixes_of(b.plan)) + t.text() +
+         fmt::format("a device needs {} and {}; ", bytes_text(s.best.reserve.needed(a.evaluation.memory)),
+                     bytes_text(s.best.reserve.needed(b.evaluation.memory))) +
+         binding_text(s);
+}
+
+/// Why there is no plan, in one line.
+inline std::string none_text(const search_answer& s) {
+  if (s.found.legal == 0)
+    return fmt::format("no plan is legal on {} with {} of {} tokens", count_text(s.question.devices, "device"),
+                       count_text(s.question.batch, "sequence"), s.question.sequence);
+  if (!s.found.complete) return "no plan that fits was found before the search was ended";
+  return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
+                     bytes_text(s.best.hardware.device.tier[0].bytes));
+}
+
+inline std::string to_text(const search_answer& s) {
+  std::string out = fmt::format("{} on {} of {}, {} of {} tokens in a step\n\n", s.best.config.family,
+                                count_text(s.question.devices, "device"), s.best.hardware.name,
+                                count_text(s.question.batch, "sequence"), s.question.sequence);
+  if (!s.found.ok()) return out + searched_text(s);
+  out += rows_text(s) + "\n" + searched_text(s) + "\n";
+  if (s.why > 0) out += why_text(s) + "\n";
+  out += "plan 1 ";
+  return out + verdict_text(s.best) + "\n" + memory_text(s.best) + "\n" + step_text(s.best) + "\n" +
+         received_text(s.best);
+}
+
+}  // namespace decoder_plans
