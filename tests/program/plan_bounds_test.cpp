@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include <hyperparallel/program/plan_neighbours.hpp>
 
 #include "small_decoders.hpp"
@@ -31,9 +34,14 @@ hp::decoder real(hp::decoder d) {
 TEST(PlanBounds, NeverExceedTheEstimate) {
   int plans = 0;
   double closest_time = 0, closest_memory = 0;
-  for (const hp::decoder& small : small_decoders::all())
+  std::vector<hp::decoder> decoders = small_decoders::all();
+  decoders.push_back(small_decoders::grouped());
+  decoders.back().attention.window = 1000;
+  decoders.back().first_windowed = 2;
+  for (const hp::decoder& small : decoders)
     for (const bool large : {false, true}) {
-      const hp::decoder d = large ? real(small) : small;
+      hp::decoder d = large ? real(small) : small;
+      if (small.attention.window > 0) d.attention.window = large ? 1000 : 10;
       hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
       for (const hp::extent_t devices : {1, 4, 16})
         for (const int micro_batches : {1, 4})
@@ -44,7 +52,7 @@ TEST(PlanBounds, NeverExceedTheEstimate) {
                                           .recomputed = options % 2 == 1,
                                           .sequence_parallel = options >= 2,
                                           .batch = 64,
-                                          .sequence = large ? 2048 : 48};
+                                          .sequence = large ? 8192 : 48};
               hp::detail::visit_legal_degrees(d, from, devices, [&](const hp::decoder_plan& p) {
                 const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
                 ASSERT_TRUE(e.ok());

@@ -9,11 +9,11 @@
 // backward: the tensor that enters each layer, and without recomputation the two inner ones of feed-forward layers. Of
 // parameters a stage has ceil(layers / pp) layers and 1 / pp of embedding and head, cut by tp, the routed experts also by
 // ep, and what ZeRO shards by the other data axes.
-// Time: products of matrices at the peak rate; and where tp cuts the layers, what a device receives from the others of its
+// Time: products of matrices and attention at the peak rate; and where tp cuts the layers, what a device receives from the others of its
 // group in reduce-scatters and all-gathers, at the sum of the bandwidths of all links there. Without experts both are on
 // one chain: in forward each product waits for its operand and each reduction for its product, in backward the gradients of
-// operands do. With experts the longer of the two counts alone. Overheads, latencies, attention scores, gradients and
-// stages' hand-over are left out. Units: bytes, picoseconds. O(layers).
+// operands do. With experts the longer of the two counts alone. Overheads, latencies, reductions of gradients and
+// what stages hand over are left out. Units: bytes, picoseconds. O(layers).
 
 #include <hyperparallel/program/plan_estimate.hpp>
 
@@ -47,6 +47,18 @@ constexpr double seconds_a_byte(const topology_value& t, int tp) {
 }
 
 constexpr double larger_of(double a, double b) { return a < b ? b : a; }
+
+/// Operations of attention scores and their use for a token in forward, in all layers; half of the reach is masked.
+constexpr double score_operations(const decoder& d, extent_t sequence) {
+  const latent_attention_layer& a = d.latent_attention;
+  const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
+                                        : d.attention.query_heads * 2 * d.attention.head_dim;
+  double sum = 0;
+  for (extent_t layer = 0; layer < d.layers; ++layer)
+    sum += static_cast<double>(widths) *
+           static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
+  return sum;
+}
 
 /// What rounding of shares may take off.
 inline constexpr double bound_slack = 0.999;
@@ -87,6 +99,8 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const double head = static_cast<double>(d.vocabulary) * static_cast<double>(d.hidden) / p.pp;
   // Of one micro-batch: products of forward, of which backward has twice as many.
   const double products = 2 * (active.dense + active.experts) * share * tokens / p.tp / rate;
+  const double scores = detail::score_operations(d, p.sequence) * share * tokens / p.tp / rate;
+  const double again = p.recomputed ? products / 2 + scores : 0.0;  // the last product need not be
   const double last = 6 * head * tokens / p.tp / rate;
   // Two reductions a layer leave and enter the blocks, there and back.
   const double layers = share * static_cast<double>(d.layers);
@@ -95,9 +109,10 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
                                           detail::seconds_a_byte(prices.topology(), p.tp);
   const bool chained = !d.has_experts && !d.has_latents;
   const double forward = received * (chained ? 4 : 2) * detail::larger_of(layers - 1, 0.0), backward = forward;
-  double time = 3 * products + last;
+  double time = 3 * products + 3.5 * scores + again + last;
   if (chained)
-    time = products + forward + detail::larger_of(2 * products, products + backward) + last;
+    time = products + scores + forward + detail::larger_of(2 * products, products + backward) + 2.5 * scores + again +
+           last;
   else
     time = detail::larger_of(time, forward + backward);
   return static_cast<extent_t>(time * rounds * 1e12 * detail::bound_slack);

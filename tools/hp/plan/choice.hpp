@@ -26,7 +26,7 @@ struct choice {
   std::int64_t sequence = 4096;
   std::int64_t memory = 0;  ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
-  int effort = 10;  ///< seconds of a search
+  int effort = 20;  ///< seconds of a search
   int why = 0;      ///< the row that the winner of a search is compared with
   bool as_json = false;
 };
