@@ -55,7 +55,7 @@ set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device 
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
-                          COMMAND plan "${configs}/llama3_8b.json" --devices 8)
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
