@@ -40,6 +40,8 @@
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_offload.hpp>
+#include <hyperparallel/program/program_plan.hpp>
+#include <hyperparallel/program/program_proof.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/program/search_result.hpp>

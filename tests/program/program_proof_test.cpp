@@ -194,6 +194,18 @@ TEST(ProgramProof, ATableOfOtherTasksIsRefused) {
     EXPECT_STRNE(hp::to_text(static_cast<hp::program_proof_code>(c)), "unknown");
 }
 
+// Memory that is only read counts too.
+TEST(ProgramProof, TellsTheBytesThatTasksTouch) {
+  lowered l(program_of("dp-tp", 4, 1), {});
+  const hp::grown_execution_table table = hp::table_of(l.plan);
+  EXPECT_LE(l.proof(table).bytes[0], l.addresses.high_water[0]);
+  const int tokens = l.program.home[hp::find_tensor(l.program.graph, "tokens")];
+  l.addresses.storage[l.program.value[tokens].storage] = 2 * l.addresses.high_water[0];
+  const hp::program_proof proof = l.proof(table);
+  EXPECT_EQ(proof.code, hp::program_proof_code::ok);
+  EXPECT_GT(proof.bytes[0], 2 * l.addresses.high_water[0]);
+}
+
 TEST(ProgramProof, ABlockHasToFitItsPlace) {
   lowered l(program_of("dp-tp", 4, 1), {});
   const hp::grown_execution_table table = hp::table_of(l.plan);

@@ -34,7 +34,7 @@ struct decoder_plan {
   friend constexpr bool operator==(const decoder_plan&, const decoder_plan&) = default;
 };
 
-/// The degrees of a plan by name, in the order in which they are told.
+/// The degrees of a plan by name, in the order of tables and JSON.
 struct plan_degree {
   const char* name;
   int decoder_plan::* of;

@@ -172,7 +172,7 @@ class program_lowering {
     }
   }
 
-  /// The value lies in the slower tier, and nobody reads its memory here any more.
+  /// A detach ends the use of the value's memory in this tier. The value itself lies in the slower tier.
   constexpr void lower_detach_step(int s, int kept, int left) {
     read_.clear();
     write_.clear();

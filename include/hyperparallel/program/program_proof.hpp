@@ -9,12 +9,11 @@
 // reference order. What it shows, for all runs:
 //
 //   - the queues hold the tasks of these steps and no others, each once, in reference order, and every wait is for a
-//     task before it that tells the waiting queue: so no run deadlocks
+//     earlier task whose record lists the waiting queue as a reader: so no run deadlocks
 //   - a task that reads a range comes after the task that wrote it; one that writes a range comes after the task that
 //     wrote it and all that have read it since, on whichever rank they run: so every task reads what it reads in
 //     reference order
-//   - what is read is there: nobody else's value lies in any of its addresses, and what lives from step to step is whole
-//     at the end
+//   - a range that is read holds the value of its own place; at the end so does the range of every home
 //
 // "After" means that the task, or one before it in its queue, waits for that place of the other's queue, or a later one.
 // So a plan whose order follows from waits of third parties alone is refused, though it is safe; none that is unsafe is
@@ -163,6 +162,7 @@ class program_prover {
   constexpr void read(int place) {
     const place_range r = range_of(place);
     if (r.begin == r.end) return;
+    reach(proof_.bytes[tier_of_place(place)], r.end - first_[tier_of_place(place)]);
     const int history = memory_.read(place, r.begin, r.end);
     if (history < 0 || (place < gone_.size && gone_[place])) fail(program_proof_code::value_is_not_there, place);
     read_.push({place, history});

@@ -3,10 +3,10 @@
 // Where a program's memory lies on every device, and which parts of it take turns at one address.
 //
 // A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m, in
-// tier 0. Places that share addresses, directly or through others, are intervals of one slot of the taskflow; any other
-// place is a slot of its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines;
-// intervals are counted in cache lines. Laws: slots are disjoint and in address order; two places overlap iff one is
-// listed with the other. Complexity: O(places log places + overlapping pairs).
+// tier 0. Places that share addresses, directly or through others, lie in one slot of memory; any other place is a slot of
+// its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines. Laws: slots are disjoint
+// and in address order; two places overlap iff one is listed with the other. Complexity: O(places log places +
+// overlapping pairs).
 
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/task.hpp>
@@ -17,8 +17,6 @@ struct program_place {
   int tier = 0;
   extent_t offset = 0;
   extent_t bytes = 0;  ///< 0: never used
-  int slot = -1;
-  slot_interval lines{};  ///< of the slot
 };
 
 struct program_slots {
@@ -28,10 +26,6 @@ struct program_slots {
   growing_array<int> overlap;
   int tiers = 1;
   extent_t bytes[max_memory_tiers] = {};  ///< of every rank
-
-  constexpr int overlaps(int place_number) const {
-    return overlap_begin[place_number + 1] - overlap_begin[place_number];
-  }
 };
 
 /// The type of an element in a run: there all floats have one type, and numbers of rows are 32 bits wide.
@@ -110,7 +104,7 @@ constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
   extent_t end = -1;
   int tier = 0;
   for (const int i : order) {
-    program_place& one = s.place[i];
+    const program_place& one = s.place[i];
     if (one.bytes == 0) continue;
     if (end <= one.offset || tier != one.tier) {
       s.memory.push({0, one.tier, one.offset, 0});
@@ -120,9 +114,6 @@ constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
     slot& home = s.memory.last();
     end = larger(end, one.offset + one.bytes);
     home.bytes = end - home.offset;
-    one.slot = s.memory.size - 1;
-    one.lines.begin = static_cast<int>((one.offset - home.offset) / storage_alignment);
-    one.lines.end = static_cast<int>((one.offset + one.bytes - home.offset) / storage_alignment);
   }
 }
 

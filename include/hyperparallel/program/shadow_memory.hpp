@@ -7,8 +7,7 @@
 // keeps their histories, which never change again, since only a whole range is read. Laws: ranges are disjoint, by rising
 // begin. Complexity: O(log ranges + ranges that are met), and `write` O(ranges behind) where their number changes.
 
-#include <hyperparallel/support/growing_array.hpp>
-#include <hyperparallel/support/integer.hpp>
+#include <hyperparallel/program/address_ranges.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -24,19 +23,19 @@ class shadow_memory {
   /// The history of [begin, end) if the value of `owner` lies there, -1 where anything else does. That of untouched
   /// memory begins now.
   constexpr int read(int owner, extent_t begin, extent_t end) {
-    const int at = first_behind(begin);
+    const int at = first_behind(range_, begin);
     if (at == range_.size || range_.item[at].begin >= end) replace(at, at, {begin, end, owner, fresh_history()});
     const range& r = range_.item[at];
     return r.begin == begin && r.end == end && r.owner == owner ? r.history : -1;
   }
   /// Lists the histories of all ranges that [begin, end) meets.
   constexpr void list(extent_t begin, extent_t end, growing_array<int>& histories) const {
-    for (int at = first_behind(begin); at < range_.size && range_.item[at].begin < end; ++at)
+    for (int at = first_behind(range_, begin); at < range_.size && range_.item[at].begin < end; ++at)
       histories.push(range_.item[at].history);
   }
   /// The value of `owner` lies there from now on. Returns its history.
   constexpr int write(int owner, extent_t begin, extent_t end) {
-    const int from = first_behind(begin);
+    const int from = first_behind(range_, begin);
     int to = from;
     while (to < range_.size && range_.item[to].begin < end) ++to;
     const range fresh{begin, end, owner, fresh_history()};
@@ -48,7 +47,7 @@ class shadow_memory {
   }
   /// Whether nothing lies there, or the value of `owner`.
   constexpr bool is_whole(int owner, extent_t begin, extent_t end) const {
-    const int at = first_behind(begin);
+    const int at = first_behind(range_, begin);
     if (at == range_.size || range_.item[at].begin >= end) return true;
     const range& r = range_.item[at];
     return r.begin == begin && r.end == end && r.owner == owner;
@@ -69,18 +68,6 @@ class shadow_memory {
     int owner = -1, history = -1;
   };
 
-  /// The first range that ends behind `address`.
-  constexpr int first_behind(extent_t address) const {
-    int low = 0, high = range_.size;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (range_.item[middle].end > address)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  }
   /// One range in place of those from `from` to `to`.
   constexpr void replace(int from, int to, const range& one) {
     const int size = range_.size, by = 1 - (to - from);

@@ -2,14 +2,13 @@
 #pragma once
 // Who occupies which addresses now: ranges of one address space, each with its last tenant.
 //
-// A place moves into its range when it is written and is not whole there, or when it is read and held a value before the
-// first step. Whoever had any of these addresses is evicted: no longer whole, while what is left of its range stays on
-// record, so that a later tenant of that finds it too. Laws: ranges are disjoint, by rising begin; a place is whole iff
-// it moved in or never met another since, and has not left. Complexity: `move_in` O(ranges behind the first one that it
+// A place is a block of memory with fixed addresses. It moves in when it is written and another has its addresses, or at
+// its first use. It evicts all tenants of these addresses. An evicted tenant is no longer whole; the rest of its range
+// stays on record, so that a later tenant of the rest evicts it again. Laws: ranges are disjoint, by rising begin; a place
+// is whole if it has moved in and neither been evicted nor left since. Complexity: `move_in` O(ranges behind the first one that it
 // takes), everything else O(1) or O(log ranges).
 
-#include <hyperparallel/support/growing_array.hpp>
-#include <hyperparallel/support/integer.hpp>
+#include <hyperparallel/program/address_ranges.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -17,13 +16,13 @@ class tenancy {
  public:
   constexpr explicit tenancy(int places) { state_.resize(places, 0); }
 
-  /// It has moved in, and nobody has taken any of its addresses since.
+  /// All of the place's addresses are its own.
   constexpr bool is_whole(int place) const { return state_.item[place] == whole; }
-  /// It has moved in before.
+  /// The place has moved in at least once.
   constexpr bool is_known(int place) const { return state_.item[place] != 0; }
-  /// Somebody has moved into one of these addresses.
+  /// One of these addresses has had a tenant.
   constexpr bool was_taken(extent_t begin, extent_t end) const {
-    const int at = first_behind(begin);
+    const int at = first_behind(range_, begin);
     return begin < end && at < range_.size && range_.item[at].begin < end;
   }
 
@@ -32,7 +31,7 @@ class tenancy {
     evicted_.clear();
     state_.item[place] = whole;
     if (begin == end) return;
-    const int from = first_behind(begin);
+    const int from = first_behind(range_, begin);
     int to = from;
     for (; to < range_.size && range_.item[to].begin < end; ++to) {
       const int tenant = range_.item[to].tenant;
@@ -52,7 +51,7 @@ class tenancy {
   /// Tenants, itself among them where some of its range was still on record; one may be named twice.
   constexpr const growing_array<int>& evicted() const { return evicted_; }
 
-  /// Its value is no longer there, and its addresses are free for the next tenant.
+  /// The place is no longer whole. Its range stays on record.
   constexpr void leave(int place) { state_.item[place] = gone; }
 
  private:
@@ -62,18 +61,6 @@ class tenancy {
   };
   static constexpr unsigned char whole = 1, gone = 2;
 
-  /// The first range that ends behind `address`.
-  constexpr int first_behind(extent_t address) const {
-    int low = 0, high = range_.size;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (range_.item[middle].end > address)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  }
   /// Moves the ranges from `at` on by so many places.
   constexpr void shift(int at, int by) {
     const int size = range_.size;
