@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <layers/decoder_shapes.hpp>
+
 #include "small_decoders.hpp"
 
 namespace {
@@ -63,27 +65,12 @@ TEST(PlanEstimate, LevelsReceiveWhatTheAccountSays) {
     }
 }
 
-/// 671 billion parameters, of which 37 work for a token.
-hp::decoder large() {
-  return {
-      .vocabulary = 129280,
-      .hidden = 7168,
-      .layers = 61,
-      .latent_attention =
-          {.heads = 128, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1536, .key_value_rank = 512},
-      .has_latents = true,
-      .feed_forward = {.width = 18432},
-      .experts = {.experts = 256, .top_k = 8, .width = 2048, .shared_width = 2048},
-      .has_experts = true,
-      .sparse = {.first = 3}};
-}
-
 // The largest plans that are countable have a time; beyond, nothing wraps: the code says overflow.
 TEST(PlanEstimate, WhatCannotBeCountedIsRefused) {
   hp::device_value slow = hp::matrix384::device;
   for (std::int64_t& rate : slow.matrix_flops) rate = 100 * hp::gigaflops;
   hp::plan_prices prices(slow, hp::matrix384::topology);
-  const hp::decoder d = large();
+  const hp::decoder d = hp::test::deepseek_v3;
   int counted = 0, refused = 0;
   hp::extent_t last = 0;
   for (hp::extent_t batch = 64; batch <= hp::largest_plan_number; batch *= 2) {
@@ -112,8 +99,8 @@ TEST(PlanEstimate, WhatCannotBeCountedIsRefused) {
 // A step of 16384 devices is, with the batch of published runs.
 TEST(PlanEstimate, LargeClustersAreCounted) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
-  const hp::plan_estimate e =
-      hp::estimate_plan(large(), {.tp = 8, .dp = 32, .ep = 64, .zero = 1, .batch = 16384, .sequence = 4096}, prices);
+  const hp::plan_estimate e = hp::estimate_plan(
+      hp::test::deepseek_v3, {.tp = 8, .dp = 32, .ep = 64, .zero = 1, .batch = 16384, .sequence = 4096}, prices);
   ASSERT_TRUE(e.ok());
   EXPECT_GT(e.evaluation.time, 0);
 }

@@ -9,11 +9,11 @@
 // backward: the tensor that enters each layer, and without recomputation the two inner ones of feed-forward layers. Of
 // parameters a stage has ceil(layers / pp) layers and 1 / pp of embedding and head, cut by tp, the routed experts also by
 // ep, and what ZeRO shards by the other data axes.
-// Time: products of matrices and attention at the peak rate; and where tp cuts the layers, what a device receives from the others of its
-// group in reduce-scatters and all-gathers, at the sum of the bandwidths of all links there. Without experts both are on
-// one chain: in forward each product waits for its operand and each reduction for its product, in backward the gradients of
-// operands do. With experts the longer of the two counts alone. Overheads, latencies, reductions of gradients and
-// what stages hand over are left out. Units: bytes, picoseconds. O(layers).
+// Time: products of matrices and attention at the peak rate; and where tp cuts the layers, what a device receives from the
+// others of its group in reduce-scatters and all-gathers, at the sum of the bandwidths of all links there. Without experts
+// both are on one chain: in forward each product waits for its operand and each reduction for its product, in backward the
+// gradients of operands do. With experts the longer of the two counts alone. Overheads, latencies, reductions of gradients
+// and what stages hand over are left out. Units: bytes, picoseconds. O(layers).
 
 #include <hyperparallel/program/plan_estimate.hpp>
 

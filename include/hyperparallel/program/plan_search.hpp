@@ -10,7 +10,8 @@
 // Searched are all legal degrees (tp, pp, dp, cp, ep), all numbers of micro-batches that divide the batch, ZeRO stages 0 to
 // 3, recomputation of whole layers or none, sequence parallelism on and off; each is priced by `estimate_plan`. A plan whose
 // bound on memory (plan_bounds.hpp) is above what a device has is left out; the others have their turn by their bound on
-// time, and the search is complete where the next bound is no less than the best time found.
+// time, and the search is complete where the next bound is no less than the best time found. A plan fits if
+// `verdict_of` says fits, with the reserve of the question: a tight one is not an answer.
 // Laws: a complete search finds the time that pricing all plans finds; the bound is at most the time of every plan
 // that fits, however early the search was ended.
 

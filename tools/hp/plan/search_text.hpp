@@ -66,7 +66,8 @@ inline std::string searched_text(const search_answer& s) {
     out += fmt::format("none that fits takes less than {}\n", time_text(f.bound));
   return out +
          "plans: all degrees tp, pp, dp, cp and ep that divide, micro-batches that divide the batch, ZeRO 0 to 3,\n"
-         "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost\n";
+         "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost;\nplans that are "
+         "tight do not count as plans that fit\n";
 }
 
 inline std::string why_text(const search_answer& s) {
