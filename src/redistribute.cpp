@@ -6,3 +6,4 @@
 #include <hyperparallel/runtime/parallel_copy.ipp>
 #include <hyperparallel/runtime/planned_tensor.ipp>
 #include <hyperparallel/runtime/redistribute.ipp>
+#include <hyperparallel/runtime/step_records.ipp>

@@ -39,9 +39,8 @@ struct framed_blocks {
 /// `part` of a position's block as a row-major block of its own: shared where it is one run, else copied.
 dynamic_dtensor::block part_of_block(const framed_blocks& x, int position, const box& part);
 
-/// The new block of one position: the transfers of `step` that end there.
-dynamic_dtensor::block run_step(const move_step& step, const shape& s, int position, const framed_blocks& from,
-                                const box& frame);
+/// The new block of one position: what it receives in step `step` of `plan` from the blocks before that step.
+dynamic_dtensor::block run_step(const move_plan& plan, int step, int position, const framed_blocks& from);
 
 }  // namespace detail
 

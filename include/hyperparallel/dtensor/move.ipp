@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/move.hpp>
-#include <hyperparallel/runtime/planned_tensor.hpp>
+#include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -36,42 +36,14 @@ HYPERPARALLEL_BODY dynamic_dtensor::block part_of_block(const framed_blocks& x, 
   return bytes;
 }
 
-HYPERPARALLEL_BODY dynamic_dtensor::block run_step(const move_step& step, const shape& s, int position,
-                                                   const framed_blocks& from, const box& frame) {
-  const step_receiver r = receiver_of(step, s, position);
-  if (r.transfers == 1) {
-    const transfer only = transfer_at(step, r, 0);
-    if (only.sender == position && only.part == frame) return part_of_block(from, position, frame);
-  }
-  const int size = bytes_of(from.type);
-  const step_values values = values_of(step, from.type);
-  const std::shared_ptr<std::byte> bytes = allocate_block(volume(frame) * size);
-  write_identity(values.fill, from.type, volume(frame), bytes.get());
-  std::vector<dynamic_dtensor::block> term(static_cast<std::size_t>(r.terms));
-  std::vector<const std::byte*> start(term.size());
-  for (extent_t k = 0; k < r.transfers; k += r.terms) {
-    const transfer t = transfer_at(step, r, k);
-    const extent_t n = volume(t.part);
-    if (n == 0) continue;
-    const std::size_t sender = static_cast<std::size_t>(t.sender);
-    if (r.terms == 1) {
-      copy_box(copy_between(from.frame[sender], frame, t.part, size), from.block[sender].get(), bytes.get());
-      continue;
-    }
-    for (std::size_t i = 0; i < term.size(); ++i) {
-      term[i] = part_of_block(from, transfer_at(step, r, k + static_cast<extent_t>(i)).sender, t.part);
-      start[i] = term[i].get();
-    }
-    const strided_copy into = flatten(copy_between(t.part, frame, t.part, size));
-    if (into.dims == 0) {  // one run of the frame: no block in between
-      kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, bytes.get() + into.target_start,
-                         store_kind::cached);
-      continue;
-    }
-    const std::shared_ptr<std::byte> sum = allocate_block(n * size);
-    kernels::fold_runs(values.fold, r.terms, start.data(), 0, n * size, sum.get(), store_kind::cached);
-    copy_strided(into, sum.get(), bytes.get());
-  }
+HYPERPARALLEL_BODY dynamic_dtensor::block run_step(const move_plan& plan, int step, int position,
+                                                   const framed_blocks& from) {
+  const receiver_records all = records_of(plan, step, position, from.type);
+  if (all.record.size() == 1 && all.record[0].terms == 1 && all.sender[0] == position &&
+      all.record[0].part == all.wanted)
+    return part_of_block(from, position, all.wanted);
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(all.wanted) * bytes_of(from.type));
+  move_task(all, [&](int sender) { return from.block[static_cast<std::size_t>(sender)].get(); }, bytes.get()).run();
   return bytes;
 }
 
@@ -93,7 +65,7 @@ HYPERPARALLEL_BODY dynamic_dtensor redistribute(const dynamic_dtensor& x, const 
     x.group().for_each_rank(name_of(step.kind), [&](int p) {
       const std::size_t at = static_cast<std::size_t>(p);
       next.frame[at] = target_frame(step, plan.shape, p);
-      next.block[at] = detail::run_step(step, plan.shape, p, held, next.frame[at]);
+      next.block[at] = detail::run_step(plan, i, p, held);
     });
     held = std::move(next);
   }

@@ -21,13 +21,14 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>
 #include <hyperparallel/runtime/parallel_copy.hpp>
-#include <hyperparallel/runtime/step_copies.hpp>
+#include <hyperparallel/runtime/step_records.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -105,8 +106,8 @@ class arena_redistribution {
             static_cast<std::size_t>(volume(tensor_.flow.frame(stage, position)))};
   }
 
-  /// Writes identities where a step does not bring every element.
-  void fill() const;
+  /// The copies and folds of all receivers; keeps what they fill and counts what they receive.
+  copy_schedule schedule_of_step(int step);
 
   /// Where the position's target block lies in its source block.
   std::byte* part_of_source(int position) const;
@@ -115,6 +116,7 @@ class arena_redistribution {
   arena_set arenas_;
   std::vector<std::vector<std::byte*>> block_;  ///< by stage and position
   std::vector<std::int64_t> received_;          ///< by position of the target
+  std::vector<std::pair<block_fill, std::byte*>> fills_;
   std::vector<std::unique_ptr<parallel_copy>> step_;
   std::atomic<bool> cancelled_{false};
 };

@@ -38,19 +38,37 @@ HYPERPARALLEL_BODY arena_redistribution::arena_redistribution(const planned_tens
   allocate(planned, blocks == target_blocks::in_source);
   if (blocks == target_blocks::own) {
     for (int i = 0; i < plan().step_count; ++i)
-      step_.push_back(std::make_unique<parallel_copy>(
-          copies_of_step(
-              tensor_, i, [this](int stage, int p) { return block(stage, p); }, received_.data())
-              .schedule(),
-          options));
+      step_.push_back(std::make_unique<parallel_copy>(schedule_of_step(i), options));
     return;
   }
   step_.push_back(std::make_unique<parallel_copy>(copy_schedule{}, options));
 }
 
+HYPERPARALLEL_BODY copy_schedule arena_redistribution::schedule_of_step(int step) {
+  std::vector<copy_record> copies;
+  std::vector<fold_record> folds;
+  std::vector<std::vector<const std::byte*>> terms;
+  for (int p = 0; p < tensor_.positions(step + 1); ++p) {
+    const receiver_records of = records_of(plan(), step, p, tensor_.element);
+    received_[static_cast<std::size_t>(p)] += of.received;
+    std::byte* const target = block(step + 1, p);
+    for (const step_record& r : of.record) {
+      if (r.terms == 1) {
+        copies.push_back({r.copy, block(step, *of.senders(r)), target});
+        continue;
+      }
+      std::vector<const std::byte*>& sources = terms.emplace_back();
+      for (int t = 0; t < r.terms; ++t) sources.push_back(block(step, of.senders(r)[t]));
+      folds.push_back({r.copy, sources, target, of.fold});
+    }
+    if (of.fill.elements > 0) fills_.push_back({of.fill, target});
+  }
+  return copy_schedule(copies, folds);
+}
+
 HYPERPARALLEL_BODY run_result arena_redistribution::run(const progress& watch) {
   cancelled_.store(false, std::memory_order_relaxed);
-  fill();
+  for (const auto& [fill, block] : fills_) fill.write(block);
   part_of_run part{watch, 0, total()};
   for (const std::unique_ptr<parallel_copy>& step : step_) {
     progress seen = watch;
@@ -108,19 +126,6 @@ HYPERPARALLEL_BODY void arena_redistribution::allocate(const planned_flow& plann
       }
       arenas_.place(flow.slot[i]);
       block_.back().push_back(arenas_.address(flow.slot[i]));
-    }
-  }
-}
-
-HYPERPARALLEL_BODY void arena_redistribution::fill() const {
-  for (int i = 0; i < plan().step_count; ++i) {
-    const move_step& step = plan().step[i];
-    if (step.filled == 0 || step.kind == step_kind::collect) continue;
-    const reduce_op op = values_of(step, tensor_.element.type).fill;
-    for (int p = 0; p < tensor_.positions(i + 1); ++p) {
-      const extent_t n = volume(tensor_.flow.frame(i + 1, p));
-      std::memset(block(i + 1, p), 0, static_cast<std::size_t>(n * tensor_.element.bytes));
-      write_identity(op, tensor_.element.type, n, block(i + 1, p));
     }
   }
 }

@@ -9,15 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/move_pulls.hpp>
-#include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/runtime/mpi/overlapped_messages.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
-#include <hyperparallel/runtime/planned_tensor.hpp>
+#include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -28,7 +25,7 @@ class move_messages {
   template <class Address>
   move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int part,
                 const Address& address)
-      : type_(p.graph.tensor[p.value[p.move[move].source].tensor].type), messages_(world.channel()) {
+      : messages_(world.channel()) {
     const auto end_of = [&](int block, int rank) -> end {
       return {world.process_of(rank), world.hosts(rank) ? address(block, rank) : nullptr};
     };
@@ -37,15 +34,9 @@ class move_messages {
       const int* const behind = pulls.sender.item + pulls.sender_begin[part * world.ranks() + r + 1];
       bool concerned = world.hosts(r);
       for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(*s);
-      if (!concerned) continue;
-      const end to = end_of(part + 1, r);
-      if (pulls.plan.step_count > 0) {
-        add_transfers(pulls.plan, part, r, to, [&](int rank) { return end_of(part, rank); });
-      } else {
-        strided_copy whole;
-        whole.run = local_bytes(p, p.move[move].target);
-        add_copy(end_of(part, *sender), to, {whole, whole, whole});
-      }
+      if (concerned)
+        add_records(records_of_move(p, pulls, move, part, r), end_of(part + 1, r),
+                    [&](int rank) { return end_of(part, rank); });
     }
     message_bytes_ = messages_.staging_bytes();
   }
@@ -75,7 +66,7 @@ class move_messages {
   /// Posts the messages, and does what needs none. Throws mpi_error.
   void start(run_health health) {
     const bool is_sound = health == run_health::sound;
-    for (std::size_t i = 0; is_sound && i < fills_.size(); ++i) fills_[i].write(type_);
+    for (std::size_t i = 0; is_sound && i < fills_.size(); ++i) fills_[i].first.write(fills_[i].second);
     messages_.start(health);
     if (!is_sound) return;
     for (const copy_record& c : copies_) copy_strided(c.copy, c.source, c.target);
@@ -98,10 +89,6 @@ class move_messages {
     int process = 0;
     std::byte* block = nullptr;
   };
-  /// A transfer from block to block, from the block into a dense one, and out of that into the block.
-  struct transfer_copies {
-    strided_copy direct{}, out{}, in{};
-  };
   /// Of a fold: in the sender's block, in what has come from a peer, or in what is kept (peer -1).
   struct term {
     const std::byte* block = nullptr;
@@ -123,68 +110,49 @@ class move_messages {
     bool here = true;  ///< all terms are
     std::vector<const std::byte*> block{};
   };
-  struct filled_block {
-    std::byte* block = nullptr;
-    extent_t elements = 0;
-    reduce_op op = reduce_op::none;
-    void write(data_type type) const {
-      std::memset(block, 0, static_cast<std::size_t>(elements * bytes_of(type)));
-      write_identity(op, type, elements, block);
-    }
-  };
 
+  /// What the receiver at `to` does, as far as it concerns this process. `sender(rank)` is the end of a sender.
   template <class Sender>
-  void add_transfers(const move_plan& plan, int part, int receiver, const end& to, const Sender& sender) {
-    const move_step& step = plan.step[part];
-    const step_values values = values_of(step, type_);
-    const box wanted = target_frame(step, plan.shape, receiver);
-    if (to.block != nullptr && step.filled != 0 && step.kind != step_kind::collect)
-      fills_.push_back({to.block, volume(wanted), values.fill});
-    const step_receiver r = receiver_of(step, plan.shape, receiver);
+  void add_records(const receiver_records& all, const end& to, const Sender& sender) {
+    if (to.block != nullptr && all.fill.elements > 0) fills_.push_back({all.fill, to.block});
     std::vector<end> terms;
-    for (extent_t k = 0; k < r.transfers; k += r.terms) {
-      const transfer first = transfer_at(step, r, k);
-      if (volume(first.part) == 0) continue;
-      const box held = part == 0 ? source_frame(step, plan.shape, first.sender)
-                                 : target_frame(plan.step[part - 1], plan.shape, first.sender);
-      const auto copy = [&](const box& from, const box& into) {
-        return flatten(copy_between(from, into, first.part, bytes_of(type_)));
-      };
-      const transfer_copies c{copy(held, wanted), copy(held, first.part), copy(first.part, wanted)};
+    for (const step_record& r : all.record) {
       terms.clear();
-      for (int t = 0; t < r.terms; ++t) terms.push_back(sender(transfer_at(step, r, k + t).sender));
+      for (int t = 0; t < r.terms; ++t) terms.push_back(sender(all.senders(r)[t]));
       if (r.terms == 1)
-        add_copy(terms.front(), to, c);
+        add_copy(terms.front(), to, all, r);
       else
-        add_fold(terms, to, c, values.fold);
+        add_fold(terms, to, all, r);
     }
   }
 
-  void add_copy(const end& from, const end& to, const transfer_copies& c) {
-    if (from.block != nullptr && to.block != nullptr)
-      copies_.push_back({c.direct, from.block, to.block});
-    else if (from.block != nullptr)
-      messages_.send(to.process, c.out, from.block);
-    else if (to.block != nullptr)
-      messages_.receive(from.process, c.in, to.block);
+  void add_copy(const end& from, const end& to, const receiver_records& all, const step_record& r) {
+    if (from.block != nullptr && to.block != nullptr) {
+      if (r.part.rank > 0 || from.block != to.block) copies_.push_back({r.copy, from.block, to.block});
+    } else if (from.block != nullptr) {
+      messages_.send(to.process, all.pack(r), from.block);
+    } else if (to.block != nullptr) {
+      messages_.receive(from.process, all.unpack(r), to.block);
+    }
   }
 
-  void add_fold(const std::vector<end>& terms, const end& to, const transfer_copies& c, const kernels::term_fold& how) {
+  void add_fold(const std::vector<end>& terms, const end& to, const receiver_records& all, const step_record& r) {
+    const strided_copy out = all.pack(r);
     if (to.block == nullptr) {
       for (const end& one : terms)
-        if (one.block != nullptr) messages_.send(to.process, c.out, one.block);
+        if (one.block != nullptr) messages_.send(to.process, out, one.block);
       return;
     }
-    fold f{c.direct, {}, to.block, how};
+    fold f{r.copy, {}, to.block, all.fold};
     for (const end& one : terms) f.here = f.here && one.block != nullptr;
-    if (!f.here) f.copy = c.in;
+    if (!f.here) f.copy = all.unpack(r);
     for (const end& one : terms) {
       if (f.here)
         f.terms.push_back({one.block});
       else if (one.block != nullptr)
-        f.terms.push_back(keep(c.out, one.block));
+        f.terms.push_back(keep(out, one.block));
       else
-        f.terms.push_back({nullptr, one.process, messages_.receive(one.process, dense(c.in), nullptr)});
+        f.terms.push_back({nullptr, one.process, messages_.receive(one.process, dense(f.copy), nullptr)});
     }
     fold_.push_back(std::move(f));
   }
@@ -205,11 +173,10 @@ class move_messages {
     schedule.run(schedule.whole(), store_kind::cached, [](std::int64_t) noexcept { return true; });
   }
 
-  data_type type_;
   overlapped_messages messages_;
   std::vector<copy_record> copies_;  ///< within the process
   std::vector<kept_term> kept_;
-  std::vector<filled_block> fills_;
+  std::vector<std::pair<block_fill, std::byte*>> fills_;
   std::vector<fold> fold_;  ///< until it is prepared
   copy_schedule folds_here_, folds_staged_;
   std::int64_t message_bytes_ = 0, kept_bytes_ = 0;

@@ -11,14 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
+#include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/runtime/mpi/blocks.hpp>
 #include <hyperparallel/runtime/mpi/messages.hpp>
-#include <hyperparallel/runtime/planned_tensor.hpp>
+#include <hyperparallel/runtime/step_records.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -47,10 +46,7 @@ class step_work {
 
   /// Writes the identity into the own blocks that the step does not fill up.
   void fill() const {
-    for (const filled_block& f : fills_) {
-      std::memset(f.block, 0, static_cast<std::size_t>(f.bytes));
-      write_identity(f.op, f.type, f.elements, f.block);
-    }
+    for (const auto& [fill, block] : fills_) fill.write(block);
   }
 
   /// Carries the share out, `patience` for the messages. Throws mpi_error.
@@ -63,64 +59,48 @@ class step_work {
   }
 
  private:
-  struct filled_block {
-    std::byte* block = nullptr;
-    extent_t elements = 0;
-    std::int64_t bytes = 0;
-    data_type type = data_type::f32;
-    reduce_op op = reduce_op::none;
-  };
   struct staged_fold {
     strided_copy copy{};
     std::vector<const std::byte*> terms;
     std::byte* target = nullptr;
     kernels::term_fold fold{};
   };
-  /// A step's side: where a rank's block lies and what it holds.
+  /// A step's side: where a rank's block lies.
   struct end {
     int rank = 0;
-    box frame{};
     std::byte* block = nullptr;  ///< null: not reached from here
   };
-  struct step_of_tensor {
-    int tensor;
-    int stage;
-    const planned_tensor& from;
-    const move_step& step;
-    step_values values;
-    std::int64_t bytes_of(const box& part) const { return volume(part) * from.element.bytes; }
-    strided_copy copy(const box& held, const box& wanted, const box& part) const {
-      return flatten(copy_between(held, wanted, part, from.element.bytes));
-    }
+  /// What one receiver of a tensor does.
+  struct share {
+    const receiver_records& all;
+    end to;
+    const std::vector<end>& terms;  ///< of the record in hand
   };
 
-  end end_of(const step_of_tensor& s, int stage, int position) const {
-    const int rank = s.from.flow.rank_of(stage, position);
-    return {rank, s.from.flow.frame(stage, position), blocks_.address(s.tensor, stage, rank)};
+  end end_of(int tensor, const planned_tensor& x, int stage, int position) const {
+    const int rank = x.flow.rank_of(stage, position);
+    return {rank, blocks_.address(tensor, stage, rank)};
   }
 
-  void add(int tensor, const planned_tensor& from, int stage) {
-    const move_step& step = from.plan().step[stage - 1];
-    const step_of_tensor s{tensor, stage, from, step, values_of(step, from.element.type)};
-    for (int p = 0; p < from.positions(stage); ++p) {
-      const end to = end_of(s, stage, p);
-      if (world_.number_on_host(world_.process_of(to.rank)) >= 0) host_bytes_ += s.bytes_of(to.frame);
-      if (step.filled != 0 && step.kind != step_kind::collect && world_.hosts(to.rank))
-        fills_.push_back({to.block, volume(to.frame), s.bytes_of(to.frame), from.element.type, s.values.fill});
-      const step_receiver r = receiver_of(step, from.plan().shape, p);
-      for (extent_t k = 0; k < r.transfers; k += r.terms) {
-        const transfer t = transfer_at(step, r, k);
-        if (volume(t.part) == 0) continue;
+  void add(int tensor, const planned_tensor& x, int stage) {
+    std::vector<end> terms;
+    for (int p = 0; p < x.positions(stage); ++p) {
+      const receiver_records all = records_of(x.plan(), stage - 1, p, x.element);
+      const end to = end_of(tensor, x, stage, p);
+      if (world_.number_on_host(world_.process_of(to.rank)) >= 0) host_bytes_ += volume(all.wanted) * x.element.bytes;
+      if (world_.hosts(to.rank)) {
+        received_[static_cast<std::size_t>(to.rank)] += all.received;
+        if (all.fill.elements > 0) fills_.push_back({all.fill, to.block});
+      }
+      for (const step_record& r : all.record) {
+        terms.clear();
+        for (int t = 0; t < r.terms; ++t) terms.push_back(end_of(tensor, x, stage - 1, all.senders(r)[t]));
         if (r.terms == 1)
-          add_copy(s, end_of(s, stage - 1, t.sender), to, t.part);
+          add_copy({all, to, terms}, r);
         else
-          add_fold(s, r, k, to, t.part);
+          add_fold({all, to, terms}, r);
       }
     }
-  }
-
-  void count(const step_of_tensor& s, const end& from, const end& to, const box& part) {
-    if (world_.hosts(to.rank) && from.rank != to.rank) received_[static_cast<std::size_t>(to.rank)] += s.bytes_of(part);
   }
 
   /// Whether the processes of two ranks reach each other's blocks, which both can tell.
@@ -129,50 +109,40 @@ class step_work {
     return from.block != nullptr && to.block != nullptr;
   }
 
-  void add_copy(const step_of_tensor& s, const end& from, const end& to, const box& part) {
-    count(s, from, to, part);
-    if (is_near(from, to)) {
-      if (world_.hosts(from.rank)) copy_.push_back({s.copy(from.frame, to.frame, part), from.block, to.block});
-      return;
-    }
-    add_message(s, from, to, part, to.frame, to.block);
+  void add_copy(const share& s, const step_record& r) {
+    const end& from = s.terms.front();
+    if (!is_near(from, s.to))
+      add_message(from, s.to, s.all.pack(r), s.all.unpack(r), s.to.block);
+    else if (world_.hosts(from.rank))
+      copy_.push_back({r.copy, from.block, s.to.block});
   }
 
-  /// `part` leaves the sender's block for `target`, framed by `frame`, in the receiver's process.
-  void add_message(const step_of_tensor& s, const end& from, const end& to, const box& part, const box& frame,
+  /// `pack` takes bytes out of the sender's block, `unpack` takes them to `target` in the receiver's process.
+  void add_message(const end& from, const end& to, const strided_copy& pack, const strided_copy& unpack,
                    std::byte* target) {
-    if (world_.hosts(from.rank)) messages_.send(world_.process_of(to.rank), s.copy(from.frame, part, part), from.block);
-    if (world_.hosts(to.rank)) messages_.receive(world_.process_of(from.rank), s.copy(part, frame, part), target);
+    if (world_.hosts(from.rank)) messages_.send(world_.process_of(to.rank), pack, from.block);
+    if (world_.hosts(to.rank)) messages_.receive(world_.process_of(from.rank), unpack, target);
   }
 
-  void add_fold(const step_of_tensor& s, const step_receiver& r, extent_t first, const end& to, const box& part) {
-    std::vector<end> terms;
+  void add_fold(const share& s, const step_record& r) {
     bool all_near = true;
-    for (extent_t k = first; k < first + r.terms; ++k) {
-      terms.push_back(end_of(s, s.stage - 1, transfer_at(s.step, r, k).sender));
-      all_near = all_near && is_near(terms.back(), to);
-      count(s, terms.back(), to, part);
-    }
-    staged_fold fold{{}, {}, to.block, s.values.fold};
-    if (all_near) {
-      // Terms lie at equal offsets: contributors differ only on axes that do not shard the source.
-      fold.copy = s.copy(terms.front().frame, to.frame, part);
-      for (const end& term : terms) fold.terms.push_back(term.block);
-    } else {
-      fold.copy = s.copy(part, to.frame, part);
-      for (const end& term : terms) fold.terms.push_back(stage_term(s, term, to, part));
-    }
-    if (world_.hosts(to.rank)) folds_.push_back(std::move(fold));
+    for (const end& term : s.terms) all_near = all_near && is_near(term, s.to);
+    staged_fold fold{all_near ? r.copy : s.all.unpack(r), {}, s.to.block, s.all.fold};
+    for (const end& term : s.terms) fold.terms.push_back(all_near ? term.block : stage_term(s, r, term));
+    if (world_.hosts(s.to.rank)) folds_.push_back(std::move(fold));
   }
 
   /// Brings a term into a block of its own beside the receiver's; null on other processes.
-  std::byte* stage_term(const step_of_tensor& s, const end& from, const end& to, const box& part) {
+  std::byte* stage_term(const share& s, const step_record& r, const end& from) {
+    const strided_copy pack = s.all.pack(r);
     std::byte* staged = nullptr;
-    if (world_.hosts(to.rank)) staged = staging_.emplace_back(s.bytes_of(part)).data();
-    if (!is_near(from, to))
-      add_message(s, from, to, part, part, staged);
-    else if (world_.hosts(to.rank))
-      copy_.push_back({s.copy(from.frame, part, part), from.block, staged});
+    if (world_.hosts(s.to.rank)) staged = staging_.emplace_back(byte_count(pack)).data();
+    strided_copy dense;
+    dense.run = byte_count(pack);
+    if (!is_near(from, s.to))
+      add_message(from, s.to, pack, dense, staged);
+    else if (world_.hosts(s.to.rank))
+      copy_.push_back({pack, from.block, staged});
     return staged;
   }
 
@@ -181,7 +151,7 @@ class step_work {
   std::vector<std::int64_t>& received_;
   std::int64_t host_bytes_ = 0;  ///< of all blocks that the processes of this host write together
   store_kind stores_ = store_kind::cached;
-  std::vector<filled_block> fills_;
+  std::vector<std::pair<block_fill, std::byte*>> fills_;
   std::vector<copy_record> copy_;
   std::vector<staged_fold> folds_;
   std::deque<arena> staging_;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of step_records.hpp; see support/compiled.hpp.
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hyperparallel/runtime/step_records.hpp>
+#include <hyperparallel/support/compiled.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+HYPERPARALLEL_BODY receiver_records records_of(const move_plan& plan, int step, int position, moved_element element) {
+  const move_step& s = plan.step[step];
+  const step_values values = values_of(s, element.type);
+  receiver_records all;
+  all.wanted = target_frame(s, plan.shape, position);
+  all.element_bytes = element.bytes;
+  all.fold = values.fold;
+  const extent_t elements = volume(all.wanted);
+  if (s.filled != 0 && s.kind != step_kind::collect)
+    all.fill = {elements, elements * element.bytes, element.type, values.fill};
+  const step_receiver r = receiver_of(s, plan.shape, position);
+  for (extent_t k = 0; k < r.transfers; k += r.terms) {
+    const transfer first = transfer_at(s, r, k);
+    const std::int64_t bytes = volume(first.part) * element.bytes;
+    if (bytes == 0) continue;
+    step_record one{first.part, {}, {}, static_cast<int>(all.sender.size()), r.terms};
+    one.held = step == 0 ? source_frame(s, plan.shape, first.sender)
+                         : target_frame(plan.step[step - 1], plan.shape, first.sender);
+    one.copy = flatten(copy_between(one.held, all.wanted, one.part, element.bytes));
+    all.record.push_back(one);
+    for (int t = 0; t < r.terms; ++t) {
+      const transfer term = t == 0 ? first : transfer_at(s, r, k + t);
+      all.sender.push_back(term.sender);
+      if (!detail::is_own(r, term)) all.received += bytes;
+    }
+  }
+  return all;
+}
+
+HYPERPARALLEL_BODY receiver_records whole_block_records(int sender, std::int64_t bytes, bool is_own) {
+  receiver_records all;
+  all.received = is_own ? 0 : bytes;
+  step_record& one = all.record.emplace_back();
+  one.copy.run = bytes;
+  all.sender.push_back(sender);
+  return all;
+}
+
+}}  // namespace hyperparallel::v0_2
