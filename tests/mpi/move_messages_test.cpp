@@ -49,12 +49,11 @@ struct moved {
         alone(program, slots),
         own(program, slots, world.hosted()),
         tasks(hp::transfers_of(program, pulls, alone, 0)) {
-    const int steps = pulls.of(0).steps;
-    const auto address = [&](int block, int rank) {
-      return own.address(block == steps ? 1 : block == 0 ? 0 : 2, rank);
-    };
-    for (int i = 0; i < steps; ++i) {
-      move_messages& one = parts.emplace_back(world, program, pulls.of(0), 0, i, address);
+    for (int i = 0; i < pulls.of(0).row.size; ++i) {
+      const hp::move_row& row = pulls.of(0).row[i];
+      const auto source = [&](int rank) { return own.address(hp::place_read(program, pulls.moves, 0, row), rank); };
+      const auto target = [&](int rank) { return own.address(hp::place_written(program, pulls.moves, 0, row), rank); };
+      move_messages& one = parts.emplace_back(world, program, pulls.of(0), 0, i, source, target);
       one.prepare(staging.emplace_back(one.staging_bytes()).data());
     }
     fill(random);

@@ -9,6 +9,7 @@
 #include "mpi/worlds.hpp"
 #include "runtime/training_models.hpp"
 #include "support/error_of.hpp"
+#include "support/small_links.hpp"
 #include "support/tries.hpp"
 
 #include <gtest/gtest.h>
@@ -66,6 +67,7 @@ struct compared {
   int steps;
   int lookahead;
   std::int64_t budget = 0;
+  hp::interconnect topology = hp::without_links;
   course<T> spread{};
 };
 
@@ -75,6 +77,7 @@ hp::model_run_options options_for(const compared<T>& c) {
   options.program.keep = training::gradient_names(*c.model);
   options.program.execution.threads = 1;
   options.program.lookahead = c.lookahead;
+  options.program.topology = c.topology;
   if (c.budget == 0) return options;
   options.program.budget = {.bytes = c.budget, .tiers = {{hp::unlimited_bandwidth, 0}}};
   options.program.budget.planning.effort = 200'000;
@@ -122,6 +125,16 @@ TEST(mpi_program_world, trains_as_threads_do_under_every_kind_of_strategy) {
   expect_same<float>(eight_ranks(), some);
 }
 
+/// By levels of nodes of two and four ranks, and on a full mesh of four by two.
+TEST(mpi_program_world, moves_as_threads_do_in_the_way_that_links_make_fastest) {
+  const hp::graph g = training::small_step(1, 2);
+  std::vector<compared<float>> some;
+  for (const char* const name : {"zero3", "tp-sp", "ep", "dp-tp"})
+    for (const hp::interconnect& links : {tested::node_links(), tested::mesh_links({2, {4, 2}})})
+      some.push_back({name, &g, 2, 0, 0, links});
+  expect_same<float>(eight_ranks(), some);
+}
+
 TEST(mpi_program_world, accumulates_micro_batches_as_threads_do) {
   const hp::graph g = training::small_step(2, 2);
   expect_same<double>(eight_ranks(), {{"zero2", &g, 2, 0}, {"ring", &g, 2, 0}});
@@ -156,6 +169,10 @@ TEST(mpi_program_world, names_who_has_another_strategy) {
   EXPECT_EQ(error(g, differs ? "tp" : "dp"), who + "mesh tp=8" + zero + "mesh dp=8\"");
   EXPECT_EQ(error(differs ? other : g, "dp"), who + "2 micro-batches" + zero + "1 micro-batches\"");
   EXPECT_EQ(error(g, "dp", {.program = {.lookahead = differs ? 3 : 0}}), who + "lookahead 3" + zero + "lookahead 0\"");
+  hp::model_run_options linked;
+  if (differs) linked.program.topology = tested::node_links();
+  const std::string moved = error(g, "dp", linked);
+  EXPECT_EQ(moved.find(who + "move of value "), 0U) << moved;
   const std::string layout = error(g, differs ? "zero1" : "dp");
   EXPECT_EQ(layout.find(who), 0U) << layout;
   const std::string refused =

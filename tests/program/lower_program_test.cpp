@@ -140,7 +140,7 @@ TEST(LowerProgram, MovesRunBesideWhatDoesNotNeedThem) {
   for (const int lookahead : {0, 1}) {
     lowered l(p, how, hp::plan_addresses(p, {.lookahead = lookahead}));
     expect_safe(l);
-    ASSERT_EQ(l.pulls.of(0).steps, 2);
+    ASSERT_EQ(l.pulls.of(0).row.size, 2);
     EXPECT_EQ(l.with_accesses().simulate().result.makespan, lookahead == 0 ? tight : apart);
   }
 }

@@ -31,7 +31,7 @@ struct ordered {
   explicit ordered(const hp::sharded_program& p, int lookahead = 0, const hp::overlap_options& options = {})
       : ordered(p, hp::plan_addresses(p, {.lookahead = lookahead}), options) {}
 
-  int parts(int step) const { return program.step[step].is_move ? pulls.of(program.step[step].index).steps : 1; }
+  int rows(int step) const { return program.step[step].is_move ? pulls.of(program.step[step].index).row.size : 1; }
   /// Whether two steps use one byte, one of them writing.
   bool conflict(int a, int b) const {
     bool found = false;
@@ -47,7 +47,10 @@ struct ordered {
   void visit(int step, const Visit& place) const {
     hp::visit_values(program, program.step[step],
                      [&](int v, bool written) { place(program.value[v].storage, written); });
-    if (parts(step) > 1) place(program.storage.size + program.step[step].index, true);
+    if (!program.step[step].is_move) return;
+    const int move = program.step[step].index;
+    for (int b = 0; b < hp::kind_of(pulls.moves, move).staged.size; ++b)
+      place(hp::staged_place(program, pulls.moves, move, b), true);
   }
 };
 
@@ -70,7 +73,7 @@ void walk(const ordered& o, std::vector<int>& first, std::vector<int>& last) {
     last[s] = i;
   }
   for (int s = 0; s < o.program.step.size; ++s)
-    ASSERT_EQ(seen[static_cast<size_t>(s)], o.program.step[s].is_move ? 2 * o.parts(s) : 1);
+    ASSERT_EQ(seen[static_cast<size_t>(s)], o.program.step[s].is_move ? 2 * o.rows(s) : 1);
 }
 
 TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
@@ -84,8 +87,8 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
     walk(o, first, last);
     int in_flight = 0;
     for (const hp::step_action& a : o.order.action) {
-      if (a.kind == start && a.part == 0) ++in_flight;
-      if (a.kind == finish && a.part + 1 == o.parts(a.step)) --in_flight;
+      if (a.kind == start && a.row == 0) ++in_flight;
+      if (a.kind == finish && a.row + 1 == o.rows(a.step)) --in_flight;
       EXPECT_LE(in_flight, most);
     }
     for (int a = 0; a < o.program.step.size; ++a)

@@ -31,9 +31,11 @@ struct plan_with_accesses {
       return lines{tier, static_cast<int>(begin / line), static_cast<int>((begin + bytes + line - 1) / line)};
     };
     if (place < p.storage.size) return range(p.storage[place].tier, a.storage[place], p.storage[place].bytes);
-    const int m = place - p.storage.size;
-    const int element = hp::bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
-    return range(0, std::max<hp::extent_t>(a.between[m], 0), hp::kind_of(pulls.moves, m).between * element);
+    int m = 0;
+    while (place >= hp::staged_place(p, pulls.moves, m + 1, 0)) ++m;
+    if (a.staged[m] < 0) return {};
+    const hp::staged_block& one = hp::kind_of(pulls.moves, m).staged[place - hp::staged_place(p, pulls.moves, m, 0)];
+    return range(0, a.staged[m] + one.offset, one.bytes);
   }
 
   template <class Flow>
@@ -41,7 +43,7 @@ struct plan_with_accesses {
     const hp::machine_shape& m = plan.machine;
     const int tiers = hp::tiers_of(p);
     hp::extent_t bytes[hp::max_memory_tiers] = {};
-    for (int place = 0; place < p.storage.size + p.move.size; ++place) {
+    for (int place = 0; place < hp::place_count(p, pulls.moves); ++place) {
       const lines l = of_place(place);
       bytes[l.tier] = std::max(bytes[l.tier], l.end * hp::storage_alignment);
     }
@@ -60,17 +62,18 @@ struct plan_with_accesses {
       hp::add_signal(f, hp::first_queue(m, rank, row.kind));
       const hp::program_step& s = p.step[row.step];
       if (s.is_move && p.move[s.index].detaches) continue;
-      const int staged = p.storage.size + s.index, k = row.first_item / m.ranks;
-      const int steps = s.is_move ? pulls.of(s.index).steps : 1;
-      hp::visit_values(p, s, [&](int v, bool written) {
-        const int place = (written ? k + 1 == steps : k == 0) ? p.value[v].storage : staged;
-        if (written) return use(place, rank, hp::access_mode::write);
-        if (!s.is_move) return use(place, rank, hp::access_mode::read);
-        const hp::move_pulls& how = pulls.of(s.index);
-        const int receiver = row.first_item + rank;
-        for (int i = how.sender_begin[receiver]; i < how.sender_begin[receiver + 1]; ++i)
-          use(place, how.sender[i], hp::access_mode::read);
-      });
+      if (!s.is_move) {
+        hp::visit_values(p, s, [&](int v, bool written) {
+          use(p.value[v].storage, rank, written ? hp::access_mode::write : hp::access_mode::read);
+        });
+        continue;
+      }
+      const hp::move_pulls& how = pulls.of(s.index);
+      const hp::move_row& moved = how.row[row.first_item / m.ranks];
+      const int receiver = row.first_item + rank;
+      for (int i = how.sender_begin[receiver]; i < how.sender_begin[receiver + 1]; ++i)
+        use(hp::place_read(p, pulls.moves, s.index, moved), how.sender[i], hp::access_mode::read);
+      use(hp::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
     }
   }
 };
@@ -78,15 +81,18 @@ struct plan_with_accesses {
 /// A program with everything that its plan is made of.
 struct lowered {
   hp::sharded_program program;
-  hp::program_addresses addresses;
   hp::program_pulls pulls;
+  hp::program_addresses addresses;
   hp::program_flow_options how;
   hp::program_plan plan;
 
   lowered(const hp::sharded_program& p, const hp::program_flow_options& options)
       : lowered(p, options, hp::plan_addresses(p)) {}
   lowered(const hp::sharded_program& p, const hp::program_flow_options& options, const hp::program_addresses& a)
-      : program(p), addresses(a), pulls(hp::pulls_of(program)), how(options) {
+      : lowered(p, options, hp::pulls_of(p), a) {}
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options, const hp::program_pulls& with,
+          const hp::program_addresses& a)
+      : program(p), pulls(with), addresses(a), how(options) {
     plan = hp::lower_program(program, pulls, addresses, how);
   }
   hp::program_proof proof(const hp::grown_execution_table& table) const {
@@ -134,12 +140,13 @@ inline int first_overwritten(const lowered& l) {
     std::vector<int> reads, writes;
     hp::visit_values(p, p.step[s],
                      [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
-    const int staged = p.storage.size + p.step[s].index;
-    if (p.step[s].is_move && l.pulls.of(p.step[s].index).steps == 2) {
-      if (!pass(reads, {staged}) || !pass({staged}, writes)) return s;
-    } else if (!pass(reads, writes)) {
-      return s;
+    if (!p.step[s].is_move || p.move[p.step[s].index].detaches) {
+      if (!pass(reads, writes)) return s;
+      continue;
     }
+    const int m = p.step[s].index;
+    for (const hp::move_row& row : l.pulls.of(m).row)
+      if (!pass({hp::place_read(p, l.pulls.moves, m, row)}, {hp::place_written(p, l.pulls.moves, m, row)})) return s;
   }
   for (int s = 0; s < p.storage.size; ++s)
     if (p.storage[s].home && !is_there(s)) return p.step.size;

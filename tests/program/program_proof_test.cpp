@@ -12,6 +12,7 @@
 
 #include <models/stacked_model.hpp>
 #include <program/plan_with_accesses.hpp>
+#include <support/small_links.hpp>
 #include <support/tries.hpp>
 
 #include <gtest/gtest.h>
@@ -37,19 +38,33 @@ hp::sharded_program program_of(const char* strategy, int devices, int micro_batc
   return p;
 }
 
+/// Fewest bytes, by levels of links, and over the links of a full mesh of two dimensions.
+std::vector<hp::interconnect> links_of(const hp::sharded_program& p) {
+  const int ranks = hp::position_count(p.mesh.shape);
+  return {hp::without_links, tested::node_links(), tested::mesh_links({2, {ranks / 2, 2}})};
+}
+lowered lowered_on(const hp::sharded_program& p, const hp::interconnect& links, const hp::program_flow_options& how,
+                   const hp::address_options& addresses = {}) {
+  const hp::program_moves moves = hp::kinds_of_moves(p, links);
+  return {p, how, hp::pulls_of(p, moves), hp::plan_addresses(p, moves, addresses)};
+}
+
 TEST(ProgramProof, AcceptsAllPhasesOfEveryStrategy) {
-  int programs = 0;
+  int programs = 0, moves_by_steps = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i)
     for (const int micro_batches : {1, 2}) {
       const hp::sharded_program p = program_of(hp::named_strategy_at(i).name, 4, micro_batches);
       if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts, or four devices are too few
       ++programs;
+      for (const hp::move_kind& k : hp::kinds_of_moves(p, tested::node_links()).kind) moves_by_steps += k.candidate != hp::move_candidate::exchange;
       for (const unsigned phases : {hp::micro_phases | hp::update_phases, hp::micro_phases, hp::update_phases})
-        for (const int lookahead : {0, 3}) {
+        for (int n = 0; n < 6; ++n) {
+          const int lookahead = n % 2 == 0 ? 0 : 3;
+          if (phases == hp::update_phases && n > 1) continue;
           hp::program_flow_options how;
           how.phases = phases;
           how.vector_queue = lookahead > 0;
-          const lowered l(p, how, hp::plan_addresses(p, {.lookahead = lookahead}));
+          const lowered l = lowered_on(p, links_of(p)[static_cast<std::size_t>(n / 2)], how, {.lookahead = lookahead});
           ASSERT_EQ(l.plan.status.code, hp::program_flow_code::ok);
           const hp::program_proof proof = l.proof();
           EXPECT_EQ(proof.code, hp::program_proof_code::ok)
@@ -60,6 +75,7 @@ TEST(ProgramProof, AcceptsAllPhasesOfEveryStrategy) {
         }
     }
   EXPECT_GE(programs, 36);
+  EXPECT_GE(moves_by_steps, 20);
 }
 
 /// The plan with the waits and the queues of a table.
@@ -78,9 +94,25 @@ hp::exact_code exactly(const lowered& l, const hp::grown_execution_table& t) {
   return lowered::exactly(f);
 }
 
-enum class mutation { lowered_wait, dropped_wait, redirected_wait, swapped_tasks, missing_answer, moved_place, count };
-constexpr const char* names[] = {"lowered wait",  "dropped wait",   "wait for another queue",
-                                 "swapped tasks", "missing answer", "place on another's addresses"};
+enum class mutation {
+  lowered_wait,
+  dropped_wait,
+  redirected_wait,
+  swapped_tasks,
+  missing_answer,
+  moved_place,
+  moved_staging,
+  shifted_staged_block,
+  count
+};
+constexpr const char* names[] = {"lowered wait",
+                                 "dropped wait",
+                                 "wait for another queue",
+                                 "swapped tasks",
+                                 "missing answer",
+                                 "place on another's addresses",
+                                 "staging on another's addresses",
+                                 "staged block on another one's"};
 
 struct mutant {
   lowered l;
@@ -95,6 +127,19 @@ bool mutate(mutation how, mutant& m, std::mt19937& random) {
     const int s = below(m.l.program.storage.size), other = below(m.l.program.storage.size);
     m.l.addresses.storage[s] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
     return s != other && m.l.addresses.storage[s] >= 0;
+  }
+  if (how == mutation::moved_staging) {
+    const int move = below(m.l.program.move.size), other = below(m.l.program.storage.size);
+    if (m.l.addresses.staged[move] < 0) return false;
+    m.l.addresses.staged[move] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
+    return m.l.addresses.staged[move] >= 0;
+  }
+  if (how == mutation::shifted_staged_block) {
+    hp::move_kind& kind = m.l.pulls.moves.kind[below(m.l.pulls.moves.kind.size)];
+    if (kind.staged.size < 2) return false;
+    const int block = 1 + below(kind.staged.size - 1);
+    kind.staged[block].offset = kind.staged[block - 1].offset;
+    return true;
   }
   if (how == mutation::missing_answer) {
     const int r = below(t.size.tasks);
@@ -138,7 +183,8 @@ bool mutate(mutation how, mutant& m, std::mt19937& random) {
 
 bool is_safe(mutation how, const mutant& m) {
   if (how == mutation::missing_answer) return false;  // a queue sleeps for ever
-  if (how == mutation::moved_place) return first_overwritten(m.l) < 0 && m.l.exactly() == hp::exact_code::safe;
+  if (how == mutation::moved_place || how == mutation::moved_staging || how == mutation::shifted_staged_block)
+    return first_overwritten(m.l) < 0 && m.l.exactly() == hp::exact_code::safe;
   return exactly(m.l, m.table) == hp::exact_code::safe;
 }
 
@@ -150,9 +196,11 @@ TEST(ProgramProof, NoBrokenPlanIsAccepted) {
     if (p.status.code != hp::strategy_code::ok) continue;
     hp::program_flow_options how;
     if (i % 4 == 3) how.phases = hp::micro_phases;
-    const lowered l(p, how);
-    const hp::grown_execution_table table = hp::table_of(l.plan);
-    if (table.size.waits > 0) whole.push_back({l, table});
+    for (const hp::interconnect& links : links_of(p)) {
+      const lowered l = lowered_on(p, links, how);
+      const hp::grown_execution_table table = hp::table_of(l.plan);
+      if (table.size.waits > 0) whole.push_back({l, table});
+    }
   }
   const int wanted = tested::tries(60, 500);
   for (int k = 0; k < static_cast<int>(mutation::count); ++k) {

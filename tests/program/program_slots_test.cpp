@@ -46,7 +46,7 @@ TEST(ProgramSlots, AreThePlannedAddresses) {
     const hp::program_slots s = hp::slots_of(p, a);
     expect_laws(s);
     EXPECT_EQ(s.bytes[0], a.high_water[0]);
-    EXPECT_EQ(s.place.size, p.storage.size + p.move.size);
+    EXPECT_EQ(s.place.size, hp::place_count(p, hp::kinds_of_moves(p)));
     for (int i = 0; i < p.storage.size; ++i)
       EXPECT_TRUE(s.place[i].bytes == 0 || s.place[i].bytes >= p.storage[i].bytes);
   }

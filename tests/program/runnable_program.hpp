@@ -66,11 +66,11 @@ struct vector_program {
   }
 };
 
-/// Every storage after the one before; what moves stage after them, at `between`.
+/// Every storage after the one before; what moves stage after them.
 constexpr hp::program_addresses addresses_in_a_row(const hp::sharded_program& p, bool staged) {
   hp::program_addresses a;
   for (int s = 0; s < p.storage.size; ++s) a.storage.push(4096 * s);
-  a.between.push(staged ? 4096 * p.storage.size : -1);
+  a.staged.push(staged ? 4096 * p.storage.size : -1);
   return a;
 }
 

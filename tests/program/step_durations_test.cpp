@@ -35,7 +35,7 @@ TEST(StepDurations, AreThoseOfTheTasks) {
       longest = hp::larger(longest, plan.duration[t]);
     }
     for (int s = 0; s < p.step.size; ++s) {
-      const bool in_two = p.step[s].is_move && pulls.of(p.step[s].index).steps > 1;
+      const bool in_two = p.step[s].is_move && pulls.of(p.step[s].index).row.size > 1;
       if (in_two)  // its tasks are two, the step is both
         EXPECT_GE(duration[s], most[static_cast<std::size_t>(s)]) << name << " " << s;
       else

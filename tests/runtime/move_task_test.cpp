@@ -3,12 +3,14 @@
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 #include <program/one_move.hpp>
+#include <support/small_links.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -18,15 +20,18 @@ namespace {
 /// A program of one move in memory, its source filled with small whole numbers that sums keep exact.
 struct moved {
   hp::sharded_program program;
-  hp::program_slots slots;
   hp::program_pulls pulls;
+  hp::program_slots slots;
   hp::program_memory memory;
   std::vector<hp::move_task> tasks;
 
   moved(const hp::sharded_program& p, std::mt19937& random)
-      : program(in_doubles(p)),
-        slots(hp::slots_of(program, hp::plan_addresses(program))),
-        pulls(hp::pulls_of(program)),
+      : moved(in_doubles(p), hp::kinds_of_moves(in_doubles(p)), random) {}
+  /// Of a program in doubles, with moves of its own.
+  moved(const hp::sharded_program& p, const hp::program_moves& moves, std::mt19937& random)
+      : program(p),
+        pulls(hp::pulls_of(program, moves)),
+        slots(hp::slots_of(program, moves, hp::plan_addresses(program, moves))),
         memory(program, slots),
         tasks(hp::transfers_of(program, pulls, memory, 0)) {
     for (int r = 0; r < memory.ranks(); ++r)
@@ -73,7 +78,7 @@ TEST(MoveTask, TakesEveryLayoutToEveryOther) {
   for (int n = 0; n < tries; ++n) {
     const moved m(programs::random_move(random, ops[n % 5]), random);
     ASSERT_EQ(m.pulls.status.code, hp::move_pulls_code::ok);
-    staged += m.pulls.of(0).steps == 2 ? 1 : 0;
+    staged += m.pulls.of(0).row.size == 2 ? 1 : 0;
     const std::vector<double> before = m.whole(0);
     m.run();
     EXPECT_EQ(m.whole(1), before);
@@ -84,9 +89,59 @@ TEST(MoveTask, TakesEveryLayoutToEveryOther) {
     const int ranks = m.memory.ranks();
     for (std::size_t i = 0; i < m.tasks.size(); ++i)
       EXPECT_EQ(m.tasks[i].received(), 8 * m.pulls.of(0).pulled[static_cast<int>(i)]);
-    EXPECT_EQ(m.tasks.size(), static_cast<std::size_t>(ranks * m.pulls.of(0).steps));
+    EXPECT_EQ(m.tasks.size(), static_cast<std::size_t>(ranks * m.pulls.of(0).row.size));
   }
   EXPECT_GT(staged, 10);
+}
+
+/// The only kind of move of `p`, carried out by `candidate` on `links`; none where it cannot be built.
+std::optional<hp::program_moves> moves_by(const hp::sharded_program& p, hp::move_candidate candidate,
+                                          const hp::interconnect& links) {
+  hp::program_moves moves = hp::kinds_of_moves(p);
+  const hp::layout_value &from = p.value[0].layout, &to = p.value[1].layout;
+  const hp::shape& s = p.graph.tensor[0].shape;
+  const hp::candidate_source all = hp::candidates_of(from, to, s, links);
+  if (moves.kind[0].exchange_steps == 0 || hp::build_candidate(all, candidate).code != hp::candidate_code::ok)
+    return {};
+  moves.links = links;
+  hp::detail::take_candidate(from, to, all.exchange, candidate, links, 8, moves.kind[0]);
+  moves.first_staged.clear();
+  moves.first_staged.push(0);
+  moves.first_staged.push(moves.kind[0].staged.size);
+  return moves;
+}
+
+/// Whatever the links and the candidate: each ends with every device holding its block of the same values, having
+/// received what the rows count; rows of two parts fill a block once.
+TEST(MoveTask, TakesEveryLayoutToEveryOtherByEveryCandidate) {
+  std::mt19937 random(14);
+  const int tries = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 4000 : 150;
+  const hp::reduce_op ops[] = {hp::reduce_op::none, hp::reduce_op::sum, hp::reduce_op::sum, hp::reduce_op::max};
+  int by[hp::move_candidate_count] = {}, many_steps = 0, two_parts = 0;
+  for (int n = 0; n < tries; ++n) {
+    const hp::sharded_program p = moved::in_doubles(programs::random_move(random, ops[n % 4]));
+    for (const hp::interconnect& links : {tested::node_links(), tested::mesh_links(p.mesh.shape)})
+      for (int c = 0; c < hp::move_candidate_count; ++c) {
+        const auto moves = moves_by(p, static_cast<hp::move_candidate>(c), links);
+        if (!moves) continue;
+        const moved m(p, *moves, random);
+        const std::vector<double> before = m.whole(0);
+        m.run();
+        ASSERT_EQ(m.whole(1), before) << hp::name_of(static_cast<hp::move_candidate>(c));
+        ASSERT_EQ(m.whole(0), before) << "the source changes";
+        for (int r = 0; r < m.memory.ranks(); ++r)
+          for (const double x : m.block(1, r)) ASSERT_FALSE(std::isnan(x));
+        for (std::size_t i = 0; i < m.tasks.size(); ++i)
+          ASSERT_EQ(m.tasks[i].received(), 8 * m.pulls.of(0).pulled[static_cast<int>(i)]);
+        ++by[c];
+        many_steps += m.pulls.of(0).row.size > 2 ? 1 : 0;
+        two_parts += m.pulls.of(0).parts.count == 2 ? 1 : 0;
+      }
+  }
+  for (int c = 0; c < hp::move_candidate_count; ++c)
+    EXPECT_GT(by[c], 5) << hp::name_of(static_cast<hp::move_candidate>(c));
+  EXPECT_GT(many_steps, 20);
+  EXPECT_GT(two_parts, 10);
 }
 
 TEST(MoveTask, RotatesWholeBlocks) {

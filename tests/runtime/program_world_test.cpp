@@ -9,6 +9,7 @@
 #include <program/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>
+#include <support/small_links.hpp>
 #include <support/tries.hpp>
 
 #include <gtest/gtest.h>
@@ -180,6 +181,37 @@ TEST(ProgramWorld, EveryStrategyTrainsLikeOneDevice) {
       expect_near(train(g, name, 4), alone, 2e-7);  // Adam's first steps enlarge what rounding leaves of a gradient
     }
   }
+}
+
+/// Moves by levels of links and along the axes of a full mesh; where terms meet in several steps, sums are rounded
+/// otherwise than by fewest bytes.
+TEST(ProgramWorld, MovesInTheWayThatLinksMakeFastestTrainLikeOneDevice) {
+  const hp::graph g = small_models::decoder({.experts = true});
+  const trained alone = train(g, "single", 1);
+  int by_steps = 0, other_bits = 0, runs = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    const char* const name = hp::named_strategy_at(i).name;
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
+    if (p.status.code != hp::strategy_code::ok) continue;
+    SCOPED_TRACE(name);
+    const trained plain = train(g, name, 4);
+    for (const hp::interconnect& links : {tested::node_links(), tested::mesh_links({2, {2, 2}})}) {
+      how_to_train how;
+      how.options.topology = links;
+      const trained t = train(g, name, 4, how);
+      expect_near(t, alone, 2e-7);
+      for (const hp::move_kind& k : hp::kinds_of_moves(p, links).kind) by_steps += k.candidate != hp::move_candidate::exchange;
+      other_bits += t.parameter == plain.parameter ? 0 : 1;
+      how.options.execution.threads = 2;
+      how.options.lookahead = 5;
+      EXPECT_EQ(train(g, name, 4, how).parameter, t.parameter);
+      ++runs;
+    }
+  }
+  EXPECT_GE(by_steps, 20);
+  EXPECT_GE(runs, 40);
+  EXPECT_GT(other_bits, 0);
+  EXPECT_LT(other_bits, runs);
 }
 
 TEST(ProgramWorld, MicroBatchesAreAccumulated) {

@@ -35,10 +35,9 @@ std::vector<block> blocks_of(const hp::sharded_program& p, const hp::program_add
   for (int i = 0; i < p.step.size; ++i) {
     if (!p.step[i].is_move) continue;
     const int m = p.step[i].index;
-    const hp::extent_t bytes =
-        hp::kind_of(moves, m).between * hp::bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
-    EXPECT_EQ(a.between[m] >= 0, bytes > 0);
-    if (bytes > 0) all.push_back({i, i, a.between[m], bytes});
+    const hp::extent_t bytes = hp::kind_of(moves, m).staged_bytes;
+    EXPECT_EQ(a.staged[m] >= 0, bytes > 0);
+    if (bytes > 0) all.push_back({i, i, a.staged[m], bytes});
   }
   return all;
 }

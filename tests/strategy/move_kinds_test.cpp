@@ -67,12 +67,13 @@ TEST(move_kinds, tell_what_the_plan_of_each_move_tells) {
     const walked_plan walked = walk(plan);
     ASSERT_EQ(kind.code, plan.code);
     EXPECT_EQ(kind.plan, plan.kind);
+    EXPECT_EQ(kind.exchange_steps, plan.step_count);
     EXPECT_EQ(kind.steps, plan.step_count);
     EXPECT_EQ(kind.received, walked.received);
     EXPECT_EQ(kind.axes & walked.axes, walked.axes) << "move " << i;
     hp::extent_t between = 0;
     for (int s = 0; s + 1 < plan.step_count; ++s) between += hp::volume(hp::target_frame(plan.step[s], plan.shape, 3));
-    EXPECT_EQ(kind.between, between);
+    EXPECT_EQ(kind.staged_bytes, between * hp::bytes_of(p.graph.tensor[from.tensor].type));
   }
   for (int a = 0; a < moves.kind.size; ++a)
     for (int b = 0; b < a; ++b) EXPECT_FALSE(hp::detail::is_of_kind(p, moves.kind[a], moves.kind[b]));
@@ -106,7 +107,7 @@ TEST(move_kinds, know_the_axis_of_each_native_collective) {
     EXPECT_EQ(hp::kind_of(moves, 0).plan, n.plan);
     EXPECT_EQ(hp::kind_of(moves, 0).received, n.received);
     EXPECT_EQ(hp::kind_of(moves, 0).axes, n.axes);
-    EXPECT_EQ(hp::kind_of(moves, 0).between, n.plan == hp::plan_kind::all_reduce ? 128 : 0);
+    EXPECT_EQ(hp::kind_of(moves, 0).staged_bytes, n.plan == hp::plan_kind::all_reduce ? 4 * 128 : 0);
   }
 }
 

@@ -167,12 +167,7 @@ class storage_groups {
     extent_t alive = 0;
     for (int i = 0; i < p.step.size; ++i) {
       alive += change.item[i];
-      extent_t staged = 0;
-      if (p.step.item[i].is_move) {
-        const int m = p.step.item[i].index;
-        staged = aligned(kind_of(moves, m).between *
-                         bytes_of(p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type));
-      }
+      const extent_t staged = p.step.item[i].is_move ? aligned(kind_of(moves, p.step.item[i].index).staged_bytes) : 0;
       extent_t& most = temporaries.item[of.block_of.item[i]];
       most = larger(most, alive + staged);
     }

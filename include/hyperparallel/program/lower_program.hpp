@@ -9,11 +9,11 @@
 // comes after all who used its memory; it touches nothing and holds nobody up: who takes the memory waits for those
 // users itself.
 //
-// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m. All
-// ranks have the same places, at the same addresses. A task waits for the last writer of what it reads, and for the
+// A *place* is a storage of the program, or a block that a move stages between its steps. All ranks have the same
+// places, at the same addresses. A task waits for the last writer of what it reads, and for the
 // readers since and the writer of what it writes; where it moves into memory, for those of all former tenants. What its
 // queue has waited for before is not waited for again. Operation numbers are steps of the program, `item` is the rank of
-// a compute task and (move step · ranks + rank) of a move. Complexity: O(accesses + waits + rows · address ranges).
+// a compute task and (row of the move · ranks + rank) of a move. Complexity: O(accesses + waits + rows · address ranges).
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/program_plan.hpp>
@@ -40,11 +40,11 @@ class program_lowering {
         pulls_(pulls),
         options_(options),
         ranks_(position_count(p.mesh.shape)),
-        tenants_(p.storage.size + p.move.size) {
+        tenants_(place_count(p, pulls.moves)) {
     plan_.machine = machine();
     queues_ = queue_count(plan_.machine);
     find_ranges(a);
-    const int cells = (p.storage.size + p.move.size) * ranks_;
+    const int cells = place_count(p, pulls.moves) * ranks_;
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
     known_.resize(queues_ * queues_, 0);
@@ -100,11 +100,12 @@ class program_lowering {
       tier = larger(tier, end_[s]);
     }
     for (int m = 0; m < program_.move.size; ++m) {
-      const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[m].source].tensor].type);
-      const bool staged = a.between[m] >= 0;
-      begin_.push(staged ? a.between[m] : 0);
-      end_.push(begin_.last() + (staged ? aligned(kind_of(pulls_.moves, m).between * element) : 0));
-      bytes[0] = larger(bytes[0], end_.last());
+      const bool staged = a.staged[m] >= 0;  // else the move is none of a step
+      for (const staged_block& one : kind_of(pulls_.moves, m).staged) {
+        begin_.push(staged ? a.staged[m] + one.offset : 0);
+        end_.push(begin_.last() + (staged ? aligned(one.bytes) : 0));
+        bytes[0] = larger(bytes[0], end_.last());
+      }
     }
     for (int s = 0; s < program_.storage.size; ++s)
       for (int t = 0; t < program_.storage[s].tier; ++t) {
@@ -149,9 +150,9 @@ class program_lowering {
                                                                   : resource::copy_out;
     const move_pulls& pulls = pulls_.of(program_.step[s].index);
     const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
-    const int staged = program_.storage.size + program_.step[s].index;
-    for (int i = 0; i < pulls.steps; ++i) {
-      const int from = i == 0 ? source : staged, to = i + 1 == pulls.steps ? target : staged;
+    for (int i = 0; i < pulls.row.size; ++i) {
+      const int from = place_read(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
+      const int to = place_written(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
       read_.clear();
       write_.clear();
       read_.push(from);

@@ -48,7 +48,7 @@ constexpr move_load load_of(const sharded_program& p, const move_kind& k, fastes
   const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
   const graph_tensor& t = p.graph.tensor[from.tensor];
   if (k.travel > 0) return load_of_ring(k, p.mesh.shape, fastest.links(), bytes_of(t.type));
-  return fastest.load_of(from.layout, to.layout, t.shape, {k.plan, k.steps, k.nearest}, bytes_of(t.type));
+  return fastest.load_of(from.layout, to.layout, t.shape, {k.plan, k.exchange_steps, k.nearest}, bytes_of(t.type));
 }
 
 }  // namespace detail

@@ -2,26 +2,25 @@
 #pragma once
 // Who pulls what from whom in the moves of a sharded program, kind by kind and step by step.
 //
-// Block 0 of a move is its source, the last one its target, the one between two steps is staged. A move between layouts
-// is `plan_move`'s plan; a rotation, or a move that changes nothing, is one step of whole blocks without a plan. Laws:
-// a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the certificate of
-// the plan counts. O(kinds · (plan + transfers)).
+// A move between layouts is the candidate that its kind has chosen (strategy/move_kinds.hpp), row by row
+// (redistribution/move_rows.hpp); a rotation, or a move that changes nothing, is one row of whole blocks without a plan.
+// Laws: a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the steps
+// bring. O(kinds · (plan + transfers)).
 
-#include <hyperparallel/redistribution/move_plan.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 /// The pulls of one kind of move.
 struct move_pulls {
-  move_plan plan{};  ///< no step where whole blocks are pulled
-  int steps = 1;
+  move_parts parts{};  ///< none where whole blocks are pulled
+  growing_array<move_row> row;
   growing_array<int> sender;        ///< of all receivers, one after the other
-  growing_array<int> sender_begin;  ///< of step i and receiver p at i · positions + p
+  growing_array<int> sender_begin;  ///< of row i and receiver p at i · positions + p
   growing_array<extent_t> pulled;   ///< elements that others bring, likewise
 };
 
-enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets_other_layout, too_many_steps };
+enum class move_pulls_code : unsigned char { ok, plan_is_refused, rotation_meets_other_layout };
 
 constexpr const char* to_text(move_pulls_code c) {
   switch (c) {
@@ -31,8 +30,6 @@ constexpr const char* to_text(move_pulls_code c) {
       return "the planner refuses it";
     case move_pulls_code::rotation_meets_other_layout:
       return "a rotated block changes its layout";
-    case move_pulls_code::too_many_steps:
-      return "its plan has more than two steps";
   }
   return "unknown";
 }
@@ -53,6 +50,21 @@ struct program_pulls {
   constexpr const move_pulls& of(int move) const { return kind[moves.of[move]]; }
 };
 
+/// Numbers of places of a program: its storages, then what each move stages between its steps, block by block.
+constexpr int place_count(const sharded_program& p, const program_moves& moves) {
+  return p.storage.size + moves.staged_blocks();
+}
+constexpr int staged_place(const sharded_program& p, const program_moves& moves, int move, int block) {
+  return p.storage.size + moves.staged_before(move) + block;
+}
+/// Where a row of a move reads, and where it writes.
+constexpr int place_read(const sharded_program& p, const program_moves& moves, int move, const move_row& row) {
+  return row.from < 0 ? p.value[p.move[move].source].storage : staged_place(p, moves, move, row.from);
+}
+constexpr int place_written(const sharded_program& p, const program_moves& moves, int move, const move_row& row) {
+  return row.to < 0 ? p.value[p.move[move].target].storage : staged_place(p, moves, move, row.to);
+}
+
 namespace detail {
 
 /// The device that `position` takes its whole block from.
@@ -66,6 +78,7 @@ constexpr int whole_block_sender(const move_kind& k, const mesh_shape& mesh, int
 
 constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, extent_t elements, move_pulls& pulls) {
   const int positions = position_count(mesh);
+  pulls.row.push({});
   for (int p = 0; p < positions; ++p) {
     const int sender = whole_block_sender(k, mesh, p);
     pulls.sender_begin.push(p);
@@ -77,10 +90,11 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
 
 constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
   const int positions = position_count(mesh);
-  for (int i = 0; i < pulls.steps; ++i)
+  for (const move_row& row : pulls.row)
     for (int p = 0; p < positions; ++p) {
-      const move_step& step = pulls.plan.step[i];
-      const step_receiver r = receiver_of(step, pulls.plan.shape, p);
+      const move_plan& plan = pulls.parts.part[row.part];
+      const move_step& step = plan.step[row.step];
+      const step_receiver r = receiver_of(step, plan.shape, p);
       const int first = pulls.sender.size;
       extent_t elements = 0;
       for (extent_t k = 0; k < r.transfers; ++k) {
@@ -100,10 +114,10 @@ constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
 
 }  // namespace detail
 
-/// Lists the pulls of all moves of `p`, or says which one has none.
-constexpr program_pulls pulls_of(const sharded_program& p) {
+/// Lists the pulls of all moves of `p`, which are `moves`, or says which one has none.
+constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& moves) {
   program_pulls all;
-  all.moves = kinds_of_moves(p);
+  all.moves = moves;
   all.kind.reserve(all.moves.kind.size);
   for (int k = 0; k < all.moves.kind.size; ++k) {
     const move_kind& kind = all.moves.kind[k];
@@ -124,12 +138,9 @@ constexpr program_pulls pulls_of(const sharded_program& p) {
     if (turned || kind.steps == 0) {
       detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
     } else {
-      pulls.plan = plan_move(from.layout, to.layout, p.graph.tensor[from.tensor].shape);
-      pulls.steps = pulls.plan.step_count;
-      if (pulls.steps > 2) {
-        all.status.code = move_pulls_code::too_many_steps;
-        return all;
-      }
+      const graph_tensor& tensor = p.graph.tensor[from.tensor];
+      pulls.parts = parts_of_candidate(from.layout, to.layout, tensor.shape, kind.candidate, all.moves.links);
+      pulls.row = rows_of(pulls.parts, bytes_of(tensor.type)).row;
       detail::list_senders(to.layout.mesh, pulls);
     }
     all.kind.push(pulls);
@@ -137,5 +148,7 @@ constexpr program_pulls pulls_of(const sharded_program& p) {
   all.status = {};
   return all;
 }
+/// The same of the moves by fewest bytes.
+constexpr program_pulls pulls_of(const sharded_program& p) { return pulls_of(p, kinds_of_moves(p)); }
 
 }}  // namespace hyperparallel::v0_2

@@ -21,6 +21,7 @@ struct offloading_options {
   bool recomputation = false;           ///< what a single operator makes may be made again
   growing_array<offload_rule> rules{};  ///< by names of tensors; later ones win
   bool separate_update = false;         ///< norm and update run by themselves, with one micro-batch too
+  interconnect links{};                 ///< that moves are chosen on
 };
 
 struct offloaded_program {
@@ -88,7 +89,7 @@ class offloading {
  public:
   constexpr offloading(const sharded_program& p, const growing_array<extent_t>& duration, const tier_hardware& hardware,
                        const offloading_options& options)
-      : p_(p), moves_(kinds_of_moves(p)), duration_(duration), hardware_(hardware), options_(options) {}
+      : p_(p), moves_(kinds_of_moves(p, options.links)), duration_(duration), hardware_(hardware), options_(options) {}
 
   /// With so many bytes of tier 0 for what is alive.
   constexpr offloaded_program run(extent_t capacity) {
@@ -228,7 +229,7 @@ constexpr offloaded_program offload(const sharded_program& p, const growing_arra
       if (round > 0) r.code = offloading_code::addresses_do_not_fit;
       return r;
     }
-    r.addresses = plan_addresses(r.program, {.budget = budget});
+    r.addresses = plan_addresses(r.program, kinds_of_moves(r.program, options.links), {.budget = budget});
     if (r.addresses.high_water[0] <= budget) return r;
     // At least a hundredth less: the same plan again would need the same.
     capacity -= larger(r.addresses.high_water[0] - budget, budget / 100 + 1);

@@ -3,11 +3,10 @@
 // One order of a program's steps for a device that computes and moves at the same time: moves begin as early as they
 // can and are waited for as late as they may.
 //
-// A move is started, then finished; one of two steps is started and finished twice. Between them it owns its blocks:
-// nobody writes its source nor uses its target, nor the staged block. Computing goes on with whatever needs neither,
-// the earliest step of the program first; only where nothing is left, or a move wants to start and many are in flight,
-// the oldest one is finished. The first of two steps is also finished after a few computations, so that the second one
-// has company, too.
+// A move is started, then finished, row by row where it takes several steps. Meanwhile it owns its blocks: nobody writes
+// its source nor uses its target, nor what it stages. Computing goes on with whatever needs neither, the earliest step of
+// the program first; only where nothing is left, or a move wants to start and many are in flight, the oldest one is
+// finished. A row that another follows is also finished after a few computations, so that the next one has company, too.
 // Laws: two steps that use one address, one of them writing, keep the order of the program; so every value is what the
 // program in order makes of it, and all processes that have the program have this order. What uses a place whose
 // addresses were taken is refused as lower_program.hpp does. O((steps + overlaps of what they write + conflicts) ·
@@ -25,7 +24,7 @@ enum class step_action_kind : unsigned char { compute, start, finish };
 struct step_action {
   step_action_kind kind = step_action_kind::compute;
   int step = 0;  ///< of the program
-  int part = 0;  ///< step of the move
+  int row = 0;   ///< of the move
   friend constexpr bool operator==(const step_action&, const step_action&) = default;
 };
 
@@ -39,7 +38,7 @@ struct overlapped_order {
 
 struct overlap_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase whose steps are ordered
-  int patience = 2;                                ///< computations after which the first of two steps is finished
+  int patience = 2;                                ///< computations after which a row that another follows is finished
   int most_in_flight = 8;                          ///< moves; what is in flight may need memory for its messages
 };
 
@@ -85,12 +84,19 @@ class step_conflicts {
   constexpr void visit_places(int step, const Visit& visit) const {
     const program_step& s = program_.step[step];
     visit_values(program_, s, [&](int v, bool written) { visit(program_.value[v].storage, written); });
-    if (s.is_move && pulls_.of(s.index).steps > 1) visit(program_.storage.size + s.index, true);
+    if (s.is_move)
+      for (int b = 0; b < kind_of(pulls_.moves, s.index).staged.size; ++b)
+        visit(staged_place(program_, pulls_.moves, s.index, b), true);
   }
+  /// Blocks that one move stages take turns while it owns all of them.
   template <class Visit>
-  constexpr void visit_tenants(int place, const Visit& visit) const {
+  constexpr void visit_tenants(int step, int place, const Visit& visit) const {
     visit(place);
-    for (int k = slots_.overlap_begin[place]; k < slots_.overlap_begin[place + 1]; ++k) visit(slots_.overlap[k]);
+    const program_step& s = program_.step[step];
+    const int own = s.is_move ? staged_place(program_, pulls_.moves, s.index, 0) : slots_.place.size;
+    const int behind = s.is_move ? staged_place(program_, pulls_.moves, s.index + 1, 0) : slots_.place.size;
+    for (int k = slots_.overlap_begin[place]; k < slots_.overlap_begin[place + 1]; ++k)
+      if (slots_.overlap[k] < own || slots_.overlap[k] >= behind) visit(slots_.overlap[k]);
   }
 
   constexpr void add(int step) {
@@ -108,7 +114,7 @@ class step_conflicts {
     });
     visit_places(step, [&](int place, bool written) {
       if (!written) return;
-      visit_tenants(place, [&](int other) { overwritten_[other] = other != place; });
+      visit_tenants(step, place, [&](int other) { overwritten_[other] = other != place; });
     });
     visit_places(step, [&](int place, bool) { refuse_overwritten(place); });
     if (s.is_move && program_.move[s.index].detaches)
@@ -123,7 +129,7 @@ class step_conflicts {
     visit_places(step, [&](int place, bool written) {
       require(writer_[place], step);
       if (!written) return;
-      visit_tenants(place, [&](int other) {
+      visit_tenants(step, place, [&](int other) {
         require(writer_[other], step);
         for (int i = reader_[other]; i >= 0; i = link_[i].next) require(link_[i].step, step);
       });
@@ -175,10 +181,11 @@ struct ready_steps {
   }
 };
 
-/// Moves in flight, in the order in which they were started.
+/// Rows in flight, in the order in which they were started.
 struct moves_in_flight {
   struct flight {
     int step;
+    int row;
     int started;  ///< computations before it
   };
   growing_array<flight> move;
@@ -202,7 +209,7 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
   if (order.status.code != program_flow_code::ok) return order;
   growing_array<int> open;  // of each step: how many it waits for
   detail::ready_steps computes, moves;
-  detail::moves_in_flight halves, wholes;
+  detail::moves_in_flight followed, last;  // rows that another one of their move follows, and all others
   int computed = 0;
   const auto is_detach = [&](int s) { return p.step[s].is_move && p.move[p.step[s].index].detaches; };
   const auto enter = [&](int s) { (p.step[s].is_move && !is_detach(s) ? moves : computes).push(s); };
@@ -211,29 +218,29 @@ constexpr overlapped_order overlap_moves(const sharded_program& p, const program
       if (--open[next] == 0) enter(next);
     });
   };
-  const auto finish = [&](detail::moves_in_flight& from, bool is_half) {
-    const int s = from.move[from.front++].step;
-    order.action.push({step_action_kind::finish, s, is_half || pulls.of(p.step[s].index).steps == 1 ? 0 : 1});
-    if (!is_half) return leave(s);
-    order.action.push({step_action_kind::start, s, 1});
-    wholes.move.push({s, computed});
+  const auto start = [&](int s, int row) {
+    order.action.push({step_action_kind::start, s, row});
+    (row + 1 < pulls.of(p.step[s].index).row.size ? followed : last).move.push({s, row, computed});
+  };
+  const auto finish = [&](detail::moves_in_flight& from) {
+    const auto [s, row, started] = from.move[from.front++];
+    order.action.push({step_action_kind::finish, s, row});
+    if (&from == &last) return leave(s);
+    start(s, row + 1);
   };
   const auto finish_oldest = [&] {
-    const bool is_half = !halves.empty() && (wholes.empty() || halves.oldest().started <= wholes.oldest().started);
-    finish(is_half ? halves : wholes, is_half);
+    finish(!followed.empty() && (last.empty() || followed.oldest().started <= last.oldest().started) ? followed : last);
   };
   for (int s = 0; s < p.step.size; ++s) {
     open.push(conflicts.needs(s));
     if (open[s] == 0) enter(s);
   }
   for (;;) {
-    const int in_flight = halves.count() + wholes.count();
+    const int in_flight = followed.count() + last.count();
     if (!moves.step.empty() && in_flight < options.most_in_flight) {
-      const int s = moves.pop();
-      order.action.push({step_action_kind::start, s, 0});
-      (pulls.of(p.step[s].index).steps > 1 ? halves : wholes).move.push({s, computed});
-    } else if (!halves.empty() && computed - halves.oldest().started >= options.patience) {
-      finish(halves, true);
+      start(moves.pop(), 0);
+    } else if (!followed.empty() && computed - followed.oldest().started >= options.patience) {
+      finish(followed);
     } else if (!moves.step.empty()) {
       finish_oldest();
     } else if (!computes.step.empty()) {

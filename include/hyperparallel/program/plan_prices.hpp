@@ -86,11 +86,11 @@ class plan_prices {
     move_load& load = fresh.load;
     if (position_count(p.mesh.shape) > 64 && kind.travel_axis < 0 &&
         elements_of(tensor) < position_count(p.mesh.shape)) {
-      plan_steps(from.layout, to.layout, tensor.shape, kind);
-      load = fastest_.load_of(from.layout, to.layout, tensor.shape, {kind.plan, kind.steps, kind.nearest},
+      plan_steps(from.layout, to.layout, tensor, kind);
+      load = fastest_.load_of(from.layout, to.layout, tensor.shape, {kind.plan, kind.exchange_steps, kind.nearest},
                               bytes_of(tensor.type));
     } else {
-      detail::plan_kind_of_move(p, kind);
+      detail::plan_kind_of_move(p, kind, nullptr);
       load = detail::load_of(p, kind, fastest_);
     }
     if (travels(load))
@@ -100,12 +100,13 @@ class plan_prices {
   }
 
   /// Counting what devices receive that share fewer elements than they are takes as long as they are many.
-  static constexpr void plan_steps(const layout_value& from, const layout_value& to, const shape& s, move_kind& kind) {
-    const move_plan plan = plan_move(from, to, s);
+  static constexpr void plan_steps(const layout_value& from, const layout_value& to, const graph_tensor& t,
+                                   move_kind& kind) {
+    const move_plan plan = plan_move(from, to, t.shape);
     kind.plan = plan.kind;
-    kind.steps = plan.step_count;
+    kind.exchange_steps = plan.step_count;
     kind.nearest = reads_nearest(plan);
-    for (int i = 0; i + 1 < plan.step_count; ++i) kind.between += volume(target_frame(plan.step[i], s, 0));
+    detail::take_rows(rows_of(&plan, 1, bytes_of(t.type)), kind);
   }
 
   device_value device_;

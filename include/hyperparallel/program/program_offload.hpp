@@ -39,7 +39,7 @@ constexpr void write_accesses(const sharded_program& p, const program_moves& mov
     for (int q = 0; q < step.size; ++q) {
       const program_step& one = p.step[step[q]];
       visit_values(p, one, [&](int v, bool written) { visit_one(q, p.value[v].storage, written); });
-      if (one.is_move && kind_of(moves, one.index).between > 0) visit_one(q, p.storage.size + one.index, true);
+      if (one.is_move && kind_of(moves, one.index).staged_bytes > 0) visit_one(q, p.storage.size + one.index, true);
     }
   };
   growing_array<int> last, count;
@@ -119,10 +119,9 @@ constexpr offload_period offload_period_of(const sharded_program& p, const progr
     o.storage.push(one);
   }
   for (int m = 0; m < p.move.size; ++m) {
-    const data_type type = p.graph.tensor[p.value[p.move[m].source].tensor].type;
     offload_storage one;
     one.label = p.storage.size + m;
-    one.bytes = aligned(kind_of(moves, m).between * bytes_of(type));
+    one.bytes = aligned(kind_of(moves, m).staged_bytes);
     o.storage.push(one);
   }
   // Whoever runs the program writes an input anew each time: what is left of it elsewhere is no copy.

@@ -95,7 +95,11 @@ class program_prover {
     // Tiers lie one behind the other in one address space.
     extent_t end[max_memory_tiers] = {};
     for (int s = 0; s < p.storage.size; ++s) reach(end[p.storage[s].tier], range_of(s).end);
-    for (int k = 0; k < p.move.size; ++k) reach(end[0], range_of(p.storage.size + k).end);
+    for (int move = 0; move < p.move.size; ++move)
+      for (int k = 0; k < kind_of(pulls.moves, move).staged.size; ++k) {
+        staged_by_.push(move);
+        reach(end[0], range_of(staged_place(p, pulls.moves, move, k)).end);
+      }
     for (int tier = 1; tier < max_memory_tiers; ++tier) first_[tier] = first_[tier - 1] + end[tier - 1];
   }
 
@@ -106,9 +110,9 @@ class program_prover {
     for (int i = 0; i < program_.step.size && ok(); ++i) {
       const program_step& s = program_.step[i];
       if (!is_in(s.phase, phases_)) continue;
-      const int steps = s.is_move && !program_.move[s.index].detaches ? pulls_.of(s.index).steps : 1;
-      for (int k = 0; k < steps && ok(); ++k) {
-        list_places(i, k, steps);
+      const int rows = s.is_move && !program_.move[s.index].detaches ? pulls_.of(s.index).row.size : 1;
+      for (int k = 0; k < rows && ok(); ++k) {
+        list_places(i, k);
         enter_row();
         for (int r = 0; r < machine_.ranks && ok(); ++r) check_task(i, k, r);
         if (ok()) leave_row(i, k);
@@ -151,10 +155,11 @@ class program_prover {
       const extent_t begin = first + address_.storage[place];
       return {begin, begin + aligned(program_.storage[place].bytes)};
     }
-    const int move = place - program_.storage.size;
-    const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[move].source].tensor].type);
-    const extent_t begin = larger(address_.between[move], 0);
-    return {begin, begin + (address_.between[move] < 0 ? 0 : aligned(kind_of(pulls_.moves, move).between * element))};
+    const int move = staged_by_[place - program_.storage.size];
+    if (address_.staged[move] < 0) return {};
+    const staged_block& one = kind_of(pulls_.moves, move).staged[place - staged_place(program_, pulls_.moves, move, 0)];
+    const extent_t begin = address_.staged[move] + one.offset;
+    return {begin, begin + aligned(one.bytes)};
   }
 
   // ---- a row: what it reads and writes ----
@@ -178,7 +183,7 @@ class program_prover {
     if (local_bytes(program_, value) > r.end - r.begin) fail(program_proof_code::block_is_larger_than_its_place, place);
   }
 
-  constexpr void list_places(int step, int k, int steps) {
+  constexpr void list_places(int step, int k) {
     const program_step& s = program_.step[step];
     read_.clear();
     write_.clear();
@@ -186,18 +191,21 @@ class program_prover {
     if (s.is_move && program_.move[s.index].detaches) return;  // touches nothing
     visit_values(program_, s, [&](int v, bool written) {
       check_block(v);
-      const int place = program_.value[v].storage, staged = program_.storage.size + s.index;
-      if (written)
-        write(k + 1 == steps ? place : staged);
-      else
-        read(k == 0 ? place : staged);
+      if (s.is_move) return;
+      (written ? write(program_.value[v].storage) : read(program_.value[v].storage));
     });
-    if (steps == 1 || k + 1 == steps) return;
+    if (!s.is_move) return;
     const move_pulls& how = pulls_.of(s.index);
-    const place_range r = range_of(program_.storage.size + s.index);
+    const move_row& row = how.row[k];
+    const int to = place_written(program_, pulls_.moves, s.index, row);
+    read(place_read(program_, pulls_.moves, s.index, row));
+    write(to);
+    if (row.to < 0) return;
+    const place_range r = range_of(to);
+    const move_plan& plan = how.parts.part[row.part];
     const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
-    if (volume(target_frame(how.plan.step[k], how.plan.shape, 0)) * element > r.end - r.begin)
-      fail(program_proof_code::block_is_larger_than_its_place, program_.storage.size + s.index);
+    if (volume(target_frame(plan.step[row.step], plan.shape, 0)) * element > r.end - r.begin)
+      fail(program_proof_code::block_is_larger_than_its_place, to);
   }
 
   /// Lists what is written over. No task of the row writes what another one reads, or writes too.
@@ -303,6 +311,7 @@ class program_prover {
   const Table& table_;
   shadow_memory memory_;
   extent_t first_[max_memory_tiers] = {};  // of each tier in the address space
+  growing_array<int> staged_by_;           // of each staged block: its move
   growing_array<bool> gone_;               // of each storage: detached, and not back yet
   growing_array<used_place> read_, write_;
   growing_array<int> over_;          // histories that the row ends

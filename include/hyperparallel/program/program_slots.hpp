@@ -2,12 +2,13 @@
 #pragma once
 // Where a program's memory lies on every device, and which parts of it take turns at one address.
 //
-// A *place* is a storage of the program, or what a move stages between its steps: place of move m is storages + m, in
+// A *place* is a storage of the program, or a block that a move stages between its steps (program/move_pulls.hpp), in
 // tier 0. Places that share addresses, directly or through others, lie in one slot of memory; any other place is a slot of
 // its own. All ranks have the same places. Offsets and sizes are bytes, rounded to cache lines. Laws: slots are disjoint
 // and in address order; two places overlap iff one is listed with the other. Complexity: O(places log places +
 // overlapping pairs).
 
+#include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
@@ -119,19 +120,18 @@ constexpr void find_slots(program_slots& s, const growing_array<int>& order) {
 
 }  // namespace detail
 
-/// The places that `a` gives the program.
-constexpr program_slots slots_of(const sharded_program& p, const program_addresses& a) {
+/// The places that `a` gives the program, whose moves are `moves`.
+constexpr program_slots slots_of(const sharded_program& p, const program_moves& moves, const program_addresses& a) {
   program_slots s;
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  const program_moves moves = kinds_of_moves(p);
   for (int i = 0; i < p.storage.size; ++i) {
     const bool used = lives[i].always || lives[i].first <= lives[i].last;
     s.place.push({p.storage[i].tier, a.storage[i], used ? aligned(p.storage[i].bytes) : 0});
   }
   for (int m = 0; m < p.move.size; ++m) {
-    const int bytes = bytes_of(p.graph.tensor[p.value[p.move[m].source].tensor].type);
-    const bool staged = a.between[m] >= 0;
-    s.place.push({0, staged ? a.between[m] : 0, staged ? aligned(kind_of(moves, m).between * bytes) : 0});
+    const bool staged = a.staged[m] >= 0;  // else the move is none of a step
+    for (const staged_block& one : kind_of(moves, m).staged)
+      s.place.push({0, staged ? a.staged[m] + one.offset : 0, staged ? aligned(one.bytes) : 0});
   }
   s.tiers = tiers_of(p);
   for (const program_place& one : s.place) s.bytes[one.tier] = larger(s.bytes[one.tier], one.offset + one.bytes);
@@ -139,6 +139,10 @@ constexpr program_slots slots_of(const sharded_program& p, const program_address
   detail::find_overlaps(s, order);
   detail::find_slots(s, order);
   return s;
+}
+/// The same of the moves by fewest bytes.
+constexpr program_slots slots_of(const sharded_program& p, const program_addresses& a) {
+  return slots_of(p, kinds_of_moves(p), a);
 }
 
 }}  // namespace hyperparallel::v0_2

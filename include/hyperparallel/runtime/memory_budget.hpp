@@ -29,8 +29,9 @@ struct memory_budget {
 };
 
 /// The program under the budget. Domain: `p` has the types of a run. Throws program_error where it cannot be.
-/// `separate_update`: norm and update run by themselves, with one micro-batch too.
-offloaded_program planned_within(const sharded_program& p, const memory_budget& budget, bool separate_update = false);
+/// `separate_update`: norm and update run by themselves, with one micro-batch too. Moves are those on `links`.
+offloaded_program planned_within(const sharded_program& p, const memory_budget& budget, bool separate_update = false,
+                                 const interconnect& links = without_links);
 
 }}  // namespace hyperparallel::v0_2
 

@@ -59,15 +59,15 @@ HYPERPARALLEL_BODY std::string complaint_of(const sharded_program& p, const memo
 }  // namespace detail
 
 HYPERPARALLEL_BODY offloaded_program planned_within(const sharded_program& p, const memory_budget& budget,
-                                                    bool separate_update) {
+                                                    bool separate_update, const interconnect& links) {
   if (budget.bytes < 0) throw program_error("budget of " + std::to_string(budget.bytes) + " bytes is negative");
   growing_array<extent_t> duration;
   if (!budget.step_duration.empty() && budget.step_duration.size() != static_cast<std::size_t>(p.step.size))
     throw program_error("durations of " + std::to_string(budget.step_duration.size()) + " steps, the program has " +
                         std::to_string(p.step.size));
   for (const std::int64_t d : budget.step_duration) duration.push(d);
-  if (duration.size == 0) duration = step_durations(p, kinds_of_moves(p), budget.rates);
-  offloading_options options{budget.planning, budget.recomputation, {}, separate_update};
+  if (duration.size == 0) duration = step_durations(p, kinds_of_moves(p, links), budget.rates);
+  offloading_options options{budget.planning, budget.recomputation, {}, separate_update, links};
   for (const offload_rule& r : budget.rules) options.rules.push(r);
   offloaded_program o = offload(p, duration, detail::hardware_of(budget), options);
   if (!o.ok()) throw program_error(detail::complaint_of(p, budget, o, 4));

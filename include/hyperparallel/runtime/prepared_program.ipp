@@ -34,10 +34,21 @@ HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type
   }
 }
 
+/// Throws program_error for links that are refused or do not join the ranks of the mesh.
+HYPERPARALLEL_BODY void check_links(const interconnect& links, const mesh_shape& mesh) {
+  if (check(links) != cost_code::ok)
+    throw program_error("program_options::topology is refused: check(links) tells which level or axis");
+  const int ranks = position_count(mesh);
+  const bool joined = links.kind == interconnect_kind::full_mesh ? position_count(links.mesh) >= ranks
+                                                                 : check_span(links, ranks).code == topology_code::ok;
+  if (!joined) throw program_error("program_options::topology does not join the " + std::to_string(ranks) + " ranks");
+}
+
 }  // namespace detail
 
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
                                                     const program_options& options) {
+  if (options.topology.kind != interconnect_kind::unpriced) detail::check_links(options.topology, p.mesh.shape);
   if (p.status.code != strategy_code::ok)
     throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)
@@ -58,18 +69,19 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
     p.graph.monitor.push(t);
   }
   if (options.budget.bytes != 0) {
-    offloaded_program within = planned_within(p, options.budget, watched);
+    offloaded_program within = planned_within(p, options.budget, watched, options.topology);
     prepared.duration.assign(within.duration.begin(), within.duration.end());
     prepared.offloading = within.planned.certificate;
     p = std::move(within.program);
     prepared.addresses = std::move(within.addresses);
   }
+  const program_moves moves = kinds_of_moves(p, options.topology);
   if (options.budget.bytes == 0 || options.lookahead > 0)
-    prepared.addresses = plan_addresses(p, {.budget = options.budget.bytes, .lookahead = options.lookahead});
+    prepared.addresses = plan_addresses(p, moves, {.budget = options.budget.bytes, .lookahead = options.lookahead});
   if (const extent_t taken = prepared.addresses.high_water[0], most = options.budget.bytes; most != 0 && taken > most)
     throw program_error("budget of " + std::to_string(most) + " bytes: with a lookahead of " +
                         std::to_string(options.lookahead) + " steps, addresses take " + std::to_string(taken));
-  prepared.pulls = pulls_of(p);
+  prepared.pulls = pulls_of(p, moves);
   if (const move_pulls_status& s = prepared.pulls.status; s.code != move_pulls_code::ok)
     throw program_error(std::string("the move of \"") + p.graph.name_of_tensor(p.value[p.move[s.move].target].tensor) +
                         "\" cannot be planned: " + to_text(s.code));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/operator_call.hpp>
+#include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
@@ -18,9 +19,12 @@ struct program_options {
   kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
   bool declared_types = false;      ///< tensors are stored in the types of the graph, not in the one of the run
   bool vector_queue = false;        ///< vector operators on a queue of their own
-  int lookahead = 0;                ///< steps by which moves may run ahead; takes memory beyond the least
-  memory_budget budget{};           ///< where it has bytes, what does not fit leaves for slower tiers
-  bool measured = false;            ///< `step_durations` can be asked for
+  /// Moves are carried out in the way that is fastest on these links, as `on_topology(hp::h100::topology)`; on none by
+  /// fewest bytes, in one step or, where terms meet, in two.
+  interconnect topology{};
+  int lookahead = 0;       ///< steps by which moves may run ahead; takes memory beyond the least
+  memory_budget budget{};  ///< where it has bytes, what does not fit leaves for slower tiers
+  bool measured = false;   ///< `step_durations` can be asked for
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
 };
 

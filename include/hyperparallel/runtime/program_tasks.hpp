@@ -42,10 +42,10 @@ typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice ch
 /// placement and the layouts of its values do not agree.
 operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank);
 
-/// What `rank` receives in step `part` of `move`, whose kind has `pulls`.
-receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move, int part, int rank);
+/// What `rank` receives in row `row` of `move`, whose kind has `pulls`.
+receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move, int row, int rank);
 
-/// The transfers of a move step, none where it is a detach: of move step i and rank r at i · ranks + r.
+/// The transfers of a move step, none where it is a detach: of row i and rank r at i · ranks + r.
 std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
                                     int step);
 

@@ -77,32 +77,31 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
 }
 
 HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move,
-                                                    int part, int rank) {
+                                                    int row, int rank) {
   const program_move& m = p.move[move];
-  if (pulls.plan.step_count > 0)
-    return records_of(pulls.plan, part, rank, p.graph.tensor[p.value[m.source].tensor].type);
+  if (pulls.parts.count > 0)
+    return records_of(pulls.parts, pulls.row, row, rank, p.graph.tensor[p.value[m.source].tensor].type);
   return whole_block_records(pulls.sender[rank], local_bytes(p, m.target), pulls.sender[rank] == rank);
 }
 
 HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
                                                        const program_memory& memory, int step) {
-  const int number = p.step[step].index, staged = p.storage.size + number;
+  const int number = p.step[step].index;
   const program_move& m = p.move[number];
   const move_pulls& how = pulls.of(number);
-  const auto place = [&](int block) {
-    return block == 0 ? p.value[m.source].storage : block == how.steps ? p.value[m.target].storage : staged;
-  };
   std::vector<move_task> tasks;
   if (m.detaches) {
     const auto nothing = [](int) -> std::byte* { return nullptr; };
     for (int r = 0; r < memory.ranks(); ++r) tasks.emplace_back(receiver_records{}, nothing, nullptr);
     return tasks;
   }
-  for (int i = 0; i < how.steps; ++i)
-    for (int r = 0; r < memory.ranks(); ++r) {
-      const auto block = [&](int sender) { return memory.address(place(i), sender); };
-      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(place(i + 1), r));
-    }
+  for (int i = 0; i < how.row.size; ++i) {
+    const int from = place_read(p, pulls.moves, number, how.row[i]);
+    const int to = place_written(p, pulls.moves, number, how.row[i]);
+    const auto block = [&](int sender) { return memory.address(from, sender); };
+    for (int r = 0; r < memory.ranks(); ++r)
+      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(to, r));
+  }
   return tasks;
 }
 

@@ -87,7 +87,7 @@ program_values<World, T>::program_values(prepared_program&& p, const std::vector
       program_(std::move(p.program)),
       pulls_(std::move(p.pulls)),
       addresses_(std::move(p.addresses)),
-      slots_(slots_of(program_, addresses_)),
+      slots_(slots_of(program_, pulls_.moves, addresses_)),
       memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
       training_(check_training(program_.graph)),
       overflow_(p.overflow) {

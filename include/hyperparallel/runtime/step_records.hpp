@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/redistribution/move_rows.hpp>
 #include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/runtime/planned_tensor.hpp>
 
@@ -66,6 +67,11 @@ struct receiver_records {
 /// The records of `position` in step `step` of `plan`. Elements that are only copied need no type. Domain: `plan.code`
 /// is ok, the step is one of the plan's, the position one of its target mesh (of its source mesh in a collect).
 receiver_records records_of(const move_plan& plan, int step, int position, moved_element element);
+
+/// The same in row `row` of a move. Parts of two read and write the whole source and target, each an interval of the dim
+/// that they share, and the one whose last row comes first fills.
+receiver_records records_of(const move_parts& move, const growing_array<move_row>& rows, int row, int position,
+                            moved_element element);
 
 /// A receiver that takes a whole block of `bytes` from `sender`: one of a rotation, or its own.
 receiver_records whole_block_records(int sender, std::int64_t bytes, bool is_own);

@@ -10,15 +10,31 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-HYPERPARALLEL_BODY receiver_records records_of(const move_plan& plan, int step, int position, moved_element element) {
+namespace detail {
+
+/// What two parts of a move have beyond their own: the extent of the dim that they share and where a part of it begins.
+struct shared_dim {
+  int dim = -1;
+  extent_t extent = 0, begin = 0;
+
+  /// The frame of a whole block in the coordinates of the part.
+  box whole(box frame) const {
+    if (dim >= 0) frame.dim[dim] = {-begin, extent - begin};
+    return frame;
+  }
+};
+
+HYPERPARALLEL_BODY receiver_records records_of_part(const move_plan& plan, int step, int position,
+                                                    moved_element element, const shared_dim& shared, bool fills) {
   const move_step& s = plan.step[step];
   const step_values values = values_of(s, element.type);
   receiver_records all;
   all.wanted = target_frame(s, plan.shape, position);
+  if (step + 1 == plan.step_count) all.wanted = shared.whole(all.wanted);
   all.element_bytes = element.bytes;
   all.fold = values.fold;
   const extent_t elements = volume(all.wanted);
-  if (s.filled != 0 && s.kind != step_kind::collect)
+  if (fills && s.filled != 0 && s.kind != step_kind::collect)
     all.fill = {elements, elements * element.bytes, element.type, values.fill};
   const step_receiver r = receiver_of(s, plan.shape, position);
   for (extent_t k = 0; k < r.transfers; k += r.terms) {
@@ -26,7 +42,7 @@ HYPERPARALLEL_BODY receiver_records records_of(const move_plan& plan, int step, 
     const std::int64_t bytes = volume(first.part) * element.bytes;
     if (bytes == 0) continue;
     step_record one{first.part, {}, {}, static_cast<int>(all.sender.size()), r.terms};
-    one.held = step == 0 ? source_frame(s, plan.shape, first.sender)
+    one.held = step == 0 ? shared.whole(source_frame(s, plan.shape, first.sender))
                          : target_frame(plan.step[step - 1], plan.shape, first.sender);
     one.copy = flatten(copy_between(one.held, all.wanted, one.part, element.bytes));
     all.record.push_back(one);
@@ -37,6 +53,23 @@ HYPERPARALLEL_BODY receiver_records records_of(const move_plan& plan, int step, 
     }
   }
   return all;
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY receiver_records records_of(const move_plan& plan, int step, int position, moved_element element) {
+  return detail::records_of_part(plan, step, position, element, {}, true);
+}
+
+HYPERPARALLEL_BODY receiver_records records_of(const move_parts& move, const growing_array<move_row>& rows, int row,
+                                               int position, moved_element element) {
+  const auto [part, step, from, to] = rows[row];
+  detail::shared_dim shared;
+  if (move.count > 1) shared = {move.dim, 0, part == 0 ? 0 : move.split};
+  for (int i = 0; i < move.count && move.count > 1; ++i) shared.extent += move.part[i].shape.extent[move.dim];
+  bool fills = true;
+  for (int earlier = 0; earlier < row; ++earlier) fills = fills && (to >= 0 || rows[earlier].to >= 0);
+  return detail::records_of_part(move.part[part], step, position, element, shared, fills);
 }
 
 HYPERPARALLEL_BODY receiver_records whole_block_records(int sender, std::int64_t bytes, bool is_own) {

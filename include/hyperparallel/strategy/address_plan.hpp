@@ -4,8 +4,8 @@
 // never overlaps.
 //
 // Each tier is planned by itself. Whatever is alive always (homes) lies at the bottom, one after the other; above it the
-// rest is packed by its intervals of life. Blocks between the steps of a move are placed like storages that live in the
-// move's step.
+// rest is packed by its intervals of life. What a move stages between its steps is placed like a storage that lives in
+// the move's step.
 //
 // Laws: no two blocks alive in the same step overlap; offsets are multiples of `storage_alignment`; high water ≥ the
 // most bytes alive in one step, sizes rounded up. It is the same on every device, since blocks of all devices are
@@ -27,7 +27,7 @@ struct address_options {
 
 struct program_addresses {
   growing_array<extent_t> storage;  ///< offset of each; 0 for those that no step uses
-  growing_array<extent_t> between;  ///< of each move: offset of the block between its steps, or -1
+  growing_array<extent_t> staged;   ///< of each move: offset of what lies between its steps, or -1
   extent_t alive_maximum[max_memory_tiers] = {};
   extent_t high_water[max_memory_tiers] = {};
 
@@ -39,7 +39,7 @@ struct program_addresses {
   }
 };
 
-/// What needs an address above the homes of a tier: storages, then the blocks between the steps of moves, in tier 0.
+/// What needs an address above the homes of a tier: storages, then the what lies between the steps of moves, in tier 0.
 constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p,
                                                         const growing_array<storage_lifetime>& lives,
                                                         const program_moves& moves) {
@@ -50,8 +50,7 @@ constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p
   for (int i = 0; i < p.step.size; ++i) {
     if (!p.step[i].is_move) continue;
     const int m = p.step[i].index;
-    const data_type type = p.graph.tensor[p.value[p.move[m].source].tensor].type;
-    block[p.storage.size + m] = {i, i, kind_of(moves, m).between * bytes_of(type)};
+    block[p.storage.size + m] = {i, i, kind_of(moves, m).staged_bytes};
   }
   return block;
 }
@@ -82,11 +81,13 @@ constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<
 }
 
 /// The most bytes of tier 0 alive in one step: what every address plan needs at least. `not_counted` of a refused program.
-constexpr extent_t alive_maximum(const sharded_program& p) {
+constexpr extent_t alive_maximum(const sharded_program& p, const program_moves& moves) {
   if (p.status.code != strategy_code::ok) return not_counted;
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  return resident_bytes(p, lives, 0) +
-         alive_maximum(blocks_in(p, temporaries_of(p, lives, kinds_of_moves(p)), 0), p.step.size);
+  return resident_bytes(p, lives, 0) + alive_maximum(blocks_in(p, temporaries_of(p, lives, moves), 0), p.step.size);
+}
+constexpr extent_t alive_maximum(const sharded_program& p) {
+  return p.status.code != strategy_code::ok ? not_counted : alive_maximum(p, kinds_of_moves(p));
 }
 
 namespace detail {
@@ -117,15 +118,16 @@ constexpr void look_ahead(const sharded_program& p, int lookahead, growing_array
 }  // namespace detail
 
 /// Addresses of everything. Of a refused program `program_addresses::of_nothing()`. Domain: no segment of the program
-/// repeats.
-constexpr program_addresses plan_addresses(const sharded_program& p, const address_options& how = {}) {
+/// repeats; `moves` are its moves.
+constexpr program_addresses plan_addresses(const sharded_program& p, const program_moves& moves,
+                                           const address_options& how = {}) {
   if (p.status.code != strategy_code::ok) return program_addresses::of_nothing();
   growing_array<storage_lifetime> lives = lifetimes_of(p);
-  growing_array<memory_interval> block = temporaries_of(p, lives, kinds_of_moves(p));
+  growing_array<memory_interval> block = temporaries_of(p, lives, moves);
   if (how.lookahead > 0) detail::look_ahead(p, how.lookahead, lives, block);
   program_addresses a;
   a.storage.resize(p.storage.size, 0);
-  a.between.resize(p.move.size, -1);
+  a.staged.resize(p.move.size, -1);
   for (int tier = 0, tiers = tiers_of(p); tier < tiers; ++tier) {
     const growing_array<memory_interval> own = blocks_in(p, block, tier);
     const extent_t bottom = resident_bytes(p, lives, tier);
@@ -142,11 +144,17 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const addre
       }
     }
     for (int m = 0; tier == 0 && m < p.move.size; ++m)
-      if (own[p.storage.size + m].bytes > 0) a.between[m] = bottom + packed.offset[p.storage.size + m];
+      if (own[p.storage.size + m].bytes > 0) a.staged[m] = bottom + packed.offset[p.storage.size + m];
     a.alive_maximum[tier] = bottom + alive_maximum(own, p.step.size);
     a.high_water[tier] = bottom + packed.high_water;
   }
   return a;
+}
+
+/// The same of the moves by fewest bytes.
+constexpr program_addresses plan_addresses(const sharded_program& p, const address_options& how = {}) {
+  if (p.status.code != strategy_code::ok) return program_addresses::of_nothing();
+  return plan_addresses(p, kinds_of_moves(p), how);
 }
 
 /// Whether addresses of tier 0 that lie within so many bytes are found, alignment and gaps included. Domain: as

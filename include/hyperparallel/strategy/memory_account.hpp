@@ -51,9 +51,8 @@ class memory_walk {
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
     for (int i = 0; i < p.step.size; ++i) {
       if (!p.step.item[i].is_move) continue;
-      const extent_t between = kind_of(moves, p.step.item[i].index).between;
-      if (between > 0)
-        add_within(memory_class::buffers, i, i, rounded(between * bytes_of(type_of_move(p.step.item[i].index))));
+      const extent_t staged = kind_of(moves, p.step.item[i].index).staged_bytes;
+      if (staged > 0) add_within(memory_class::buffers, i, i, rounded(staged));
     }
     return take_maxima();
   }
@@ -63,9 +62,6 @@ class memory_walk {
   static constexpr int middle = 2;
 
   constexpr extent_t rounded(extent_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
-  constexpr data_type type_of_move(int m) const {
-    return p.graph.tensor.item[p.value.item[p.move.item[m].source].tensor].type;
-  }
   constexpr void add(memory_class c, int first, int last, extent_t bytes) {
     note(first_at.item[first], c, bytes);
     note(first_at.item[last + 1], c, -bytes);

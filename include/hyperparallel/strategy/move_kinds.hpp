@@ -3,10 +3,15 @@
 // The distinct moves of a program: a layer's moves recur in the next layer, and each is planned only once.
 //
 // Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between
-// rotations of one layout pulls the whole block of another device; any other is `plan_move`'s. Laws: the kinds tell
-// what each move's own plan would; received elements are those of the certificate. O(moves · kinds + kinds · plan).
+// rotations of one layout pulls the whole block of another device. Any other is the candidate that is fastest on the
+// links (redistribution/move_load.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
+// which that plan collects on one device: every device fetches all terms, so that all devices do the same. Laws: the
+// kinds tell what each move's own plan would; without links and for more than one number, received elements are those of
+// the certificate. O(moves · kinds + kinds · plan).
 
-#include <hyperparallel/redistribution/busiest_receiver.hpp>
+#include <hyperparallel/redistribution/candidate_parts.hpp>
+#include <hyperparallel/redistribution/move_load.hpp>
+#include <hyperparallel/redistribution/move_rows.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -18,19 +23,27 @@ struct move_kind {
   int travel_axis = -1;
   plan_kind plan = plan_kind::no_op;
   move_code code = move_code::ok;
-  int steps = 0;             ///< of the plan; 0: every device has what it wants
-  bool nearest = false;      ///< the plan reads the nearest replicas and fills nothing
-  unsigned reduced = 0;      ///< axes whose terms meet
-  extent_t share = 0;        ///< of an all-reduce: what a device reduces at most
+  int exchange_steps = 0;  ///< of the plan of fewest bytes; 0: every device has what it wants
+  bool nearest = false;    ///< that plan reads the nearest replicas and fills nothing
+  move_candidate candidate = move_candidate::exchange;  ///< what is carried out
+  int steps = 0;                                        ///< of that, in all its parts
+  growing_array<staged_block> staged{};                 ///< what lies between them, of one device
+  extent_t staged_bytes = 0;
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
-  extent_t received = 0;     ///< by the device that receives most
-  extent_t between = 0;      ///< in blocks that lie between the plan's steps, of one device
+  extent_t received = 0;     ///< by the device that receives most; of several steps, by that of each
   unsigned fingerprint = 0;  ///< of what the kind compares
 };
 
 struct program_moves {
   growing_array<move_kind> kind;
   growing_array<int> of;  ///< kind of each move
+  interconnect links{};   ///< that candidates are chosen on
+
+  /// Blocks that moves before `move` stage; what move m stages are places storages + staged_before(m) and following.
+  constexpr int staged_before(int move) const { return first_staged[move]; }
+  constexpr int staged_blocks() const { return first_staged.empty() ? 0 : first_staged.last(); }
+
+  growing_array<int> first_staged;  ///< of each move, and their number
 };
 
 /// Axes along which elements or terms have to travel: those that become or cease to be partial, and of each dim those
@@ -94,19 +107,38 @@ constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const mo
          p.value.item[x.target].layout == p.value.item[y.target].layout;
 }
 
-/// A reducer of an all-reduce takes all other terms of its share, then all other shares: the first share is largest,
-/// even or not. Any other plan is asked.
-constexpr extent_t most_received_in(const move_plan& plan, move_kind& k) {
-  const move_step& first = plan.step[0];
-  const mesh_shape& m = first.source.mesh;
-  k.reduced = plan.reduced;
-  if (plan.kind != plan_kind::all_reduce || plan.step_count != 2) return most_received(plan);
-  const box block = source_frame(first, plan.shape, 0);
-  k.share = volume(part_of(block, 0, group_size(m, axes_of(m, first.shared))));
-  return volume(block) + (group_size(m, axes_of(m, plan.reduced)) - 2) * k.share;
+constexpr void take_rows(const move_rows& rows, move_kind& k) {
+  k.steps = rows.row.size;
+  k.staged = rows.staged;
+  k.staged_bytes = rows.staged_bytes;
 }
 
-constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k) {
+/// What is carried out, on links that are priced where `fastest` is given. `exchange` is the plan by fewest bytes.
+constexpr move_candidate choose_candidate(const layout_value& source, const layout_value& target,
+                                          const move_plan& exchange, int element_bytes, fastest_moves* fastest) {
+  const bool is_collected_number =
+      element_count(exchange.shape).value == 1 && exchange.reduced != 0 && exchange.step_count > 1;
+  if (fastest == nullptr) return is_collected_number ? move_candidate::one_shot : move_candidate::exchange;
+  const exchange_form form{exchange.kind, exchange.step_count, reads_nearest(exchange)};
+  const move_candidate best = fastest->load_of(source, target, exchange.shape, form, element_bytes).candidate;
+  return best == move_candidate::exchange && is_collected_number ? move_candidate::one_shot : best;
+}
+
+/// Sets what tells of the steps of a candidate that can be built.
+constexpr void take_candidate(const layout_value& source, const layout_value& target, const move_plan& exchange,
+                              move_candidate candidate, const interconnect& links, int element_bytes, move_kind& k) {
+  k.candidate = candidate;
+  if (candidate == move_candidate::exchange) {
+    k.received = most_received(exchange);
+    take_rows(rows_of(&exchange, 1, element_bytes), k);
+    return;
+  }
+  const move_parts parts = parts_of_candidate(source, target, exchange.shape, candidate, links);
+  k.received = most_received_by_steps(parts);
+  take_rows(rows_of(parts, element_bytes), k);
+}
+
+constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k, fastest_moves* fastest) {
   const program_value &from = p.value.item[p.move.item[k.example].source],
                       &to = p.value.item[p.move.item[k.example].target];
   if (k.travel_axis >= 0) {
@@ -120,33 +152,39 @@ constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k) {
   const move_plan plan = plan_move(from.layout, to.layout, s);
   k.code = plan.code;
   k.plan = plan.kind;
-  k.steps = plan.step_count;
+  k.exchange_steps = plan.step_count;
   if (plan.step_count == 0) return;
   k.nearest = reads_nearest(plan);
-  k.received = most_received_in(plan, k);
+  const int bytes = bytes_of(p.graph.tensor[from.tensor].type);
+  take_candidate(from.layout, to.layout, plan, choose_candidate(from.layout, to.layout, plan, bytes, fastest),
+                 fastest != nullptr ? fastest->links() : without_links, bytes, k);
   if (k.received > 0) k.axes = travelled_axes(from.layout, to.layout);
   for (int i = 0; i < plan.step_count && k.received > 0; ++i)  // idle replicas help
     k.axes |= plan.step[i].shared | plan.step[i].replicas.split;
   for (int a = 0; a < from.layout.mesh.axis_count; ++a)
     if (from.layout.mesh.size[a] == 1) k.axes &= ~(1u << a);
-  for (int i = 0; i + 1 < plan.step_count; ++i) k.between += volume(target_frame(plan.step[i], s, 0));
 }
 
 }  // namespace detail
 
-/// Sorts the program's moves into kinds.
-constexpr program_moves kinds_of_moves(const sharded_program& p) {
+/// Sorts the program's moves into kinds, which are carried out on `links`.
+constexpr program_moves kinds_of_moves(const sharded_program& p, const interconnect& links = without_links) {
   program_moves m;
+  m.links = links;
+  fastest_moves fastest(links);
   m.of.reserve(p.move.size);
+  m.first_staged.reserve(p.move.size + 1);
+  m.first_staged.push(0);
   for (int i = 0; i < p.move.size; ++i) {
     move_kind key = detail::key_of_move(p, i);
     int k = 0;
     while (k < m.kind.size && !detail::is_of_kind(p, m.kind[k], key)) ++k;
     if (k == m.kind.size) {
-      detail::plan_kind_of_move(p, key);
+      detail::plan_kind_of_move(p, key, links.kind == interconnect_kind::unpriced ? nullptr : &fastest);
       m.kind.push(key);
     }
     m.of.push(k);
+    m.first_staged.push(m.first_staged.last() + m.kind[k].staged.size);
   }
   return m;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One step of a move of a program between processes: the plan's transfers to and from the ranks of this process.
+// One row of a move of a program between processes: the plan's transfers to and from the ranks of this process.
 //
 // What crosses processes is one message to each peer and one from each; what stays within the process is copied when
 // the step starts. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
@@ -20,23 +20,23 @@ namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 class move_messages {
  public:
-  /// Step `part` of `move`, planned in `pulls`. `address(block, rank)` is where a hosted rank's block lies: block
-  /// `part` before the step, `part` + 1 after it. O(ranks that concern the process · transfers).
-  template <class Address>
-  move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int part,
-                const Address& address)
+  /// Row `row` of `move`, planned in `pulls`. `source(rank)` is where a hosted rank's block lies that the row reads,
+  /// `target(rank)` where the one lies that it writes. O(ranks that concern the process · transfers).
+  template <class Source, class Target>
+  move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int row,
+                const Source& source, const Target& target)
       : messages_(world.channel()) {
-    const auto end_of = [&](int block, int rank) -> end {
-      return {world.process_of(rank), world.hosts(rank) ? address(block, rank) : nullptr};
+    const auto end_of = [&](const auto& address, int rank) -> end {
+      return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
     };
     for (int r = 0; r < world.ranks(); ++r) {
-      const int* const sender = pulls.sender.item + pulls.sender_begin[part * world.ranks() + r];
-      const int* const behind = pulls.sender.item + pulls.sender_begin[part * world.ranks() + r + 1];
+      const int* const sender = pulls.sender.item + pulls.sender_begin[row * world.ranks() + r];
+      const int* const behind = pulls.sender.item + pulls.sender_begin[row * world.ranks() + r + 1];
       bool concerned = world.hosts(r);
       for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(*s);
       if (concerned)
-        add_records(records_of_move(p, pulls, move, part, r), end_of(part + 1, r),
-                    [&](int rank) { return end_of(part, rank); });
+        add_records(records_of_move(p, pulls, move, row, r), end_of(target, r),
+                    [&](int rank) { return end_of(source, rank); });
     }
     message_bytes_ = messages_.staging_bytes();
   }

@@ -32,7 +32,12 @@ class mpi_program_run {
       throw program_error("step " + std::to_string(s.step) + (s.step < 0 ? "" : " (" + name_of_step(p, s.step) + ")") +
                           " cannot be ordered: " + to_text(s.code) + ", place " + std::to_string(s.place));
     received_.assign(static_cast<std::size_t>(world.ranks()), 0);
-    move_.assign(static_cast<std::size_t>(p.step.size) * 2, nullptr);
+    int rows = 0;
+    for (const program_step& s : p.step) {
+      first_row_.push_back(rows);
+      if (s.is_move) rows += pulls.of(s.index).row.size;
+    }
+    move_.assign(static_cast<std::size_t>(rows), nullptr);
     growing_array<memory_interval> staged;
     for (int i = 0; i < order_.action.size; ++i) {
       const step_action& a = order_.action[i];
@@ -113,7 +118,9 @@ class mpi_program_run {
     std::vector<operator_call> call;  ///< of each rank of this process
   };
 
-  static std::size_t at(const step_action& a) { return static_cast<std::size_t>(2 * a.step + a.part); }
+  std::size_t at(const step_action& a) const {
+    return static_cast<std::size_t>(first_row_[static_cast<std::size_t>(a.step)] + a.row);
+  }
 
   void add_compute(int step, const program_memory& memory, kernel_choice choose, data_type computes) {
     compute_step& c = computes_.emplace_back();
@@ -126,16 +133,14 @@ class mpi_program_run {
     const int number = program_.step[a.step].index;
     const program_move& m = program_.move[number];
     const move_pulls& how = pulls.of(number);
-    const auto address = [&](int block, int rank) {
-      const int place = block == 0           ? program_.value[m.source].storage
-                        : block == how.steps ? program_.value[m.target].storage
-                                             : program_.storage.size + number;
-      return memory.address(place, rank);
-    };
-    move_[at(a)] = &moves_.emplace_back(world_, program_, how, number, a.part, address);
+    const int from = place_read(program_, pulls.moves, number, how.row[a.row]);
+    const int to = place_written(program_, pulls.moves, number, how.row[a.row]);
+    const auto source = [&](int rank) { return memory.address(from, rank); };
+    const auto target = [&](int rank) { return memory.address(to, rank); };
+    move_[at(a)] = &moves_.emplace_back(world_, program_, how, number, a.row, source, target);
     const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
     for (int r = 0; r < world_.ranks(); ++r)
-      received_[static_cast<std::size_t>(r)] += how.pulled[a.part * world_.ranks() + r] * element;
+      received_[static_cast<std::size_t>(r)] += how.pulled[a.row * world_.ranks() + r] * element;
   }
 
   /// Moves that are not in flight at the same time share it.
@@ -168,7 +173,8 @@ class mpi_program_run {
   std::vector<compute_step> computes_;  ///< in the order of the actions
   std::deque<move_messages> moves_;     ///< in the order of their starts
   std::vector<std::size_t> staged_of_;  ///< of each of them: its place in `move_`
-  std::vector<move_messages*> move_;    ///< of step s and part i at 2 s + i
+  std::vector<int> first_row_;          ///< of each step in `move_`
+  std::vector<move_messages*> move_;    ///< of each row of each step
   std::vector<move_messages*> in_flight_;
   std::vector<std::int64_t> received_;  ///< of each rank
   arena staging_;

@@ -2,7 +2,7 @@
 #pragma once
 // A sharded program in words, line by line: what processes compare before they run it together.
 //
-// Laws: two programs with equal statements have the same values, steps and moves, so the same messages. Lines come from
+// Laws: two programs with equal statements have the same values, steps and ways to move, so the same messages. Lines come from
 // coarse to fine: mesh, micro-batches, each tensor, each value with its layout, each step with its operator, so that
 // the first line in which two processes differ tells most. O(tensors + values + steps).
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include <hyperparallel/runtime/mpi/statement.hpp>
-#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -65,8 +65,8 @@ inline std::string operator_text(const sharded_program& p, const program_compute
 
 }  // namespace detail
 
-/// The statement of a program, each line ended.
-inline std::string statement_of(const sharded_program& p) {
+/// The statement of a program that is carried out by `moves`, each line ended.
+inline std::string statement_of(const sharded_program& p, const program_moves& moves) {
   std::string text = "mesh " + detail::labelled_mesh_text(p.mesh) + "\n" + std::to_string(p.graph.micro_batches) +
                      " micro-batches\n" + std::to_string(p.graph.tensor.size) + " tensors\n";
   for (int t = 0; t < p.graph.tensor.size; ++t) {
@@ -82,7 +82,7 @@ inline std::string statement_of(const sharded_program& p) {
   }
   for (const program_step& s : p.step) {
     text += s.is_move ? "move of value " + std::to_string(p.move[s.index].source) + " to " +
-                            std::to_string(p.move[s.index].target)
+                            std::to_string(p.move[s.index].target) + ", " + name_of(kind_of(moves, s.index).candidate)
                       : detail::operator_text(p, p.compute[s.index]);
     text += std::string(", ") + name_of(s.phase) + "\n";
   }

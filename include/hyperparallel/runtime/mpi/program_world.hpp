@@ -94,7 +94,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
                             std::to_string(world.ranks()));
       statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
                   std::to_string(options.lookahead) + "\noverflow " +
-                  std::to_string(static_cast<int>(options.overflow)) + "\n" + statement_of(p.program);
+                  std::to_string(static_cast<int>(options.overflow)) + "\n" + statement_of(p.program, p.pulls.moves);
     });
     world.channel().agree(name, statement, complaint);
     return p;

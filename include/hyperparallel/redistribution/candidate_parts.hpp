@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A move by the name of its candidate: the plans that carry it out, and what its busiest device receives.
+//
+// Laws: the parts are those that `choose_move` builds for the candidate on the same links; of the exchange, the busiest
+// device is that of its certificate. Of any other candidate it is the busiest one of each step, so the sum is at most
+// reached where one device is the busiest in all of them. Units: elements.
+
+#include <hyperparallel/redistribution/busiest_receiver.hpp>
+#include <hyperparallel/redistribution/candidates.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Domain: `plan_move` accepts the pair and the candidate can be built.
+constexpr move_parts parts_of_candidate(const layout_value& source, const layout_value& target, const shape& s,
+                                        move_candidate candidate, const interconnect& links) {
+  if (candidate != move_candidate::exchange)
+    return build_candidate(candidates_of(source, target, s, links), candidate).parts;
+  move_parts parts;
+  parts.count = 1;
+  parts.part[0] = plan_move(source, target, s);
+  return parts;
+}
+
+/// Domain: one mesh.
+constexpr extent_t most_received_by_steps(const move_parts& parts) {
+  extent_t n = 0;
+  for (int i = 0; i < parts.count; ++i)
+    for (int k = 0; k < parts.part[i].step_count; ++k) {
+      move_plan one;
+      one.shape = parts.part[i].shape;
+      one.step[one.step_count++] = parts.part[i].step[k];
+      one.reduced = one.step[0].reduced;
+      one.filled = one.step[0].filled;
+      n += most_received(one);
+    }
+  return n;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The steps of a move in the order in which they are carried out, and the memory that lies between them.
+//
+// A move in two parts (move_parts.hpp) takes step k of both parts before step k + 1 of either. What a step leaves to the
+// next step of its part is a *staged block*; blocks of a part take turns in two buffers, since a step reads one while it
+// writes the next. Laws: the first row of a part reads the source, the last one writes the target, and every other
+// block is written by one row and read by the next of its part; no row reads and writes one buffer; staged blocks begin
+// at multiples of `staged_alignment`. Units: bytes. O(steps).
+
+#include <hyperparallel/redistribution/move_parts.hpp>
+#include <hyperparallel/support/growing_array.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+inline constexpr extent_t staged_alignment = 64;
+
+struct move_row {
+  int part = 0;
+  int step = 0;
+  int from = -1;  ///< the staged block that it reads; -1: the source
+  int to = -1;    ///< the staged block that it writes; -1: the target
+  friend constexpr bool operator==(const move_row&, const move_row&) = default;
+};
+
+/// A block of a device, the same on all of them.
+struct staged_block {
+  extent_t offset = 0;  ///< in the memory that the move stages in
+  extent_t bytes = 0;
+  friend constexpr bool operator==(const staged_block&, const staged_block&) = default;
+};
+
+struct move_rows {
+  growing_array<move_row> row;
+  growing_array<staged_block> staged;
+  extent_t staged_bytes = 0;  ///< up to the end of the last block
+};
+
+namespace detail {
+
+constexpr extent_t staged_up(extent_t bytes) { return ceil_divide(bytes, staged_alignment) * staged_alignment; }
+
+/// The blocks between the steps of a part: those before even steps in one buffer, the others in another behind it.
+constexpr void stage_part(const move_plan& p, int element_bytes, move_rows& r) {
+  extent_t begin = staged_up(r.staged_bytes), size[2] = {};
+  const auto bytes_after = [&](int step) { return volume(target_frame(p.step[step], p.shape, 0)) * element_bytes; };
+  for (int k = 0; k + 1 < p.step_count; ++k) size[k % 2] = larger(size[k % 2], bytes_after(k));
+  for (int k = 0; k + 1 < p.step_count; ++k) {
+    const extent_t offset = begin + (k % 2 == 0 ? 0 : staged_up(size[0]));
+    r.staged.push({offset, bytes_after(k)});
+    r.staged_bytes = larger(r.staged_bytes, offset + r.staged.last().bytes);
+  }
+}
+
+}  // namespace detail
+
+/// Of `count` ≤ 2 plans that are the parts of a move on one mesh, whose device 0 has the largest blocks.
+constexpr move_rows rows_of(const move_plan* part, int count, int element_bytes) {
+  move_rows r;
+  int first_staged[2] = {}, most = 0;
+  for (int i = 0; i < count; ++i) {
+    first_staged[i] = r.staged.size;
+    detail::stage_part(part[i], element_bytes, r);
+    most = part[i].step_count > most ? part[i].step_count : most;
+  }
+  for (int k = 0; k < most; ++k)
+    for (int i = 0; i < count; ++i) {
+      const int steps = part[i].step_count, staged = first_staged[i] + k;
+      if (k < steps) r.row.push({i, k, k == 0 ? -1 : staged - 1, k + 1 == steps ? -1 : staged});
+    }
+  return r;
+}
+constexpr move_rows rows_of(const move_parts& m, int element_bytes) { return rows_of(m.part, m.count, element_bytes); }
+
+}}  // namespace hyperparallel::v0_2
