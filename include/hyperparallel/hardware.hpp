@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of hardware/: units, prices, devices, links, topologies, collectives, caches, rotations,
+// Front header of hardware/: units, prices, devices, links, topologies, full meshes, collectives, caches, rotations,
 // splits of vector cores, presets.
 
 #include <hyperparallel/support/dialect.hpp>
@@ -9,6 +9,7 @@
 #include <hyperparallel/hardware/cost.hpp>
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
+#include <hyperparallel/hardware/full_mesh.hpp>
 #include <hyperparallel/hardware/full_mesh_cost.hpp>
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/l2_reuse.hpp>

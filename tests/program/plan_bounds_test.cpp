@@ -30,6 +30,31 @@ hp::decoder real(hp::decoder d) {
   return d;
 }
 
+constexpr hp::full_mesh_value square() {
+  hp::full_mesh_value m;
+  m.level_count = 2;
+  m.level[0] = {"column", 4, 20 * hp::gigabyte, hp::microsecond};
+  m.level[1] = {"row", 4, 50 * hp::gigabyte, hp::microsecond};
+  return m;
+}
+
+// Plans of 16 devices of a full mesh: the bound takes all private links at once.
+TEST(PlanBounds, NeverExceedTheEstimateOnAFullMesh) {
+  int plans = 0;
+  for (const hp::decoder& small : small_decoders::all()) {
+    const hp::decoder d = real(small);
+    hp::plan_prices prices(hp::matrix384::device, square());
+    const hp::decoder_plan from{.zero = 1, .micro_batches = 2, .batch = 64, .sequence = 8192};
+    hp::detail::visit_legal_degrees(d, from, 16, [&](const hp::decoder_plan& p) {
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      ASSERT_TRUE(e.ok());
+      ASSERT_LE(hp::time_bound(d, p, prices), e.evaluation.time) << "tp " << p.tp << " pp " << p.pp;
+      ++plans;
+    });
+  }
+  EXPECT_GT(plans, 50);
+}
+
 // Every plan of 16 devices: never above what the account says, and close to it for some.
 TEST(PlanBounds, NeverExceedTheEstimate) {
   int plans = 0;

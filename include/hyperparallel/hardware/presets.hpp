@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Known hardware as types: each has `static constexpr device_value device` and `static constexpr topology_value
-// topology`.
+// Known hardware as types: each has `static constexpr device_value device` and `static constexpr … topology`, a
+// `topology_value` or a `full_mesh_value`.
 //
 // A 910C NPU is two dies, and a die is what frameworks call a device, so a rank is a die. Each number carries its
 // source; "fitted" marks those found by matching a published table, "assumed" those that no source gives. Change one by

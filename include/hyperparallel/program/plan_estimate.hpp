@@ -109,8 +109,8 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
   }
   const int handed = handed_value(p);
   if (form.degree == 1 || handed < 0) return;
-  const int level = level_between(prices.topology(), 0, position_count(p.mesh.shape));
-  if (level >= 0 && level < max_link_levels) e.received[level] += 2 * form.micro_batches * local_bytes(p, handed);
+  visit_links(prices.links(), 0, position_count(p.mesh.shape),
+              [&](int level) { e.received[level] += 2 * form.micro_batches * local_bytes(p, handed); });
 }
 
 }  // namespace detail

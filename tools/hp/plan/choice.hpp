@@ -34,13 +34,13 @@ struct choice {
 struct named_hardware {
   const char* name;
   hp::device_value device;
-  hp::topology_value topology;
+  hp::interconnect links;
 };
 inline const named_hardware& hardware_called(const std::string& name) {
   static const named_hardware known[] = {
-      {"matrix384", hp::matrix384::device, hp::matrix384::topology},
-      {"ascend_910c_die", hp::ascend_910c_die::device, hp::ascend_910c_die::topology},
-      {"generic_host", hp::generic_host::device, hp::generic_host::topology}};
+      {"matrix384", hp::matrix384::device, hp::interconnect_of(hp::matrix384::topology)},
+      {"ascend_910c_die", hp::ascend_910c_die::device, hp::interconnect_of(hp::ascend_910c_die::topology)},
+      {"generic_host", hp::generic_host::device, hp::interconnect_of(hp::generic_host::topology)}};
   std::string names;
   for (const named_hardware& h : known) {
     if (name == h.name) return h;

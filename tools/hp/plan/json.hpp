@@ -53,8 +53,8 @@ inline json memory_json(const answer& a) {
 inline json step_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json levels = json::array();
-  for (int l = 0; l < a.hardware.topology.level_count; ++l)
-    levels.push_back({{"level", a.hardware.topology.level[l].name.text}, {"received_bytes", e.received[l]}});
+  for (int l = 0; l < link_count(a.hardware.links); ++l)
+    levels.push_back({{"level", link_at(a.hardware.links, l).name.text}, {"received_bytes", e.received[l]}});
   return {{"seconds", seconds_or_null(e.evaluation.time)},
           {"lower_bound_seconds", seconds_or_null(e.bound)},
           {"compute_seconds", seconds_or_null(e.evaluation.times.compute_busy)},

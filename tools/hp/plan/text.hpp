@@ -86,9 +86,9 @@ inline std::string step_text(const answer& a) {
 
 inline std::string received_text(const answer& a) {
   hp::report::table t({"received by a device in a step", "bytes"});
-  for (int l = 0; l < a.hardware.topology.level_count; ++l)
+  for (int l = 0; l < link_count(a.hardware.links); ++l)
     if (a.estimate.received[l] > 0)
-      t.row({std::string("over ") + a.hardware.topology.level[l].name.text, bytes_text(a.estimate.received[l])});
+      t.row({std::string("over ") + link_at(a.hardware.links, l).name.text, bytes_text(a.estimate.received[l])});
   return t.rows() == 0 ? "nothing is received\n" : t.text();
 }
 
