@@ -56,7 +56,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   const auto c = std::make_shared<choice>();
   app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
   app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 16384));
-  app.add_option("--hardware", c->hardware, "matrix384 (default), ascend_910c_die or generic_host");
+  app.add_option("--hardware", c->hardware, decoder_plans::known_hardware_names() + " (the first by default)");
   app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "

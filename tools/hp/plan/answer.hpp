@@ -21,7 +21,7 @@ struct priced_plan {
 
 struct answer {
   hp::model_config config;
-  named_hardware hardware;
+  hp::known_hardware hardware;
   hp::extent_t devices;
   hp::memory_reserve reserve;
   hp::decoder_plan plan;

@@ -70,7 +70,7 @@ inline json json_of(const answer& a) {
   json out = {{"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"active_parameters", hp::active_parameters_of(a.config.model).total()},
-              {"hardware", a.hardware.name},
+              {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan", json_of(a.plan)},
               {"legal", a.status.ok()}};

@@ -23,7 +23,7 @@ inline std::string head_text(const answer& a) {
   return fmt::format(
       "{}: {:.2f} billion parameters{}\n{} of {}: {}; {} of {} tokens in {}\n", a.config.family, total / 1e9,
       active < total ? fmt::format(", {:.2f} active for a token", active / 1e9) : "", count_text(a.devices, "device"),
-      a.hardware.name, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
+      a.hardware.name.text, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
       a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches));
 }
 
