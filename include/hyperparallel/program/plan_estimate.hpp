@@ -22,7 +22,7 @@ struct plan_estimate {
   extent_t held[memory_class_count] = {};   ///< of `evaluation.memory`
   extent_t passing = 0;                     ///< the rest of it
   extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
-  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level, in the fastest ways
+  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
   double model_operations = 0;              ///< of a step on all devices
   constexpr bool ok() const { return evaluation.ok(); }
   /// Communication that nothing hides: what the clock waits for, and what stages hand over.

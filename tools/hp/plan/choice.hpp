@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/io/hardware_file.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
-#include <hyperparallel/program/known_hardware.hpp>
 #include <hyperparallel/program/plan_fit.hpp>
 
 #include "../subcommand.hpp"
@@ -38,9 +38,17 @@ inline std::string known_hardware_names() {
   return names;
 }
 
-inline const hp::known_hardware& hardware_called(const std::string& name) {
+/// A preset, or the hardware of a file. Throws bad_input.
+inline hp::known_hardware hardware_called(const std::string& name) {
   if (const hp::known_hardware* h = hp::find_hardware(name.c_str())) return *h;
-  throw hp_tool::bad_input("--hardware: '" + name + "' is not known; known: " + known_hardware_names());
+  if (!name.ends_with(".json") && name.find('/') == std::string::npos)
+    throw hp_tool::bad_input("--hardware: '" + name + "' is not known; known: " + known_hardware_names() +
+                             ", or a file that ends in .json");
+  try {
+    return hp::read_hardware_file(name);
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
 }
 
 /// Reads --fix: each name once.

@@ -84,8 +84,10 @@ inline std::string step_text(const answer& a) {
                                 share_text(hp::model_use(e, a.hardware.device)));
 }
 
+/// Of a full mesh what its links carry, each of which joins two devices.
 inline std::string received_text(const answer& a) {
-  hp::report::table t({"received by a device in a step", "bytes"});
+  const bool is_mesh = a.hardware.links.kind == hp::interconnect_kind::full_mesh;
+  hp::report::table t({is_mesh ? "carried by the busiest link in a step" : "received by a device in a step", "bytes"});
   for (int l = 0; l < link_count(a.hardware.links); ++l)
     if (a.estimate.received[l] > 0)
       t.row({std::string("over ") + link_at(a.hardware.links, l).name.text, bytes_text(a.estimate.received[l])});
