@@ -18,7 +18,7 @@ namespace {
 
 const std::string whole = R"({"name": "mine",
   "device": {"matrix_cores": 100, "vector_cores": 50, "tflops": {"bf16": 400.5, "f32": 20}, "vector_tflops": 20,
-             "l2_mib": 40, "l2_gb_per_s": 5000, "matrix_share": 0.6, "tile_share": 0.75, "launch_us": 3, "signal_us": 1.5,
+             "l2_mib": 40, "l2_gb_per_s": 5000, "matrix_share": 0.6, "tile_share": 0.75, "launch_us": 3, "signal_us": 1.5, "tile": {"rows": 64, "columns": 32},
              "memory": [{"gib": 80, "gb_per_s": 2000, "reached": 0.9}, {"kind": "storage", "gib": 1000, "gb_per_s": 7}]},
   "levels": [{"name": "node", "ranks": 8, "gb_per_s": 300, "latency_us": 2},
              {"name": "net", "gb_per_s": 25, "latency_us": 5}]})";
@@ -50,6 +50,7 @@ TEST(hardware_file, what_is_written_is_read) {
   EXPECT_EQ(h.device.tier[0], (hp::memory_tier{hp::hbm, 80 * hp::GiB, 2000 * hp::gigabyte, hp::per_mille(900), 0}));
   EXPECT_EQ(h.device.tier[1].kind, hp::memory_kind::storage);
   EXPECT_EQ(h.device.tier[1].reached, hp::assumed::host_share);
+  EXPECT_EQ(h.device.tile, (hp::matrix_tile{64, 32}));
   EXPECT_EQ(h.device.gmm_cold, hp::per_mille(600));
   EXPECT_EQ(h.device.task_overhead, 3 * hp::microsecond);
   EXPECT_EQ(h.device.vector_synchronisation_latency, 1500 * hp::nanosecond);
@@ -98,6 +99,8 @@ TEST(hardware_file, every_error_names_file_field_and_value) {
       {"/device/memory/1/gb_per_s", 3000,
        "device.memory[1].gb_per_s is 3000; expected no more than of the memory before it: the fastest comes first"},
       {"/device/memory/0/kind", "tape", "device.memory[0].kind is \"tape\"; known: hbm, dram, storage"},
+      {"/device/tile", json::parse(R"({"rows": 16, "columns": 0})"),
+       "device.tile.rows is 16; expected rows and columns, or 0 of both: every shape reaches the same share"},
       {"/device/matrix_share", 1.5, "device.matrix_share is 1.5; expected a number from 0.001 to 1.0"},
       {"/device/launch_us", "fast", "device.launch_us is \"fast\"; expected a number from 0.0 to 1000000.0"},
       {"/device", nullptr, "device is missing"},

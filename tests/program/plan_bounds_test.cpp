@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 
 #include "small_decoders.hpp"
@@ -38,12 +39,13 @@ constexpr hp::full_mesh_value square() {
   return m;
 }
 
-// Plans of 16 devices of a full mesh: the bound takes all private links at once.
+// Plans of 16 devices of a full mesh, whose products fill tiles or do not: the bound takes all private links at once, and
+// operations without what tiles waste.
 TEST(PlanBounds, NeverExceedTheEstimateOnAFullMesh) {
   int plans = 0;
   for (const hp::decoder& small : small_decoders::all()) {
     const hp::decoder d = real(small);
-    hp::plan_prices prices(hp::matrix384::device, square());
+    hp::plan_prices prices(hp::h100::device, square());
     const hp::decoder_plan from{.zero = 1, .micro_batches = 2, .batch = 64, .sequence = 8192};
     hp::detail::visit_legal_degrees(d, from, 16, [&](const hp::decoder_plan& p) {
       const hp::plan_estimate e = hp::estimate_plan(d, p, prices);

@@ -17,6 +17,7 @@ constexpr topology_value topology_of(const Level&... level) {
 /// Assumed for every accelerator whose data sheet tells peaks alone.
 namespace assumed {
 
+inline constexpr matrix_tile tile{128, 128};                ///< of a core in a large product
 inline constexpr efficiency matrix_share = per_mille(700);  ///< of the peak, by a large product: msmodeling's default
 inline constexpr efficiency tile_share = per_mille(800);    ///< by tiles of a resident taskflow
 inline constexpr efficiency memory_share = per_mille(850);  ///< of the peak, by streaming code
@@ -38,6 +39,7 @@ constexpr device_value with_assumed_shares(device_value d) {
   }
   d.gmm_cold = assumed::matrix_share;
   d.gmm_warm = assumed::tile_share;
+  d.tile = assumed::tile;
   d.task_overhead = assumed::launch;
   d.synchronisation_latency = d.vector_synchronisation_latency = assumed::signal;
   return d;

@@ -80,7 +80,7 @@ inline void read_tiers(config_fields& f, device_value& d) {
 
 /// `known`: a preset's values are there already.
 inline void read_device(config_fields& f, device_value& d, bool known) {
-  constexpr extent_t most_cores = 100'000;
+  constexpr extent_t most_cores = 100'000, most_tile_side = 65'536;
   if (!known) d = with_assumed_shares(d);
   const auto cores = [&](const char* name, int& to) {
     const std::optional<extent_t> n = f.optional_whole(name, most_cores);
@@ -103,6 +103,13 @@ inline void read_device(config_fields& f, device_value& d, bool known) {
   read_rate(f, "l2_mib", 0, most_gigabytes, MiB, d.l2_bytes);
   read_rate(f, "l2_gb_per_s", 0, most_gigabytes, gigabyte, d.l2_bandwidth);
   read_tiers(f, d);
+  if (std::optional<config_fields> tile = f.inside("tile")) {
+    d.tile.rows = static_cast<int>(tile->whole("rows", most_tile_side, 0));
+    d.tile.columns = static_cast<int>(tile->whole("columns", most_tile_side, 0));
+    if ((d.tile.rows == 0) != (d.tile.columns == 0))
+      tile->refuse("rows", "expected rows and columns, or 0 of both: every shape reaches the same share");
+    refuse_left(*tile);
+  }
   read_share(f, "matrix_share", d.gmm_cold);
   read_share(f, "tile_share", d.gmm_warm);
   read_time(f, "launch_us", d.task_overhead);

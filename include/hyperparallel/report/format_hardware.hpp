@@ -117,6 +117,9 @@ inline std::string to_text(const device_status& s) {
       return fmt::format("the overhead of a task is {} ps, expected at least {}", s.given, s.expected);
     case device_code::synchronisation_latency_is_negative:
       return fmt::format("a synchronisation latency is {} ps, expected at least {}", s.given, s.expected);
+    case device_code::tile_is_not_stated_whole:
+      return fmt::format("a tile of products has {} rows or columns, expected at least {} of both, or none", s.given,
+                         s.expected);
   }
   return "unknown";
 }
