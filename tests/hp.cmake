@@ -59,6 +59,17 @@ hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\""
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
+# Presets and a file of one's own; 15 488 devices of a full mesh are accounted in seconds.
+hyperparallel_add_hp_json(plan.preset 0 FIGURES "verdict=\"fits\"" "hardware=\"h100\"" "step.levels.0.level=\"nvlink\""
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 64 --fix tp=8,zero=1 --hardware h100)
+hyperparallel_add_hp_json(plan.own_hardware 0 FIGURES "hardware=\"my_cluster\"" memory.device_bytes=103079215104
+                          "step.levels.1.level=\"network\""
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,zero=1
+                          --hardware "${configs}/own_hardware.json")
+hyperparallel_add_hp(plan.supernode plan "${configs}/llama3_8b.json" --devices 15488 --fix tp=8,zero=1
+                     --hardware supernode_15488_4d)
+set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carried by the busiest link.*over column" TIMEOUT 3)
+
 hyperparallel_add_hp(models models)
 # Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.
 foreach(devices IN ITEMS 7 12)

@@ -146,8 +146,14 @@ if(TARGET hp)
   set_tests_properties(refusal.hp.plan.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                        "ended by Ctrl-C with [1-9][0-9]* plans left")
   hyperparallel_add_refusal(hp plan.no_file 2 "cannot read 'missing.json'" plan missing.json --devices 4)
-  hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h100' is not known" plan "${llama}" --devices 4
-                            --hardware h100)
+  hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h1000' is not known; known: matrix384, ascend_910b" plan
+                            "${llama}" --devices 4 --hardware h1000)
+  hyperparallel_add_refusal(hp plan.no_hardware_file 2 "cannot read 'missing.json'" plan "${llama}" --devices 4 --hardware
+                            missing.json)
+  hyperparallel_add_refusal(hp plan.other_file 2 "llama3_8b.json': device is missing" plan "${llama}" --devices 4 --hardware
+                            "${llama}")
+  hyperparallel_add_refusal(hp plan.too_few_devices 2 "within a span of 16 are to work together, link level 0, the outermost, joins groups of 2"
+                            plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
                             lama)
   hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)
@@ -348,7 +354,7 @@ if(TARGET hp)
   hyperparallel_add_explain_refusal(other_mesh_by_time "--objective 'time': to another mesh or shape there is one way"
                                     --to-shape 4096 --to y --objective time)
   hyperparallel_add_explain_refusal(topology
-    "--topology 'mars': no such topology; known: generic_host, ascend_910c_die, matrix384, full_mesh" --topology mars)
+    "--topology 'mars': no such topology; known: matrix384, ascend_910b, .*generic_host, full_mesh" --topology mars)
 endif()
 
 # clang's -ffp-contract=fast defines no macro and heeds no pragma.

@@ -21,6 +21,19 @@ static_assert(hp::cheapest_algorithm(gather, supernode.level[1], /*mesh=*/false)
 static_assert(hp::collective_time(gather, supernode.level[1]).picoseconds >=
               hp::bandwidth_bound(gather.kind, 16, gather.bytes, supernode.level[1].bandwidth).picoseconds);
 
+constexpr hp::full_mesh_value make_rack() {
+  hp::full_mesh_value rack;  // 8 boards of 8 devices
+  rack.level_count = 2;
+  rack.level[0] = {"between_boards", 8, 25 * hp::gigabyte, hp::microsecond};
+  rack.level[1] = {"on_a_board", 8, 25 * hp::gigabyte, hp::microsecond};
+  return rack;
+}
+struct rack_of_dies : hp::ascend_910c_die {
+  static constexpr hp::full_mesh_value topology = make_rack();
+};
+static_assert(hp::device_count(rack_of_dies::topology) == 64);
+static_assert(hp::check_hardware(rack_of_dies::device, rack_of_dies::topology, 64).ok());
+
 // How far apart in a sequence of touches the same bytes are used decides whether L2 still holds them.
 constexpr hp::l2_cache cache = hp::l2_of(die);  // 192 MiB
 static_assert(hp::missed_bytes(cache, hp::MiB, /*distance=*/192 * hp::MiB) == 0);

@@ -41,6 +41,10 @@ struct negative_format : hp::matrix384 {
 struct standing : hp::matrix384 {
   static constexpr hp::device_value device = hp::with_bandwidth(hp::matrix384::device, hp::dram, 0);
 };
+template <int X, int Y>
+struct meshed : hp::matrix384 {
+  static constexpr hp::full_mesh_value topology = refused::square(X, Y);
+};
 struct without_links : hp::matrix384 {
   static constexpr hp::topology_value topology{};
 };
@@ -85,6 +89,14 @@ TEST(hardware_refusal, each_line_names_the_place_and_both_numbers) {
       std::is_same_v<verdict<linked<2, 4>>,
                      hp::diag::topology_does_not_join_all_devices<hp::devices_to_join<8>, hp::devices_joined<4>, far>>);
   static_assert(std::is_same_v<verdict<linked<2, 4>, 4>, hp::accepted>);
+  static_assert(std::is_same_v<verdict<meshed<2, 4>>, hp::accepted>);
+  static_assert(
+      std::is_same_v<verdict<meshed<2, 3>>,
+                     hp::diag::topology_does_not_join_all_devices<hp::devices_to_join<8>, hp::devices_joined<6>,
+                                                                  hp::link_named<'c', 'o', 'l', 'u', 'm', 'n'>>>);
+  static_assert(std::is_same_v<verdict<meshed<2, 0>>,
+                               link_line<hp::topology_code::axis_has_no_device, hp::link_named<'r', 'o', 'w'>,
+                                         number_given<0>, number_expected<1>>>);
   SUCCEED();
 }
 

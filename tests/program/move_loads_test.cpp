@@ -53,7 +53,7 @@ TEST(move_loads, cost_what_the_fastest_way_costs) {
     std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, hp::position_count(m))));
     const hp::chosen_move chosen =
         hp::choose_move(from, to, s, {hp::objective::time, net, 4, 0, false}, entries.data());
-    const hp::time_cost told = hp::time_of(load[0], 4, net.topology);
+    const hp::time_cost told = hp::time_of(load[0], 4, net);
     ASSERT_EQ(told, chosen.figures.time);
     EXPECT_LE(told.picoseconds, priced(plan, net, 4).picoseconds);
     ++moves;
@@ -85,6 +85,22 @@ TEST(move_loads, of_a_ring_are_those_of_the_longest_hop) {
   EXPECT_EQ(hp::elements_over(load[0], 0), 0);
   EXPECT_EQ(hp::elements_over(load[0], 1), 4);
   EXPECT_EQ(hp::messages_over(load[0], 1), 1);
+}
+
+/// All ranks rotate along an axis: a step along each axis of the full mesh that some hop crosses, one block on a link.
+TEST(move_loads, of_a_ring_on_a_full_mesh_are_relayed) {
+  const hp::link_level along[2] = {{"column", 2, hp::gigabyte, 7}, {"row", 4, hp::gigabyte, 5}};
+  const hp::interconnect net = hp::on_full_mesh({2, {2, 4}}, along);
+  const hp::layout_value l = layout_by({1, {8}}, {0});
+  const hp::sharded_program p = programs::one_move(l, l, hp::shape{32}, {}, {0, 1});
+  const auto load = hp::loads_of_moves(p, hp::kinds_of_moves(p), net);
+  ASSERT_EQ(load[0].step.size, 2);
+  EXPECT_EQ(load[0].step[0].level[1], (hp::level_load{1, 4, 4}));
+  EXPECT_EQ(load[0].step[0].received, 32) << "every hop changes the row";
+  EXPECT_EQ(load[0].step[1].level[0], (hp::level_load{1, 4, 4}));
+  EXPECT_EQ(load[0].step[1].received, 8) << "two hops change the column";
+  EXPECT_EQ(hp::loads_of_moves(p, hp::kinds_of_moves(p), hp::on_full_mesh({2, {2, 2}}, along))[0].code,
+            hp::cost_code::ranks_are_not_connected);
 }
 
 /// 16 GiB over 8 nodes of 8: every byte crosses into a node once for each of its devices' shares, not once a device.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 
 #include "small_decoders.hpp"
@@ -28,6 +29,32 @@ hp::decoder real(hp::decoder d) {
     d.latent_attention = {
         .heads = 32, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1024, .key_value_rank = 512};
   return d;
+}
+
+constexpr hp::full_mesh_value square() {
+  hp::full_mesh_value m;
+  m.level_count = 2;
+  m.level[0] = {"column", 4, 20 * hp::gigabyte, hp::microsecond};
+  m.level[1] = {"row", 4, 50 * hp::gigabyte, hp::microsecond};
+  return m;
+}
+
+// Plans of 16 devices of a full mesh, whose products fill tiles or do not: the bound takes all private links at once, and
+// operations without what tiles waste.
+TEST(PlanBounds, NeverExceedTheEstimateOnAFullMesh) {
+  int plans = 0;
+  for (const hp::decoder& small : small_decoders::all()) {
+    const hp::decoder d = real(small);
+    hp::plan_prices prices(hp::h100::device, square());
+    const hp::decoder_plan from{.zero = 1, .micro_batches = 2, .batch = 64, .sequence = 8192};
+    hp::detail::visit_legal_degrees(d, from, 16, [&](const hp::decoder_plan& p) {
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      ASSERT_TRUE(e.ok());
+      ASSERT_LE(hp::time_bound(d, p, prices), e.evaluation.time) << "tp " << p.tp << " pp " << p.pp;
+      ++plans;
+    });
+  }
+  EXPECT_GT(plans, 50);
 }
 
 // Every plan of 16 devices: never above what the account says, and close to it for some.

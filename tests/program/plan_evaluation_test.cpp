@@ -81,6 +81,22 @@ TEST(PlanEvaluation, PipelineKeepsQueuesBusyAsItsClosedFormSays) {
   EXPECT_FALSE(hp::evaluate_plan(g, s, 9, prices).ok());
 }
 
+// What a stage hands over goes along each axis on which the first ranks of two stages differ.
+TEST(PlanEvaluation, StagesHandOverOnAFullMesh) {
+  const hp::graph g = searched::small_model{}.build();
+  const hp::strategy_value s = hp::strategy_called("dp", 4).strategy;
+  const hp::device_value& d = hp::matrix384::device;
+  hp::plan_prices rows(d, refused::square(2, 4)), columns(d, refused::square(4, 2));
+  const hp::plan_evaluation of_rows = hp::evaluate_plan(g, s, 2, rows),
+                            of_columns = hp::evaluate_plan(g, s, 2, columns);
+  ASSERT_TRUE(of_rows.ok());
+  ASSERT_TRUE(of_columns.ok());
+  EXPECT_GT(of_rows.hops, 0);
+  EXPECT_EQ(of_rows.hops, of_columns.hops) << "one axis, the outer, in both";
+  hp::plan_prices few(d, refused::square(2, 2));
+  EXPECT_EQ(hp::evaluate_plan(g, s, 2, few).code, hp::cost_code::ranks_are_not_connected);
+}
+
 TEST(PlanEvaluation, NothingIsPricedOnHardwareThatCannotBe) {
   const hp::graph g = searched::small_model{}.build();
   const hp::strategy_value s = hp::strategy_called("dp", 8).strategy;

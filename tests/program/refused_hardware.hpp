@@ -44,6 +44,15 @@ constexpr hp::topology_value without_bandwidth() {
   return t;
 }
 
+/// Rows and columns of private links.
+constexpr hp::full_mesh_value square(int x, int y) {
+  hp::full_mesh_value m;
+  m.level_count = 2;
+  m.level[0] = {"column", x, 50 * hp::gigabyte, hp::microsecond};
+  m.level[1] = {"row", y, 100 * hp::gigabyte, hp::microsecond};
+  return m;
+}
+
 inline std::vector<hardware> each() {
   const hp::device_value& die = hp::matrix384::device;
   const hp::topology_value& links = hp::matrix384::topology;

@@ -114,6 +114,38 @@ TEST(step_account, of_refused_hardware_tells_why_and_no_time) {
   EXPECT_EQ(split.hardware.topology.code, hp::topology_code::ranks_are_not_joined);
 }
 
+constexpr hp::full_mesh_value cube() {
+  hp::full_mesh_value m;
+  m.level_count = 4;
+  for (int a = 0; a < 4; ++a) m.level[a] = {"axis", 2, (a + 1) * 20 * hp::gigabyte, hp::microsecond};
+  return m;
+}
+
+// Programs of named strategies on 16 devices of a 4x4 and a 2x2x2x2 full mesh: all that travels is carried, and the
+// busiest links along each axis are told.
+TEST(step_account, is_of_full_meshes_too) {
+  for (const char* name : {"dp", "zero3", "tp-sp", "dp-tp", "ring"}) {
+    programs::stacked_model model;
+    model.key_heads = model.query_heads = 16;
+    model.batch = model.sequence = 16;
+    const hp::strategy_result s = hp::strategy_called(name, 16);
+    const hp::sharded_program p = hp::partition(model.build(), s.strategy);
+    ASSERT_EQ(p.status, hp::strategy_status{}) << name;
+    for (const hp::full_mesh_value& m : {refused::square(4, 4), cube()}) {
+      const hp::step_account a = hp::account_of(p, hp::matrix384::device, hp::interconnect_of(m));
+      ASSERT_TRUE(a.ok()) << name;
+      EXPECT_GT(a.times.communication_busy, 0) << name;
+      EXPECT_EQ(a.traffic.bytes, hp::traffic_of(p).bytes);
+      hp::extent_t carried = 0;
+      for (int l = 0; l < m.level_count; ++l) carried += a.traffic.by_level[l] * (m.level[l].group - 1);
+      EXPECT_GT(carried, 0) << name;
+      EXPECT_EQ(hp::link_count(a.links), m.level_count);
+    }
+    const hp::step_account small = hp::account_of(p, hp::matrix384::device, hp::interconnect_of(refused::square(2, 4)));
+    EXPECT_EQ(small.hardware.topology, (hp::topology_status{hp::topology_code::ranks_are_not_joined, 0, 16, 8}));
+  }
+}
+
 TEST(step_account, is_the_same_at_compile_time_and_at_run_time) {
   constexpr hp::step_account kept = account("zero3", 4);
   static_assert(kept.memory.peak > 0 && kept.times.total.ok());

@@ -91,7 +91,7 @@ TEST(PlansBetweenNodes, FullyShardedTrainingIsChargedWhatHierarchiesTake) {
     const hp::chosen_move chosen = hp::choose_move(p.value[m.source].layout, p.value[m.target].layout, t.shape,
                                                    {hp::objective::time, net, bytes, 0, false}, entries.data());
     ASSERT_EQ(chosen.code, hp::choice_code::ok);
-    EXPECT_EQ(hp::time_of(loads[k], bytes, net.topology), chosen.figures.time);
+    EXPECT_EQ(hp::time_of(loads[k], bytes, net), chosen.figures.time);
     EXPECT_EQ(loads[k].candidate, chosen.candidate);
     staged += chosen.candidate == hp::move_candidate::exchange ? 0 : 1;
   }

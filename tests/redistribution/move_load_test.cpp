@@ -5,10 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
-#include <vector>
-
 namespace hp = hyperparallel;
 
 namespace {
@@ -16,87 +12,46 @@ namespace {
 using worlds::levels;
 using worlds::link;
 
-struct comparison {
-  int moves = 0, staged = 0, refused = 0;
-
-  /// `known` has seen other moves on its links.
-  void run(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s, hp::fastest_moves& known,
-           hp::extent_t bytes) {
-    const hp::interconnect& net = known.links();
-    std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, hp::position_count(from.mesh))));
-    const hp::move_request request{hp::objective::time, net, bytes, 0, false};
-    const hp::chosen_move chosen = hp::choose_move(from, to, s, request, entries.data());
-    if (chosen.code == hp::choice_code::move_is_refused) return;
-    const hp::move_load load = known.load_of(from, to, s, bytes);
-    const hp::time_cost time = hp::time_of(load, bytes, net.topology);
-    ++moves;
-    if (chosen.code == hp::choice_code::links_carry_no_candidate) {
-      ++refused;
-      ASSERT_EQ(time.code, hp::cost_code::ranks_are_not_connected);
-      return;
-    }
-    ASSERT_EQ(chosen.code, hp::choice_code::ok);
-    ASSERT_EQ(time, chosen.figures.time);
-    ASSERT_EQ(load.candidate, chosen.candidate);
-    ASSERT_EQ(hp::received_by_all(load), chosen.figures.received_total);
-    ASSERT_EQ(load.step.size, chosen.figures.steps);
-    staged += chosen.candidate != hp::move_candidate::exchange ? 1 : 0;
-  }
-};
-
-std::vector<hp::fastest_moves> topologies() {
-  std::vector<hp::fastest_moves> nets;
-  for (const hp::topology_value& t :
-       {levels({link(1000, 5, 4), link(100, 50)}), levels({link(1000, 5, 2), link(300, 9, 8), link(100, 50)}),
-        levels({link(100, 50, 8), link(1000, 5)}), levels({link(70, 1)}),
-        levels({link(1000, 5, 3), link(100, 0, 12), link(10, 50)}), levels({link(1000, 5, 6)})})
-    nets.emplace_back(hp::on_topology(t));
-  return nets;
+hp::step_levels on_level(int level, hp::extent_t elements) {
+  hp::step_levels one;
+  one.level[level] = {1, elements, elements};
+  one.received = elements;
+  return one;
 }
 
-/// All pairs on the smallest meshes.
-TEST(MoveLoad, IsOfTheMoveThatIsChosenByTime) {
-  comparison all;
-  std::vector<hp::fastest_moves> nets = topologies();
-  for (const hp::mesh_shape& m : {hp::mesh_shape{1, {4}}, hp::mesh_shape{1, {6}}, hp::mesh_shape{2, {2, 2}},
-                                  hp::mesh_shape{2, {3, 2}}, hp::mesh_shape{2, {2, 4}}}) {
-    const std::vector<hp::layout_value> layouts = worlds::all_partial_layouts(m, 2, hp::reduce_op::sum);
-    for (const hp::layout_value& from : layouts)
-      for (const hp::layout_value& to : layouts)
-        for (hp::fastest_moves& net : nets) {
-          all.run(from, to, hp::shape(48, 48), net, 2);
-          if (testing::Test::HasFatalFailure()) return;
-        }
-  }
-  EXPECT_GT(all.moves, 4000);
-  EXPECT_GT(all.staged, 500);
-  EXPECT_GT(all.refused, 100);
+TEST(MoveLoad, TimesAndAmountsOfStepsAddUp) {
+  const hp::interconnect net = hp::on_topology(levels({link(1000, 5, 4), link(100, 50)}));
+  hp::move_load load;
+  load.add(on_level(0, 30));
+  load.add(hp::step_levels());
+  load.add(on_level(1, 40));
+  load.add(on_level(1, 2));
+  EXPECT_EQ(load.step.size, 3) << "nothing is received in a step that is left out";
+  EXPECT_EQ(hp::elements_over(load, 0), 30);
+  EXPECT_EQ(hp::elements_over(load, 1), 42);
+  EXPECT_EQ(hp::messages_over(load, 1), 2);
+  EXPECT_EQ(hp::received_by_all(load), 72);
+  hp::time_cost sum;
+  for (const hp::step_levels& one : load.step) sum = hp::then(sum, hp::time_of(one, 2, net));
+  EXPECT_EQ(hp::time_of(load, 2, net), sum);
 }
 
-/// Up to 64 devices, tensors of many sizes between the same layouts, even and uneven.
-TEST(MoveLoad, OfOtherSizesIsAsExact) {
-  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
-  comparison all;
-  std::vector<hp::fastest_moves> nets = topologies();
-  std::mt19937 random(23);
-  for (const hp::mesh_shape& m :
-       {hp::mesh_shape{1, {64}}, hp::mesh_shape{2, {8, 8}}, hp::mesh_shape{3, {4, 4, 4}}, hp::mesh_shape{3, {2, 3, 4}},
-        hp::mesh_shape{3, {2, 2, 2}}, hp::mesh_shape{4, {2, 2, 2, 2}}, hp::mesh_shape{2, {3, 16}},
-        hp::mesh_shape{3, {2, 8, 4}}, hp::mesh_shape{2, {12, 4}}, hp::mesh_shape{2, {5, 6}}}) {
-    const std::vector<hp::layout_value> layouts = worlds::all_partial_layouts(m, 2, hp::reduce_op::sum);
-    const int pairs = (exhaustive ? 8000 : 800) / hp::position_count(m);
-    for (int i = 0; i < pairs; ++i) {
-      const hp::layout_value &from = layouts[random() % layouts.size()], &to = layouts[random() % layouts.size()];
-      hp::fastest_moves& net = nets[random() % nets.size()];
-      for (const hp::shape& s : {hp::shape(576, 192), hp::shape(192, 2880), hp::shape(50, 12), hp::shape(6, 40),
-                                 hp::shape(1 + static_cast<hp::extent_t>(random() % 300), 64)}) {
-        all.run(from, to, s, net, 1 + static_cast<hp::extent_t>(random() % 4));
-        if (testing::Test::HasFatalFailure()) return;
-      }
-    }
-  }
-  EXPECT_GT(all.moves, 400);
-  EXPECT_GT(all.staged, 100);
+TEST(MoveLoad, AStepThatIsNotCarriedIsTold) {
+  hp::move_load load;
+  hp::step_levels apart;
+  apart.code = hp::cost_code::ranks_are_not_connected;
+  load.add(apart);
+  load.add(on_level(0, 1));
+  EXPECT_EQ(hp::time_of(load, 1, hp::on_topology(levels({link(1, 1)}))).code, hp::cost_code::ranks_are_not_connected);
+}
+
+/// All links of a full mesh at once: the greatest latency, then the longest of them.
+TEST(MoveLoad, LinksOfAFullMeshWorkAtOnce) {
+  const hp::link_level along[2] = {link(1000, 5), link(100, 50)};
+  const hp::interconnect net = hp::on_full_mesh({2, {2, 2}}, along);
+  hp::step_levels both = on_level(0, 3000);
+  both.level[1] = {1, 100, 100};
+  EXPECT_EQ(hp::time_of(both, 1, net), (hp::time_cost{hp::cost_code::ok, 50 + 3 * hp::second}));
 }
 
 }  // namespace

@@ -51,8 +51,7 @@ struct tally {
     // Uneven shares count as the largest for who collects or sends them.
     bool even = digits.shares == 1;
     for (int d = 0; d < digits.box.rank; ++d) even = even || digits.box.extent[d] % digits.shares == 0;
-    const hp::extent_t now = hp::time_of(told, 2, net.topology).picoseconds,
-                       exact = hp::time_of(counted, 2, net.topology).picoseconds;
+    const hp::extent_t now = hp::time_of(told, 2, net).picoseconds, exact = hp::time_of(counted, 2, net).picoseconds;
     if (even) {
       ASSERT_EQ(now, exact) << hp::name_of(step.kind);
     } else {

@@ -43,7 +43,7 @@ struct sweep {
         hp::step_levels told;
         if (hp::detail::digits_of_step(step, plan.shape, digits) && hp::levels_of_pattern(digits, net, bytes, told))
           ++patterns;
-        ASSERT_EQ(hp::time_of(load, bytes, net.topology), price.time)
+        ASSERT_EQ(hp::time_of(load, bytes, net), price.time)
             << hp::name_of(static_cast<hp::move_candidate>(c)) << ", step " << k << ": " << hp::name_of(step.kind);
         ASSERT_EQ(load.received, received)
             << hp::name_of(static_cast<hp::move_candidate>(c)) << ", step " << k << ": " << hp::name_of(step.kind);

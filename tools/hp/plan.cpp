@@ -56,7 +56,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   const auto c = std::make_shared<choice>();
   app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
   app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 16384));
-  app.add_option("--hardware", c->hardware, "matrix384 (default), ascend_910c_die or generic_host");
+  app.add_option("--hardware", c->hardware,
+                 decoder_plans::known_hardware_names() +
+                     " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
   app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "
@@ -93,6 +95,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "mask, over the bf16 peak of the matrix cores of all devices.\n\n"
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
+      "hp plan config.json --devices 64 --hardware h100\n"
+      "hp plan config.json --devices 64 --hardware own.json, where own.json may be {\"like\": \"h100\", \"levels\": "
+      "[...]}\n"
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"
       "Exit status: 0 a plan fits, if tightly, 1 none does or the plan cannot be, 2 bad input.");
   return [c] { return run(*c); };

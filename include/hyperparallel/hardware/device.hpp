@@ -36,6 +36,12 @@ struct memory_tier {
 
 inline constexpr int max_memory_tiers = 4;
 
+/// The part of a product's result that one matrix core makes at a time.
+struct matrix_tile {
+  int rows = 0, columns = 0;  ///< both 0: not stated, products of every shape reach the same share
+  friend constexpr bool operator==(const matrix_tile&, const matrix_tile&) = default;
+};
+
 struct device_value {
   int aic = 0;                                          ///< matrix cores
   int aiv = 0;                                          ///< vector cores
@@ -50,6 +56,7 @@ struct device_value {
   std::int64_t task_overhead = 0;                   ///< picoseconds per task of a static schedule
   std::int64_t synchronisation_latency = 0;         ///< picoseconds from a signal until an AIC waiter sees it
   std::int64_t vector_synchronisation_latency = 0;  ///< likewise for an AIV waiter
+  matrix_tile tile{};                               ///< of operators of their own (program/product_shape.hpp)
   friend constexpr bool operator==(const device_value&, const device_value&) = default;
 };
 
@@ -71,6 +78,7 @@ enum class device_code : unsigned char {
   gmm_warm_is_not_in_0_to_1,
   task_overhead_is_negative,
   synchronisation_latency_is_negative,
+  tile_is_not_stated_whole,  ///< `given` rows or columns beside a positive other number
 };
 
 struct device_status {
@@ -131,6 +139,8 @@ constexpr device_status check(const device_value& d) {
     return {device_code::synchronisation_latency_is_negative, 0, d.synchronisation_latency, 0};
   if (d.vector_synchronisation_latency < 0)
     return {device_code::synchronisation_latency_is_negative, 0, d.vector_synchronisation_latency, 0};
+  if (const matrix_tile t = d.tile; t != matrix_tile{} && (t.rows < 1 || t.columns < 1))
+    return {device_code::tile_is_not_stated_whole, 0, t.rows < t.columns ? t.rows : t.columns, 1};
   return {};
 }
 

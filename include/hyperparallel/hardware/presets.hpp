@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Known hardware as types: each has `static constexpr device_value device` and `static constexpr topology_value
-// topology`.
+// Known hardware as types: each has `static constexpr device_value device` and `static constexpr … topology`, a
+// `topology_value` or a `full_mesh_value`.
 //
 // A 910C NPU is two dies, and a die is what frameworks call a device, so a rank is a die. Each number carries its
 // source; "fitted" marks those found by matching a published table, "assumed" those that no source gives. Change one by
@@ -9,6 +9,7 @@
 
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/hardware/expert_all_to_all.hpp>
+#include <hyperparallel/hardware/memory_pool.hpp>
 #include <hyperparallel/hardware/topology.hpp>
 #include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/hardware/vector_split.hpp>
@@ -128,6 +129,8 @@ struct ascend_910c_die {
 /// A supernode of 384 NPUs (768 dies), and RDMA between supernodes.
 struct matrix384 : ascend_910c_die {
   static constexpr topology_value topology = detail::make_matrix384();
+  /// 192 CPUs (hardware notes of CloudMatrix384), 160 GB/s of UB each (its summary page); 384 GiB each are assumed.
+  static constexpr memory_pool pool{192, 384 * GiB, 160 * gigabyte};
 };
 
 /// Ranks simulated on one ordinary computer: tier 0 plays HBM and tier 1 the DRAM pool, both in main memory.

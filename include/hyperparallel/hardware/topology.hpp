@@ -13,6 +13,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+/// Levels of a topology, or axes of a full mesh.
 inline constexpr int max_link_levels = 6;
 
 struct topology_value {
@@ -27,12 +28,14 @@ enum class topology_code : unsigned char {
   group_does_not_nest,
   bandwidth_is_not_positive,
   latency_is_negative,
-  ranks_are_not_joined,  ///< see `check_span`
+  ranks_are_not_joined,       ///< see `check_span`
+  axis_has_no_device,         ///< of a full mesh, as the next
+  mesh_has_too_many_devices,  ///< `given` along the axis, of which `expected` would do
 };
 
 struct topology_status {
   topology_code code = topology_code::ok;
-  int level = 0;              ///< the level to blame
+  int level = 0;              ///< the level to blame; of a full mesh the axis, outermost first
   std::int64_t given = 0;     ///< levels, ranks of a group, bytes per second, picoseconds; ranks that are to be joined
   std::int64_t expected = 0;  ///< what it is to be at least, or a multiple of; ranks that the outermost level joins
   friend constexpr bool operator==(const topology_status&, const topology_status&) = default;

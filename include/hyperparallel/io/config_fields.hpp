@@ -5,6 +5,7 @@
 //
 //   config_fields f(object, "config.json");
 //   f.whole("hidden_size", 1 << 20)      cannot read 'config.json': hidden_size is -4; expected a whole number from 1 to …
+//   f.list("levels", 6)                  fields of objects in it, which errors call levels[0].ranks and so on
 //   f.left()                             the names that were not read and are not null
 //
 // Law: each error is one line that names file, field and value. A field that is null is one that is absent.
@@ -33,8 +34,9 @@ struct unsupported_model : io_error {
 
 class config_fields {
  public:
-  /// Precondition: `object` outlives this and is an object.
-  config_fields(const nlohmann::json& object, std::string path) : object_(object), path_(std::move(path)) {}
+  /// Precondition: `object` outlives this and is an object. `place` is what errors put before the name of a field.
+  config_fields(const nlohmann::json& object, std::string path, std::string place = {})
+      : object_(object), path_(std::move(path)), place_(std::move(place)) {}
 
   const std::string& path() const { return path_; }
 
@@ -72,6 +74,53 @@ class config_fields {
     return v.get<bool>();
   }
 
+  /// A number from `least` to `most`.
+  std::optional<double> optional_number(const char* name, double least, double most) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return {};
+    if (!v.is_number() || !(v.get<double>() >= least && v.get<double>() <= most))
+      refuse(name, "expected a number from " + shown_json(least) + " to " + shown_json(most));
+    return v.get<double>();
+  }
+  double number(const char* name, double least, double most) {
+    const std::optional<double> n = optional_number(name, least, most);
+    if (!n) missing(name);
+    return *n;
+  }
+
+  /// A text of 1 to `longest` printable characters of ASCII.
+  std::optional<std::string> optional_text(const char* name, std::size_t longest) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return {};
+    const std::string text = v.is_string() ? v.get<std::string>() : std::string();
+    bool printable = !text.empty() && text.size() <= longest;
+    for (const char c : text) printable = printable && c >= ' ' && c <= '~';
+    if (!printable) refuse(name, "expected a text of 1 to " + std::to_string(longest) + " printable characters");
+    return text;
+  }
+
+  /// The fields of an object; empty where it is absent.
+  std::optional<config_fields> inside(const char* name) {
+    const nlohmann::json& v = value(name);
+    if (v.is_null()) return {};
+    if (!v.is_object()) refuse(name, "expected an object");
+    return config_fields(v, path_, place_ + name + ".");
+  }
+  /// Of each object of a list of 1 to `most`; none where it is absent.
+  std::vector<config_fields> list(const char* name, std::size_t most) {
+    const nlohmann::json& v = value(name);
+    std::vector<config_fields> all;
+    if (v.is_null()) return all;
+    const std::string expected = "expected a list of 1 to " + std::to_string(most) + " objects";
+    if (!v.is_array() || v.empty() || v.size() > most) refuse(name, expected);
+    for (const nlohmann::json& each : v) {
+      const std::string place = place_ + name + "[" + std::to_string(all.size()) + "]";
+      if (!each.is_object()) throw io_error("read", path_, place + " is " + shown_json(each) + "; expected an object");
+      all.emplace_back(each, path_, place + ".");
+    }
+    return all;
+  }
+
   /// A finite number greater than 0.
   std::optional<double> positive(const char* name) {
     const nlohmann::json& v = value(name);
@@ -92,9 +141,7 @@ class config_fields {
     unsupported(name, "known: " + known);
   }
 
-  [[noreturn]] void missing(const char* name) const {
-    throw io_error("read", path_, std::string(name) + " is missing");
-  }
+  [[noreturn]] void missing(const char* name) const { throw io_error("read", path_, place_ + name + " is missing"); }
   /// A value that cannot be.
   [[noreturn]] void refuse(const char* name, const std::string& expected) const {
     throw io_error("read", path_, told(name) + "; " + expected);
@@ -116,12 +163,13 @@ class config_fields {
   std::string told(const std::string& name) const {
     const auto at = object_.find(name);
     const std::string shown = shown_json(name);
-    return shown.substr(1, shown.size() - 2) + (at == object_.end() ? " is missing" : " is " + shown_json(*at));
+    return place_ + shown.substr(1, shown.size() - 2) +
+           (at == object_.end() ? " is missing" : " is " + shown_json(*at));
   }
 
  private:
   const nlohmann::json& object_;
-  std::string path_;
+  std::string path_, place_;
   std::set<std::string, std::less<>> read_{};
 };
 

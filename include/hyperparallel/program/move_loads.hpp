@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What each kind of move of a program takes over each link level of a topology, step by step.
+// What each kind of move of a program takes over each kind of link, step by step.
 //
-// A move between layouts is priced as the candidate that is fastest on the topology (redistribution/move_load.hpp): in
-// one step or by levels, whatever its bytes. A rotation is one step whose longest hop counts. Laws: the time is that of
+// A move between layouts is priced as the candidate that is fastest on the links (redistribution/fastest_moves.hpp): in
+// one step or by levels, whatever its bytes. A rotation on a topology is one step whose longest hop counts; on a full
+// mesh a step along each axis that a hop crosses, since all devices rotate alike and no link carries two blocks. Laws: the time is that of
 // `choose_move` by time; it is at most that of the plan by fewest bytes.
 // Units: elements; picoseconds. O(kinds · candidates · steps).
 
-#include <hyperparallel/redistribution/move_load.hpp>
+#include <hyperparallel/redistribution/fastest_moves.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-/// A rotation: every device takes the whole block of the one that is so many places before it along an axis. Only the
-/// longest hop counts.
-constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const interconnect& net,
-                                 extent_t element_bytes) {
+/// A rotation on a topology: only the longest hop counts.
+constexpr move_load load_of_longest_hop(const move_kind& k, const mesh_shape& m, const interconnect& net,
+                                        extent_t element_bytes) {
   move_load load;
   load.step.push(step_levels());
   load.step[0].received = k.received * position_count(m);
@@ -26,21 +26,44 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
   for (int i = 0; i < m.size[k.travel_axis]; ++i) {
     at.at[k.travel_axis] = i;
     before.at[k.travel_axis] = (i + m.size[k.travel_axis] - k.travel) % m.size[k.travel_axis];
-    const int level =
-        level_between(net.topology, rank_on(net, {}, position_of(m, before)), rank_on(net, {}, position_of(m, at)));
-    if (level == not_connected) {
-      load.code = cost_code::ranks_are_not_connected;
-      continue;
-    }
     step_levels hop;
     hop.received = load.step[0].received;
-    hop.level[level] = {1, k.received, k.received};
-    const time_cost time = time_of(hop, element_bytes, net.topology);
+    if (!visit_links(net, rank_on(net, {}, position_of(m, before)), rank_on(net, {}, position_of(m, at)),
+                     [&](int level) { hop.level[level] = {1, k.received, k.received}; }))
+      load.code = cost_code::ranks_are_not_connected;
+    const time_cost time = time_of(hop, element_bytes, net);
     if (time.picoseconds <= longest.picoseconds) continue;
     longest = time;
     load.step[0] = hop;
   }
   return load;
+}
+
+/// A rotation on a full mesh. O(positions · axes).
+constexpr move_load load_of_hops(const move_kind& k, const mesh_shape& m, const interconnect& net) {
+  extent_t crossing[max_link_levels] = {};
+  move_load load;
+  for (int p = 0; p < position_count(m); ++p) {
+    coordinate before = coordinates_of(m, p);
+    int& place = before.at[k.travel_axis];
+    place = (place + m.size[k.travel_axis] - k.travel) % m.size[k.travel_axis];
+    if (!visit_links(net, rank_on(net, {}, position_of(m, before)), rank_on(net, {}, p), [&](int a) { ++crossing[a]; }))
+      load.code = cost_code::ranks_are_not_connected;
+  }
+  for (int a = link_count(net) - 1; a >= 0; --a) {
+    step_levels hop;
+    hop.level[a] = {1, k.received, k.received};
+    hop.received = k.received * crossing[a];
+    load.add(hop);
+  }
+  return load;
+}
+
+/// A rotation: every device takes the whole block of the one that is so many places before it along an axis.
+constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const interconnect& net,
+                                 extent_t element_bytes) {
+  if (net.kind == interconnect_kind::full_mesh) return load_of_hops(k, m, net);
+  return load_of_longest_hop(k, m, net, element_bytes);
 }
 
 constexpr move_load load_of(const sharded_program& p, const move_kind& k, fastest_moves& fastest) {
@@ -53,7 +76,7 @@ constexpr move_load load_of(const sharded_program& p, const move_kind& k, fastes
 
 }  // namespace detail
 
-/// Of each kind of move. `net` is a topology that `check` accepts, with the ranks of the mesh's positions.
+/// Of each kind of move. `status_of` accepts `net`, which has the ranks of the mesh's positions.
 constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves,
                                                   const interconnect& net) {
   growing_array<move_load> load;

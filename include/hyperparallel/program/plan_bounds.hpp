@@ -39,8 +39,18 @@ constexpr double stage_layers_share(const decoder& d, const decoder_plan& p) {
 }
 
 /// Seconds to receive a byte from devices of one group of tp: all links there at once.
-constexpr double seconds_a_byte(const topology_value& t, int tp) {
+constexpr double seconds_a_byte(const interconnect& net, int tp) {
   double bandwidth = 0;
+  if (net.kind == interconnect_kind::full_mesh) {
+    extent_t inner = 1;
+    for (int a = net.mesh.axis_count - 1; a >= 0 && inner < tp; --a) {
+      const extent_t size = net.mesh.size[a];
+      bandwidth += static_cast<double>(smaller(size, extent_t{tp}) - 1) * static_cast<double>(net.along[a].bandwidth);
+      inner *= size;
+    }
+    return 1 / bandwidth;
+  }
+  const topology_value& t = net.topology;
   for (int l = 0; l < t.level_count && (l == 0 || t.level[l - 1].group < tp); ++l)
     bandwidth += static_cast<double>(t.level[l].bandwidth);
   return 1 / bandwidth;
@@ -106,7 +116,7 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const double layers = share * static_cast<double>(d.layers);
   const double received = p.tp == 1 ? 0.0
                                     : 2 * tokens * static_cast<double>(d.hidden) * (p.tp - 1) / p.tp *
-                                          detail::seconds_a_byte(prices.topology(), p.tp);
+                                          detail::seconds_a_byte(prices.links(), p.tp);
   const bool chained = !d.has_experts && !d.has_latents;
   const double forward = received * (chained ? 4 : 2) * detail::larger_of(layers - 1, 0.0), backward = forward;
   double time = 3 * products + 3.5 * scores + again + last;

@@ -22,7 +22,7 @@ struct plan_estimate {
   extent_t held[memory_class_count] = {};   ///< of `evaluation.memory`
   extent_t passing = 0;                     ///< the rest of it
   extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
-  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level, in the fastest ways
+  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
   double model_operations = 0;              ///< of a step on all devices
   constexpr bool ok() const { return evaluation.ok(); }
   /// Communication that nothing hides: what the clock waits for, and what stages hand over.
@@ -109,8 +109,8 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
   }
   const int handed = handed_value(p);
   if (form.degree == 1 || handed < 0) return;
-  const int level = level_between(prices.topology(), 0, position_count(p.mesh.shape));
-  if (level >= 0 && level < max_link_levels) e.received[level] += 2 * form.micro_batches * local_bytes(p, handed);
+  visit_links(prices.links(), 0, position_count(p.mesh.shape),
+              [&](int level) { e.received[level] += 2 * form.micro_batches * local_bytes(p, handed); });
 }
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 // What a plan costs: the objective of strategy search. A plan is a strategy and a pipeline degree for a training graph.
 //
 // The program of one stage's mesh is made by the partitioner and timed by the clock of step_clock.hpp, the one that
-// accounts print: computing and moves in two queues, each move by the fastest known way on the topology. A pipeline's
+// accounts print: computing and moves in two queues, each move by the fastest known way on the links. A pipeline's
 // clock is that of one stage, and what a stage hands over to the next one comes on top. The memory is the peak of
 // memory_account.
 //
@@ -73,12 +73,10 @@ constexpr int handed_value(const sharded_program& p) {
 }
 
 /// What a stage hands over, there and back, in a step of training. 0 without a pipeline.
-constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form, const topology_value& topology) {
+constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form, const interconnect& links) {
   const int v = form.degree == 1 ? -1 : handed_value(p);
   if (v < 0) return {};
-  const int level = level_between(topology, 0, position_count(p.mesh.shape));
-  if (level == not_connected || level == no_link) return {cost_code::ranks_are_not_connected, 0};
-  const time_cost once = transfer_time(topology.level[level], local_bytes(p, v));
+  const time_cost once = transfer_time(links, 0, position_count(p.mesh.shape), local_bytes(p, v));
   return {once.code, 2 * (form.micro_batches + form.degree - 1) * once.picoseconds};
 }
 
@@ -130,12 +128,12 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.pipeline_fits = form.fits();
   e.code = prices.code();
   const extent_t devices = extent_t{position_count(p.mesh.shape)} * pipeline;
-  if (e.ok() && check_span(prices.topology(), 0, devices - 1).code != topology_code::ok)
+  if (e.ok() && check_span(prices.links(), devices).code != topology_code::ok)
     e.code = cost_code::ranks_are_not_connected;
   if (!e.ok()) return e;
   const priced_program priced(p, prices);
-  e.times = detail::two_queues(p, priced, form, prices.topology()).run();
-  const time_cost hop = hop_time(p, form, prices.topology());
+  e.times = detail::two_queues(p, priced, form, prices.links()).run();
+  const time_cost hop = hop_time(p, form, prices.links());
   e.hops = hop.picoseconds;
   e.time = e.times.total.picoseconds + e.hops;
   e.code = e.times.total.ok() ? hop.code : e.times.total.code;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What each step of a program costs by itself on given hardware: compute by the roofline of step_timing.hpp, a move by
-// the way that is fastest on the topology (move_loads.hpp), or as a copy where nothing travels.
+// the way that is fastest on the links (move_loads.hpp), or as a copy where nothing travels.
 //
 // Programs of one mesh ask for the same moves again and again, so each distinct move is priced once and kept.
 // Law: a price is the duration of `time_step` where no bucket joins moves; so the clock (step_clock.hpp) on these prices
@@ -14,16 +14,18 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Prices on one device type and one topology. Position r of the mesh is rank r.
+/// Prices on one device type and its links: a topology, a full mesh or an interconnect of either. Position r of the mesh
+/// is rank r.
 class plan_prices {
  public:
-  constexpr plan_prices(const device_value& device, const topology_value& topology)
-      : device_(device), fastest_(on_topology(topology)) {
-    if (!check_hardware(device, topology).ok()) code_ = cost_code::hardware_is_refused;
+  template <class Links>
+  constexpr plan_prices(const device_value& device, const Links& links)
+      : device_(device), fastest_(interconnect_of(links)) {
+    if (!check_hardware(device, fastest_.links()).ok()) code_ = cost_code::hardware_is_refused;
   }
 
   constexpr const device_value& device() const { return device_; }
-  constexpr const topology_value& topology() const { return fastest_.links().topology; }
+  constexpr const interconnect& links() const { return fastest_.links(); }
   /// The code of the first cost that is undefined; on refused hardware, that of all.
   constexpr cost_code code() const { return code_; }
 
@@ -94,7 +96,7 @@ class plan_prices {
       load = detail::load_of(p, kind, fastest_);
     }
     if (travels(load))
-      fresh.time = time_of(load, bytes_of(tensor.type), fastest_.links().topology);
+      fresh.time = time_of(load, bytes_of(tensor.type), links());
     else if (kind.steps > 0)
       fresh.time = vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
   }

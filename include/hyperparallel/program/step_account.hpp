@@ -19,7 +19,7 @@ struct step_account {
   strategy_status status{};    ///< of the program
   hardware_status hardware{};  ///< for the mesh; where this or the program is refused, amounts are `not_counted`
   mesh_value mesh{};
-  topology_value topology{};
+  interconnect links{};
   memory_account memory{};
   work_total work{};
   traffic_account traffic{};
@@ -45,14 +45,13 @@ constexpr step_account account_head(const sharded_program& p, const device_value
   step_account a;
   a.status = p.status;
   a.mesh = p.mesh;
-  a.hardware = {check(d), check(net.topology)};
-  if (a.hardware.ok()) a.hardware.topology = check_span(net, position_count(p.mesh.shape));
+  a.hardware = check_hardware(d, net, position_count(p.mesh.shape));
   a.memory = memory_account::of_nothing();
   a.work = work_total::of_nothing();
   a.traffic = traffic_account::of_nothing();
   a.times = step_times::of_nothing(p.status.code != strategy_code::ok ? cost_code::program_is_refused
                                                                       : cost_code::hardware_is_refused);
-  a.topology = net.topology;
+  a.links = net;
   a.matrix_peak = matrix_peak(d, number_format::bfloat16);
   a.memory_bytes = d.tier[0].bytes;
   return a;
@@ -60,7 +59,7 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 
 }  // namespace detail
 
-/// The account on devices that `net`, a topology with the ranks of the mesh's positions, joins. `block_duration`
+/// The account on devices that `net`, which has the ranks of the mesh's positions, joins. `block_duration`
 /// becomes what time_step says of blocks; none where the program or the hardware is refused. Domain: `moves` and `uses`
 /// are the program's.
 constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
@@ -85,7 +84,7 @@ constexpr step_account account_of(const sharded_program& p, const device_value& 
 /// The account on a preset, position r of the mesh on rank r: the last axis is innermost.
 template <hardware_type Hardware>
 constexpr step_account account_on(const sharded_program& p) {
-  return account_of(p, Hardware::device, on_topology(Hardware::topology));
+  return account_of(p, Hardware::device, interconnect_of(Hardware::topology));
 }
 
 }}  // namespace hyperparallel::v0_2

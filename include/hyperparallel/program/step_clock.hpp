@@ -25,8 +25,8 @@ template <class Prices>
 class two_queues {
  public:
   constexpr two_queues(const sharded_program& program, const Prices& of_steps, const pipeline_form& stages,
-                       const topology_value& links)
-      : p(program), prices(of_steps), form(stages), topology(links), values(program) {
+                       const interconnect& net)
+      : p(program), prices(of_steps), form(stages), links(net), values(program) {
     ready.resize(p.value.size, 0);
     travelled.resize(p.value.size, false);
     taken.resize(p.step.size, 0);
@@ -106,7 +106,7 @@ class two_queues {
     if (carried_by[end] < 0) carried_by[end] = carried.push(move_load());
     move_load& bucket = carried[carried_by[end]];
     add_to_bucket(bucket, prices.load_of(index), element_bytes(index));
-    return {end == i ? time_of(bucket, 1, topology) : time_cost{}};
+    return {end == i ? time_of(bucket, 1, links) : time_cost{}};
   }
 
   constexpr void find_durations() {
@@ -218,7 +218,7 @@ class two_queues {
   const sharded_program& p;
   const Prices& prices;
   const pipeline_form form;
-  const topology_value& topology;
+  const interconnect& links;
   const value_lists values;
   growing_array<bool> of_link;    ///< moves over links
   growing_array<int> bucket_end;  ///< of these: the step that carries them

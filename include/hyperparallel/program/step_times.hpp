@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The times of a step of training, and what one compute step takes by itself: the longer of its operations at the rate
-// of its unit and its bytes at the rate of memory, and the overhead of a task. Units: picoseconds. O(1).
+// of its unit and its bytes at the rate of memory, and the overhead of a task. A product that does not fill the device's
+// tiles takes as long as one that does (product_shape.hpp). Units: picoseconds. O(1).
 
-#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/program/product_shape.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -39,12 +40,18 @@ constexpr number_format multiply_format(data_type type) {
   }
 }
 
-/// Time of one compute step: a roofline over the whole device. `type` is that of what is multiplied. O(1).
-constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type) {
+/// Time of one compute step: a roofline over the whole device. `type` is that of what is multiplied, `product` the shape of a
+/// contraction. O(1).
+constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type,
+                                 const product_shape* product = nullptr) {
   const time_cost bytes = vector_time(d, w.bytes_read + w.bytes_written, 1);
-  const time_cost flops = w.unit == compute_unit::matrix
-                              ? work_time(w.flops, 1, 1, matrix_peak(d, multiply_format(type)), d.gmm_cold)
-                              : work_time(w.flops, 1, 1, d.vector_flops);
+  time_cost flops;
+  if (w.unit != compute_unit::matrix)
+    flops = work_time(w.flops, 1, 1, d.vector_flops);
+  else if (product == nullptr)
+    flops = work_time(w.flops, 1, 1, matrix_peak(d, multiply_format(type)), d.gmm_cold);
+  else
+    flops = product_time(d, w.flops, *product, matrix_peak(d, multiply_format(type)));
   return then(latencies(1, d.task_overhead), slower(bytes, flops));
 }
 
@@ -59,7 +66,10 @@ constexpr priced_step price_of_compute(const device_value& d, const sharded_prog
   const operator_work w = work_of(p, p.compute.item[c]);
   const graph_operator& o = p.graph.op.item[p.compute.item[c].op];
   const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
-  return {compute_time(d, w, p.graph.tensor.item[typed].type), w.unit};
+  const data_type type = p.graph.tensor.item[typed].type;
+  if (d.tile.rows == 0 || o.kind != id_of<ops::contract>) return {compute_time(d, w, type), w.unit};
+  const product_shape product = product_shape_of(local_work_of(p.graph, o, p.compute.item[c].placement, p.mesh.shape));
+  return {compute_time(d, w, type, &product), w.unit};
 }
 
 /// Whether the step joins single numbers of all parameters: the norm of all gradients.

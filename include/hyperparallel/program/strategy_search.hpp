@@ -30,12 +30,12 @@ namespace detail {
 template <class Progress>
 class frame_search {
  public:
-  constexpr frame_search(const graph* of, int count, const device_value& d, const topology_value& t, int machine,
+  constexpr frame_search(const graph* of, int count, const device_value& d, const interconnect& net, int machine,
                          const search_limits& most, extent_t memory, const Progress& say)
       : graphs(of),
         graph_count(count),
         device(d),
-        topology(t),
+        links(net),
         devices(machine),
         limits(most),
         budget(memory),
@@ -46,13 +46,13 @@ class frame_search {
     result.certificate.devices = devices;
     result.certificate.limits = limits;
     for (int i = 0; i < graph_count; ++i) result.certificate.extents.add(graphs[i]);
-    result.hardware = check_hardware(device, topology, devices);
+    result.hardware = check_hardware(device, links, devices);
     if (!result.hardware.ok()) {
       result.certificate.complete = false;
       return result;
     }
     for (now = 0; now < graph_count; ++now) {
-      plan_prices prices(device, topology);
+      plan_prices prices(device, links);
       price = &prices;
       find_work();
       ring_degree = 0;
@@ -244,7 +244,7 @@ class frame_search {
   /// Strategies by name, with all degrees.
   constexpr void compete() {
     for (now = 0; now < graph_count; ++now) {
-      plan_prices prices(device, topology);
+      plan_prices prices(device, links);
       price = &prices;
       for (int p = 1; p <= limits.pipeline && p <= devices; ++p)
         if (devices % p == 0 && pipeline_form(graphs[now], p).fits())
@@ -284,7 +284,7 @@ class frame_search {
   const graph* graphs;
   int graph_count;
   const device_value& device;
-  const topology_value& topology;
+  const interconnect links;
   int devices;
   const search_limits& limits;
   extent_t budget;
@@ -304,19 +304,20 @@ class frame_search {
 
 }  // namespace detail
 
-/// The best plans of `devices` devices for one of the graphs. `report` hears of each frame.
-template <class Progress>
+/// The best plans of `devices` devices, joined by a topology or a full mesh, for one of the graphs. `report` hears of each frame.
+template <class Links, class Progress>
 constexpr search_result search_strategies(const graph* graphs, int count, const device_value& device,
-                                          const topology_value& topology, int devices, const search_limits& limits,
-                                          extent_t memory, const Progress& report) {
-  return detail::frame_search<Progress>(graphs, count, device, topology, devices, limits, memory, report).run();
+                                          const Links& links, int devices, const search_limits& limits, extent_t memory,
+                                          const Progress& report) {
+  return detail::frame_search<Progress>(graphs, count, device, interconnect_of(links), devices, limits, memory, report)
+      .run();
 }
 
 /// The same within the whole of tier 0, silently.
+template <class Links>
 constexpr search_result search_strategies(const graph* graphs, int count, const device_value& device,
-                                          const topology_value& topology, int devices,
-                                          const search_limits& limits = {}) {
-  return search_strategies(graphs, count, device, topology, devices, limits, device.tier[0].bytes,
+                                          const Links& links, int devices, const search_limits& limits = {}) {
+  return search_strategies(graphs, count, device, links, devices, limits, device.tier[0].bytes,
                            [](const search_progress&) {});
 }
 

@@ -4,7 +4,8 @@
 //
 // A move counts what its busiest receiver takes by the plan of fewest bytes, which is run, as often as it happens:
 // repeated segments, micro-batches. Sums are by phase, by what travels and by the set of mesh axes along which it
-// travels. Where links are given, sums by link level are what the busiest receiver of each level takes in the
+// travels. Where links are given, sums by link level are what the busiest receiver of each level takes (of a full mesh
+// what the busiest link along each axis carries) in the
 // way that is fastest on them (move_loads.hpp), which is what times are of and which may take more bytes in all.
 // Laws: each of the first three adds up to the total. Conventions: received bytes of wire types, forwarded ones
 // included, own ones not. Units: bytes. O(moves · kinds of moves) and what loads take.

@@ -177,7 +177,7 @@ struct evaluated_step {
     const program_moves moves = kinds_of_moves(p);
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
-    e.account = account_of(p, moves, uses, Hardware::device, on_topology(Hardware::topology), block_duration);
+    e.account = account_of(p, moves, uses, Hardware::device, interconnect_of(Hardware::topology), block_duration);
     if (settings.offload.budget > 0)
       e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);

@@ -48,24 +48,39 @@ struct refined_move {
 
 namespace detail {
 
+/// How many consecutive ranks each link joins, or a full mesh up to each axis; innermost first.
+struct link_groups {
+  int count = 0;
+  extent_t group[max_axes] = {};
+};
+constexpr link_groups groups_of(const interconnect& net) {
+  link_groups g;
+  if (net.kind != interconnect_kind::full_mesh) {
+    for (; g.count < net.topology.level_count; ++g.count) g.group[g.count] = net.topology.level[g.count].group;
+    return g;
+  }
+  extent_t inner = 1;
+  for (int a = net.mesh.axis_count - 1; a >= 0; --a)
+    if (net.mesh.size[a] > 1) g.group[g.count++] = inner *= net.mesh.size[a];
+  return g;
+}
+
 /// The matrix with its axes cut where groups of links end; itself where they do not divide it.
 constexpr mesh_shape cut_at_links(const mesh_shape& m, const interconnect& net) {
-  factor_list links;
   if (net.ranks.count > 0) return m;
-  extent_t rest = position_count(m);
-  if (net.kind == interconnect_kind::full_mesh) {
-    links = factors_of(net.mesh);
-  } else {
-    int groups[max_link_levels] = {}, inner = 1, count = 0;
-    for (int l = 0; l < net.topology.level_count; ++l) {
-      const int group = net.topology.level[l].group;
-      if (group >= rest || rest % group != 0) break;
-      groups[count++] = group / inner;
-      inner = group;
-    }
-    links.push(rest / inner);
-    while (count > 0) links.push(groups[--count]);
+  const extent_t rest = position_count(m);
+  const link_groups known = groups_of(net);
+  extent_t sizes[max_axes] = {}, inner = 1;
+  int count = 0;
+  for (; count < known.count; ++count) {
+    const extent_t group = known.group[count];
+    if (group >= rest || rest % group != 0) break;
+    sizes[count] = group / inner;
+    inner = group;
   }
+  factor_list links;
+  links.push(static_cast<int>(rest / inner));
+  while (count > 0) links.push(static_cast<int>(sizes[--count]));
   const factor_result common = unify_factors(factors_of(m), links);
   mesh_shape finer;
   return common.status.code == refinement_code::ok && to_mesh(common.factors, finer) ? finer : m;

@@ -8,6 +8,7 @@
 // with the outer groups, through one device of each block (pattern_groups.hpp). Any other step is counted by running
 // through its receivers: through all of them on up to `most_counted_positions` devices, beyond that through those that
 // have coordinate 0 or 1 on every axis that takes part, where senders are taken to be no busier than receivers.
+// A full mesh has a port for each link, so of it the busiest link along each axis is told (mesh_levels.hpp).
 // Laws: wherever nothing is sampled the time is `price_step`'s, and so is the sum of what is received; where groups do not
 // nest and a reduction's shares are uneven, those collected and sent count as the largest, so that time may be greater.
 // Units: elements, picoseconds.
@@ -19,7 +20,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 struct level_load {
-  extent_t messages = 0, elements = 0;  ///< of one receiver
+  extent_t messages = 0, elements = 0;  ///< of one receiver; of a full mesh 1, and those on one link
   extent_t sent = 0;                    ///< elements of one sender
   friend constexpr bool operator==(const level_load&, const level_load&) = default;
 };
@@ -39,12 +40,20 @@ constexpr time_cost time_of(const level_load& load, extent_t element_bytes, cons
   if (load.sent <= load.elements) return receiving;
   return slower(receiving, work_time(load.sent, element_bytes, 1, link.bandwidth));
 }
-constexpr time_cost time_of(const step_levels& load, extent_t element_bytes, const topology_value& t) {
-  time_cost time{load.code, 0};
-  for (int l = 0; l < t.level_count; ++l)
-    if (load.level[l].messages > 0 || load.level[l].sent > 0)
-      time = slower(time, time_of(load.level[l], element_bytes, t.level[l]));
-  return time;
+/// On a full mesh the greatest latency, and then all links at once.
+constexpr time_cost time_of(const step_levels& load, extent_t element_bytes, const interconnect& net) {
+  time_cost time{load.code, 0}, latency;
+  const bool together = net.kind == interconnect_kind::full_mesh;
+  for (int l = 0; l < link_count(net); ++l) {
+    if (load.level[l].messages == 0 && load.level[l].sent == 0) continue;
+    link_level link = link_at(net, l);
+    if (together) {
+      latency = slower(latency, latencies(1, link.latency));
+      link.latency = 0;
+    }
+    time = slower(time, time_of(load.level[l], element_bytes, link));
+  }
+  return together ? then(latency, time) : time;
 }
 
 /// Up to so many devices a step without a pattern is counted receiver by receiver.
@@ -167,6 +176,21 @@ constexpr unsigned axes_of_step(const move_step& step) {
   return axes;
 }
 
+/// Calls `visit(position)` for those with coordinate 0 or 1 on each of `axes`, 0 on the others.
+template <class Visit>
+constexpr void visit_corners(const mesh_shape& m, unsigned of_axes, const Visit& visit) {
+  const axis_list axes = axes_of(m, of_axes);
+  for (int corner = 0; corner < 1 << axes.count; ++corner) {
+    coordinate c;
+    bool is_there = true;
+    for (int i = 0; i < axes.count; ++i) {
+      c.at[axes.axis[i]] = corner >> i & 1;
+      is_there = is_there && c.at[axes.axis[i]] < m.size[axes.axis[i]];
+    }
+    if (is_there) visit(position_of(m, c));
+  }
+}
+
 /// Counts what position `at` takes, and keeps what is slowest on each level.
 struct counted_load {
   const interconnect& net;
@@ -217,16 +241,7 @@ constexpr step_levels count_step(const move_step& step, const shape& s, const in
     counted.finish(positions);
     return load;
   }
-  const axis_list axes = detail::axes_of(m, detail::axes_of_step(step));
-  for (int corner = 0; corner < 1 << axes.count; ++corner) {
-    coordinate c;
-    bool is_there = true;
-    for (int i = 0; i < axes.count; ++i) {
-      c.at[axes.axis[i]] = corner >> i & 1;
-      is_there = is_there && c.at[axes.axis[i]] < m.size[axes.axis[i]];
-    }
-    if (is_there) counted.add(step, s, position_of(m, c));
-  }
+  detail::visit_corners(m, detail::axes_of_step(step), [&](int p) { counted.add(step, s, p); });
   return load;
 }
 

@@ -117,6 +117,9 @@ inline std::string to_text(const device_status& s) {
       return fmt::format("the overhead of a task is {} ps, expected at least {}", s.given, s.expected);
     case device_code::synchronisation_latency_is_negative:
       return fmt::format("a synchronisation latency is {} ps, expected at least {}", s.given, s.expected);
+    case device_code::tile_is_not_stated_whole:
+      return fmt::format("a tile of products has {} rows or columns, expected at least {} of both, or none", s.given,
+                         s.expected);
   }
   return "unknown";
 }
@@ -151,6 +154,11 @@ inline std::string to_text(const topology_status& s) {
       return fmt::format(
           "ranks within a span of {} are to work together, link level {}, the outermost, joins groups of {}", s.given,
           s.level, s.expected);
+    case topology_code::axis_has_no_device:
+      return fmt::format("axis {} of the full mesh has {} devices, expected at least {}", s.level, s.given, s.expected);
+    case topology_code::mesh_has_too_many_devices:
+      return fmt::format("axis {} of the full mesh has {} devices, with the axes before it at most {} can be", s.level,
+                         s.given, s.expected);
   }
   return "unknown";
 }

@@ -99,7 +99,7 @@ inline std::string to_text(const step_times& s) {
 
 /// What a device receives, by what travels, by mesh axes and by link level. Levels tell what the busiest devices take
 /// in the fastest ways, which times are of; the rows above are of the plans of fewest bytes, which are run.
-inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh, const topology_value& topology) {
+inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh, const interconnect& links) {
   if (a.bytes == not_counted) return "received by a device: not counted\n";
   report::table t({"received by a device", "bytes", "share", "moves"});
   const auto row = [&](const std::string& name, std::int64_t bytes, const std::string& moves) {
@@ -109,8 +109,8 @@ inline std::string traffic_text(const traffic_account& a, const mesh_value& mesh
   for (int i = 0; i < a.by_axes.size; ++i)
     row("along " + report::axes_text(mesh, a.by_axes.item[i].axes), a.by_axes.item[i].bytes,
         std::to_string(a.by_axes.item[i].moves));
-  for (int l = 0; l < topology.level_count; ++l)
-    row("fastest, over " + std::string(topology.level[l].name.text), a.by_level[l], "");
+  for (int l = 0; l < link_count(links); ++l)
+    row("fastest, over " + std::string(link_at(links, l).name.text), a.by_level[l], "");
   t.row({"all", to_text(report::byte_count{a.bytes}), report::share_text(a.bytes, a.bytes), std::to_string(a.moves)});
   return t.text();
 }
@@ -125,7 +125,7 @@ inline std::string to_text(const step_account& a) {
   if (a.status.code != strategy_code::ok) return devices_text(a.mesh) + "; the strategy is refused\n";
   if (!a.hardware.ok()) return devices_text(a.mesh) + "; " + to_text(a.hardware) + "\n";
   std::string out = devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
-                    traffic_text(a.traffic, a.mesh, a.topology) + "\n" + to_text(a.times) + "\n";
+                    traffic_text(a.traffic, a.mesh, a.links) + "\n" + to_text(a.times) + "\n";
   out += fmt::format("memory in use {} of {}, matrix operations {} of the bf16 peak\n",
                      report::share_text(a.memory.peak, a.memory_bytes), to_text(report::byte_count{a.memory_bytes}),
                      to_text(report::percent{matrix_use(a)}));

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/known_hardware.hpp>
 #include <hyperparallel/redistribution/choose_move.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
@@ -189,27 +189,22 @@ inline void read_partial(const std::string& argument, const std::vector<std::str
     }
 }
 
-struct known_topology {
-  const char* name;
-  hp::topology_value topology;
-};
-
-inline constexpr known_topology known_topologies[] = {{"generic_host", hp::generic_host::topology},
-                                                      {"ascend_910c_die", hp::ascend_910c_die::topology},
-                                                      {"matrix384", hp::matrix384::topology}};
 /// Private links of the generic host's kind between devices that differ along one axis of the mesh.
 inline constexpr const char* full_mesh = "full_mesh";
 
 inline std::string known_topology_names() {
   std::string known;
-  for (const known_topology& t : known_topologies) known += std::string(t.name) + ", ";
+  for (const hp::known_hardware& h : hp::hardware_presets) known += std::string(h.name.text) + ", ";
   return known + full_mesh;
 }
 
 inline hp::interconnect read_links(const std::string& argument, const std::string& text, const hp::mesh_shape& m,
                                    const hp::rank_list& ranks) {
-  for (const known_topology& t : known_topologies)
-    if (text == t.name) return hp::on_topology(t.topology, ranks);
+  if (const hp::known_hardware* h = hp::find_hardware(text.c_str())) {
+    hp::interconnect links = h->links;
+    links.ranks = ranks;
+    return links;
+  }
   if (text != full_mesh) throw bad_argument(argument, text, "no such topology; known: " + known_topology_names());
   hp::link_level along[hp::max_axes];
   for (hp::link_level& link : along) link = hp::generic_host::topology.level[0];
@@ -220,9 +215,10 @@ inline hp::interconnect read_links(const std::string& argument, const std::strin
 inline std::string links_text(const hp::interconnect& links) {
   std::string out;
   for (int l = 0; l < links.topology.level_count; ++l) out += fmt::format("  {}\n", links.topology.level[l]);
-  if (links.kind == hp::interconnect_kind::full_mesh)
-    out += fmt::format("  between devices that differ along one axis: {}, latency {}\n",
-                       hp::report::rate{links.along[0].bandwidth}, hp::report::duration{links.along[0].latency});
+  for (int a = 0; links.kind == hp::interconnect_kind::full_mesh && a < links.mesh.axis_count; ++a)
+    out +=
+        fmt::format("  {} between devices that differ along axis {} alone: {}, latency {}\n", links.along[a].name.text,
+                    a, hp::report::rate{links.along[a].bandwidth}, hp::report::duration{links.along[a].latency});
   return out;
 }
 

@@ -55,8 +55,7 @@ inline json links_of(const hp::interconnect& links) {
     out.push_back(
         {{"name", name}, {"bytes_per_second", l.bandwidth}, {"latency_seconds", hp_tool::seconds_or_null(l.latency)}});
   };
-  for (int l = 0; l < links.topology.level_count; ++l) add(links.topology.level[l].name.text, links.topology.level[l]);
-  if (links.kind == hp::interconnect_kind::full_mesh) add(explain_arguments::full_mesh, links.along[0]);
+  for (int l = 0; l < link_count(links); ++l) add(link_at(links, l).name.text, link_at(links, l));
   return out;
 }
 

@@ -89,9 +89,9 @@ inline json json_of(const hp::traffic_account& a, const hp::step_account& of) {
       classes.push_back({{"class", name_of(static_cast<hp::traffic_class>(c))}, {"received_bytes", a.by_class[c]}});
   for (const hp::axes_traffic& x : a.by_axes)
     axes.push_back({{"axes", hp::report::axes_text(of.mesh, x.axes)}, {"received_bytes", x.bytes}, {"moves", x.moves}});
-  for (int l = 0; l < of.topology.level_count; ++l)
+  for (int l = 0; l < link_count(of.links); ++l)
     if (a.by_level[l] > 0)
-      levels.push_back({{"level", of.topology.level[l].name.text}, {"fastest_received_bytes", a.by_level[l]}});
+      levels.push_back({{"level", link_at(of.links, l).name.text}, {"fastest_received_bytes", a.by_level[l]}});
   return {{"received_bytes", bytes_or_null(a.bytes)},
           {"moves", a.moves},
           {"classes", std::move(classes)},

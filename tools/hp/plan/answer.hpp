@@ -21,7 +21,7 @@ struct priced_plan {
 
 struct answer {
   hp::model_config config;
-  named_hardware hardware;
+  hp::known_hardware hardware;
   hp::extent_t devices;
   hp::memory_reserve reserve;
   hp::decoder_plan plan;
@@ -52,7 +52,7 @@ inline answer asked_of(const choice& c) {
     throw hp_tool::bad_input(e.what());
   }
   if (c.memory > 0) a.hardware.device.tier[0].bytes = c.memory;
-  const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.topology, c.devices);
+  const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
@@ -63,7 +63,7 @@ inline answer asked_of(const choice& c) {
 
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
-  hp::plan_prices prices(a.hardware.device, a.hardware.topology);
+  hp::plan_prices prices(a.hardware.device, a.hardware.links);
   if (!a.status.ok()) {
     for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))
       if (const hp::plan_estimate e = hp::estimate_plan(a.config.model, p, prices); e.ok()) a.others.push_back({e});

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/io/hardware_file.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/plan_fit.hpp>
 
@@ -20,7 +20,7 @@ namespace decoder_plans {
 namespace hp = hyperparallel;
 
 struct choice {
-  std::string config, fixes, hardware = "matrix384";
+  std::string config, fixes, hardware = hp::hardware_presets[0].name.text;
   int devices = 1;
   std::int64_t batch = 0;  ///< 0: a sequence for each data rank and micro-batch
   std::int64_t sequence = 4096;
@@ -31,22 +31,24 @@ struct choice {
   bool as_json = false;
 };
 
-struct named_hardware {
-  const char* name;
-  hp::device_value device;
-  hp::topology_value topology;
-};
-inline const named_hardware& hardware_called(const std::string& name) {
-  static const named_hardware known[] = {
-      {"matrix384", hp::matrix384::device, hp::matrix384::topology},
-      {"ascend_910c_die", hp::ascend_910c_die::device, hp::ascend_910c_die::topology},
-      {"generic_host", hp::generic_host::device, hp::generic_host::topology}};
+inline std::string known_hardware_names() {
   std::string names;
-  for (const named_hardware& h : known) {
-    if (name == h.name) return h;
-    names += (names.empty() ? "" : ", ") + std::string(h.name);
+  for (const hp::known_hardware& h : hp::hardware_presets)
+    names += (names.empty() ? "" : ", ") + std::string(h.name.text);
+  return names;
+}
+
+/// A preset, or the hardware of a file. Throws bad_input.
+inline hp::known_hardware hardware_called(const std::string& name) {
+  if (const hp::known_hardware* h = hp::find_hardware(name.c_str())) return *h;
+  if (!name.ends_with(".json") && name.find('/') == std::string::npos)
+    throw hp_tool::bad_input("--hardware: '" + name + "' is not known; known: " + known_hardware_names() +
+                             ", or a file that ends in .json");
+  try {
+    return hp::read_hardware_file(name);
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
   }
-  throw hp_tool::bad_input("--hardware: '" + name + "' is not known; known: " + names);
 }
 
 /// Reads --fix: each name once.

@@ -53,8 +53,10 @@ inline json memory_json(const answer& a) {
 inline json step_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json levels = json::array();
-  for (int l = 0; l < a.hardware.topology.level_count; ++l)
-    levels.push_back({{"level", a.hardware.topology.level[l].name.text}, {"received_bytes", e.received[l]}});
+  const bool is_mesh = a.hardware.links.kind == hp::interconnect_kind::full_mesh;
+  for (int l = 0; l < link_count(a.hardware.links); ++l)
+    levels.push_back({{"level", link_at(a.hardware.links, l).name.text},
+                      {is_mesh ? "busiest_link_bytes" : "received_bytes", e.received[l]}});
   return {{"seconds", seconds_or_null(e.evaluation.time)},
           {"lower_bound_seconds", seconds_or_null(e.bound)},
           {"compute_seconds", seconds_or_null(e.evaluation.times.compute_busy)},
@@ -70,7 +72,7 @@ inline json json_of(const answer& a) {
   json out = {{"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"active_parameters", hp::active_parameters_of(a.config.model).total()},
-              {"hardware", a.hardware.name},
+              {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan", json_of(a.plan)},
               {"legal", a.status.ok()}};

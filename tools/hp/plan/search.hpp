@@ -74,7 +74,7 @@ inline search_answer search_answer_of(choice c) {
   search_answer s{.best = asked_of(c)};
   s.question = {.devices = c.devices, .batch = c.batch, .sequence = c.sequence, .reserve = c.reserve};
   s.why = c.why;
-  hp::plan_prices prices(s.best.hardware.device, s.best.hardware.topology);
+  hp::plan_prices prices(s.best.hardware.device, s.best.hardware.links);
   train_text::listen_for_interruption();
   {
     search_reporter reporter;

@@ -23,7 +23,7 @@ inline std::string head_text(const answer& a) {
   return fmt::format(
       "{}: {:.2f} billion parameters{}\n{} of {}: {}; {} of {} tokens in {}\n", a.config.family, total / 1e9,
       active < total ? fmt::format(", {:.2f} active for a token", active / 1e9) : "", count_text(a.devices, "device"),
-      a.hardware.name, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
+      a.hardware.name.text, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
       a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches));
 }
 
@@ -84,11 +84,13 @@ inline std::string step_text(const answer& a) {
                                 share_text(hp::model_use(e, a.hardware.device)));
 }
 
+/// Of a full mesh what its links carry, each of which joins two devices.
 inline std::string received_text(const answer& a) {
-  hp::report::table t({"received by a device in a step", "bytes"});
-  for (int l = 0; l < a.hardware.topology.level_count; ++l)
+  const bool is_mesh = a.hardware.links.kind == hp::interconnect_kind::full_mesh;
+  hp::report::table t({is_mesh ? "carried by the busiest link in a step" : "received by a device in a step", "bytes"});
+  for (int l = 0; l < link_count(a.hardware.links); ++l)
     if (a.estimate.received[l] > 0)
-      t.row({std::string("over ") + a.hardware.topology.level[l].name.text, bytes_text(a.estimate.received[l])});
+      t.row({std::string("over ") + link_at(a.hardware.links, l).name.text, bytes_text(a.estimate.received[l])});
   return t.rows() == 0 ? "nothing is received\n" : t.text();
 }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// All presets by name, as values: what tools look hardware up in.
+//
+// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers stand
+// with the presets (hardware/*presets.hpp). O(presets).
+
+#include <hyperparallel/hardware/ascend_presets.hpp>
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/hardware/tpu_presets.hpp>
+#include <hyperparallel/redistribution/interconnect.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct known_hardware {
+  short_text name{};
+  device_value device{};
+  interconnect links{};
+};
+
+template <hardware_type Hardware>
+constexpr known_hardware known_as(const char* name) {
+  return {name, Hardware::device, interconnect_of(Hardware::topology)};
+}
+
+/// The first is what tools take where none is named.
+inline constexpr known_hardware hardware_presets[] = {
+    known_as<matrix384>("matrix384"),
+    known_as<ascend_910b>("ascend_910b"),
+    known_as<ascend_910c>("ascend_910c"),
+    known_as<ascend_910c_die>("ascend_910c_die"),
+    known_as<supernode_8192_2d>("supernode_8192_2d"),
+    known_as<supernode_8192_4d>("supernode_8192_4d"),
+    known_as<supernode_15488_2d>("supernode_15488_2d"),
+    known_as<supernode_15488_4d>("supernode_15488_4d"),
+    known_as<a100>("a100"),
+    known_as<h100>("h100"),
+    known_as<h200>("h200"),
+    known_as<h800>("h800"),
+    known_as<b200>("b200"),
+    known_as<gb200>("gb200"),
+    known_as<mi300x>("mi300x"),
+    known_as<tpu_v4>("tpu_v4"),
+    known_as<tpu_v5e>("tpu_v5e"),
+    known_as<tpu_v5p>("tpu_v5p"),
+    known_as<a100_pcie>("a100_pcie"),
+    known_as<l40s_ethernet>("l40s_ethernet"),
+    known_as<generic_host>("generic_host"),
+};
+
+/// The preset of that name, or null.
+constexpr const known_hardware* find_hardware(const char* name) {
+  for (const known_hardware& h : hardware_presets)
+    if (same_text(h.name.text, name)) return &h;
+  return nullptr;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every preset can be, on all devices that its links join, and is found by its name alone.
+
+#include <hyperparallel/program/known_hardware.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+TEST(KnownHardware, EveryPresetCanBe) {
+  std::set<std::string> names;
+  for (const hp::known_hardware& h : hp::hardware_presets) {
+    EXPECT_TRUE(names.insert(h.name.text).second) << h.name.text << " is there twice";
+    EXPECT_EQ(hp::find_hardware(h.name.text), &h);
+    const hp::link_level& outermost = hp::link_at(h.links, hp::link_count(h.links) - 1);
+    const hp::extent_t devices = h.links.kind == hp::interconnect_kind::full_mesh ? hp::position_count(h.links.mesh)
+                                 : outermost.group == hp::unbounded_group         ? 1 << 20
+                                                                                  : outermost.group;
+    EXPECT_EQ(hp::check_hardware(h.device, h.links, devices), hp::hardware_status{}) << h.name.text;
+    EXPECT_GT(h.device.matrix_flops[0], 0) << h.name.text << " multiplies bf16";
+    EXPECT_GT(h.device.matrix_flops[2], 0) << h.name.text << " multiplies f32, as norms of gradients do";
+    for (int l = 0; l < hp::link_count(h.links); ++l) {
+      EXPECT_LT(hp::link_at(h.links, l).bandwidth, h.device.tier[0].bandwidth) << h.name.text;
+      EXPECT_NE(hp::link_at(h.links, l).name, hp::short_text()) << h.name.text;
+    }
+  }
+}
+
+TEST(KnownHardware, UnknownNamesAreNotFound) {
+  EXPECT_EQ(hp::find_hardware(""), nullptr);
+  EXPECT_EQ(hp::find_hardware("h1000"), nullptr);
+}
+
+}  // namespace
