@@ -17,6 +17,8 @@
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
+#include <hyperparallel/program/megatron_2022.hpp>
+#include <hyperparallel/program/memory_part.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
