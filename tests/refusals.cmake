@@ -146,6 +146,8 @@ if(TARGET hp)
   set_tests_properties(refusal.hp.plan.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                        "ended by Ctrl-C with [1-9][0-9]* plans left")
   hyperparallel_add_refusal(hp plan.no_file 2 "cannot read 'missing.json'" plan missing.json --devices 4)
+  hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
+                            --convention calculon)
   hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h100' is not known" plan "${llama}" --devices 4
                             --hardware h100)
   hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model

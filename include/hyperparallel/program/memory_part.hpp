@@ -28,15 +28,17 @@ enum class memory_part : unsigned char {
   attention_scores,
   values,
   projection_input,
+  attention_output,
   dropout_masks,
   feed_forward_input,
   feed_forward_inner,
   outer_activations,
   activation_gradients,
   buffers,
-  inputs
+  inputs,
+  passing
 };
-inline constexpr int memory_part_count = 25;
+inline constexpr int memory_part_count = 27;
 /// The first part of the activations; those before it are parameters, their gradients and states of the optimizer.
 inline constexpr int first_activation_part = static_cast<int>(memory_part::norm_inputs);
 
@@ -59,13 +61,15 @@ constexpr const char* name_of(memory_part p) {
                                    "scores of attention",
                                    "values",
                                    "input of the projection",
+                                   "output of attention",
                                    "masks of dropout",
                                    "input of feed-forward layers",
                                    "inside feed-forward layers",
                                    "activations outside layers",
                                    "gradients of activations",
                                    "buffers of moves and update",
-                                   "tokens and labels"};
+                                   "tokens and labels",
+                                   "passing, at the peak"};
   static_assert(sizeof(names) / sizeof(names[0]) == memory_part_count);
   return names[static_cast<int>(p)];
 }
