@@ -82,6 +82,29 @@ TEST(model_families, biases_are_where_the_family_has_them) {
   EXPECT_EQ(total(with(dense("llama"), {{"tie_word_embeddings", true}})), bare - 50 * 24);
 }
 
+TEST(model_families, phi3_and_minicpm_are_llama_with_other_fields) {
+  for (const char* family : {"phi3", "minicpm"}) {
+    const json untied = with(dense(family), {{"tie_word_embeddings", false}});
+    EXPECT_EQ(total(untied), bare);
+    EXPECT_EQ(total(with(untied, {{"num_key_value_heads", nullptr}})),
+              total(with(untied, {{"num_key_value_heads", 4}})));
+  }
+  EXPECT_EQ(total(dense("phi3")), bare);
+  EXPECT_EQ(read(with(dense("phi3"), {{"sliding_window", 7}})).attention.window, 7);
+  EXPECT_EQ(complaint(with(dense("phi3"), {{"lm_head_bias", true}})),
+            "unsupported: lm_head_bias is true; known: false");
+  // MiniCPM ties its head where the file does not say otherwise, and scales values.
+  EXPECT_EQ(total(dense("minicpm")), bare - 50 * 24);
+  EXPECT_EQ(total(with(dense("minicpm"), {{"attention_bias", true}})), bare - 50 * 24 + qkv_biases + output_biases);
+  const hp::decoder d = read(with(
+      dense("minicpm"), {{"scale_emb", 12}, {"scale_depth", 1.5}, {"dim_model_base", 6}, {"num_hidden_layers", 9}}));
+  EXPECT_EQ(d.embedding_scale, 12.0);
+  EXPECT_DOUBLE_EQ(d.branch_scale, 0.5);
+  EXPECT_EQ(d.hidden_scale, 0.25);
+  EXPECT_EQ(complaint(with(dense("minicpm"), {{"scale_emb", -1}})),
+            "scale_emb is -1; expected a number greater than 0");
+}
+
 TEST(model_families, layers_with_experts) {
   const auto sparse_layers = [](const json& config) {
     std::string layers;
@@ -139,6 +162,10 @@ TEST(model_families, what_a_family_cannot_do_without_is_named) {
   };
   const std::vector<const char*> trunk = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"};
   for (const char* family : {"llama", "mistral", "qwen2", "qwen3"}) {
+    needs(dense(family), trunk);
+    needs(dense(family), {"intermediate_size"});
+  }
+  for (const char* family : {"phi3", "minicpm"}) {
     needs(dense(family), trunk);
     needs(dense(family), {"intermediate_size"});
   }

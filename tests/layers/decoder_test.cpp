@@ -93,6 +93,21 @@ TEST(Decoder, RunsOfEqualLayersAreSegments) {
   EXPECT_EQ(operator_called(g, "layers_1.0-11.attention.attend").integer[1], 4);
 }
 
+TEST(Decoder, ScalesStandBehindTheEmbeddingInTheBranchesAndBeforeTheLogits) {
+  hp::decoder d = small_decoder(false, false);
+  EXPECT_LT(hp::find_tensor(graph_of(d), "embedding_scaled"), 0);
+  d.embedding_scale = 12.0;
+  d.branch_scale = 0.25;
+  d.hidden_scale = 0.5;
+  const hp::graph g = graph_of(d);
+  ASSERT_EQ(mistake(g), "ok 0 0");
+  EXPECT_EQ(stored_elements(g), hp::parameters_of(d).total());
+  EXPECT_EQ(operator_called(g, "embedding_scaled").real[0], 12.0);
+  for (const char* branch : {"layers.0-3.attention_scaled", "layers.0-3.feed_forward_scaled"})
+    EXPECT_EQ(operator_called(g, branch).real[0], 0.25);
+  EXPECT_EQ(operator_called(g, "head.hidden_scaled").real[0], 0.5);
+}
+
 TEST(Decoder, LayersWithExpertsAreThoseOfThePattern) {
   hp::decoder d = small_decoder(false, true);
   d.attention.window = 0;

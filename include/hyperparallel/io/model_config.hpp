@@ -117,7 +117,7 @@ inline constexpr std::string_view fields_set_aside[] = {
     "compression_config",    "n_group",          "original_max_position_embeddings",
     "partial_rotary_factor", "quantization",     "quantization_config",
     "rope_interleave",       "rope_interleaved", "rope_parameters",
-    "rope_scaling",          "topk_group"};
+    "rope_scaling",          "sparse_config",    "topk_group"};
 
 namespace detail {
 

@@ -8,6 +8,8 @@
 //   mistral                     no biases                          no biases
 //   qwen2                       q, k and v have biases, no field   no biases
 //   qwen3                       norms of queries and keys          no biases
+//   phi3                        no biases                          no biases
+//   minicpm                     attention_bias: q, k, v and o      no biases; scale_emb, scale_depth, dim_model_base
 //   mixtral                     no biases                          every layer num_local_experts
 //   qwen2_moe, qwen3_moe        as qwen2, qwen3                    decoder_sparse_step, mlp_only_layers; a gated shared expert
 //   deepseek_v2, _v3, kimi_k2   latents                            first_k_dense_replace, moe_layer_freq; shared experts
@@ -15,7 +17,7 @@
 //
 // Law: a field is optional only where the family's published code has one value for files without it that other sizes do
 // not change. Source: the configuration and modelling files of each family in huggingface/transformers, and the files
-// published with the checkpoints of DeepSeek and Kimi.
+// published with the checkpoints of DeepSeek, Kimi and MiniCPM.
 
 #include <cstdint>
 #include <string>
@@ -51,6 +53,29 @@ inline void read_mistral_attention(config_fields& f, decoder& d, extent_t window
 }
 inline void read_mistral(config_fields& f, decoder& d) {
   read_mistral_attention(f, d, 4096);
+  read_dense_width(f, d);
+}
+/// Checkpoints of Phi-3 store queries, keys and values as one matrix, gate and up as another.
+inline void read_phi3(config_fields& f, decoder& d) {
+  read_trunk(f, d);
+  read_heads(f, d, absent_key_heads::as_query_heads, absent_head_dim::hidden_by_heads);
+  for (const char* bias : {"attention_bias", "mlp_bias", "lm_head_bias"}) f.only(bias, {false});
+  for (const char* long_context : {"full_attn_mod", "interpolate_factor"}) f.only(long_context, {1});
+  f.value("auto_map");
+  read_window(f, d, 0);
+  read_dense_width(f, d);
+}
+/// Values are scaled behind the embedding, before each sum of the residual stream, and before the logits. Sparse attention
+/// of MiniCPM4 has no weights and is set aside.
+inline void read_minicpm(config_fields& f, decoder& d) {
+  read_trunk(f, d);
+  f.value("auto_map");
+  d.tied = f.flag("tie_word_embeddings", true);
+  read_heads(f, d, absent_key_heads::as_query_heads, absent_head_dim::hidden_by_heads);
+  d.attention.query_key_value_bias = d.attention.output_bias = f.flag("attention_bias", false);
+  d.embedding_scale = f.positive("scale_emb").value_or(1.0);
+  d.branch_scale = f.positive("scale_depth").value_or(1.0) * attention_scale(d.layers);
+  d.hidden_scale = f.positive("dim_model_base").value_or(1.0) / static_cast<double>(d.hidden);
   read_dense_width(f, d);
 }
 inline void read_mixtral(config_fields& f, decoder& d) {
@@ -149,6 +174,8 @@ inline constexpr model_family model_families[] = {
     {"mistral", "MistralForCausalLM", detail::read_mistral},
     {"qwen2", "Qwen2ForCausalLM", detail::read_qwen2},
     {"qwen3", "Qwen3ForCausalLM", detail::read_qwen3},
+    {"phi3", "Phi3ForCausalLM", detail::read_phi3},
+    {"minicpm", "MiniCPMForCausalLM", detail::read_minicpm},
     {"mixtral", "MixtralForCausalLM", detail::read_mixtral},
     {"qwen2_moe", "Qwen2MoeForCausalLM", detail::read_qwen2_moe},
     {"qwen3_moe", "Qwen3MoeForCausalLM", detail::read_qwen3_moe},

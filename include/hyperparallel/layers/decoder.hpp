@@ -11,7 +11,7 @@
 //   hp::parameters_of(llama3).total();            decoder_parameters.hpp: the same from the sizes alone
 //
 // The families llama, mistral, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2 and
-// glm4_moe are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other
+// glm4_moe, phi3 and minicpm are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other
 // are one repeated segment: "layers", in a decoder with experts "dense_layers" where they have none; of several segments
 // of one name the second is "layers_1". Modules of multi-token prediction are counted and not built.
 
@@ -56,6 +56,9 @@ struct decoder {
   expert_layers sparse{};
   bool tied = false;                ///< the head reads the table of the embedding
   double epsilon = 1e-6;            ///< of the norms of blocks and head
+  double embedding_scale = 1.0;     ///< of what the embedding gives
+  double branch_scale = 1.0;        ///< of what attention and feed-forward layers add to the residual stream
+  double hidden_scale = 1.0;        ///< of what the logits are made of
   extent_t prediction_modules = 0;  ///< of multi-token prediction, behind the layers
 
   /// Whether layer `layer` has experts; modules of multi-token prediction are numbered behind the layers.
@@ -68,6 +71,7 @@ struct decoder {
   /// in the graph's status. Law: the elements of the graph's parameters and router biases are `parameters_of(*this)`.
   constexpr int operator()(model_builder& m, int tokens, int labels) const {
     int x = token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, tokens);
+    x = scaled(m, "embedding_scaled", x, embedding_scale);
     int dense_runs = 0, other_runs = 0;
     for (extent_t begin = 0, end = 0; begin < layers; begin = end) {
       const bool with_experts = is_sparse(begin), windowed = is_windowed(begin);
@@ -77,8 +81,10 @@ struct decoder {
       x = m.repeat(name.text, end - begin, x,
                    [&](model_builder& b, int y) { return block(b, y, with_experts, windowed); });
     }
-    return language_head{.vocabulary = vocabulary, .epsilon = epsilon, .tied_to = tied ? "embedding" : nullptr}(m, x,
-                                                                                                                labels);
+    return language_head{.vocabulary = vocabulary,
+                         .epsilon = epsilon,
+                         .hidden_scale = hidden_scale,
+                         .tied_to = tied ? "embedding" : nullptr}(m, x, labels);
   }
 
  private:
@@ -99,8 +105,12 @@ struct decoder {
   constexpr int block(model_builder& m, int x, bool with_experts, bool windowed) const {
     attention_layer grouped = attention;
     if (!windowed) grouped.window = 0;
-    const auto attend = [&](model_builder& b, int y) { return has_latents ? latent_attention(b, y) : grouped(b, y); };
-    const auto feed = [&](model_builder& b, int y) { return with_experts ? experts(b, y) : feed_forward(b, y); };
+    const auto attend = [&](model_builder& b, int y) {
+      return scaled(b, "attention_scaled", has_latents ? latent_attention(b, y) : grouped(b, y), branch_scale);
+    };
+    const auto feed = [&](model_builder& b, int y) {
+      return scaled(b, "feed_forward_scaled", with_experts ? experts(b, y) : feed_forward(b, y), branch_scale);
+    };
     x = residual_branch(m, "attention_norm", "attention_residual", epsilon, x, attend);
     return residual_branch(m, "feed_forward_norm", "feed_forward_residual", epsilon, x, feed);
   }

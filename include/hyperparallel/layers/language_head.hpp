@@ -36,6 +36,7 @@ struct language_head {
   const char* name = "head";
   extent_t vocabulary = 1;
   double epsilon = 1e-6;
+  double hidden_scale = 1.0;      ///< of what the logits are made of (MiniCPM)
   const char* tied_to = nullptr;  ///< a token embedding of the same scope, as "embedding"
 
   /// Makes the graph's loss and returns the cross entropy, which is monitored.
@@ -45,7 +46,7 @@ struct language_head {
     const int table = tied_to == nullptr ? -1 : table_of(m);
     if (tied_to != nullptr && table < 0) return -1;
     const int cross_entropy = m.scope(name, [&] {
-      const int hidden = rms_norm_layer{"norm", epsilon}(m, x);
+      const int hidden = scaled(m, "hidden_scaled", rms_norm_layer{"norm", epsilon}(m, x), hidden_scale);
       const int logits =
           table < 0 ? linear_layer{"logits", {vocab}}(m, hidden) : m.contract("logits", "*h,vh->*v", hidden, table);
       return mean_cross_entropy(m, logits, labels, weights);
