@@ -15,8 +15,8 @@ namespace hp = hyperparallel;
 TEST(MemoryComparison, DifferencesAddUpToTheByte) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   int plans = 0;
-  for (const hp::decoder& d :
-       {small_decoders::dense(), small_decoders::grouped(), hp::test::llama3_8b, hp::test::qwen25_0_5b})
+  for (const hp::decoder& d : {small_decoders::dense(), small_decoders::grouped(), small_decoders::biased(),
+                               small_decoders::side_by_side(), hp::test::llama3_8b, hp::test::qwen25_0_5b})
     for (const int tp : {1, 2, 3, 8})
       for (const int pp : {1, 2, 8})
         for (const int dp : {1, 3})

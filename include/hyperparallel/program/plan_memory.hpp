@@ -58,8 +58,9 @@ class part_sorter {
     };
     constexpr named_part parts[] = {{"*.attention_norm", memory_part::attention_input},
                                     {"*.feed_forward_norm", memory_part::feed_forward_input},
-                                    {"*_residual", memory_part::norm_inputs},
-                                    {"embedding", memory_part::norm_inputs},
+                                    {"*residual", memory_part::norm_inputs},
+                                    {"embedding*", memory_part::norm_inputs},
+                                    {"position", memory_part::norm_inputs},
                                     {"*.attention.query*", memory_part::queries_and_keys},
                                     {"*.attention.key*", memory_part::queries_and_keys},
                                     {"*.attention.value*", memory_part::values},
