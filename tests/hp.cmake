@@ -56,6 +56,16 @@ hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
+# A convention stands beside the account: 4 · 2 · 32 · 4096² / 8 bytes of attention, grouped keys in f32 in the account.
+hyperparallel_add_hp_json(plan.convention 0
+                          FIGURES "convention.parts.parameters of attention.convention_bytes=536870912"
+                                  "convention.parts.parameters of attention.account_bytes=671088640"
+                                  convention.convention_bytes=27514634240 convention.difference_bytes
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2,zero=1 --convention megatron_2022)
+hyperparallel_add_hp_json(plan.convention_is_not_defined 0
+                          FIGURES "convention.why=\"megatron_2022 is not defined for models with experts\""
+                          COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64
+                                  --convention megatron_2022)
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 

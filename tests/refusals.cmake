@@ -154,6 +154,8 @@ if(TARGET hp)
                             "${llama}")
   hyperparallel_add_refusal(hp plan.too_few_devices 2 "within a span of 16 are to work together, link level 0, the outermost, joins groups of 2"
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
+  hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
+                            --convention calculon)
   hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
                             lama)
   hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)

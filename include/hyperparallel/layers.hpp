@@ -21,6 +21,7 @@
 #include <hyperparallel/layers/layer_norm.hpp>
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/mixture_of_experts.hpp>
+#include <hyperparallel/layers/norm.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
 #include <hyperparallel/layers/rope.hpp>
 #include <hyperparallel/layers/transformer_block.hpp>

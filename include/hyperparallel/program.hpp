@@ -17,6 +17,9 @@
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
+#include <hyperparallel/program/megatron_2022.hpp>
+#include <hyperparallel/program/memory_comparison.hpp>
+#include <hyperparallel/program/memory_part.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
@@ -36,6 +39,7 @@
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/program/plan_memory.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>

@@ -83,6 +83,26 @@ TEST(Attention, EveryOptionInClosedForm) {
   }
 }
 
+TEST(Attention, ScaleCapAndSinksReachTheOperator) {
+  token_graph g(2, 3, 16);
+  const hp::attention_layer plain{.name = "plain", .query_heads = 6, .key_heads = 2, .head_dim = 4};
+  plain(g.m, g.x);
+  EXPECT_EQ(operator_called(g.m.graph, "plain.attend").real[1], 0.0);
+  hp::attention_layer other = plain;
+  other.name = "other";
+  other.scale = 0.3;
+  other.score_cap = 50.0;
+  other.sinks = true;
+  other(g.m, g.x);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  const hp::graph_operator& attend = operator_called(g.m.graph, "other.attend");
+  EXPECT_EQ(attend.kind, hp::id_of<hp::ops::attention_with_sinks>);
+  EXPECT_EQ(attend.real[0], 0.3);
+  EXPECT_EQ(attend.real[1], 50.0);
+  EXPECT_EQ(described(g.m.graph, "other.sinks"), "other.sinks (key_heads 2, query_group 3)");
+  EXPECT_EQ(described(g.m.graph, "other.attend:1"), "other.attend:1 (batch 2, seq 3, key_heads 2, query_group 3)");
+}
+
 TEST(Attention, MisuseIsReported) {
   token_graph g(2, 3, 16);
   EXPECT_EQ((hp::attention_layer{.query_heads = 6, .key_heads = 4, .head_dim = 4}(g.m, g.x)), -1);

@@ -35,6 +35,14 @@ TEST(Bias, IsAddedOverAnyDims) {
   EXPECT_EQ(hp::with_bias(g.m, "layer", -1, 0, 1), -1);
 }
 
+TEST(Bias, IsAddedOverDimsThatAreNoNeighbours) {
+  token_graph g(2, 3, 4);
+  const int product = g.m.apply<hp::ops::scale>("layer", {g.x}, {.real = {2.0}});
+  hp::with_bias(g.m, "layer", product, 0b101u);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  EXPECT_EQ(described(g.m.graph, "layer.bias"), "layer.bias (batch 2, hidden 4)");
+}
+
 /// Two linear maps with biases, the first column and the second row parallel by their names.
 hp::sharded_program column_then_row(bool bias) {
   token_graph g(2, 3, 4);

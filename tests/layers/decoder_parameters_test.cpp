@@ -37,6 +37,12 @@ static_assert(hp::parameters_of(deepseek_v3).total_with_prediction() == 684'489'
 static_assert(hp::active_parameters_of(deepseek_v3).total() == 37'552'297'472);
 static_assert(hp::cached_elements_per_token(deepseek_v3) == 61 * (512 + 64));
 
+static_assert(hp::parameters_of(gpt2).total() == 124'439'808 && hp::parameters_of(gpt2).positions == 1024 * 768);
+static_assert(hp::parameters_of(pythia_70m).total() == 70'426'624);
+static_assert(hp::parameters_of(gemma2_27b).total() == 27'227'128'320);
+static_assert(hp::parameters_of(gpt_oss_20b).total() == 20'914'757'184);
+static_assert(hp::active_parameters_of(gpt_oss_20b).total() == 4'187'440'704);
+
 TEST(DecoderParameters, PartsOfASmallOne) {
   // Five layers; numbers 1 and 3 have experts.
   const hp::decoder_parameters<> p = hp::parameters_of(small_decoder(false, true));

@@ -56,6 +56,62 @@ inline constexpr decoder deepseek_v3{
     .sparse = {.first = 3},
     .prediction_modules = 1};
 
+inline constexpr decoder gpt2{.vocabulary = 50257,
+                              .hidden = 768,
+                              .layers = 12,
+                              .attention = {.query_heads = 12,
+                                            .key_heads = 12,
+                                            .head_dim = 64,
+                                            .query_key_value_bias = true,
+                                            .output_bias = true},
+                              .feed_forward = {.width = 3072, .bias = true},
+                              .form = feed_forward_form::gelu_tanh,
+                              .norm = norm_form::layer,
+                              .positions = 1024,
+                              .tied = true};
+
+inline constexpr decoder pythia_70m{.vocabulary = 50304,
+                                    .hidden = 512,
+                                    .layers = 6,
+                                    .attention = {.query_heads = 8,
+                                                  .key_heads = 8,
+                                                  .head_dim = 64,
+                                                  .rope_base = 1e4,
+                                                  .query_key_value_bias = true,
+                                                  .output_bias = true},
+                                    .feed_forward = {.width = 2048, .bias = true},
+                                    .form = feed_forward_form::gelu,
+                                    .norm = norm_form::layer,
+                                    .side_by_side = true};
+
+inline constexpr decoder gemma2_27b{
+    .vocabulary = 256000,
+    .hidden = 4608,
+    .layers = 46,
+    .attention =
+        {.query_heads = 32, .key_heads = 16, .head_dim = 128, .window = 4096, .rope_base = 1e4, .score_cap = 50.0},
+    .full_every = 2,
+    .feed_forward = {.width = 36864},
+    .form = feed_forward_form::geglu,
+    .branch_norms = true,
+    .tied = true,
+    .logit_cap = 30.0};
+
+inline constexpr decoder gpt_oss_20b{.vocabulary = 201088,
+                                     .hidden = 2880,
+                                     .layers = 24,
+                                     .attention = {.query_heads = 64,
+                                                   .key_heads = 8,
+                                                   .head_dim = 64,
+                                                   .window = 128,
+                                                   .rope_base = 150000.0,
+                                                   .query_key_value_bias = true,
+                                                   .output_bias = true,
+                                                   .sinks = true},
+                                     .full_every = 2,
+                                     .experts = {.experts = 32, .top_k = 4, .width = 2880, .bias = true},
+                                     .has_experts = true};
+
 /// Every option that a family has, at sizes of a unit test.
 constexpr decoder small_decoder(bool latents, bool experts) {
   decoder d{.vocabulary = 16,
@@ -89,5 +145,73 @@ constexpr decoder small_decoder(bool latents, bool experts) {
             .sparse = {.first = 1, .period = 2, .phase = 1}};
   return d;
 }
+
+/// Small decoders with the layers of families that are not Llama's; their dims divide by 4, experts by 8.
+constexpr decoder small_family() {
+  return {.vocabulary = 32,
+          .hidden = 16,
+          .layers = 4,
+          .attention = {.query_heads = 8, .key_heads = 4, .head_dim = 4, .rope_base = 1e4},
+          .feed_forward = {.width = 32}};
+}
+constexpr decoder small_minicpm() {
+  decoder d = small_family();
+  d.embedding_scale = 12.0;
+  d.branch_scale = 0.7;
+  d.hidden_scale = 0.5;
+  d.tied = true;
+  return d;
+}
+constexpr decoder small_gpt2() {
+  decoder d = small_family();
+  d.attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .query_key_value_bias = true, .output_bias = true};
+  d.feed_forward.bias = true;
+  d.form = feed_forward_form::gelu_tanh;
+  d.norm = norm_form::layer;
+  d.positions = 16;
+  d.tied = true;
+  return d;
+}
+constexpr decoder small_gpt_neox() {
+  decoder d = small_gpt2();
+  d.attention.rope_base = 1e4;
+  d.form = feed_forward_form::gelu;
+  d.positions = 0;
+  d.side_by_side = true;
+  d.tied = false;
+  return d;
+}
+constexpr decoder small_gemma2() {
+  decoder d = small_family();
+  d.attention.scale = 0.4;
+  d.attention.score_cap = 5.0;
+  d.attention.window = 3;
+  d.full_every = 2;
+  d.form = feed_forward_form::geglu;
+  d.branch_norms = true;
+  d.embedding_scale = 4.0;
+  d.logit_cap = 3.0;
+  d.tied = true;
+  return d;
+}
+constexpr decoder small_gemma3() {
+  decoder d = small_gemma2();
+  d.attention.score_cap = d.logit_cap = 0.0;
+  d.attention.query_key_norm = true;
+  d.windowed_rope_base = 100.0;
+  d.full_every = 3;
+  return d;
+}
+constexpr decoder small_gpt_oss() {
+  decoder d = small_family();
+  d.attention.query_key_value_bias = d.attention.output_bias = d.attention.sinks = true;
+  d.attention.window = 3;
+  d.full_every = 2;
+  d.experts = {.experts = 8, .top_k = 2, .width = 8, .bias = true, .gate_limit = 0.5, .capacity_factor = 8.0};
+  d.has_experts = true;
+  return d;
+}
+inline constexpr decoder small_families[] = {small_minicpm(), small_gpt2(),   small_gpt_neox(),
+                                             small_gemma2(),  small_gemma3(), small_gpt_oss()};
 
 }  // namespace hyperparallel::test

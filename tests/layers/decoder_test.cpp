@@ -37,7 +37,8 @@ strings segments(const hp::graph& g) {
 }
 
 TEST(Decoder, PublishedModelsHaveTheirParameters) {
-  for (const hp::decoder& d : {llama3_8b, qwen25_0_5b, qwen3_30b_a3b, qwen15_moe, deepseek_v3}) {
+  for (const hp::decoder& d :
+       {llama3_8b, qwen25_0_5b, qwen3_30b_a3b, qwen15_moe, deepseek_v3, gpt2, pythia_70m, gemma2_27b, gpt_oss_20b}) {
     const hp::graph g = graph_of(d);
     ASSERT_EQ(mistake(g), "ok 0 0");
     EXPECT_EQ(stored_elements(g), hp::parameters_of(d).total());
@@ -93,6 +94,21 @@ TEST(Decoder, RunsOfEqualLayersAreSegments) {
   EXPECT_EQ(operator_called(g, "layers_1.0-11.attention.attend").integer[1], 4);
 }
 
+TEST(Decoder, ScalesStandBehindTheEmbeddingInTheBranchesAndBeforeTheLogits) {
+  hp::decoder d = small_decoder(false, false);
+  EXPECT_LT(hp::find_tensor(graph_of(d), "embedding_scaled"), 0);
+  d.embedding_scale = 12.0;
+  d.branch_scale = 0.25;
+  d.hidden_scale = 0.5;
+  const hp::graph g = graph_of(d);
+  ASSERT_EQ(mistake(g), "ok 0 0");
+  EXPECT_EQ(stored_elements(g), hp::parameters_of(d).total());
+  EXPECT_EQ(operator_called(g, "embedding_scaled").real[0], 12.0);
+  for (const char* branch : {"layers.0-3.attention_scaled", "layers.0-3.feed_forward_scaled"})
+    EXPECT_EQ(operator_called(g, branch).real[0], 0.25);
+  EXPECT_EQ(operator_called(g, "head.hidden_scaled").real[0], 0.5);
+}
+
 TEST(Decoder, LayersWithExpertsAreThoseOfThePattern) {
   hp::decoder d = small_decoder(false, true);
   d.attention.window = 0;
@@ -106,6 +122,83 @@ TEST(Decoder, LayersWithExpertsAreThoseOfThePattern) {
   odd.except.push(3);
   EXPECT_TRUE(odd.has(1) && odd.has(5));
   EXPECT_FALSE(odd.has(0) || odd.has(3));
+}
+
+TEST(Decoder, FamiliesAreCountedAsTheyAreBuiltAndHaveGradients) {
+  for (const hp::decoder& d : small_families)
+    for (const bool unrolled : {false, true}) {
+      hp::graph g = graph_of(d, {.unrolled = unrolled});
+      ASSERT_EQ(mistake(g), "ok 0 0");
+      EXPECT_EQ(stored_elements(g), hp::parameters_of(d).total());
+      hp::differentiate(g);
+      EXPECT_EQ(mistake(g), "ok 0 0");
+    }
+}
+
+TEST(Decoder, WindowsInTurnWithNone) {
+  const hp::graph g = graph_of(small_gemma3());  // windows, but in layer 2; too few layers for two groups
+  EXPECT_EQ(segments(g), (strings{"layers x 2"}));
+  for (const char* windowed : {"layers.0-1.attention.", "layers_2.0.attention."}) {
+    EXPECT_EQ(operator_called(g, (windowed + std::string("attend")).c_str()).integer[1], 3);
+    EXPECT_EQ(operator_called(g, (windowed + std::string("query_rotated")).c_str()).real[0], 100.0);
+  }
+  EXPECT_EQ(operator_called(g, "layers_1.0.attention.attend").integer[1], 0);
+  EXPECT_EQ(operator_called(g, "layers_1.0.attention.query_rotated").real[0], 1e4);
+}
+
+TEST(Decoder, GroupsOfWindowsInTurnAreSegments) {
+  const hp::graph two = graph_of(small_gemma2());
+  EXPECT_EQ(segments(two), (strings{"layers x 2"}));
+  EXPECT_EQ(operator_called(two, "layers.0-1.windowed.attention.attend").integer[1], 3);
+  EXPECT_EQ(operator_called(two, "layers.0-1.full.attention.attend").integer[1], 0);
+  hp::decoder d = small_gemma3();
+  d.layers = 8;  // two groups of three, and two layers
+  const hp::graph three = graph_of(d);
+  EXPECT_EQ(segments(three), (strings{"layers x 2", "layers_1 x 2"}));
+  EXPECT_EQ(operator_called(three, "layers.0-1.windowed_1.attention.attend").integer[1], 3);
+  EXPECT_EQ(operator_called(three, "layers.0-1.full.attention.attend").integer[1], 0);
+  EXPECT_EQ(operator_called(three, "layers_1.0-1.attention.attend").integer[1], 3);
+  d.first_windowed = 1;  // groups differ
+  d.layers = 3;
+  EXPECT_EQ(segments(graph_of(d)), strings{});
+  for (const hp::decoder& each : small_families)
+    for (hp::extent_t layers = 1; layers < 14; ++layers) {
+      d = each;
+      d.layers = layers;
+      hp::extent_t next = 0;
+      d.visit_runs([&](const hp::decoder::layer_run& run) {
+        EXPECT_EQ(run.first, next);
+        for (hp::extent_t layer = 0; layer < run.group * run.repeats; ++layer) {
+          EXPECT_EQ(d.is_windowed(run.first + layer), d.is_windowed(run.first + layer % run.group));
+          EXPECT_EQ(d.is_sparse(run.first + layer), d.is_sparse(run.first + layer % run.group));
+        }
+        next += run.group * run.repeats;
+      });
+      EXPECT_EQ(next, layers);
+      EXPECT_EQ(stored_elements(graph_of(d)), hp::parameters_of(d).total());
+    }
+}
+
+TEST(Decoder, BranchesSideBySideAreOneSum) {
+  const hp::graph g = graph_of(small_gpt_neox());
+  EXPECT_EQ(operator_called(g, "layers.0-3.residual").operand_count, 3);
+  EXPECT_LT(hp::find_tensor(g, "layers.0-3.attention_residual"), 0);
+}
+
+TEST(Decoder, CapsAreInAttentionAndBehindTheLogits) {
+  const hp::graph g = graph_of(small_gemma2());
+  EXPECT_EQ(operator_called(g, "layers.0-1.full.attention.attend").real[0], 0.4);
+  EXPECT_EQ(operator_called(g, "layers.0-1.full.attention.attend").real[1], 5.0);
+  EXPECT_EQ(operator_called(g, "head.logits_by_cap").real[0], 1.0 / 3.0);
+  EXPECT_EQ(operator_called(g, "head.logits_capped").real[0], 3.0);
+  for (const char* norm : {"layers.0-1.full.attention_branch_norm", "layers.0-1.windowed.feed_forward_branch_norm"})
+    EXPECT_GE(hp::find_tensor(g, norm), 0);
+}
+
+TEST(Decoder, SequencesAreNotLongerThanTheTableOfPositions) {
+  hp::decoder d = small_gpt2();
+  d.positions = 7;
+  EXPECT_EQ(mistake(graph_of(d)).substr(0, 36), "created_dim_does_not_fit position.re");
 }
 
 TEST(Decoder, EverySmallOneHasGradients) {

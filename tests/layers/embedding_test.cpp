@@ -38,6 +38,15 @@ TEST(Embedding, OfPositionsIsTheSameForEverySample) {
   EXPECT_EQ(g.m.graph.status.code, hp::graph_code::ok);
 }
 
+TEST(Embedding, OfPositionsReadsTheFirstRowsOfALongerTable) {
+  token_graph g(2, 3, 4);
+  const int y = hp::position_embedding{.rows = 7}(g.m, g.x);
+  EXPECT_EQ(described(g.m.graph, y), "position (batch 2, seq 3, hidden 4)");
+  EXPECT_EQ(operators(g.m.graph), (strings{"slice position.read", "broadcast position.repeated", "sum position"}));
+  EXPECT_EQ(hp::parameter_count(g.m.graph), 7 * 4);
+  EXPECT_EQ(mistake(g.m.graph), "ok 0 0");
+}
+
 TEST(Embedding, MisuseIsReported) {
   hp::model_builder m;
   const int ids = m.index_input("tokens", {m.dim("batch", 2), m.dim("seq", 3)});

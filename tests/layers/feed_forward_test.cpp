@@ -47,6 +47,16 @@ TEST(FeedForward, EveryMapMayHaveABias) {
     EXPECT_EQ(described(g.m.graph, name), name + std::string(" (hidden 4)"));
 }
 
+TEST(FeedForward, ActivationsAreThoseOfTheLayer) {
+  token_graph g(2, 3, 4);
+  hp::geglu_layer{.name = "gated", .width = 10}(g.m, g.x);
+  hp::gelu_tanh_layer{.name = "plain", .width = 10}(g.m, g.x);
+  EXPECT_EQ(operators(g.m.graph),
+            (strings{"contract gated.gate", "contract gated.up", "geglu gated.activation", "contract gated.down",
+                     "contract plain.up", "gelu_tanh plain.activation", "contract plain.down"}));
+  EXPECT_EQ(mistake(g.m.graph), "ok 0 0");
+}
+
 TEST(FeedForward, WithGeluHasTwoWeights) {
   token_graph g(2, 3, 4);
   EXPECT_EQ(described(g.m.graph, hp::gelu_layer{.width = 10}(g.m, g.x)),

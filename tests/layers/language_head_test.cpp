@@ -30,6 +30,20 @@ TEST(LanguageHead, EndsInOneNumber) {
   EXPECT_EQ(g.m.graph.monitor[0], loss);
 }
 
+TEST(LanguageHead, LogitsMayBeScaledAndBounded) {
+  token_graph g(2, 3, 4);
+  const int labels = g.m.index_input("labels", {g.batch, g.sequence});
+  hp::language_head{.vocabulary = 11, .norm = hp::norm_form::layer, .hidden_scale = 0.5, .logit_cap = 4.0}(g.m, g.x,
+                                                                                                           labels);
+  ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+  strings first = operators(g.m.graph);
+  first.resize(7);
+  EXPECT_EQ(first, (strings{"layer_norm head.norm", "scale head.hidden_scaled", "contract head.logits",
+                            "scale head.logits_by_cap", "tanh head.logits_bounded", "scale head.logits_capped",
+                            "reduce head.max"}));
+  EXPECT_EQ(operator_called(g.m.graph, "head.logits_by_cap").real[0], 0.25);
+}
+
 TEST(LanguageHead, NothingNeedsAWholeVocabulary) {
   token_graph g(2, 3, 4);
   const int labels = g.m.index_input("labels", {g.batch, g.sequence});

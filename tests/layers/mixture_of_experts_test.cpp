@@ -82,6 +82,28 @@ TEST(MixtureOfExperts, EverySlotsEveryScores) {
         }
 }
 
+TEST(MixtureOfExperts, RouterAndExpertsMayHaveBiasesAndGatesALimit) {
+  for (const hp::expert_slots slots : {hp::expert_slots::per_group, hp::expert_slots::joint}) {
+    token_graph g(3, 16, 4);
+    hp::mixture_of_experts layer = eight_experts();
+    layer.slots = slots;
+    layer.bias = true;
+    layer.gate_limit = 7.0;
+    layer(g.m, g.x);
+    ASSERT_EQ(mistake(g.m.graph), "ok 0 0");
+    EXPECT_EQ(hp::parameter_count(g.m.graph), 4 * 8 + 8 + 8 * (3 * 4 * 5 + 2 * 5 + 4));
+    EXPECT_EQ(described(g.m.graph, "moe.router.bias"), "moe.router.bias (experts 8)");
+    for (const char* part : {"gate", "up"})
+      EXPECT_EQ(described(g.m.graph, (std::string("moe.experts.") + part + ".bias").c_str()),
+                std::string("moe.experts.") + part + ".bias (experts 8, expert_ffn 5)");
+    EXPECT_EQ(described(g.m.graph, "moe.experts.down.bias"), "moe.experts.down.bias (experts 8, hidden 4)");
+    const hp::graph_operator& activation = operator_called(g.m.graph, "moe.experts.activation");
+    EXPECT_EQ(activation.kind, hp::id_of<hp::ops::clamped_swiglu>);
+    EXPECT_EQ(activation.real[0], 7.0);
+    EXPECT_EQ(activation.real[1], 1.702);
+  }
+}
+
 TEST(MixtureOfExperts, GroupsMayBeSharded) {
   for (const bool joint : {false, true}) {
     token_graph g(2, 16, 4);

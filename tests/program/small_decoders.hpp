@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Small decoders that plans are tried on: dense, with experts, with latents.
+// Small decoders that plans are tried on: dense, with experts, with latents, and with the layers of other families.
 
 #include <hyperparallel/layers/decoder.hpp>
 
@@ -41,6 +41,56 @@ inline hp::decoder latent() {
   return d;
 }
 
-inline std::vector<hp::decoder> all() { return {dense(), grouped(), with_experts(), latent()}; }
+/// GPT-2's: layer norms, biases, learned positions, GELU without a gate.
+inline hp::decoder biased() {
+  hp::decoder d = dense();
+  d.attention = {.query_heads = 4, .key_heads = 4, .head_dim = 4, .query_key_value_bias = true, .output_bias = true};
+  d.feed_forward.bias = true;
+  d.form = hp::feed_forward_form::gelu_tanh;
+  d.norm = hp::norm_form::layer;
+  d.positions = 8192;
+  d.tied = true;
+  return d;
+}
+
+/// GPT-NeoX's: attention and feed-forward layers side by side.
+inline hp::decoder side_by_side() {
+  hp::decoder d = biased();
+  d.attention.rope_base = 10000.0;
+  d.positions = 0;
+  d.side_by_side = true;
+  d.tied = false;
+  return d;
+}
+
+/// Gemma 2's: norms behind branches, caps, gated GELU, windows in every other layer.
+inline hp::decoder capped() {
+  hp::decoder d = dense();
+  d.layers = 4;
+  d.attention.score_cap = 50.0;
+  d.attention.window = 5;
+  d.full_every = 2;
+  d.form = hp::feed_forward_form::geglu;
+  d.branch_norms = true;
+  d.embedding_scale = 4.0;
+  d.logit_cap = 30.0;
+  d.tied = true;
+  return d;
+}
+
+/// gpt-oss's: sinks, biases of router and experts.
+inline hp::decoder with_sinks() {
+  hp::decoder d = with_experts();
+  d.sparse = {};
+  d.attention.query_key_value_bias = d.attention.output_bias = d.attention.sinks = true;
+  d.experts.shared_width = 0;
+  d.experts.bias = true;
+  d.experts.gate_limit = 7.0;
+  return d;
+}
+
+inline std::vector<hp::decoder> all() {
+  return {dense(), grouped(), with_experts(), latent(), biased(), side_by_side(), capped(), with_sinks()};
+}
 
 }  // namespace small_decoders

@@ -176,6 +176,19 @@ inline const builtin_case builtin_cases[] = {
     of<ops::slice, "aNb->aMb">({.integer = {2}}),
     of<ops::slice, "aNb->aMb">({.integer = {0, 2}}),
     of<ops::slice_gradient, "aMb->aNb">({.integer = {0, 2}}),
+    of<ops::attention>({.integer = {1}, .real = {0.4, 0.7}}),
+    of<ops::attention_gradient>({.real = {0.4, 0.7}}),
+    of<ops::latent_attention>({.real = {0.4, 0.7}}),
+    of<ops::gelu_tanh>(),
+    of<ops::gelu_tanh_gradient>(),
+    of<ops::geglu>(),
+    of<ops::geglu_gradient>(),
+    of<ops::clamped_swiglu>({.real = {7.0, 1.702}}),
+    of<ops::clamped_swiglu>({.real = {0.4, 1.702}}),
+    of<ops::clamped_swiglu_gradient>({.real = {0.4, 1.702}}),
+    of<ops::attention_with_sinks>({.integer = {1}, .real = {0.4}}),
+    of<ops::attention_with_sinks>({.integer = {1, 2}, .real = {0.4, 0.7}}),
+    of<ops::attention_sink_gradient>(),
 };
 
 }  // namespace builtin

@@ -9,6 +9,7 @@
 #include "../../examples/models/captioner.hpp"
 #include "../../examples/models/diffusion_transformer.hpp"
 #include "../../examples/models/vision_transformer.hpp"
+#include "layers/decoder_shapes.hpp"
 #include "models/language_model.hpp"
 #include "support/tries.hpp"
 
@@ -130,6 +131,19 @@ struct sparse_decoder {
   }
 };
 
+constexpr hp::decoder minicpm = hp::test::small_minicpm(), gpt2 = hp::test::small_gpt2(),
+                      gpt_neox = hp::test::small_gpt_neox(), gemma2 = hp::test::small_gemma2(),
+                      gemma3 = hp::test::small_gemma3(), gpt_oss = hp::test::small_gpt_oss();
+
+/// A decoder of a family as a model.
+template <const hp::decoder& Decoder>
+struct decoder_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 8), sequence = m.dim("seq", 8);
+    Decoder(m, m.index_input("tokens", {batch, sequence}), m.index_input("labels", {batch, sequence}));
+  }
+};
+
 template <class Model>
 hp::graph step_of(int micro_batches = 1) {
   hp::graph g = hp::build_model<Model>({.unrolled = true});
@@ -231,6 +245,19 @@ TEST(ModelFamilies, DecodersWithExperts) {
 TEST(ModelFamilies, ParallelBlocks) {
   expect_one_device(step_of<parallel_language_model<false>>(), 4, dense);
   expect_one_device(step_of<parallel_language_model<true>>(), 4, dense);
+}
+
+TEST(ModelFamilies, DecodersThatScaleValues) { expect_one_device(step_of<decoder_model<minicpm>>(), 4, dense); }
+TEST(ModelFamilies, DecodersWithLearnedPositions) { expect_one_device(step_of<decoder_model<gpt2>>(2), 4, dense); }
+TEST(ModelFamilies, DecodersWithBranchesSideBySide) { expect_one_device(step_of<decoder_model<gpt_neox>>(), 4, dense); }
+TEST(ModelFamilies, DecodersWithCapsAndNormsBehindBranches) {
+  expect_one_device(step_of<decoder_model<gemma2>>(), 4, dense);
+  expect_one_device(step_of<decoder_model<gemma3>>(2), 4, dense);
+}
+TEST(ModelFamilies, DecodersWithSinksAndBiasesOfExperts) {
+  std::set<std::string> expected = dense;
+  expected.insert({"ep", "tp-ep", "ep-tp", "dp-ep", "dp-tp-ep-cp"});
+  expect_one_device(step_of<decoder_model<gpt_oss>>(), 4, expected);
 }
 
 /// Strategies of one's own for what has no named one: tensor parallel by dims.

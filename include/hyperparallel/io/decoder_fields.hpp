@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <hyperparallel/io/config_fields.hpp>
 #include <hyperparallel/layers/decoder.hpp>
@@ -30,13 +31,14 @@ inline extent_t size_of_config(config_fields& f, const char* name) { return f.wh
 enum class absent_key_heads : unsigned char { refused, as_query_heads };
 enum class absent_head_dim : unsigned char { refused, hidden_by_heads };
 
-/// Sizes that every family has.
-inline void read_trunk(config_fields& f, decoder& d) {
+/// Sizes that families have whose fields are named as Llama's. The activation is one of `activations`.
+inline void read_trunk(config_fields& f, decoder& d,
+                       const std::vector<nlohmann::json>& activations = {"silu", "swish"}) {
   d.vocabulary = size_of_config(f, "vocab_size");
   d.hidden = size_of_config(f, "hidden_size");
   d.layers = f.whole("num_hidden_layers", most_config_layers);
   d.tied = f.flag("tie_word_embeddings", false);
-  f.only("hidden_act", {"silu", "swish"});
+  f.only("hidden_act", activations);
   d.epsilon = f.positive("rms_norm_eps").value_or(d.epsilon);
   d.attention.epsilon = d.latent_attention.epsilon = d.epsilon;
   double base = f.positive("rope_theta").value_or(d.latent_attention.rope_base);
@@ -91,6 +93,18 @@ inline void read_upper_window(config_fields& f, decoder& d) {
     d.first_windowed = *first;
   }
   read_layer_types(f, d);
+}
+
+/// The activation of feed-forward layers without a gate; `otherwise` where the field is absent.
+inline void read_plain_activation(config_fields& f, decoder& d, const char* name, feed_forward_form otherwise) {
+  f.only(name, {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"});
+  const nlohmann::json& v = f.value(name);
+  d.form = v.is_null() ? otherwise : v == "gelu" ? feed_forward_form::gelu : feed_forward_form::gelu_tanh;
+}
+
+/// A bound of scores or logits: `otherwise` where the field is absent, none (0) where it is null.
+inline double cap_of_config(config_fields& f, const char* name, double otherwise) {
+  return f.stands(name) ? f.positive(name).value_or(0.0) : otherwise;
 }
 
 /// A size that is needed where `needed`, and known but of no layer elsewhere: then `otherwise` where it is absent.

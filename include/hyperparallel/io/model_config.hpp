@@ -41,6 +41,7 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "_name_or_path",
                                                              "architectures",
                                                              "attention_dropout",
+                                                             "attention_probs_dropout_prob",
                                                              "attn_implementation",
                                                              "aux_loss_alpha",
                                                              "bad_words_ids",
@@ -61,7 +62,9 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "finetuning_task",
                                                              "forced_bos_token_id",
                                                              "forced_eos_token_id",
+                                                             "gradient_checkpointing",
                                                              "hidden_dropout",
+                                                             "hidden_dropout_prob",
                                                              "id2label",
                                                              "initializer_range",
                                                              "is_decoder",
@@ -113,11 +116,19 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "use_cache"};
 
 /// Fields of any family that change what layers compute, or how a checkpoint stores them, but no shape.
-inline constexpr std::string_view fields_set_aside[] = {
-    "compression_config",    "n_group",          "original_max_position_embeddings",
-    "partial_rotary_factor", "quantization",     "quantization_config",
-    "rope_interleave",       "rope_interleaved", "rope_parameters",
-    "rope_scaling",          "topk_group"};
+inline constexpr std::string_view fields_set_aside[] = {"compression_config",
+                                                        "n_group",
+                                                        "original_max_position_embeddings",
+                                                        "partial_rotary_factor",
+                                                        "quantization",
+                                                        "quantization_config",
+                                                        "rope_interleave",
+                                                        "rope_interleaved",
+                                                        "rope_parameters",
+                                                        "rope_scaling",
+                                                        "rotary_pct",
+                                                        "sparse_config",
+                                                        "topk_group"};
 
 namespace detail {
 

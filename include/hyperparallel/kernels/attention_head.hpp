@@ -5,6 +5,7 @@
 //   o = softmax(scale · q·kᵀ + mask) · v          lse = log Σ e^(scale · q·kᵀ + mask)
 //   P = e^(scale · q·kᵀ − lse), D = Σ do · o      dv = Pᵀ·do;  dS = P ∘ (do·vᵀ − D) · scale;  dq = dS·k;  dk = dSᵀ·q
 //
+// With a cap, scores s = scale · q·kᵀ count as c = cap · tanh(s / cap), and dS has the factor 1 − (c / cap)² more.
 // Laws: a row's o, lse and dq depend on itself and the keys alone, so any cut of batch, heads and rows gives the same
 // bits; dk and dv are summed over 64 rows at a time. A row that sees no key has o = 0 and lse = −∞.
 // Keys are met 64 at a time, in tiles that begin at multiples of 64, with a running maximum; the gradient computes P
@@ -39,6 +40,7 @@ struct attention_geometry {
   bool causal = false;                         ///< a query sees keys at its own position and before
   extent_t window = 0;                         ///< unless 0, a query sees only keys less than this far away
   double scale = 1;
+  double cap = 0;  ///< unless 0, of scores
   std::vector<extent_t> query_row[most_score_parts], out_row, statistic_row;
 
   /// The keys that row r sees, from the first of the block: an interval, whose ends rise with the row.
@@ -87,12 +89,12 @@ namespace detail {
 /// Tiles of one thread: the first `parts` gathered queries, then what the caller needs.
 template <class T>
 struct attention_tiles {
-  T *query[most_score_parts], *d_query[most_score_parts], *score, *d_score, *sum, *d_out;
+  T *query[most_score_parts], *d_query[most_score_parts], *score, *d_score, *slope, *sum, *d_out;
   T largest[attention_tile_rows], total[attention_tile_rows];
 
   explicit attention_tiles(const attention_geometry& g) {
     const extent_t depth = g.depth[0] + (g.parts > 1 ? g.depth[1] : 0);
-    T* at = thread_memory<T, 2>(attention_tile_rows * (2 * depth + 2 * g.width + 2 * attention_tile_keys));
+    T* at = thread_memory<T, 2>(attention_tile_rows * (2 * depth + 2 * g.width + 3 * attention_tile_keys));
     const auto take = [&at](extent_t width) {
       T* const taken = at;
       at += attention_tile_rows * width;
@@ -100,6 +102,7 @@ struct attention_tiles {
     };
     score = take(attention_tile_keys);
     d_score = take(attention_tile_keys);
+    slope = take(attention_tile_keys);
     sum = take(g.width);
     d_out = take(g.width);
     for (int i = 0; i < g.parts; ++i) {
@@ -109,13 +112,20 @@ struct attention_tiles {
   }
 };
 
+/// A scaled score under a cap, unless this is 0.
+template <class T>
+T capped(T score, T cap) {
+  return cap > T(0) ? cap * std::tanh(score / cap) : score;
+}
+
 /// One row's scores of the keys `seen` become e^(score − maximum), others 0; sums so far are rescaled where the maximum
 /// rises. A score of −∞ is not seen.
 template <class T>
-void absorb_scores(T scale, interval seen, extent_t width, extent_t out_width, T* line, T& largest, T& total, T* sum) {
+void absorb_scores(T scale, T cap, interval seen, extent_t width, extent_t out_width, T* line, T& largest, T& total,
+                   T* sum) {
   T most = largest;
   for (extent_t s = seen.begin; s < seen.end; ++s) {
-    line[s] *= scale;
+    line[s] = capped(line[s] * scale, cap);
     most = functions::maximum::of(most, line[s]);
   }
   if (most == -std::numeric_limits<T>::infinity()) seen.end = seen.begin;
@@ -139,7 +149,7 @@ void attend_head(const attention_geometry& g, const T* const* query, const T* co
                  T* log_sum) {
   attention_tiles<T> t(g);
   const extent_t width = g.width;
-  const T scale = static_cast<T>(g.scale);
+  const T scale = static_cast<T>(g.scale), cap = static_cast<T>(g.cap);
   for (extent_t first = 0; first < g.rows; first += attention_tile_rows) {
     const extent_t rows = g.rows - first < attention_tile_rows ? g.rows - first : attention_tile_rows;
     for (int i = 0; i < g.parts; ++i) gather_tile(query[i], g.query_row[i].data(), first, rows, g.depth[i], t.query[i]);
@@ -155,7 +165,7 @@ void attend_head(const attention_geometry& g, const T* const* query, const T* co
       for (int i = 0; i < g.parts; ++i) keys[i] = key[i] + j * g.key_step[i];
       tile_scores<T>(g, rows, across, t.query, keys, t.score);
       for (extent_t r = 0; r < rows; ++r) {
-        absorb_scores(scale, g.seen(first + r, j, across), across, width, t.score + r * attention_tile_keys,
+        absorb_scores(scale, cap, g.seen(first + r, j, across), across, width, t.score + r * attention_tile_keys,
                       t.largest[r], t.total[r], t.sum + r * width);
       }
       blocked_product<T>(rows, width, across, even_matrix<const T>{t.score, {attention_tile_keys}, {1}},
@@ -185,7 +195,7 @@ template <class T>
 void attend_head_gradient(const attention_geometry& g, const attention_gradient_head<T>& h) {
   attention_tiles<T> t(g);
   const extent_t width = g.width;
-  const T scale = static_cast<T>(g.scale);
+  const T scale = static_cast<T>(g.scale), cap = static_cast<T>(g.cap);
   using read = even_matrix<const T>;
   using write = even_matrix<T>;
   constexpr extent_t pitch = attention_tile_keys;
@@ -210,8 +220,11 @@ void attend_head_gradient(const attention_geometry& g, const attention_gradient_
       for (extent_t r = 0; r < rows; ++r) {
         const interval seen = g.seen(first + r, j, across);
         T* const line = t.score + r * pitch;
-        for (extent_t s = 0; s < across; ++s)
-          line[s] = s >= seen.begin && s < seen.end ? std::exp(line[s] * scale - t.largest[r]) : T(0);
+        for (extent_t s = 0; s < across; ++s) {
+          const T score = capped(line[s] * scale, cap), share = cap > T(0) ? score / cap : T(0);
+          line[s] = s >= seen.begin && s < seen.end ? std::exp(score - t.largest[r]) : T(0);
+          t.slope[r * pitch + s] = scale * (T(1) - share * share);
+        }
       }
       const T* const value = h.value + j * g.value_step;
       blocked_product<T>(rows, across, width, read{t.d_out, {width}, {1}}, read{value, {1}, {g.value_step}},
@@ -221,7 +234,7 @@ void attend_head_gradient(const attention_geometry& g, const attention_gradient_
       for (extent_t r = 0; r < rows; ++r)
         for (extent_t s = 0; s < across; ++s) {
           const extent_t at = r * pitch + s;
-          t.d_score[at] = t.score[at] * (t.d_score[at] - t.total[r]) * scale;
+          t.d_score[at] = t.score[at] * (t.d_score[at] - t.total[r]) * t.slope[at];
         }
       for (int i = 0; i < g.parts; ++i) {
         const extent_t depth = g.depth[i], step = g.key_step[i];

@@ -103,6 +103,14 @@ struct gelu_tanh {
     return x / 2 * (1 + std::tanh(scale * (x + T(0.044715) * (x * x * x))));
   }
 };
+/// d · slope of gelu_tanh at x.
+template <std::floating_point T>
+T gelu_tanh_gradient(T d, T x) {
+  HYPERPARALLEL_EXACT_BODY
+  constexpr T scale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+  const T t = std::tanh(scale * (x + T(0.044715) * (x * x * x)));
+  return d * ((T(1) + t) / 2 + x / 2 * ((T(1) - t * t) * (scale * (T(1) + T(0.134145) * (x * x)))));
+}
 struct logical_not {
   static constexpr bool of(auto x) { return x == 0; }
 };

@@ -8,8 +8,10 @@
 // As many key as query heads are multi-head attention, one key head is multi-query attention. Rotary embedding where
 // `rope_base` is not 0; `query_key_norm` normalises each query and key head before it (Qwen3).
 // `query_key_value_bias` (Qwen2) and `output_bias` (with the former GPT-2) add biases to the projections.
+// `sinks` adds a score of each head, with a value of 0, to those of the keys (gpt-oss); `score_cap` bounds scores by a tanh
+// (Gemma 2).
 // Parameters "name.query.weight", ".key.weight", ".value.weight", ".output.weight", each with ".bias" beside it where it
-// has one, ".query_norm.weight", ".key_norm.weight". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
+// has one, ".query_norm.weight", ".key_norm.weight", ".sinks". Sources: Vaswani et al., 2017; Ainslie et al., "GQA", 2023.
 
 #include <hyperparallel/layers/linear.hpp>
 #include <hyperparallel/layers/rms_norm.hpp>
@@ -37,6 +39,9 @@ struct attention_layer {
   double epsilon = 1e-6;
   bool query_key_value_bias = false;
   bool output_bias = false;
+  double scale = 0.0;      ///< of scores; 0: 1 / sqrt(head_dim)
+  double score_cap = 0.0;  ///< a scaled score s counts as cap · tanh(s / cap); 0: as it is
+  bool sinks = false;
 
   constexpr int operator()(model_builder& m, int x) const { return attend(m, x, x); }
 
@@ -65,8 +70,11 @@ struct attention_layer {
         query = rotary_layer{"query_rotated", rope_base}(m, query);
         key = rotary_layer{"key_rotated", rope_base}(m, key);
       }
-      const int mixed = m.apply<ops::attention>(
-          "attend", {query, key, value}, {.integer = {causal ? 1 : 0, window}, .real = {attention_scale(head_dim)}});
+      const operator_options how{.integer = {causal ? 1 : 0, window},
+                                 .real = {scale > 0.0 ? scale : attention_scale(head_dim), score_cap}};
+      const int sink = sinks ? m.parameter("sinks", {heads, group}) : -1;
+      const int mixed = sinks ? m.apply<ops::attention_with_sinks>("attend", {query, key, value, sink}, how)
+                              : m.apply<ops::attention>("attend", {query, key, value}, how);
       return linear_layer{.name = "output", .output = {d.hidden}, .contracted = 3, .bias = output_bias}(m, mixed);
     });
   }

@@ -11,28 +11,34 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// `product`, the result of the layer's operator `name`, plus a bias over its dims [begin, end).
-constexpr int with_bias(model_builder& m, const char* name, int product, int begin, int end) {
+/// `product`, the result of the layer's operator `name`, plus a bias over those of its dims that are in `mask`.
+constexpr int with_bias(model_builder& m, const char* name, int product, unsigned mask) {
   if (product < 0) return -1;
   const int rank = m.graph.tensor[product].shape.rank;
   number_list dims;
   char text[3 * max_dims + 8] = {};  // "abcd,cd->abcd"
   int at = 0;
-  const auto letters = [&](int first, int last) {
-    for (int d = first; d < last; ++d) text[at++] = static_cast<char>('a' + d);
+  const auto letters = [&](unsigned of) {
+    for (int d = 0; d < rank; ++d)
+      if ((of >> d & 1u) != 0) text[at++] = static_cast<char>('a' + d);
   };
-  letters(0, rank);
+  letters(~0u);
   text[at++] = ',';
-  letters(begin, end);
+  letters(mask);
   text[at++] = '-';
   text[at++] = '>';
-  letters(0, rank);
-  for (int d = begin; d < end; ++d) dims.item[dims.count++] = m.graph.tensor[product].dim[d];
+  letters(~0u);
+  for (int d = 0; d < rank; ++d)
+    if ((mask >> d & 1u) != 0) dims.item[dims.count++] = m.graph.tensor[product].dim[d];
   const int bias = m.scope(name, [&] {
     m.graph.tensor[product].name = m.scoped("without_bias");
     return m.parameter("bias", dims);
   });
   return m.apply<ops::add_bias>(name, {product, bias}, {.text = text});
+}
+/// Over its dims [begin, end).
+constexpr int with_bias(model_builder& m, const char* name, int product, int begin, int end) {
+  return with_bias(m, name, product, ((1u << end) - 1u) & ~((1u << begin) - 1u));
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -2,7 +2,7 @@
 #pragma once
 // A decoder-only language model as one value: pre-norm blocks of attention and a feed-forward layer, some with experts.
 //
-//   embedding -> layers x (norm, attention, norm, feed-forward or experts) -> norm -> logits
+//   embedding (+ positions) -> layers x (norm, attention (, norm), norm, feed-forward or experts (, norm)) -> norm -> logits
 //
 //   constexpr hp::decoder llama3{.vocabulary = 128256, .hidden = 4096, .layers = 32,
 //                                .attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 500000.0},
@@ -10,16 +10,17 @@
 //   llama3(m, tokens, labels);                    adds the operators to a graph under construction
 //   hp::parameters_of(llama3).total();            decoder_parameters.hpp: the same from the sizes alone
 //
-// The families llama, mistral, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2 and
-// glm4_moe are values of this type; io/model_config.hpp reads them from their config.json. Equal layers behind each other
-// are one repeated segment: "layers", in a decoder with experts "dense_layers" where they have none; of several segments
-// of one name the second is "layers_1". Modules of multi-token prediction are counted and not built.
+// The families llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe,
+// qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe and gpt_oss are values of this type; io/model_config.hpp reads them
+// from their config.json. Equal layers behind each other are one repeated segment: "layers", in a decoder with experts
+// "dense_layers" where they have none; of several segments of one name the second is "layers_1". So are equal groups of
+// layers where windows are in turn with none. Modules of multi-token prediction are counted and not built.
 
 #include <hyperparallel/layers/embedding.hpp>
 #include <hyperparallel/layers/language_head.hpp>
 #include <hyperparallel/layers/latent_attention.hpp>
 #include <hyperparallel/layers/mixture_of_experts.hpp>
-#include <hyperparallel/layers/transformer_block.hpp>
+#include <hyperparallel/layers/norm.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -41,6 +42,10 @@ struct expert_layers {
   friend constexpr bool operator==(const expert_layers&, const expert_layers&) = default;
 };
 
+/// The activation of layers without experts: of a gate and a width, or of a width alone.
+enum class feed_forward_form : unsigned char { swiglu, geglu, gelu, gelu_tanh };
+constexpr bool is_gated(feed_forward_form f) { return f == feed_forward_form::swiglu || f == feed_forward_form::geglu; }
+
 /// Invariants: sizes are positive, key heads divide query heads, top_k ≤ experts.
 struct decoder {
   extent_t vocabulary = 1;
@@ -49,36 +54,81 @@ struct decoder {
   attention_layer attention{};                ///< where `has_latents` is not set
   latent_attention_layer latent_attention{};  ///< where it is
   bool has_latents = false;
-  extent_t first_windowed = 0;   ///< layers from this one on have the window of `attention`, those before it none
-  swiglu_layer feed_forward{};   ///< of layers without experts
+  extent_t first_windowed = 0;      ///< layers from this one on have the window of `attention`, those before it none
+  extent_t full_every = 0;          ///< but for one in so many, the last of them; 0: all have it
+  double windowed_rope_base = 0.0;  ///< of layers with a window; 0: that of `attention`
+  swiglu_layer feed_forward{};      ///< sizes and bias of layers without experts
+  feed_forward_form form = feed_forward_form::swiglu;
   mixture_of_experts experts{};  ///< of the layers `sparse`
   bool has_experts = false;
   expert_layers sparse{};
+  norm_form norm = norm_form::rms;  ///< of blocks and head
+  bool branch_norms = false;        ///< what a branch gives is normed before it is added
+  bool side_by_side = false;        ///< attention and feed-forward both read the block's input, each through its norm
+  extent_t positions = 0;           ///< rows of a table of learned positions; 0: there is none
   bool tied = false;                ///< the head reads the table of the embedding
   double epsilon = 1e-6;            ///< of the norms of blocks and head
+  double embedding_scale = 1.0;     ///< of what the embedding gives
+  double branch_scale = 1.0;        ///< of what attention and feed-forward layers add to the residual stream
+  double hidden_scale = 1.0;        ///< of what the logits are made of
+  double logit_cap = 0.0;           ///< bounds logits by a tanh; 0: none
   extent_t prediction_modules = 0;  ///< of multi-token prediction, behind the layers
 
   /// Whether layer `layer` has experts; modules of multi-token prediction are numbered behind the layers.
   constexpr bool is_sparse(extent_t layer) const { return has_experts && sparse.has(layer); }
   constexpr bool is_windowed(extent_t layer) const {
-    return !has_latents && attention.window > 0 && layer >= first_windowed;
+    return !has_latents && attention.window > 0 && layer >= first_windowed &&
+           (full_every == 0 || (layer + 1) % full_every != 0);
+  }
+
+  /// Equal layers behind each other, or equal groups of layers: one segment of the graph.
+  struct layer_run {
+    extent_t first = 0;    ///< its first layer
+    extent_t group = 1;    ///< layers in a repetition
+    extent_t repeats = 1;  ///< of the group
+  };
+
+  /// Calls `visit(run)` for the runs of the layers, in order. Where windows are in turn with none, and at least twice, the
+  /// first run is of groups, each with one layer that has none. O(layers).
+  template <class Visit>
+  constexpr void visit_runs(const Visit& visit) const {
+    const auto alike = [&](extent_t a, extent_t b) {
+      return is_sparse(a) == is_sparse(b) && is_windowed(a) == is_windowed(b);
+    };
+    extent_t begin = 0;
+    if (full_every > 1 && layers / full_every > 1) {
+      extent_t end = full_every;
+      while (end < layers && alike(end, end - full_every)) ++end;
+      const layer_run groups{0, full_every, end / full_every};
+      if (groups.repeats > 1 && is_windowed(0)) {
+        visit(groups);
+        begin = groups.group * groups.repeats;
+      }
+    }
+    for (extent_t end = begin; begin < layers; begin = end) {
+      while (end < layers && alike(begin, end)) ++end;
+      visit(layer_run{begin, 1, end - begin});
+    }
   }
 
   /// Makes the graph's loss of `tokens` and `labels` (batch, seq) and returns the cross entropy. A size that cannot be is
   /// in the graph's status. Law: the elements of the graph's parameters and router biases are `parameters_of(*this)`.
   constexpr int operator()(model_builder& m, int tokens, int labels) const {
     int x = token_embedding{.vocabulary = vocabulary, .hidden = hidden}(m, tokens);
+    x = scaled(m, "embedding_scaled", x, embedding_scale);
+    if (positions > 0) x = position_embedding{.rows = positions}(m, x);
     int dense_runs = 0, other_runs = 0;
-    for (extent_t begin = 0, end = 0; begin < layers; begin = end) {
-      const bool with_experts = is_sparse(begin), windowed = is_windowed(begin);
-      while (end < layers && is_sparse(end) == with_experts && is_windowed(end) == windowed) ++end;
-      const bool named_dense = has_experts && !with_experts;
+    visit_runs([&](const layer_run& run) {
+      const bool named_dense = has_experts && !is_sparse(run.first);
       const run_name name(named_dense ? "dense_layers" : "layers", named_dense ? dense_runs++ : other_runs++);
-      x = m.repeat(name.text, end - begin, x,
-                   [&](model_builder& b, int y) { return block(b, y, with_experts, windowed); });
-    }
-    return language_head{.vocabulary = vocabulary, .epsilon = epsilon, .tied_to = tied ? "embedding" : nullptr}(m, x,
-                                                                                                                labels);
+      x = m.repeat(name.text, run.repeats, x, [&](model_builder& b, int y) { return blocks(b, y, run); });
+    });
+    return language_head{.vocabulary = vocabulary,
+                         .epsilon = epsilon,
+                         .norm = norm,
+                         .hidden_scale = hidden_scale,
+                         .logit_cap = logit_cap,
+                         .tied_to = tied ? "embedding" : nullptr}(m, x, labels);
   }
 
  private:
@@ -96,13 +146,56 @@ struct decoder {
     }
   };
 
+  /// A feed-forward layer of another activation with the sizes of `feed_forward`.
+  template <class Layer>
+  constexpr int feed_through(model_builder& m, int x) const {
+    return Layer{feed_forward.name, feed_forward.width, feed_forward.width_dim, feed_forward.bias}(m, x);
+  }
+  constexpr int feed_dense(model_builder& m, int x) const {
+    switch (form) {
+      case feed_forward_form::geglu:
+        return feed_through<geglu_layer>(m, x);
+      case feed_forward_form::gelu:
+        return feed_through<gelu_layer>(m, x);
+      case feed_forward_form::gelu_tanh:
+        return feed_through<gelu_tanh_layer>(m, x);
+      case feed_forward_form::swiglu:
+        break;
+    }
+    return feed_forward(m, x);
+  }
+
+  /// One repetition of a run. The layers of a group are "windowed", "windowed_1", …, and "full".
+  constexpr int blocks(model_builder& m, int x, const layer_run& run) const {
+    if (run.group == 1) return block(m, x, is_sparse(run.first), is_windowed(run.first));
+    int windowed = 0;
+    for (extent_t layer = run.first; layer < run.first + run.group; ++layer) {
+      const run_name name(is_windowed(layer) ? "windowed" : "full", is_windowed(layer) ? windowed++ : 0);
+      x = m.scope(name.text, [&] { return block(m, x, is_sparse(layer), is_windowed(layer)); });
+    }
+    return x;
+  }
+
   constexpr int block(model_builder& m, int x, bool with_experts, bool windowed) const {
     attention_layer grouped = attention;
     if (!windowed) grouped.window = 0;
-    const auto attend = [&](model_builder& b, int y) { return has_latents ? latent_attention(b, y) : grouped(b, y); };
-    const auto feed = [&](model_builder& b, int y) { return with_experts ? experts(b, y) : feed_forward(b, y); };
-    x = residual_branch(m, "attention_norm", "attention_residual", epsilon, x, attend);
-    return residual_branch(m, "feed_forward_norm", "feed_forward_residual", epsilon, x, feed);
+    if (windowed && windowed_rope_base > 0.0) grouped.rope_base = windowed_rope_base;
+    const auto normed = [&](const char* name, int y) { return norm_layer{name, epsilon, norm}(m, y); };
+    const auto attended = [&](int y) {
+      y = has_latents ? latent_attention(m, y) : grouped(m, y);
+      return scaled(m, "attention_scaled", branch_norms ? normed("attention_branch_norm", y) : y, branch_scale);
+    };
+    const auto fed = [&](int y) {
+      y = with_experts ? experts(m, y) : feed_dense(m, y);
+      return scaled(m, "feed_forward_scaled", branch_norms ? normed("feed_forward_branch_norm", y) : y, branch_scale);
+    };
+    const int attention_branch = attended(normed("attention_norm", x));
+    if (side_by_side) {
+      const int other_branch = fed(normed("feed_forward_norm", x));
+      return m.apply<ops::sum>("residual", {x, attention_branch, other_branch});
+    }
+    x = m.sum("attention_residual", x, attention_branch);
+    return m.sum("feed_forward_residual", x, fed(normed("feed_forward_norm", x)));
   }
 };
 

@@ -17,7 +17,8 @@ namespace hyperparallel { inline namespace v0_2 {
 template <class Number = extent_t>
 struct decoder_parameters {
   Number embedding = 0;
-  Number attention = 0;       ///< projections and their biases
+  Number positions = 0;       ///< learned ones
+  Number attention = 0;       ///< projections and their biases, sinks
   Number feed_forward = 0;    ///< of layers without experts
   Number experts = 0;         ///< routed ones
   Number shared_experts = 0;  ///< with their gates
@@ -28,7 +29,7 @@ struct decoder_parameters {
 
   /// Without multi-token prediction.
   constexpr Number total() const {
-    return embedding + attention + feed_forward + experts + shared_experts + router + norms + head;
+    return embedding + positions + attention + feed_forward + experts + shared_experts + router + norms + head;
   }
   constexpr Number total_with_prediction() const { return total() + prediction; }
   friend constexpr bool operator==(const decoder_parameters&, const decoder_parameters&) = default;
@@ -52,6 +53,7 @@ struct decoder_counter {
     sum.attention += 2 * hidden * query + 2 * hidden * key;
     if (a.query_key_value_bias) sum.attention += query + 2 * key;
     if (a.output_bias) sum.attention += hidden;
+    if (a.sinks) sum.attention += as(a.query_heads);
     if (a.query_key_norm) sum.norms += 2 * as(a.head_dim);
   }
   constexpr void count_latent() {
@@ -66,14 +68,16 @@ struct decoder_counter {
   constexpr void count_feed_forward(bool with_experts) {
     const Number hidden = as(d.hidden);
     if (!with_experts) {
-      const Number width = as(d.feed_forward.width);
-      sum.feed_forward += 3 * hidden * width + (d.feed_forward.bias ? 2 * width + hidden : Number{0});
+      const Number width = as(d.feed_forward.width), inputs = is_gated(d.form) ? 2 : 1;
+      sum.feed_forward += (inputs + 1) * hidden * width + (d.feed_forward.bias ? inputs * width + hidden : Number{0});
       return;
     }
     const mixture_of_experts& e = d.experts;
-    sum.experts += 3 * as(counted_experts) * hidden * as(e.width);
+    const Number biases = e.bias ? 2 * as(e.width) + hidden : Number{0};
+    sum.experts += as(counted_experts) * (3 * hidden * as(e.width) + biases);
     sum.shared_experts += 3 * hidden * as(e.shared_width) + (e.shared_gate && e.shared_width > 0 ? hidden : Number{0});
-    sum.router += hidden * as(e.experts) + (e.scores == expert_scores::sigmoid ? as(e.experts) : Number{0});
+    const bool biased = e.bias || e.scores == expert_scores::sigmoid;
+    sum.router += hidden * as(e.experts) + (biased ? as(e.experts) : Number{0});
   }
   /// A block with its norms.
   constexpr void count_layer(extent_t layer) {
@@ -82,7 +86,7 @@ struct decoder_counter {
     else
       count_grouped();
     count_feed_forward(d.is_sparse(layer));
-    sum.norms += 2 * as(d.hidden);
+    sum.norms += (d.branch_norms ? 4 : 2) * as(parameters_of(d.norm, d.hidden));
   }
 };
 
@@ -93,7 +97,8 @@ constexpr decoder_parameters<Number> count_decoder(const decoder& d, extent_t co
   for (extent_t layer = 0; layer < d.layers; ++layer) c.count_layer(layer);
   c.sum.embedding = table;
   c.sum.head = d.tied ? Number{0} : table;
-  c.sum.norms += hidden;
+  c.sum.positions = static_cast<Number>(d.positions) * hidden;
+  c.sum.norms += static_cast<Number>(parameters_of(d.norm, d.hidden));
   for (extent_t module = 0; module < d.prediction_modules; ++module) {
     decoder_counter<Number> block{d, counted_experts};
     block.count_layer(d.layers + module);

@@ -3,7 +3,8 @@
 // Vectors of tokens and of positions.
 //
 //   token_embedding      ids (batch, seq) of i32 -> (batch, seq, hidden); "name.weight" (vocab, hidden)
-//   position_embedding   x (batch, seq, hidden) -> x + a learned vector of each position; "name.weight" (seq, hidden)
+//   position_embedding   x (batch, seq, hidden) -> x + a learned vector of each position; "name.weight" (seq, hidden), or
+//                        with `rows`, of which the first are read, (positions, hidden)
 //
 // The sum over the rows of the table is a reduction, so a table whose rows are sharded gives partial vectors.
 
@@ -25,12 +26,17 @@ struct token_embedding {
 
 struct position_embedding {
   const char* name = "position";
+  extent_t rows = 0;  ///< of the table, at least one for each position; 0: as many
 
   constexpr int operator()(model_builder& m, int x) const {
     const token_dims d = token_dims_of(m, name, x);
     if (!d.valid) return -1;
     const int repeated = m.scope(name, [&] {
-      const int table = m.parameter("weight", {d.sequence, d.hidden}, first_value::drawn);
+      const int positions = rows > 0 ? m.dim("positions", rows) : d.sequence;
+      int table = m.parameter("weight", {positions, d.hidden}, first_value::drawn);
+      if (rows > 0)
+        table = m.apply<ops::slice>("read", {table},
+                                    {.text = "Ph->Sh", .created = {{'S', d.sequence}}, .created_count = 1});
       return m.apply<ops::broadcast>("repeated", {table},
                                      {.text = "sh->bsh", .created = {{'b', d.batch}}, .created_count = 1});
     });

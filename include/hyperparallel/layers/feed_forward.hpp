@@ -2,7 +2,8 @@
 #pragma once
 // Feed-forward layers.
 //
-//   swiglu_layer   down · (silu(gate · x) ⊙ (up · x))      gelu_layer   down · gelu(up · x)
+//   swiglu_layer   down · (silu(gate · x) ⊙ (up · x))      gelu_layer        down · gelu(up · x)
+//   geglu_layer    down · (gelu(gate · x) ⊙ (up · x))      gelu_tanh_layer   the same with GELU by tanh, as geglu_layer has
 //
 // Shapes: x (…, hidden) -> the same; "name.gate.weight" and "name.up.weight" (hidden, width), "name.down.weight"
 // (width, hidden), where the width is a named dim, "ffn" by default; with `bias` a ".bias" beside each. Sources: Shazeer, "GLU variants improve
@@ -12,7 +13,9 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-struct swiglu_layer {
+/// `Activation` is an operator of gate and up.
+template <class Activation>
+struct gated_layer {
   const char* name = "feed_forward";
   extent_t width = 1;
   const char* width_dim = "ffn";
@@ -24,13 +27,18 @@ struct swiglu_layer {
     return m.scope(name, [&] {
       const int gate = linear_layer{.name = "gate", .output = {wide}, .bias = bias}(m, x);
       const int up = linear_layer{.name = "up", .output = {wide}, .bias = bias}(m, x);
-      const int activation = m.apply<ops::swiglu>("activation", {gate, up});
+      const int activation = m.apply<Activation>("activation", {gate, up});
       return linear_layer{.name = "down", .output = {hidden}, .bias = bias}(m, activation);
     });
   }
 };
 
-struct gelu_layer {
+using swiglu_layer = gated_layer<ops::swiglu>;
+using geglu_layer = gated_layer<ops::geglu>;
+
+/// `Activation` is an operator of one operand.
+template <class Activation>
+struct plain_layer {
   const char* name = "feed_forward";
   extent_t width = 1;
   const char* width_dim = "ffn";
@@ -41,10 +49,13 @@ struct gelu_layer {
     const int wide = m.dim(width_dim, width), hidden = dim_from_end(m, x, 0);
     return m.scope(name, [&] {
       const int activation =
-          m.apply<ops::gelu>("activation", {linear_layer{.name = "up", .output = {wide}, .bias = bias}(m, x)});
+          m.apply<Activation>("activation", {linear_layer{.name = "up", .output = {wide}, .bias = bias}(m, x)});
       return linear_layer{.name = "down", .output = {hidden}, .bias = bias}(m, activation);
     });
   }
 };
+
+using gelu_layer = plain_layer<ops::gelu>;
+using gelu_tanh_layer = plain_layer<ops::gelu_tanh>;
 
 }}  // namespace hyperparallel::v0_2

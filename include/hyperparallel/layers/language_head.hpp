@@ -14,7 +14,7 @@
 // section 3, for the sharded form; Press & Wolf, "Using the output embedding to improve language models", 2017.
 
 #include <hyperparallel/layers/linear.hpp>
-#include <hyperparallel/layers/rms_norm.hpp>
+#include <hyperparallel/layers/norm.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -36,6 +36,9 @@ struct language_head {
   const char* name = "head";
   extent_t vocabulary = 1;
   double epsilon = 1e-6;
+  norm_form norm = norm_form::rms;
+  double hidden_scale = 1.0;      ///< of what the logits are made of (MiniCPM)
+  double logit_cap = 0.0;         ///< a logit l counts as cap · tanh(l / cap) (Gemma 2); 0: as it is
   const char* tied_to = nullptr;  ///< a token embedding of the same scope, as "embedding"
 
   /// Makes the graph's loss and returns the cross entropy, which is monitored.
@@ -45,9 +48,13 @@ struct language_head {
     const int table = tied_to == nullptr ? -1 : table_of(m);
     if (tied_to != nullptr && table < 0) return -1;
     const int cross_entropy = m.scope(name, [&] {
-      const int hidden = rms_norm_layer{"norm", epsilon}(m, x);
-      const int logits =
+      const int hidden = scaled(m, "hidden_scaled", norm_layer{"norm", epsilon, norm}(m, x), hidden_scale);
+      int logits =
           table < 0 ? linear_layer{"logits", {vocab}}(m, hidden) : m.contract("logits", "*h,vh->*v", hidden, table);
+      if (logit_cap > 0.0) {
+        logits = m.apply<ops::tanh>("logits_bounded", {scaled(m, "logits_by_cap", logits, 1.0 / logit_cap)});
+        logits = scaled(m, "logits_capped", logits, logit_cap);
+      }
       return mean_cross_entropy(m, logits, labels, weights);
     });
     if (cross_entropy >= 0) m.monitor(cross_entropy);

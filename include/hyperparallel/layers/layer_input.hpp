@@ -44,4 +44,9 @@ constexpr token_dims token_dims_of(model_builder& m, const char* layer, int x) {
   return {};
 }
 
+/// `x` times a number, as the tensor `name`; `x` itself for 1.
+constexpr int scaled(model_builder& m, const char* name, int x, double by) {
+  return x < 0 || by == 1.0 ? x : m.apply<ops::scale>(name, {x}, {.real = {by}});
+}
+
 }}  // namespace hyperparallel::v0_2

@@ -14,6 +14,8 @@
 // weighed with. Auxiliary loss, where `balance_scale` > 0: balance_scale · E · Σ_e f_e · p_e, f_e the share of choices
 // and p_e the mean softmax probability of expert e; it is `balance_scale` where the load is even.
 //
+// With `bias`, router and experts have biases (gpt-oss); a `gate_limit` makes the activation clamped_swiglu.
+//
 // Parameters "name.router.weight" (hidden, experts), "name.experts.{gate,up}.weight" (experts, hidden, expert_ffn),
 // "name.experts.down.weight" (experts, expert_ffn, hidden), "name.shared.…" as `swiglu_layer` with width "shared_ffn",
 // "name.shared_gate.weight" (hidden).
@@ -44,7 +46,10 @@ struct mixture_of_experts {
   extent_t shared_width = 0;  ///< of all shared experts together
   bool shared_gate = false;   ///< weighs what the shared experts give, by token (Qwen2-MoE)
   expert_scores scores = expert_scores::softmax;
-  bool normalise = true;  ///< the weights of a token sum to `weight_scale`
+  bool bias = false;              ///< of a router with softmax scores, and of experts
+  double gate_limit = 0.0;        ///< 0: none
+  double gate_steepness = 1.702;  ///< where there is a limit
+  bool normalise = true;          ///< the weights of a token sum to `weight_scale`
   double weight_scale = 1.0;
   expert_slots slots = expert_slots::per_group;
   double capacity_factor = 1.0;
@@ -80,7 +85,7 @@ struct mixture_of_experts {
   };
 
   constexpr choice route(model_builder& m, int x, int expert) const {
-    const int logits = linear_layer{"router", {expert}}(m, x);
+    const int logits = linear_layer{.name = "router", .output = {expert}, .bias = bias}(m, x);
     const bool biased = scores == expert_scores::sigmoid;
     const operator_options how{.created = {{'K', m.dim("top_k", top_k)}},
                                .created_count = 1,
@@ -89,8 +94,8 @@ struct mixture_of_experts {
     int probability = -1, weight = -1;
     if (biased) {
       probability = m.apply<ops::sigmoid>("scores", {logits});
-      const int bias = m.scope("router", [&] { return m.state("bias", data_type::f32, {expert}); });
-      weight = m.apply<ops::biased_top_k>("choice", {probability, bias}, how);
+      const int balance_bias = m.scope("router", [&] { return m.state("bias", data_type::f32, {expert}); });
+      weight = m.apply<ops::biased_top_k>("choice", {probability, balance_bias}, how);
     } else {
       probability = m.apply<ops::softmax>("scores", {logits});
       weight = m.apply<ops::top_k>("choice", {probability}, how);
@@ -133,10 +138,18 @@ struct mixture_of_experts {
       const int gate_weight = weight("gate", {expert, d.hidden, wide});
       const int up_weight = weight("up", {expert, d.hidden, wide});
       const int down_weight = weight("down", {expert, wide, d.hidden});
-      const int gate = m.contract("gate", "*ech,ehf->*ecf", rows, gate_weight);
-      const int up = m.contract("up", "*ech,ehf->*ecf", rows, up_weight);
-      const int activation = m.apply<ops::swiglu>("activation", {gate, up});
-      return m.contract("down", "*ecf,efh->*ech", activation, down_weight);
+      const auto product = [&](const char* part, const char* text, int of, int weight_of_part) {
+        const int y = m.contract(part, text, of, weight_of_part);
+        if (!bias || y < 0) return y;
+        const int rank = m.graph.tensor[y].shape.rank;  // of (…, experts, capacity, width)
+        return with_bias(m, part, y, 1u << (rank - 3) | 1u << (rank - 1));
+      };
+      const int gate = product("gate", "*ech,ehf->*ecf", rows, gate_weight);
+      const int up = product("up", "*ech,ehf->*ecf", rows, up_weight);
+      const int activation = gate_limit > 0.0 ? m.apply<ops::clamped_swiglu>("activation", {gate, up},
+                                                                             {.real = {gate_limit, gate_steepness}})
+                                              : m.apply<ops::swiglu>("activation", {gate, up});
+      return product("down", "*ecf,efh->*ech", activation, down_weight);
     });
     return m.apply<ops::combine>("combine", {results, chosen.index, chosen.weight},
                                  {.text = joint ? "eCh,BSK,BSK->BSh" : nullptr});

@@ -71,7 +71,10 @@ using builtin_operators = boost::mp11::mp_list<
     ops::divide, ops::divide_gradient, ops::maximum, ops::maximum_gradient, ops::negate, ops::subtract, ops::shift,
     // Means, and elements moved.
     ops::mean, ops::mean_gradient, ops::transpose, ops::reshape, ops::concat, ops::split, ops::slice,
-    ops::slice_gradient>;
+    ops::slice_gradient,
+    // Feed-forward layers and attention of later families.
+    ops::gelu_tanh, ops::gelu_tanh_gradient, ops::geglu, ops::geglu_gradient, ops::clamped_swiglu,
+    ops::clamped_swiglu_gradient, ops::attention_with_sinks, ops::attention_sink_gradient>;
 inline constexpr int builtin_operator_count = static_cast<int>(boost::mp11::mp_size<builtin_operators>::value);
 
 /// Any type with the name and the rule text of an operator.

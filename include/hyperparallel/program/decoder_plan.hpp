@@ -143,13 +143,11 @@ constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp
 
 }  // namespace detail
 
-/// Layers that have a neighbour of the same kind; only these are dealt to the stages of a pipeline. O(layers).
+/// Layers that have a neighbour of the same kind, and groups of layers that repeat; only these are dealt to the stages of a
+/// pipeline. O(layers).
 constexpr extent_t repeated_layers(const decoder& d) {
-  const auto alike = [&](extent_t a, extent_t b) {
-    return a >= 0 && b < d.layers && d.is_sparse(a) == d.is_sparse(b) && d.is_windowed(a) == d.is_windowed(b);
-  };
   extent_t n = 0;
-  for (extent_t layer = 0; layer < d.layers; ++layer) n += alike(layer - 1, layer) || alike(layer, layer + 1) ? 1 : 0;
+  d.visit_runs([&](const decoder::layer_run& run) { n += run.repeats > 1 ? run.repeats : 0; });
   return n;
 }
 
@@ -160,7 +158,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
   demand.within("zero", p.zero, 0, 3);
   demand.within("batch", p.batch, 1, largest_plan_number);
-  demand.within("sequence", p.sequence, 1, largest_plan_number);
+  demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
   if (!demand.found.ok()) return demand.found;
   if (device_count_of(p) != devices)
     demand.note({decoder_plan_code::degrees_are_not_the_devices, "", "", device_count_of(p), devices});

@@ -11,8 +11,8 @@
 // ep, and what ZeRO shards by the other data axes.
 // Time: products of matrices and attention at the peak rate; and where tp cuts the layers, what a device receives from the
 // others of its group in reduce-scatters and all-gathers, at the sum of the bandwidths of all links there. Without experts
-// both are on one chain: in forward each product waits for its operand and each reduction for its product, in backward the
-// gradients of operands do. With experts the longer of the two counts alone. Overheads, latencies, reductions of gradients
+// and branches side by side both are on one chain: in forward each product waits for its operand and each reduction for its product, in backward the
+// gradients of operands do. Otherwise the longer of the two counts alone. Overheads, latencies, reductions of gradients
 // and what stages hand over are left out. Units: bytes, picoseconds. O(layers).
 
 #include <hyperparallel/program/plan_estimate.hpp>
@@ -85,7 +85,12 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   };
   const double tokens = static_cast<double>(p.batch) / p.micro_batches * static_cast<double>(p.sequence) /
                         (static_cast<double>(p.dp) * p.ep * p.cp);
-  const double entering = static_cast<double>(d.layers * d.hidden) / (p.sequence_parallel ? p.tp : 1);
+  extent_t segments = d.layers;  // whose entering tensors are kept: groups of layers are computed again as one
+  if (p.recomputed) {
+    segments = 0;
+    d.visit_runs([&](const decoder::layer_run& run) { segments += run.repeats; });
+  }
+  const double entering = static_cast<double>(segments * d.hidden) / (p.sequence_parallel ? p.tp : 1);
   double within = 0;  // what both products into a feed-forward layer make
   for (extent_t layer = 0; layer < d.layers; ++layer)
     within += 2 * static_cast<double>(d.is_sparse(layer) ? d.experts.top_k * d.experts.width + d.experts.shared_width
@@ -117,7 +122,7 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const double received = p.tp == 1 ? 0.0
                                     : 2 * tokens * static_cast<double>(d.hidden) * (p.tp - 1) / p.tp *
                                           detail::seconds_a_byte(prices.links(), p.tp);
-  const bool chained = !d.has_experts && !d.has_latents;
+  const bool chained = !d.has_experts && !d.has_latents && !d.side_by_side;
   const double forward = received * (chained ? 4 : 2) * detail::larger_of(layers - 1, 0.0), backward = forward;
   double time = 3 * products + 3.5 * scores + again + last;
   if (chained)

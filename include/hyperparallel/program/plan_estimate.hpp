@@ -30,13 +30,13 @@ struct plan_estimate {
 };
 
 /// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
-/// embedding's table, which multiplies nothing, and 6 by the layers, the heads, the widths of a key and a value and the
+/// tables of embedding and positions, which multiply nothing, and 6 by the layers, the heads, the widths of a key and a value and the
 /// tokens in reach, which is 12 · layers · heads · width · sequence where both are equally wide. Nothing is left out for the
 /// causal mask and nothing is added for recomputation. Source: PaLM 2204.02311, appendix B. O(layers).
 constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t sequence) {
   const decoder_parameters<double> active = detail::count_decoder<double>(d, d.experts.top_k);
   // A tied table multiplies as the head.
-  double each = 6 * (active.total() - (d.tied ? 0.0 : active.embedding));
+  double each = 6 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding));
   for (extent_t layer = 0; layer < d.layers; ++layer) {
     const double reach = static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
     const latent_attention_layer& a = d.latent_attention;

@@ -20,39 +20,51 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-struct memory_account {
+/// Bytes by kind, of which there are so many.
+template <int Kinds>
+struct memory_account_by {
   extent_t peak = 0;
-  int peak_step = -1;                          ///< of the program: the first one with that much
-  extent_t at_peak[memory_class_count] = {};   ///< adds up to the peak
-  extent_t most[memory_class_count] = {};      ///< of each class by itself, in any step
-  extent_t resident[memory_class_count] = {};  ///< alive always: what is left between two steps of training
-  friend constexpr bool operator==(const memory_account&, const memory_account&) = default;
+  int peak_step = -1;             ///< of the program: the first one with that much
+  extent_t at_peak[Kinds] = {};   ///< adds up to the peak
+  extent_t most[Kinds] = {};      ///< of each kind by itself, in any step
+  extent_t resident[Kinds] = {};  ///< alive always: what is left between two steps of training
+  friend constexpr bool operator==(const memory_account_by&, const memory_account_by&) = default;
 
   /// Of a program that is refused: `not_counted` everywhere.
-  static constexpr memory_account of_nothing() {
-    memory_account a;
+  static constexpr memory_account_by of_nothing() {
+    memory_account_by a;
     a.peak = not_counted;
-    for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = a.most[c] = a.resident[c] = not_counted;
+    for (int c = 0; c < Kinds; ++c) a.at_peak[c] = a.most[c] = a.resident[c] = not_counted;
     return a;
   }
 };
 
+/// By memory_class.
+using memory_account = memory_account_by<memory_class_count>;
+
 namespace detail {
 
+/// Sorts storages into `Kinds` kinds by `kind_of_storage`; what lies between steps of a move is of kind `between_moves`.
+template <int Kinds, class KindOf>
 class memory_walk {
  public:
   constexpr memory_walk(const sharded_program& given, const program_moves& sorted, const storage_uses& used,
-                        extent_t rounding)
-      : p(given), moves(sorted), of(used), alignment(rounding) {}
+                        const KindOf& sorter, int between_moves, extent_t rounding)
+      : p(given),
+        moves(sorted),
+        of(used),
+        kind_of_storage(sorter),
+        kind_between_moves(between_moves),
+        alignment(rounding) {}
 
-  constexpr memory_account run() {
+  constexpr memory_account_by<Kinds> run() {
     first_at.resize(of.times + 1, -1);
     first_within.resize(p.step.size + 1, -1);
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
     for (int i = 0; i < p.step.size; ++i) {
       if (!p.step.item[i].is_move) continue;
       const extent_t staged = kind_of(moves, p.step.item[i].index).staged_bytes;
-      if (staged > 0) add_within(memory_class::buffers, i, i, rounded(staged));
+      if (staged > 0) add_within(kind_between_moves, i, i, rounded(staged));
     }
     return take_maxima();
   }
@@ -62,26 +74,24 @@ class memory_walk {
   static constexpr int middle = 2;
 
   constexpr extent_t rounded(extent_t bytes) const { return (bytes + alignment - 1) / alignment * alignment; }
-  constexpr void add(memory_class c, int first, int last, extent_t bytes) {
+  constexpr void add(int c, int first, int last, extent_t bytes) {
     note(first_at.item[first], c, bytes);
     note(first_at.item[last + 1], c, -bytes);
   }
   /// In every repetition from step `first` to step `last` of one block.
-  constexpr void add_within(memory_class c, int first, int last, extent_t bytes) {
+  constexpr void add_within(int c, int first, int last, extent_t bytes) {
     note(first_within.item[first], c, bytes);
     if (last + 1 < of.blocks.item[of.block_of.item[first]].end) note(first_within.item[last + 1], c, -bytes);
   }
-  constexpr void note(int& list, memory_class c, extent_t bytes) {
-    list = changes.push({static_cast<int>(c), list, bytes});
-  }
+  constexpr void note(int& list, int c, extent_t bytes) { list = changes.push({c, list, bytes}); }
 
   constexpr void add_storage(int s) {
     if (p.storage.item[s].tier > 0) return;
     const storage_use& u = of.use.item[s];
-    const memory_class c = of.class_of(s);
+    const int c = kind_of_storage(s);
     const extent_t bytes = rounded(p.storage.item[s].bytes);
     if (of.resident.item[s]) {
-      always.resident[static_cast<int>(c)] += bytes * repeats_of(p.graph, u.segment);
+      always.resident[c] += bytes * repeats_of(p.graph, u.segment);
       return;
     }
     if (u.first < 0) return;
@@ -98,7 +108,7 @@ class memory_walk {
   }
 
   /// One storage a repetition, the middle one of weight `middle_weight`. With `skips` it is left out.
-  constexpr void add_repetitions(memory_class c, int s, int count, extent_t middle_weight, bool skips, extent_t bytes) {
+  constexpr void add_repetitions(int c, int s, int count, extent_t middle_weight, bool skips, extent_t bytes) {
     const storage_use& u = of.use.item[s];
     const graph_segment& segment = p.graph.segment.item[u.segment];
     const int tensor = p.storage.item[s].tensor;
@@ -115,17 +125,17 @@ class memory_walk {
     }
   }
 
-  constexpr memory_account take_maxima() {
-    memory_account a = always;
-    extent_t alive[memory_class_count] = {};
-    for (int c = 0; c < memory_class_count; ++c) alive[c] = a.most[c] = a.at_peak[c] = a.resident[c];
-    for (int c = 0; c < memory_class_count; ++c) a.peak += alive[c];
+  constexpr memory_account_by<Kinds> take_maxima() {
+    memory_account_by<Kinds> a = always;
+    extent_t alive[Kinds] = {};
+    for (int c = 0; c < Kinds; ++c) alive[c] = a.most[c] = a.at_peak[c] = a.resident[c];
+    for (int c = 0; c < Kinds; ++c) a.peak += alive[c];
     int time = 0;
     for (const step_block& b : of.blocks) {
       const bool weighted = repeats_of(p.graph, b.segment) > written_out;
       for (int r = 0; r < b.repetitions; ++r) {
-        extent_t within[memory_class_count] = {}, total = 0;
-        for (int c = 0; c < memory_class_count; ++c) total += alive[c];
+        extent_t within[Kinds] = {}, total = 0;
+        for (int c = 0; c < Kinds; ++c) total += alive[c];
         for (int i = b.begin; i < b.end; ++i, ++time) {
           const int at = first_at.item[time], inside = first_within.item[i];
           if (i > b.begin && at < 0 && inside < 0) continue;
@@ -138,27 +148,27 @@ class memory_walk {
             total += changes.item[k].bytes;
           }
           if (weighted && r == middle) continue;
-          // A class that does not change here had its say before, in a block's first step at the latest.
+          // A kind that does not change here had its say before, in a block's first step at the latest.
           if (i == b.begin)
-            for (int c = 0; c < memory_class_count; ++c) a.most[c] = larger(a.most[c], alive[c] + within[c]);
+            for (int c = 0; c < Kinds; ++c) a.most[c] = larger(a.most[c], alive[c] + within[c]);
           for (int k = at; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
           for (int k = inside; k >= 0; k = changes.item[k].next) raise(a, changes.item[k].kind, alive, within);
           if (total <= a.peak && a.peak_step >= 0) continue;
           a.peak = total;
           a.peak_step = i;
-          for (int c = 0; c < memory_class_count; ++c) a.at_peak[c] = alive[c] + within[c];
+          for (int c = 0; c < Kinds; ++c) a.at_peak[c] = alive[c] + within[c];
         }
       }
     }
     return a;
   }
-  static constexpr void raise(memory_account& a, int c, const extent_t* alive, const extent_t* within) {
+  static constexpr void raise(memory_account_by<Kinds>& a, int c, const extent_t* alive, const extent_t* within) {
     const extent_t held = alive[c] + within[c];
     if (held > a.most[c]) a.most[c] = held;
   }
 
-  /// Bytes of a class that begin or end, in a list of one time or step.
-  struct class_change {
+  /// Bytes of a kind that begin or end, in a list of one time or step.
+  struct kind_change {
     int kind;
     int next;
     extent_t bytes;
@@ -167,21 +177,34 @@ class memory_walk {
   const sharded_program& p;
   const program_moves& moves;
   const storage_uses& of;
+  const KindOf& kind_of_storage;
+  int kind_between_moves;
   extent_t alignment;
-  growing_array<class_change> changes;
+  growing_array<kind_change> changes;
   growing_array<int> first_at;      ///< of each time: its list in `changes`, -1
   growing_array<int> first_within;  ///< of each step: likewise, in every repetition of its block alone
-  memory_account always{};
+  memory_account_by<Kinds> always{};
 };
 
 }  // namespace detail
+
+/// The account of a program's device by kinds of one's own: `kind_of(storage)` is from 0 to `Kinds` - 1, `between` that of
+/// what lies between steps of a move.
+template <int Kinds, class KindOf>
+constexpr memory_account_by<Kinds> memory_account_of(const sharded_program& p, const program_moves& moves,
+                                                     const storage_uses& uses, const KindOf& kind_of, int between,
+                                                     extent_t alignment = 1) {
+  if (p.status.code != strategy_code::ok) return memory_account_by<Kinds>::of_nothing();
+  return detail::memory_walk<Kinds, KindOf>(p, moves, uses, kind_of, between, alignment).run();
+}
 
 /// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`. Of a
 /// refused program it is `memory_account::of_nothing()`.
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
                                            const storage_uses& uses, extent_t alignment = 1) {
-  if (p.status.code != strategy_code::ok) return memory_account::of_nothing();
-  return detail::memory_walk(p, moves, uses, alignment).run();
+  return memory_account_of<memory_class_count>(
+      p, moves, uses, [&](int storage) { return static_cast<int>(uses.class_of(storage)); },
+      static_cast<int>(memory_class::buffers), alignment);
 }
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
                                            extent_t alignment = 1) {

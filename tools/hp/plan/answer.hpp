@@ -4,9 +4,11 @@
 // which it does. Law: each plan that is named is estimated.
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/program/memory_comparison.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "choice.hpp"
@@ -27,6 +29,8 @@ struct answer {
   hp::decoder_plan plan;
   hp::decoder_plan_status status{};
   hp::plan_estimate estimate{};
+  std::optional<hp::memory_comparison>
+      comparison{};                   ///< where a convention is asked for, of the plan that is estimated
   std::vector<priced_plan> others{};  ///< the fastest, or the nearest first
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
@@ -71,6 +75,7 @@ inline answer answer_of(const choice& c) {
   }
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
+  if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   if (a.is_good()) return a;
   hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve,
                            [&](const hp::plan_estimate& e, int changes) { a.others.push_back({e, changes}); });

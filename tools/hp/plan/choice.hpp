@@ -26,8 +26,9 @@ struct choice {
   std::int64_t sequence = 4096;
   std::int64_t memory = 0;  ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
-  int effort = 20;  ///< seconds of a search
-  int why = 0;      ///< the row that the winner of a search is compared with
+  int effort = 20;           ///< seconds of a search
+  std::string convention{};  ///< that memory is told by beside the account; empty: none
+  int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;
 };
 

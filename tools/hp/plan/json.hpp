@@ -50,6 +50,29 @@ inline json memory_json(const answer& a) {
           {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
 }
 
+/// The convention beside the account, part by part.
+inline json comparison_json(const hp::memory_comparison& c) {
+  json out = {{"name", "megatron_2022"}};
+  if (!c.ok()) {
+    out["why"] = "megatron_2022 " + undefined_text(c);
+    return out;
+  }
+  const auto amounts = [](hp::extent_t convention, hp::extent_t account) {
+    return json{
+        {"convention_bytes", convention}, {"account_bytes", account}, {"difference_bytes", account - convention}};
+  };
+  json parts = json::object();
+  for (int i = 0; i < hp::memory_part_count; ++i) {
+    const auto part = static_cast<hp::memory_part>(i);
+    parts[name_of(part)] = amounts(c.convention.of(part), c.ours.of(part));
+  }
+  out["parts"] = std::move(parts);
+  out["states_bytes"] = c.convention.states();
+  out["activations_bytes"] = c.convention.activations();
+  out.update(amounts(c.convention.total(), c.ours.total()));
+  return out;
+}
+
 inline json step_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json levels = json::array();
@@ -82,6 +105,7 @@ inline json json_of(const answer& a) {
   if (a.status.ok()) {
     out["verdict"] = name_of(a.verdict(a.estimate));
     out["memory"] = memory_json(a);
+    if (a.comparison) out["convention"] = comparison_json(*a.comparison);
     out["step"] = step_json(a);
     out["fitting_changes"] = std::move(others);
   } else {

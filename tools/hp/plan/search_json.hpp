@@ -53,6 +53,7 @@ inline json json_of(const search_answer& s) {
     return out;
   }
   out["memory"] = memory_json(s.best);
+  if (s.best.comparison) out["convention"] = comparison_json(*s.best.comparison);
   out["step"] = step_json(s.best);
   const bool binds =
       f.priced_unfit > 0 && f.fastest_unfit.ok() && f.fastest_unfit.evaluation.time < f.best[0].evaluation.time;

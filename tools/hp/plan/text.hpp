@@ -68,6 +68,26 @@ inline std::string memory_text(const answer& a) {
   return t.text();
 }
 
+/// The convention beside the account, to the byte; nothing where none is asked for.
+inline std::string comparison_text(const answer& a) {
+  if (!a.comparison) return "";
+  const hp::memory_comparison& c = *a.comparison;
+  if (!c.ok()) return "megatron_2022 " + undefined_text(c) + "\n\n";
+  hp::report::table t({"memory by part, bytes", "megatron_2022", "this account", "difference"});
+  for (int i = 0; i < hp::memory_part_count; ++i) {
+    const auto part = static_cast<hp::memory_part>(i);
+    if (c.convention.of(part) != 0 || c.ours.of(part) != 0)
+      t.row({name_of(part), std::to_string(c.convention.of(part)), std::to_string(c.ours.of(part)),
+             fmt::format("{:+}", c.difference(part))});
+  }
+  t.row({"all", std::to_string(c.convention.total()), std::to_string(c.ours.total()),
+         fmt::format("{:+}", c.difference())});
+  return t.text() + fmt::format(
+                        "megatron_2022: {} of parameters, gradients and optimizer, {} of activations; the account has "
+                        "what is alive at its peak\n\n",
+                        bytes_text(c.convention.states()), bytes_text(c.convention.activations()));
+}
+
 inline std::string step_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   const hp::extent_t time = e.evaluation.time;
@@ -109,7 +129,8 @@ inline std::string to_text(const answer& a) {
   if (!a.status.ok())
     return out + (a.others.empty() ? "\nno plan with these options can be\n"
                                    : "\nthe nearest plans that can be:\n" + others_text(a));
-  out += "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + step_text(a) + "\n" + received_text(a);
+  out += "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + comparison_text(a) + step_text(a) + "\n" +
+         received_text(a);
   if (a.is_good()) return out;
   return out + (a.others.empty() ? "\nno change of one degree makes it fit\n"
                                  : "\nthe smallest changes that make it fit:\n" + others_text(a));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include <hyperparallel/program/memory_comparison.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
@@ -58,6 +59,23 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
       break;
   }
   return "the plan can be";
+}
+
+/// Why a convention says nothing of a plan, in one line.
+inline std::string undefined_text(const hp::memory_comparison& c) {
+  switch (c.code) {
+    case hp::convention_code::model_has_experts:
+      return "is not defined for models with experts";
+    case hp::convention_code::model_has_latents:
+      return "is not defined for attention with latents";
+    case hp::convention_code::degree_is_unknown:
+      return std::string("has no ") + c.degree;
+    case hp::convention_code::too_large:
+      return "leaves 64 bits";
+    case hp::convention_code::ok:
+      break;
+  }
+  return "is defined";
 }
 
 }  // namespace decoder_plans

@@ -14,6 +14,7 @@
 #include "redistribution_kinds.hpp"
 #include "refinement_kinds.hpp"
 #include "shardy_kinds.hpp"
+#include "truth_kinds.hpp"
 
 namespace replay {
 
@@ -76,6 +77,7 @@ inline verdict replay_vector(const json& v) {
   try {
     if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_any_operator(v);
     if (is_model_config(v)) return replay_model_config(v);
+    if (is_published_number(v)) return replay_published_number(v);
     if (kind.empty() && v.contains("schedule")) return replay_mindspore_lists(v);
     if (v.contains("factor_sizes") && v.contains("operands")) return replay_any_rule(v);
     for (const kind_entry& k : kinds)
@@ -92,7 +94,8 @@ inline verdict replay_vector(const json& v) {
   if (v.contains("ranks") && v.contains("microbatches"))
     return fail("unknown kind of pipeline schedules '" + kind + "'");
   if (kind.empty()) return skip("the vector names no kind");
-  return skip("outside layouts, operators, redistribution, pipeline schedules and configurations of models");
+  return skip(
+      "outside layouts, operators, redistribution, pipeline schedules, configurations of models and published numbers");
 }
 
 }  // namespace replay

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Attention and its gradient over a box of rows and keys; heads may share keys. integer[0] = causal, integer[1] = window,
-// real[0] = scale. Laws: as attention_head.hpp, which has the arithmetic.
+// real[0] = scale, real[1] = cap. Laws: as attention_head.hpp, which has the arithmetic.
 
 #include <hyperparallel/kernels/exact.hpp>
 #include <hyperparallel/kernels/ops/attention_problem.hpp>
@@ -73,6 +73,40 @@ void attention_kernel(const operator_call& c) {
   attend<T>(c, 1);
 }
 
+/// q, k, v, sink -> o, lse: attention's own, joined with a key of score `sink` and value 0.
+template <class T>
+void attention_with_sinks_kernel(const operator_call& c) {
+  attend<T>(c, 1);
+  const factor_rule& rule = *c.rule;
+  const tensor_factors &out = rule.result[0], &statistic = rule.result[1];
+  const int width_loop = last_loop(c, out);
+  const loop_steps steps[3] = {steps_of(c, out), steps_of(c, statistic), steps_of(c, rule.operand[3])};
+  for_each_point(c, loops_of(statistic), steps, [&](const extent_t(&at)[3]) {
+    T& lse = result<T>(c, 1)[at[1]];
+    const T sink = operand<T>(c, 3)[at[2]], most = functions::maximum::of(lse, sink);
+    const T both = most + std::log(std::exp(lse - most) + std::exp(sink - most)), by = std::exp(lse - both);
+    T* const row = result<T>(c, 0) + at[0];
+    for (extent_t e = 0; e < c.loop[width_loop].extent; ++e) row[e] *= by;
+    lse = both;
+  });
+}
+
+/// do, sink, o, lse -> d sink.
+template <class T>
+void attention_sink_gradient_kernel(const operator_call& c) {
+  const factor_rule& rule = *c.rule;
+  const tensor_factors &out = rule.operand[2], &statistic = rule.operand[3];
+  const int width_loop = last_loop(c, out);
+  const extent_t heads = c.result_elements(0);
+  for (extent_t i = 0; i < heads; ++i) result<T>(c, 0)[i] = T(0);
+  const loop_steps steps[3] = {steps_of(c, out), steps_of(c, statistic), steps_of(c, rule.result[0])};
+  for_each_point(c, loops_of(statistic), steps, [&](const extent_t(&at)[3]) {
+    const T taken = std::exp(operand<T>(c, 1)[at[2]] - operand<T>(c, 3)[at[1]]);
+    result<T>(c, 0)[at[2]] -=
+        taken * dot(c.loop[width_loop].extent, operand<T>(c, 0) + at[0], operand<T>(c, 2) + at[0]);
+  });
+}
+
 /// do, q, k, v, o, lse -> dq, dk, dv.
 template <class T>
 void attention_gradient_kernel(const operator_call& c) {
@@ -87,6 +121,12 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention> = kernels::attention_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::attention_gradient> = kernels::attention_gradient_kernel<T>;
+
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_with_sinks> = kernels::attention_with_sinks_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::attention_sink_gradient> =
+    kernels::attention_sink_gradient_kernel<T>;
 
 }}  // namespace hyperparallel::v0_2
 

@@ -37,6 +37,7 @@ inline void read_geometry(const operator_call& c, int parts, const tensor_factor
   g.causal = c.attributes->integer[0] != 0;
   g.window = c.attributes->integer[1];
   g.scale = c.attributes->real[0];
+  g.cap = c.attributes->real[1];
   g.value = steps_of(c, value);
   g.value_step = g.value.of[keys.loop[0]];
   g.width = c.loop[last_loop(c, value)].extent;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Element by element: sum, add_bias, scale, multiply, broadcast, accumulate, SwiGLU, SiLU, GELU, sigmoid, relu, tanh, exp,
+// Element by element: sum, add_bias, scale, multiply, broadcast, accumulate, SwiGLU, GeGLU, SiLU, GELU, sigmoid, relu, tanh, exp,
 // log, sqrt, shift, negate, subtract, divide, maximum and their gradients.
 //
 //   silu(x) = x / (1 + e^−x)    silu'(x) = σ(x) · (1 + x · (1 − σ(x)))          σ(x) = 1 / (1 + e^−x)
@@ -160,33 +160,73 @@ void swiglu_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T gate, T up) { return functions::silu::of(gate) * up; });
 }
 
-/// dy, gate, up -> d gate, d up.
-template <class T>
-void swiglu_gradient_kernel(const operator_call& c) {
+/// d result, x, y -> dx, dy: `f(d, x, y, dx, dy)` at each point.
+template <class T, class Function>
+void gradients_of_two(const operator_call& c, const Function& f) {
   expect_same_loops(c, 3);
-  const T *dy = operand<T>(c, 0), *gate = operand<T>(c, 1), *up = operand<T>(c, 2);
-  T *d_gate = result<T>(c, 0), *d_up = result<T>(c, 1);
-  const extent_t n = c.result_elements(0);
-  for (extent_t i = 0; i < n; ++i) {
-    const T d = dy[i], g = gate[i], u = up[i];
-    d_gate[i] = functions::silu_gradient(d * u, g);
-    d_up[i] = d * functions::silu::of(g);
-  }
-}
-
-/// dz, x, y -> dx, dy: to the operand that `functions::maximum` takes.
-template <class T>
-void maximum_gradient_kernel(const operator_call& c) {
-  expect_same_loops(c, 3);
-  const T *dz = operand<T>(c, 0), *x = operand<T>(c, 1), *y = operand<T>(c, 2);
+  const T *d = operand<T>(c, 0), *x = operand<T>(c, 1), *y = operand<T>(c, 2);
   T *dx = result<T>(c, 0), *dy = result<T>(c, 1);
   const extent_t n = c.result_elements(0);
-  for (extent_t i = 0; i < n; ++i) {
-    const T d = dz[i];
-    const bool second = x[i] < y[i] || y[i] != y[i];
-    dx[i] = second ? T(0) : d;
-    dy[i] = second ? d : T(0);
-  }
+  for (extent_t i = 0; i < n; ++i) f(T(d[i]), T(x[i]), T(y[i]), dx[i], dy[i]);
+}
+
+template <class T>
+void swiglu_gradient_kernel(const operator_call& c) {
+  gradients_of_two<T>(c, [](T d, T gate, T up, T& d_gate, T& d_up) {
+    d_gate = functions::silu_gradient(d * up, gate);
+    d_up = d * functions::silu::of(gate);
+  });
+}
+
+template <class T>
+void gelu_tanh_gradient_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T d, T x) { return functions::gelu_tanh_gradient(d, x); });
+}
+
+template <class T>
+void geglu_kernel(const operator_call& c) {
+  pointwise<T, 2>(c, [](T gate, T up) { return functions::gelu_tanh::of(gate) * up; });
+}
+
+template <class T>
+void geglu_gradient_kernel(const operator_call& c) {
+  gradients_of_two<T>(c, [](T d, T gate, T up, T& d_gate, T& d_up) {
+    d_gate = functions::gelu_tanh_gradient(d * up, gate);
+    d_up = d * functions::gelu_tanh::of(gate);
+  });
+}
+
+template <class T>
+void clamped_swiglu_kernel(const operator_call& c) {
+  const T limit = static_cast<T>(c.attributes->real[0]), steepness = static_cast<T>(c.attributes->real[1]);
+  pointwise<T, 2>(c, [=](T gate, T up) {
+    const T g = functions::minimum::of(gate, limit);
+    const T u = functions::maximum::of(functions::minimum::of(up, limit), -limit);
+    return g * functions::sigmoid::of(steepness * g) * (u + T(1));
+  });
+}
+
+/// 0 beyond the limits.
+template <class T>
+void clamped_swiglu_gradient_kernel(const operator_call& c) {
+  const T limit = static_cast<T>(c.attributes->real[0]), steepness = static_cast<T>(c.attributes->real[1]);
+  gradients_of_two<T>(c, [=](T d, T gate, T up, T& d_gate, T& d_up) {
+    const T g = functions::minimum::of(gate, limit);
+    const T u = functions::maximum::of(functions::minimum::of(up, limit), -limit);
+    const T s = functions::sigmoid::of(steepness * g);
+    d_gate = gate > limit ? T(0) : d * (u + T(1)) * (s * (T(1) + steepness * g * (T(1) - s)));
+    d_up = up > limit || up < -limit ? T(0) : d * (g * s);
+  });
+}
+
+/// To the operand that `functions::maximum` takes.
+template <class T>
+void maximum_gradient_kernel(const operator_call& c) {
+  gradients_of_two<T>(c, [](T d, T x, T y, T& dx, T& dy) {
+    const bool second = x < y || y != y;
+    dx = second ? T(0) : d;
+    dy = second ? d : T(0);
+  });
 }
 
 }}}  // namespace hyperparallel::v0_2::kernels
@@ -219,6 +259,20 @@ template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::function_kernel<T, 1, kernels::functions::gelu>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu_tanh> =
+    kernels::function_kernel<T, 1, kernels::functions::gelu_tanh>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::gelu_tanh_gradient> = kernels::gelu_tanh_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::geglu> = kernels::geglu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::geglu_gradient> = kernels::geglu_gradient_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu> = kernels::clamped_swiglu_kernel<T>;
+template <class T>
+inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu_gradient> =
+    kernels::clamped_swiglu_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sigmoid> =
     kernels::function_kernel<T, 1, kernels::functions::sigmoid>;

@@ -51,6 +51,52 @@ struct gelu {
   }
 };
 
+/// dy, x -> dx.
+struct gelu_tanh_gradient {
+  static constexpr const char *name = "gelu_tanh_gradient", *text = "*,*->*";
+  static constexpr int flops_per_point = 16;
+};
+/// The same by tanh, as GPT-2 and Gemma have it. Source: Hendrycks & Gimpel, 2016, section 2.
+struct gelu_tanh {
+  static constexpr const char *name = "gelu_tanh", *text = "*->*";
+  static constexpr int flops_per_point = 10;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<gelu_tanh_gradient>("g0,x0>0");
+  }
+};
+
+/// dy, gate, up -> d gate, d up.
+struct geglu_gradient {
+  static constexpr const char *name = "geglu_gradient", *text = "*,*,*->*,*";
+  static constexpr int flops_per_point = 18;
+};
+/// gelu_tanh(gate) · up. Source: Shazeer, 2020.
+struct geglu {
+  static constexpr const char *name = "geglu", *text = "*,*->*";
+  static constexpr int flops_per_point = 11;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<geglu_gradient>("g0,x0,x1>01");
+  }
+};
+
+/// dy, gate, up -> d gate, d up.
+struct clamped_swiglu_gradient {
+  static constexpr const char *name = "clamped_swiglu_gradient", *text = "*,*,*->*,*";
+  static constexpr int flops_per_point = 14;
+};
+/// With g = min(gate, limit) and u = up between -limit and limit: g · sigmoid(steepness · g) · (u + 1). real[0] = limit,
+/// real[1] = steepness. Source: the gpt-oss model card, 2025.
+struct clamped_swiglu {
+  static constexpr const char *name = "clamped_swiglu", *text = "*,*->*";
+  static constexpr int flops_per_point = 10;
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<clamped_swiglu_gradient>("g0,x0,x1>01");
+  }
+};
+
 /// dy, y -> dx.
 struct sigmoid_gradient {
   static constexpr const char *name = "sigmoid_gradient", *text = "*,*->*";

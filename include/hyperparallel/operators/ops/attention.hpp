@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Scaled dot product attention with groups of queries per key head. integer[0] = causal: a query sees keys at its own
-// position and before; integer[1] = window: unless 0, only keys less than this far away; real[0] = scale.
+// position and before; integer[1] = window: unless 0, only keys less than this far away; real[0] = scale; real[1] = cap:
+// unless 0, a scaled score s counts as cap · tanh(s / cap), whose operations are not in the cost.
 // The keys' sequence is whole; a ring (attention_block.hpp) shards it.
 //
 // FLOPs: 2 · pairs · (D + E) for pairs of a query and a key in every head; the gradient computes the scores again:
 // 2 · pairs · (3D + 2E). Causal: half of the pairs, as devices have on average.
-// Source: Dao, FlashAttention-2, 2023, section 4.
+// Sources: Dao, FlashAttention-2, 2023, section 4; Gemma 2, 2024, for the cap; the gpt-oss model card, 2025, for sinks.
 
 #include <hyperparallel/operators/operator_value.hpp>
 
@@ -50,6 +51,34 @@ struct attention {
   template <class Builder>
   static constexpr void gradient(Builder& b) {
     b.template backward<attention_gradient>("g0,x0,x1,x2,y0,y1>012");
+  }
+};
+
+/// do, sink, o, log-sum-exp -> d sink: what the sink takes of each row, times -do · o.
+struct attention_sink_gradient {
+  static constexpr const char *name = "attention_sink_gradient", *text = "bsmgE,mg,bsmgE,bsmg->mg";
+  static constexpr int flops_per_point = 2;
+  /// Behind attention its loops are those of attention, keys included.
+  static constexpr extent_t flops(const local_work& w) {
+    extent_t elements = 1;
+    const tensor_factors& out = w.rule->operand[2];
+    for (int d = 0; d < out.rank; ++d) elements *= w.extent[out.term[d]];
+    return flops_per_point * elements;
+  }
+};
+
+/// q, k, v, sink -> o, log-sum-exp: a score of each head that every query has beside those of the keys, with a value of 0.
+/// Its part is in the log-sum-exp, so the gradient of the others is that of attention. Keys are not sharded in a ring.
+struct attention_with_sinks {
+  static constexpr const char *name = "attention_with_sinks", *text = "bsmgD,bTmD,bTmE,mg->bsmgE,bsmg";
+  static constexpr compute_unit unit = compute_unit::matrix;
+  static constexpr int flops_per_point = 4;
+  static constexpr unsigned statistics = 0b10, without_gradient = 0b10;
+  static constexpr extent_t flops(const local_work& w) { return attention::flops(w); }
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<attention_gradient>("g0,x0,x1,x2,y0,y1>012");
+    b.template backward<attention_sink_gradient>("g0,x3,y0,y1>3");
   }
 };
 
