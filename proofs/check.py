@@ -28,6 +28,7 @@ THEOREMS = {
     "model": ["follows_by_threshold", "completion"],
     "exact": ["follows_exact", "completion_exact", "check_exactly_exact"],
     "verify": ["verify_sound"],
+    "addresses": ["check_slots_exact", "verify_sound_in_memory", "check_exactly_exact_in_memory", "verify_sound_in_bytes"],
     "messages": ["no_deadlock", "runs_end"],
 }
 # What a proof that is not one would be written with.
@@ -48,6 +49,8 @@ BROKEN = {
         "verify.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
     "witnesses-are-looked-for-less-far": (
         "verify_pairs.hpp", "witness_depth = 3;", "witness_depth = 2;", MODEL),
+    "sorted-slots-may-overlap": (
+        "flow_check.hpp", "s.offset < last.offset + last.bytes)", "s.offset < last.offset)", CPP),
 }
 
 

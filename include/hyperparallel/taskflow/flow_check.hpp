@@ -190,8 +190,8 @@ constexpr bool check_uses(const Flow& f, const task& k, int first, int past, Cou
     const access u = f.access[a];
     if (u.slot < 0 || u.slot >= slots) return refuse(found, flow_code::slot_outside_the_flow, first, -1, u.slot);
     if (u.step == 0) {
-      if (u.end == whole_slot) continue;
-      if (u.begin >= 0 && u.begin < u.end && u.end <= f.slot[u.slot + k.first_slot].bytes && u.end < whole_slot)
+      if (u.begin >= 0 && u.begin < u.end &&
+          (u.end == whole_slot || (u.end < whole_slot && u.end <= f.slot[u.slot + k.first_slot].bytes)))
         continue;
     } else if (u.begin < u.end) {  // the hull of the tiles' intervals
       const std::int64_t begin = u.begin + (std::int64_t{k.part} + (u.step < 0 ? further : 0)) * u.step;
