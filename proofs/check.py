@@ -30,6 +30,8 @@ THEOREMS = {
     "verify": ["verify_sound"],
     "addresses": ["check_slots_exact", "verify_sound_in_memory", "check_exactly_exact_in_memory", "verify_sound_in_bytes"],
     "messages": ["no_deadlock", "runs_end"],
+    "plan_messages": ["order_extends_needs", "needs_exact", "verified_plans_do_not_deadlock", "runs_by_messages_are_runs",
+                      "verified_plans_order_conflicts"],
 }
 # What a proof that is not one would be written with.
 UNFINISHED = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|bypass_check|"

@@ -164,8 +164,12 @@ bool change_memory(loose_plan& p, std::mt19937& random) {
   if (k.accesses.empty()) return false;
   hp::access& a = k.accesses[static_cast<std::size_t>(below(random, static_cast<int>(k.accesses.size())))];
   const auto bytes = static_cast<int>(p.place_of(a.slot).bytes);
-  if (a.end == hp::whole_slot) a.end = bytes;
-  (below(random, 2) == 0 ? a.begin : a.end) += below(random, 2 * bytes + 1) - bytes;
+  const int by = below(random, 2 * bytes + 1) - bytes;
+  if (below(random, 2) == 0) {
+    a.begin += by;
+  } else {
+    a.end = (a.end == hp::whole_slot ? bytes : a.end) + by;
+  }
   return true;
 }
 
