@@ -3,8 +3,8 @@
 
    [verify] speaks of slots. What a machine has is memory: bytes of a tier on a rank. The model of what
    include/hyperparallel/taskflow/flow_check.hpp says about slots and accesses: a slot is a range of bytes inside its
-   tier, no two share a byte, and an access stays inside its slot. The rest of check_flow is not modelled: [verify] takes
-   no count of the builder for granted, and proves an order of its own. *)
+   tier, no two share a byte, and an access stays inside its slot. The rest of check_flow is not modelled: [verify]
+   takes no count of the builder for granted, and proves an order of its own. *)
 From Coq Require Import List Arith Lia Bool Permutation Sorted Mergesort Orders.
 From hyperparallel Require Import model exact verify.
 Import ListNotations.
@@ -133,7 +133,8 @@ Proof. unfold apart_in_memory. intros H R T x A B. apply (H (eq_sym R) (eq_sym T
 
 Ltac by_fields :=
   unfold ahead, same_memory, Address_order.leb, precedes in *;
-  repeat rewrite ?andb_true_iff, ?orb_true_iff, ?negb_false_iff, ?negb_true_iff, <- ?not_true_iff_false, ?Nat.ltb_lt, ?Nat.eqb_eq,
+  repeat rewrite ?andb_true_iff, ?orb_true_iff, ?negb_false_iff, ?negb_true_iff, <- ?not_true_iff_false, ?Nat.ltb_lt,
+    ?Nat.eqb_eq,
     ?Nat.leb_le in *; lia.
 
 Lemma pass_ahead l : forall a, pass (Some a) l = (true, true) -> Forall (fun s => bytes s = 0 \/ ahead a s) l.
@@ -174,7 +175,8 @@ Qed.
 (** A pass over ranges in order that finds two that share a byte is right. *)
 Lemma pass_complete l : forall last,
   fst (pass last l) = true -> ForallOrdPairs apart_in_memory l ->
-  match last with Some a => bytes a <> 0 /\ Forall (apart_in_memory a) l | None => True end -> pass last l = (true, true).
+  match last with Some a => bytes a <> 0 /\
+    Forall (apart_in_memory a) l | None => True end -> pass last l = (true, true).
 Proof.
   induction l as [|s l IH]; intros last S A L; simpl in *; auto. inversion_clear A as [|? ? As Al].
   destruct (Nat.eqb_spec (bytes s) 0) as [E|N].
@@ -249,7 +251,8 @@ Lemma access_checked a u :
   exists s, nth_error slots (slot u) = Some s /\ fits ranks capacity s /\ first u < past u /\
     (past u = whole \/ past u < whole /\ past u <= bytes s).
 Proof.
-  intros I. unfold check_flow in checked. apply andb_true_iff in checked as [C S]. apply check_slots_exact in S as [F _].
+  intros I. unfold check_flow in checked. apply andb_true_iff in checked as [C S]. apply check_slots_exact in S
+    as [F _].
   assert (a < size p) as A.
   { destruct (le_lt_dec (size p) a); auto. unfold task_at in I. now rewrite nth_overflow in I. }
   rewrite forallb_forall in C. specialize (C (task_at p a) (nth_In _ _ A)). rewrite forallb_forall in C.
@@ -273,7 +276,8 @@ Proof.
   intros U V Tu Tv. destruct (touched_inside a u r t byte U Tu) as (s & Es & Rs & Ts & Is).
   destruct (touched_inside b v r t byte V Tv) as (s' & Es' & Rs' & Ts' & Is').
   unfold check_flow in checked. apply andb_true_iff in checked as [_ S]. apply check_slots_exact in S as [_ A].
-  assert (forall i j x y, i < j -> nth_error slots i = Some x -> nth_error slots j = Some y -> apart_in_memory x y) as Far.
+  assert (forall i j x y, i < j -> nth_error slots i = Some x -> nth_error slots j = Some y -> apart_in_memory x y)
+    as Far.
   { clear - A. induction slots as [|h l IH]; intros [|i] [|j] x y L X Y; try easy; try lia;
       inversion_clear A as [|? ? F Al].
     - injection X as ->. simpl in Y. apply nth_error_In in Y. rewrite Forall_forall in F. exact (F y Y).
@@ -288,7 +292,8 @@ Proof.
   intros (u & v & r & t & byte & U & V & Tu & Tv & W). exists u, v. repeat split; auto.
   - now apply (one_slot a b u v r t byte).
   - pose proof (one_slot a b u v r t byte U V Tu Tv) as S.
-    destruct (access_checked a u U) as (s & Es & _ & Fu & Pu). destruct (access_checked b v V) as (s' & Es' & _ & Fv & Pv).
+    destruct (access_checked a u U) as (s & Es & _ & Fu & Pu). destruct (access_checked b v V)
+      as (s' & Es' & _ & Fv & Pv).
     destruct Tu as (x & Ex & _ & _ & Lu & Hu), Tv as (y & Ey & _ & _ & Lv & Hv).
     rewrite <- S in Ey, Lv, Hv. assert (y = x) as -> by congruence. exists (max (first u) (first v)).
     destruct (Nat.eqb_spec (past u) whole), (Nat.eqb_spec (past v) whole); nia.

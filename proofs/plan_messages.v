@@ -102,7 +102,8 @@ Proof.
   intros T I. destruct (order_facts p order queue O) as (ND & All & _ & Q & _). split.
   - intros q a Iq B. apply I, in_app_iff. left. rewrite Q in Iq. apply in_map_iff in Iq as (i & <- & _).
     apply before_filter in B as ((x & y & z & E') & Qa & Qt). apply Nat.eqb_eq in Qa, Qt.
-    assert (In a order) as Ia by (rewrite E'; apply in_elt). apply filter_In. split; [apply in_seq; apply All in Ia; lia|].
+    assert (In a order) as Ia by (rewrite E'; apply in_elt). apply filter_In. split; [apply in_seq; apply All in Ia;
+      lia|].
     rewrite Qa, Qt, Nat.eqb_refl. simpl. apply Nat.ltb_lt.
     apply (position_before (x ++ a :: y) t z); [now rewrite E', <- app_assoc| |apply in_elt].
     rewrite E' in ND. replace (x ++ a :: y ++ t :: z) with ((x ++ a :: y) ++ t :: z) in ND by now rewrite <- app_assoc.
@@ -120,12 +121,14 @@ Proof.
                 (filter (fun b => is_signaller p e b && negb (mem b E)) (seq 0 (size p)))) as (b & Ib & First).
     { intros Nil. assert (total p e <= signalled p (fun a => mem a E) e); [|lia]. apply signalled_le.
       intros b B S _. apply signaller in S. apply not_false_iff_true. intros M.
-      enough (In b (filter (fun b => is_signaller p e b && negb (mem b E)) (seq 0 (size p)))) as J by now rewrite Nil in J.
+      enough (In b (filter (fun b => is_signaller p e b && negb (mem b E)) (seq 0 (size p))))
+        as J by now rewrite Nil in J.
       apply filter_In. split; [apply in_seq; lia|]. now rewrite S, M. }
     apply filter_In in Ib as [B Ib]. apply in_seq in B. rewrite andb_true_iff, not_mem in Ib. destruct Ib as [S N].
     apply N, Here; [lia|easy|right]. unfold verify.ordinal.
     enough (signalled p (fun c => position c <? position b) e <= signalled p (fun c => mem c E) e) by lia.
-    apply signalled_le. intros c C Sc L. apply Nat.ltb_lt in L. apply signaller in Sc. apply not_false_iff_true. intros M.
+    apply signalled_le. intros c C Sc L. apply Nat.ltb_lt in L. apply signaller in Sc. apply not_false_iff_true.
+      intros M.
     assert (position b <= position c); [|lia]. apply First, filter_In. split; [apply in_seq; lia|]. now rewrite Sc, M.
 Qed.
 
