@@ -120,9 +120,15 @@ Record progress := Progress { done : nat -> nat; known : nat -> nat -> nat }.
 Definition at_start := Progress (fun _ => 0) (fun _ _ => 0).
 Definition raise q (k : nat -> nat -> nat) (w : nat * nat) : nat -> nat -> nat :=
   fun a b => if (a =? q) && (b =? fst w) then max (k a b) (snd w) else k a b.
-Definition known_after t (k : nat -> nat -> nat) := fold_left (raise (standing t)) (waits_of t) k.
+(** The numbers of one queue are written out, so that a program that is extracted looks them up quickly. *)
+Definition known_after t (k : nat -> nat -> nat) : nat -> nat -> nat :=
+  let q := standing t in
+  let of_queue := map (fold_left (raise q) (waits_of t) k q) (seq 0 queue_count) in
+  fun a b => if a =? q then nth b of_queue 0 else k a b.
 Definition go_past t (s : progress) : progress :=
-  Progress (fun q => if q =? standing t then S (done s q) else done s q) (known_after t (known s)).
+  let q := standing t in
+  let count := S (done s q) in
+  Progress (fun a => if a =? q then count else done s a) (known_after t (known s)).
 
 Definition answers w k q := mem q (nth (nth (k - 1) (tasks_of w) 0) (told x) []).
 Definition is_behind q (k : nat -> nat -> nat) a := (standing a =? q) || (place_of a <=? k q (standing a)).
@@ -387,16 +393,24 @@ Definition from_waits n (k : nat -> nat -> nat) : Prop :=
 
 Lemma from_waits_after t k : from_waits t k -> from_waits (S t) (known_after t k).
 Proof.
-  unfold known_after. intros H.
-  assert (forall l k, incl l (waits_of t) -> from_waits (S t) k -> from_waits (S t) (fold_left (raise (standing t)) l
-    k)) as G.
+  intros H.
+  assert (forall l k, incl l (waits_of t) -> from_waits (S t) k -> from_waits (S t) (fold_left (raise (standing t)) l k))
+    as G.
   { induction l as [|[w b] l IH]; intros k' I F; simpl; auto. apply IH; [intros y Y; apply I; now right|].
     intros q e. unfold raise. simpl. destruct (Nat.eqb_spec q (standing t)) as [->|]; simpl; auto.
-    destruct (Nat.eqb_spec e w) as [->|]; auto. intros L. destruct (Nat.max_spec (k' (standing t) w) b)
-      as [[M ->]|[M E]].
+    destruct (Nat.eqb_spec e w) as [->|]; auto. intros L.
+    destruct (Nat.max_spec (k' (standing t) w) b) as [[M ->]|[M E]].
     - exists t. repeat split; auto. apply I. now left.
     - rewrite E in *. now apply F. }
-  apply G; [easy|]. intros q w L. destruct (H q w L) as (t' & T & R). exists t'. split; [lia|easy].
+  assert (from_waits (S t) k) as K.
+  { intros q w L. destruct (H q w L) as (u & U & R). exists u. split; [lia|easy]. }
+  specialize (G (waits_of t) k (incl_refl _) K). intros q w L. unfold known_after in *.
+  destruct (Nat.eqb_spec q (standing t)) as [->|]; [|now apply K].
+  set (f := fold_left (raise (standing t)) (waits_of t) k (standing t)) in *.
+  destruct (le_lt_dec queue_count w) as [Out|In_count].
+  - rewrite nth_overflow in L by now rewrite map_length, seq_length. lia.
+  - rewrite nth_indep with (d' := f 0) in L |- * by now rewrite map_length, seq_length.
+    rewrite map_nth, seq_nth in L |- * by easy. now apply G.
 Qed.
 
 Lemma behind_follows t k a :

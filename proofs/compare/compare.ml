@@ -1,10 +1,10 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
-(* Reads plans with the verdicts of the C++, in the format of plans.cpp, and holds them against the functions that are
-   extracted from the proofs. Prints the verdicts by class of plan. Exit status 1 where any verdict differs, where a class
+(* Reads plans and tables with the verdicts of the C++, in the formats of plans.cpp and tables.cpp, and holds them against
+   the functions that are extracted from the proofs. Prints the verdicts by class of plan. Exit status 1 where any verdict differs, where a class
    of changes has no plan that both refuse, or where an unchanged class has none that both accept. Changes of memory are for
    check_flow to refuse, all others for verify.
 
-     compare PLANS          at least PLANS plans are expected
+     compare COUNT          at least COUNT plans or tables are expected
      compare --difference   stops at the first difference; exit status 0 if there is one *)
 open Checker
 
@@ -22,11 +22,17 @@ let most_tasks_of_exact = 6
 let above_negative = 64
 let whole_slot = 1 lsl 30
 
-let read_plan words =
+(* The numbers of a line behind its name, one after the other. *)
+let rec times n f = if n = 0 then [] else let v = f () in v :: times (n - 1) f
+let numbers words =
   let place = ref 1 in
   let next () = let v = int_of_string words.(!place) in incr place; v in
-  let rec times n f = if n = 0 then [] else let v = f () in v :: times (n - 1) f in
-  let listed f = let n = next () in times n f in
+  let finish () = if !place <> Array.length words then failwith "a line of another length than its counts say" in
+  (next, finish)
+
+let read_plan words =
+  let (next, finish) = numbers words in
+  let listed f = times (next ()) f in
   let code = next () in
   let safe = next () = 1 in
   let task_count = next () in
@@ -51,7 +57,7 @@ let read_plan words =
   let slots = listed (fun () ->
     let rank = next () in let tier = next () in let offset = next () in
     { rank; tier; offset; bytes = next () }) in
-  if !place <> Array.length words then failwith "a line of another length than its counts say";
+  finish ();
   (code, safe, { tasks; queues; pools }, order, List.rev !queue, run_lengths, (flow_code, ranks, capacity, slots))
 
 (* The model of check_flow, of plans whose accesses and slots are natural numbers. *)
@@ -62,6 +68,30 @@ let check_memory p slots ranks capacity =
   let natural = List.for_all (fun k -> List.for_all (fun u -> u.first >= 0 && u.past >= 0) k.accesses) p.tasks
     && List.for_all (fun s -> s.rank >= 0 && s.tier >= 0 && s.offset >= 0 && s.bytes >= 0) slots in
   natural && check_flow p slots ranks capacity whole_slot
+
+(* The code of a table, and the verdict of the model. *)
+let read_table words =
+  let (next, finish) = numbers words in
+  let listed f = times (next ()) f in
+  let list () = listed next in
+  let code = next () in
+  let ranks = next () in
+  let queues_of_a_rank = next () in
+  let ranges = listed (fun () -> let first = next () in (first, next ())) in
+  let homes = list () in
+  let rows = listed (fun () ->
+    let read_places = list () in
+    let written_places = list () in
+    let pulls = next () = 1 in
+    let senders = listed list in
+    { read_places; written_places; pulls; senders; detached = list () }) in
+  let table_queues = listed list in
+  let of_tasks = listed (fun () ->
+    let waits = listed (fun () -> let word = next () in (word, next ())) in
+    (waits, list ())) in
+  finish ();
+  (code, prove_program ranks ranges rows homes
+     { table_queues; queues_of_a_rank; table_waits = List.map fst of_tasks; told = List.map snd of_tasks })
 
 let () =
   let stops = Sys.argv.(1) = "--difference" in
@@ -78,41 +108,46 @@ let () =
       | None ->
         let t = empty () in
         names := name :: !names; Hashtbl.add tallies name t; t in
-    let (code, safe, p, order, queue, run_lengths, (flow_code, ranks, capacity, slots)) = read_plan words in
     incr all;
     t.plans <- t.plans + 1;
-    let model = verify p order queue run_lengths in
-    (match code = 0, model with
-     | true, true -> t.accepted <- t.accepted + 1
-     | false, false -> t.refused <- t.refused + 1
-     | true, false -> t.cpp_alone <- t.cpp_alone + 1;
-       show (Printf.sprintf "C++ alone accepts (of the model: order %b, thresholds %b, conflicts %b)"
-         (verify_order p order queue) (verify_partial_waits p order queue) (verify_conflicts p order queue run_lengths)) line
-     | false, true -> t.model_alone <- t.model_alone + 1;
-       show (Printf.sprintf "the model alone accepts (C++: code %d)" code) line);
-    if List.length p.tasks <= most_tasks_of_exact then begin
-      incr asked;
-      if check_exactly p <> safe then (t.exact_differs <- t.exact_differs + 1; show "the exact checkers differ" line)
+    let judge code model why = match code = 0, model with
+      | true, true -> t.accepted <- t.accepted + 1
+      | false, false -> t.refused <- t.refused + 1
+      | true, false -> t.cpp_alone <- t.cpp_alone + 1; show ("C++ alone accepts" ^ why ()) line
+      | false, true -> t.model_alone <- t.model_alone + 1;
+        show (Printf.sprintf "the model alone accepts (C++: code %d)" code) line in
+    if String.length name > 6 && String.sub name 0 6 = "table:" then begin
+      let (code, model) = read_table words in
+      if code < 2 then judge code model (fun () -> "")
+    end else begin
+      let (code, safe, p, order, queue, run_lengths, (flow_code, ranks, capacity, slots)) = read_plan words in
+      judge code (verify p order queue run_lengths) (fun () ->
+        Printf.sprintf " (of the model: order %b, thresholds %b, conflicts %b)"
+          (verify_order p order queue) (verify_partial_waits p order queue) (verify_conflicts p order queue run_lengths));
+      if List.length p.tasks <= most_tasks_of_exact then begin
+        incr asked;
+        if check_exactly p <> safe then (t.exact_differs <- t.exact_differs + 1; show "the exact checkers differ" line)
+      end;
+      match flow_code, flow_code < 2 && check_memory p slots ranks capacity with
+      | 0, true -> t.placed <- t.placed + 1
+      | 1, false -> t.misplaced <- t.misplaced + 1
+      | 0, false -> t.flow_differs <- t.flow_differs + 1; show "C++ alone accepts (memory)" line
+      | 1, true -> t.flow_differs <- t.flow_differs + 1; show "the model alone accepts (memory)" line
+      | _ -> ()
     end;
-    (match flow_code, flow_code < 2 && check_memory p slots ranks capacity with
-     | 0, true -> t.placed <- t.placed + 1
-     | 1, false -> t.misplaced <- t.misplaced + 1
-     | 0, false -> t.flow_differs <- t.flow_differs + 1; show "C++ alone accepts (memory)" line
-     | 1, true -> t.flow_differs <- t.flow_differs + 1; show "the model alone accepts (memory)" line
-     | _ -> ());
     if stops && differences t > 0 then begin
       Printf.printf "plan %d differs, class %s\n" !all name;
       exit 0
     end
   done with End_of_file -> ());
   if stops then (Printf.printf "%d plans, none differs\n" !all; exit 1);
-  Printf.printf "%-32s %7s %9s %8s %10s %12s %14s %7s %10s %13s\n" "class" "plans" "accepted" "refused" "C++ alone"
+  Printf.printf "%-44s %7s %9s %8s %10s %12s %14s %7s %10s %13s\n" "class" "plans" "accepted" "refused" "C++ alone"
     "model alone" "exact differs" "placed" "misplaced" "differs";
   let sum = empty () in
-  let print name t = Printf.printf "%-32s %7d %9d %8d %10d %12d %14d %7d %10d %13d\n"
+  let print name t = Printf.printf "%-44s %7d %9d %8d %10d %12d %14d %7d %10d %13d\n"
     (String.map (fun c -> if c = '_' then ' ' else c) name) t.plans t.accepted t.refused t.cpp_alone
     t.model_alone t.exact_differs t.placed t.misplaced t.flow_differs in
-  let unchanged = [ "real"; "scheduled_runs"; "random"; "random_real"; "waits_alone" ] in
+  let unchanged = [ "table:whole"; "real"; "scheduled_runs"; "random"; "random_real"; "waits_alone" ] in
   List.iter (fun name ->
     let t = Hashtbl.find tallies name in
     print name t;

@@ -9,6 +9,9 @@
 // negative; slots of one (rank, tier) are disjoint and end within the tier's capacity. So occupancy is static: all
 // slots of a tier together fit it in every order. Buffers that take turns at one address are one slot, and tensors of
 // different sizes that do are intervals of one slot, in units of one size; `verify` then orders their tenants.
+//
+// That the algorithm decides this of slots, and that what it and `verify` accept is safe by addresses, is proved in
+// proofs/addresses.v; that this code computes the same verdict is tested.
 
 #include <cstdint>
 
