@@ -4,8 +4,8 @@
 
   check.py theorems        coqc accepts each file; no file has an unfinished proof or an axiom; each theorem of the
                            list below is printed as closed under the global context
-  check.py compare         the rule and the exact checker, extracted as a program, give the verdicts of the C++ on 20 000
-                           plans; with HYPERPARALLEL_EXHAUSTIVE on 400 000
+  check.py compare         the rules and the exact checker, extracted as a program, give the verdicts of the C++ on 20 000
+                           plans and 120 tables of programs; with HYPERPARALLEL_EXHAUSTIVE on 400 000 and 2 000
   check.py broken NAME     the comparison notices a C++ rule with one change: `--list` names them
   check.py --list          the changed rules
 
@@ -20,34 +20,44 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, BUILD = ROOT / "proofs", ROOT / "build" / "proofs"
-COMPARED, COMPARED_EXHAUSTIVELY = 20_000, 400_000
-PLANS_FOR_BROKEN = 100_000
+# What is compared: program, plans or tables, and so many with HYPERPARALLEL_EXHAUSTIVE.
+COMPARED = {"plans": (20_000, 400_000), "tables": (120, 2_000)}
+# So many are looked through for one that a changed rule judges otherwise.
+FOR_BROKEN = {"plans": 100_000, "tables": 1_000}
 
 # The files in the order of their imports, with the theorems that have to be closed.
 THEOREMS = {
     "model": ["follows_by_threshold", "completion"],
     "exact": ["follows_exact", "completion_exact", "check_exactly_exact"],
     "verify": ["verify_sound"],
+    "addresses": ["check_slots_exact", "verify_sound_in_memory", "check_exactly_exact_in_memory", "verify_sound_in_bytes"],
     "messages": ["no_deadlock", "runs_end"],
+    "plan_messages": ["order_extends_needs", "needs_exact", "verified_plans_do_not_deadlock", "runs_by_messages_are_runs",
+                      "verified_plans_order_conflicts"],
+    "program_proof": ["prove_program_sound", "reads_find_their_places", "homes_are_whole", "waits_are_words"],
 }
 # What a proof that is not one would be written with.
 UNFINISHED = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Abort|bypass_check|"
                         r"Unset\s+(?:Guard|Universe|Positivity)\s+Checking)\b")
 COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 
-# Name: header, text, what stands in its place, and what the comparison says of it.
+# Name: header in its folder, text, what stands in its place, and what the comparison says of it.
 CPP, MODEL = "C++ alone accepts", "the model alone accepts"
 BROKEN = {
     "covered-is-never-cleared": (
-        "verify.hpp", "    state &= ~covered;\n", "", CPP),
+        "taskflow/verify.hpp", "    state &= ~covered;\n", "", CPP),
     "a-reader-ends-the-way-back": (
-        "verify_pairs.hpp", "if (wrote && v.begin <= u.begin", "if (v.begin <= u.begin", CPP),
+        "taskflow/verify_pairs.hpp", "if (wrote && v.begin <= u.begin", "if (v.begin <= u.begin", CPP),
     "partial-threshold-over-several-queues": (
-        "verify_order.hpp", "if (f.wait[w].threshold < count[e] && x.signal_queue[e] < 0)", "if (false)", CPP),
+        "taskflow/verify_order.hpp", "if (f.wait[w].threshold < count[e] && x.signal_queue[e] < 0)", "if (false)", CPP),
     "readers-before-are-ignored": (
-        "verify.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
+        "taskflow/verify.hpp", "grouped = after(has_before_readers, x.before_readers[slot]) && after(", "grouped = after(", CPP),
     "witnesses-are-looked-for-less-far": (
-        "verify_pairs.hpp", "witness_depth = 3;", "witness_depth = 2;", MODEL),
+        "taskflow/verify_pairs.hpp", "witness_depth = 3;", "witness_depth = 2;", MODEL),
+    "sorted-slots-may-overlap": (
+        "taskflow/flow_check.hpp", "s.offset < last.offset + last.bytes)", "s.offset < last.offset)", CPP),
+    "writers-pass-readers": (
+        "program/program_proof.hpp", "behind = behind && is_behind(memory_.use(n));", "behind = true;", CPP),
 }
 
 
@@ -107,44 +117,48 @@ def build_compare():
     run("ocamlfind", "ocamlopt", "-w", "-a", "checker.mli", "checker.ml", "compare.ml", "-o", "compare")
 
 
-def build_plans(program, *include):
+def build(program, kind, *include):
     folders = [f"-I{folder}" for folder in (*include, ROOT / "include", ROOT / "tests")]
-    run("g++", "-std=c++20", "-O1", "-Wall", "-Wextra", *folders, SOURCE / "compare" / "plans.cpp", "-o", program)
+    run("g++", "-std=c++20", "-O1", "-Wall", "-Wextra", *folders, SOURCE / "compare" / f"{kind}.cpp", "-o", program)
 
 
-def compare(program, plans, *arguments):
-    """Exit status and text of the comparison of so many plans."""
-    with subprocess.Popen([BUILD / program, str(plans)], stdout=subprocess.PIPE) as writer:
+def compare(program, count, *arguments):
+    """Exit status and text of the comparison of so many plans or tables."""
+    with subprocess.Popen([BUILD / program, str(count)], stdout=subprocess.PIPE) as writer:
         done = subprocess.run([BUILD / "compare", *arguments], stdin=writer.stdout, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         writer.stdout.close()
     if writer.returncode != 0 and arguments[0] != "--difference":  # it may have been stopped at a difference
-        fail("the plans could not be written")
+        fail(f"{program} could not be written")
     return done.returncode, done.stdout
 
 
 def compare_all():
     build_compare()
-    build_plans("plans")
-    plans = COMPARED_EXHAUSTIVELY if os.environ.get("HYPERPARALLEL_EXHAUSTIVE") else COMPARED
-    status, text = compare("plans", plans, str(plans))
-    print(text)
-    if status != 0:
-        fail("the C++ and the rule that is proved differ")
+    differ = False
+    for kind, (few, many) in COMPARED.items():
+        build(kind, kind)
+        count = many if os.environ.get("HYPERPARALLEL_EXHAUSTIVE") else few
+        status, text = compare(kind, count, str(count))
+        print(text)
+        differ = differ or status != 0
+    if differ:
+        fail("the C++ and the rules that are proved differ")
 
 
 def broken(name):
     header, text, instead, expected = BROKEN[name]
+    kind = "tables" if header.startswith("program/") else "plans"
     build_compare()
     folder = BUILD / "broken" / name
-    copy = folder / "hyperparallel" / "taskflow" / header
+    copy = folder / "hyperparallel" / header
     copy.parent.mkdir(parents=True, exist_ok=True)
-    source = (ROOT / "include" / "hyperparallel" / "taskflow" / header).read_text()
+    source = (ROOT / "include" / "hyperparallel" / header).read_text()
     if source.count(text) != 1:
         fail(f"{header} has {source.count(text)} places with: {text.strip()}")
     copy.write_text(source.replace(text, instead))
-    build_plans(f"plans-{name}", folder)
-    status, said = compare(f"plans-{name}", PLANS_FOR_BROKEN, "--difference")
+    build(f"{kind}-{name}", kind, folder)
+    status, said = compare(f"{kind}-{name}", FOR_BROKEN[kind], "--difference")
     print(said)
     if status != 0 or not said.startswith(expected):
         fail(f"the comparison does not notice: {name}")

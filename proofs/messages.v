@@ -1,13 +1,22 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
 (* Messages between processes do not deadlock, if all processes take them in one total order.
 
-   A message passes when both its processes have posted it (rendezvous). A process posts a message only while fewer
-   than [window] older ones of its own are open. The order is total, the same on all processes, and extends what
-   messages need of each other. The order of moves in include/hyperparallel/program/overlapped_order.hpp is meant to
-   be one: all processes share it, and [most_in_flight] is its window. That it is, and that a plan of tasks has such
-   an order, is not proved here. No process fails. *)
+   A message passes when both its processes have posted it (rendezvous). A process posts a message only while fewer than
+   [window] older ones of its own are open. The order is total, the same on all processes, and extends what messages
+   need of each other. The order of a plan that verify accepts is one, see plan_messages.v. The order of moves in
+   include/hyperparallel/program/overlapped_order.hpp is meant to be one: all processes share it, and [most_in_flight]
+   is its window. That it is, is not proved. No process fails. *)
 From Coq Require Import List Arith Lia Bool Relations.
 Import ListNotations.
+
+Lemma minimum (f : nat -> nat) (l : list nat) : l <> [] -> exists x, In x l /\ forall y, In y l -> f x <= f y.
+Proof.
+  induction l as [|h l IH]; [easy|]. intros _. destruct l as [|i l].
+  - exists h. split; [now left|]. intros y [<-|[]]. lia.
+  - destruct IH as (x & I & M); [easy|]. destruct (le_lt_dec (f h) (f x)).
+    + exists h. split; [now left|]. intros y [<-|Y]; [lia|]. specialize (M y Y). lia.
+    + exists x. split; [now right|]. intros y [<-|Y]; [lia|auto].
+Qed.
 
 Section Messages.
 (** Items 0 .. size - 1 are tasks and messages. A task needs items to be finished before it runs; a message needs
@@ -54,15 +63,6 @@ Hypothesis acyclic : exists depth, forall x y, x < size -> needed x y -> depth y
 Hypothesis order_extends_needs :
   forall m x, m < size -> message m = true -> message x = true -> clos_trans nat needed m x -> rank x < rank m.
 Hypothesis some_window : 0 < window.
-
-Lemma minimum (f : nat -> nat) (l : list nat) : l <> [] -> exists x, In x l /\ forall y, In y l -> f x <= f y.
-Proof.
-  induction l as [|h l IH]; [easy|]. intros _. destruct l as [|i l].
-  - exists h. split; [now left|]. intros y [<-|[]]. lia.
-  - destruct IH as (x & I & M); [easy|]. destruct (le_lt_dec (f h) (f x)).
-    + exists h. split; [now left|]. intros y [<-|Y]; [lia|]. specialize (M y Y). lia.
-    + exists x. split; [now right|]. intros y [<-|Y]; [lia|auto].
-Qed.
 
 Lemma all_finished_or (F l : list nat) : incl l F \/ exists x, In x l /\ ~ In x F.
 Proof.

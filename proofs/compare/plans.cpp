@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints plans of the tests' generators with the verdicts of `verify` and `check_exactly`, for compare.ml.
+// Prints plans of the tests' generators with the verdicts of `verify`, `check_exactly` and `check_flow`, for compare.ml.
 //
 //   plans COUNT [SEED]
 //
@@ -7,7 +7,9 @@
 //   code of `verify` (0: ok), 1 where `check_exactly` says safe, tasks, queues;
 //   of each task: count of waits, (event, threshold) each; count of signals, event each; count of accesses,
 //     (slot, begin, end, 1 where it writes) each; its queue, its pool;
-//   count of the order, its tasks; of each queue: count, its tasks; of each queue: its pool; count of runs, their lengths.
+//   count of the order, its tasks; of each queue: count, its tasks; of each queue: its pool; count of runs, their lengths;
+//   `check_flow` (0: ok, 1: an access or a slot is refused, 2: something else is); ranks; count of tiers, the capacity of
+//   each; count of slots, (rank, tier, offset, bytes) each.
 // First events, first slots and the places of tiles are added already. Intervals are moved up, so that none is negative.
 
 #include <cstdio>
@@ -41,8 +43,32 @@ void print_task(const hp::dynamic_taskflow& f, const hp::dynamic_schedule& s, in
   std::printf(" %d %d", s.queue[t], has_pool ? k.rank * hp::resource_count + static_cast<int>(k.kind) : no_pool);
 }
 
+int word_of(hp::flow_code code) {
+  switch (code) {
+    case hp::flow_code::ok:
+      return 0;
+    case hp::flow_code::access_outside_its_slot:
+    case hp::flow_code::slot_outside_its_tier:
+    case hp::flow_code::slots_overlap:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+void print_memory(const hp::dynamic_taskflow& f, int ranks, const std::vector<std::int64_t>& capacity) {
+  const int tiers = static_cast<int>(capacity.size());
+  hp::owned_flow_scratch x(f.size);
+  std::printf(" %d %d %d", word_of(hp::check_flow(f, ranks, capacity.data(), tiers, x).code), ranks, tiers);
+  for (const std::int64_t c : capacity) std::printf(" %lld", static_cast<long long>(c));
+  std::printf(" %d", f.size.slots);
+  for (int i = 0; i < f.size.slots; ++i)
+    std::printf(" %d %d %lld %lld", f.slot[i].rank, f.slot[i].tier, static_cast<long long>(f.slot[i].offset),
+                static_cast<long long>(f.slot[i].bytes));
+}
+
 void print_plan(const char* name, const hp::dynamic_taskflow& f, const hp::dynamic_schedule& s,
-                hp::owned_exact_scratch& exact) {
+                hp::owned_exact_scratch& exact, const std::vector<std::int64_t>& capacity = {std::int64_t{1} << 40}) {
   const int queues = hp::queue_count(s.machine);
   hp::owned_verify_scratch x(f.size, queues);
   const hp::verify_code code = hp::verify(f, s, x).code;
@@ -62,12 +88,13 @@ void print_plan(const char* name, const hp::dynamic_taskflow& f, const hp::dynam
       for (int u = 0; u < s.machine.queues[c]; ++u) std::printf(" %d", r * hp::resource_count + c);
   std::printf(" %d", f.size.runs);
   for (int r = 0; r < f.size.runs; ++r) std::printf(" %d", f.run[r + 1] - f.run[r]);
+  print_memory(f, s.machine.ranks, capacity);
   std::printf("\n");
 }
 
 void print_loose(const char* name, const loose_plan& p) {
   realised r(p);
-  print_plan(name, r.flow, r.schedule, r.exact);
+  print_plan(name, r.flow, r.schedule, r.exact, p.capacities());
 }
 
 /// Plans of the tile flow in its runs, in the queues of the list scheduler.
@@ -119,6 +146,33 @@ void print_changed_schedule(const loose_plan& p, bool order, std::mt19937& rando
   }
 }
 
+/// One change of where slots lie or what an access uses of its slot. Slots may change places, so that they are no longer in
+/// the order of their addresses. False where the change does not apply.
+bool change_memory(loose_plan& p, std::mt19937& random) {
+  const int change = below(random, 4);
+  if (change == 0 || p.slots < 2) return detail::misplace_slot(p, random);
+  for (int s = static_cast<int>(p.place.size()); s < p.slots; ++s) p.place.push_back(p.place_of(s));
+  if (change == 1) {
+    std::shuffle(p.place.begin(), p.place.end(), random);
+    return true;
+  }
+  if (change == 2) {
+    std::shuffle(p.place.begin(), p.place.end(), random);
+    return detail::misplace_slot(p, random);
+  }
+  loose_task& k = p.task[static_cast<std::size_t>(below(random, static_cast<int>(p.task.size())))];
+  if (k.accesses.empty()) return false;
+  hp::access& a = k.accesses[static_cast<std::size_t>(below(random, static_cast<int>(k.accesses.size())))];
+  const auto bytes = static_cast<int>(p.place_of(a.slot).bytes);
+  const int by = below(random, 2 * bytes + 1) - bytes;
+  if (below(random, 2) == 0) {
+    a.begin += by;
+  } else {
+    a.end = (a.end == hp::whole_slot ? bytes : a.end) + by;
+  }
+  return true;
+}
+
 /// Runs with one change of class `which`. False where it does not apply.
 bool print_runs(int which, std::mt19937& random) {
   const random_runs build(random);
@@ -137,7 +191,7 @@ bool print_runs(int which, std::mt19937& random) {
 
 /// One plan of class `which`, a change of one that `turn` picks. False where the change does not apply to what chance picked.
 bool print_class(int which, int turn, const std::vector<named_plan>& real, std::mt19937& random) {
-  constexpr int changes = mutation_count - 1;  // the last, capacity, is for check_flow to find
+  constexpr int changes = mutation_count - 1;  // the last, capacity, is one of the changes of memory
   if (which < changes) {
     loose_plan p = any_plan(real, turn, random);
     if (!mutate(p, static_cast<mutation>(which), random)) return false;
@@ -159,12 +213,18 @@ bool print_class(int which, int turn, const std::vector<named_plan>& real, std::
       print_loose(which == 2 ? "waits alone" : "waits alone: wild",
                   random_loose_plan(static_cast<unsigned>(random()), 2 + below(random, 10), 2, which == 3));
       return true;
+    case 4: {
+      loose_plan p = any_plan(real, turn, random);
+      if (!change_memory(p, random)) return false;
+      print_loose("memory changed", p);
+      return true;
+    }
     default:
-      print_changed_schedule(any_plan(real, turn, random), which == 4, random);
+      print_changed_schedule(any_plan(real, turn, random), which == 5, random);
       return true;
   }
 }
-constexpr int classes = mutation_count - 1 + run_mutations + 6;
+constexpr int classes = mutation_count - 1 + run_mutations + 7;
 
 }  // namespace
 

@@ -6,13 +6,7 @@
 
 #include <hyperparallel/program/program_proof.hpp>
 
-#include <hyperparallel/program/program_slots.hpp>
-#include <hyperparallel/strategy/named_strategies.hpp>
-#include <hyperparallel/strategy/partition.hpp>
-
-#include <models/stacked_model.hpp>
-#include <program/plan_with_accesses.hpp>
-#include <support/small_links.hpp>
+#include <program/broken_tables.hpp>
 #include <support/tries.hpp>
 
 #include <gtest/gtest.h>
@@ -25,29 +19,13 @@ namespace hp = hyperparallel;
 
 namespace {
 
+using programs::links_of;
 using programs::lowered;
-
-hp::sharded_program program_of(const char* strategy, int devices, int micro_batches) {
-  programs::stacked_model model;
-  model.unrolled = true;
-  model.dense_layers = 1;
-  model.key_heads = 4;
-  model.micro_batches = micro_batches;
-  hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(strategy, devices).strategy);
-  if (p.status.code == hp::strategy_code::ok) hp::set_run_types(p, hp::data_type::f32);
-  return p;
-}
-
-/// Fewest bytes, by levels of links, and over the links of a full mesh of two dimensions.
-std::vector<hp::interconnect> links_of(const hp::sharded_program& p) {
-  const int ranks = hp::position_count(p.mesh.shape);
-  return {hp::without_links, tested::node_links(), tested::mesh_links({2, {ranks / 2, 2}})};
-}
-lowered lowered_on(const hp::sharded_program& p, const hp::interconnect& links, const hp::program_flow_options& how,
-                   const hp::address_options& addresses = {}) {
-  const hp::program_moves moves = hp::kinds_of_moves(p, links);
-  return {p, how, hp::pulls_of(p, moves), hp::plan_addresses(p, moves, addresses)};
-}
+using programs::lowered_on;
+using programs::mutant;
+using programs::mutate;
+using programs::mutation;
+using programs::program_of;
 
 TEST(ProgramProof, AcceptsAllPhasesOfEveryStrategy) {
   int programs = 0, moves_by_steps = 0;
@@ -56,7 +34,8 @@ TEST(ProgramProof, AcceptsAllPhasesOfEveryStrategy) {
       const hp::sharded_program p = program_of(hp::named_strategy_at(i).name, 4, micro_batches);
       if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts, or four devices are too few
       ++programs;
-      for (const hp::move_kind& k : hp::kinds_of_moves(p, tested::node_links()).kind) moves_by_steps += k.candidate != hp::move_candidate::exchange;
+      for (const hp::move_kind& k : hp::kinds_of_moves(p, tested::node_links()).kind)
+        moves_by_steps += k.candidate != hp::move_candidate::exchange;
       for (const unsigned phases : {hp::micro_phases | hp::update_phases, hp::micro_phases, hp::update_phases})
         for (int n = 0; n < 6; ++n) {
           const int lookahead = n % 2 == 0 ? 0 : 3;
@@ -94,93 +73,6 @@ hp::exact_code exactly(const lowered& l, const hp::grown_execution_table& t) {
   return lowered::exactly(f);
 }
 
-enum class mutation {
-  lowered_wait,
-  dropped_wait,
-  redirected_wait,
-  swapped_tasks,
-  missing_answer,
-  moved_place,
-  moved_staging,
-  shifted_staged_block,
-  count
-};
-constexpr const char* names[] = {"lowered wait",
-                                 "dropped wait",
-                                 "wait for another queue",
-                                 "swapped tasks",
-                                 "missing answer",
-                                 "place on another's addresses",
-                                 "staging on another's addresses",
-                                 "staged block on another one's"};
-
-struct mutant {
-  lowered l;
-  hp::grown_execution_table table;
-};
-
-/// Breaks it in one place; false where the draw met nothing to break. The answers follow the waits.
-bool mutate(mutation how, mutant& m, std::mt19937& random) {
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  hp::grown_execution_table& t = m.table;
-  if (how == mutation::moved_place) {
-    const int s = below(m.l.program.storage.size), other = below(m.l.program.storage.size);
-    m.l.addresses.storage[s] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
-    return s != other && m.l.addresses.storage[s] >= 0;
-  }
-  if (how == mutation::moved_staging) {
-    const int move = below(m.l.program.move.size), other = below(m.l.program.storage.size);
-    if (m.l.addresses.staged[move] < 0) return false;
-    m.l.addresses.staged[move] = m.l.addresses.storage[other] + hp::storage_alignment * (below(3) - 1);
-    return m.l.addresses.staged[move] >= 0;
-  }
-  if (how == mutation::shifted_staged_block) {
-    hp::move_kind& kind = m.l.pulls.moves.kind[below(m.l.pulls.moves.kind.size)];
-    if (kind.staged.size < 2) return false;
-    const int block = 1 + below(kind.staged.size - 1);
-    kind.staged[block].offset = kind.staged[block - 1].offset;
-    return true;
-  }
-  if (how == mutation::missing_answer) {
-    const int r = below(t.size.tasks);
-    if (hp::reader_begin(t, r) == t.record[r].reader_end) return false;
-    for (int i = hp::reader_begin(t, r); i + 1 < t.reader.size; ++i) t.reader[i] = t.reader[i + 1];
-    for (int i = r; i < t.size.tasks; ++i) --t.record[i].reader_end;
-    return true;
-  }
-  if (how == mutation::swapped_tasks) {
-    const int r = below(t.size.tasks - 1);
-    for (int q = 0; q < t.size.queues; ++q)
-      if (t.queue_begin[q] == r + 1) return false;
-    const hp::execution_record one = t.record[r], next = t.record[r + 1];
-    const int begin = hp::wait_begin(t, r);
-    hp::growing_array<hp::word_wait> waits;
-    for (int w = one.wait_end; w < next.wait_end; ++w) waits.push(t.wait[w]);
-    for (int w = begin; w < one.wait_end; ++w) waits.push(t.wait[w]);
-    for (int w = 0; w < waits.size; ++w) t.wait[begin + w] = waits[w];
-    t.record[r] = next;
-    t.record[r].wait_end = begin + next.wait_end - one.wait_end;
-    t.record[r + 1] = one;
-    t.record[r + 1].wait_end = next.wait_end;
-    hp::detail::list_readers(t);
-    return true;
-  }
-  const int w = below(t.size.waits);
-  if (how == mutation::lowered_wait) {
-    if (t.wait[w].threshold == 1) return false;
-    t.wait[w].threshold = 1 + below(t.wait[w].threshold - 1);
-  } else if (how == mutation::redirected_wait) {
-    t.wait[w].word = below(t.size.queues);
-    t.wait[w].threshold = 1 + below(t.queue_begin[t.wait[w].word + 1] - t.queue_begin[t.wait[w].word]);
-  } else {
-    for (int i = w; i + 1 < t.size.waits; ++i) t.wait[i] = t.wait[i + 1];
-    t.wait.resize(t.size.waits - 1);
-    for (hp::execution_record& r : t.record) r.wait_end -= r.wait_end > w ? 1 : 0;
-  }
-  hp::detail::list_readers(t);
-  return true;
-}
-
 bool is_safe(mutation how, const mutant& m) {
   if (how == mutation::missing_answer) return false;  // a queue sleeps for ever
   if (how == mutation::moved_place || how == mutation::moved_staging || how == mutation::shifted_staged_block)
@@ -190,18 +82,7 @@ bool is_safe(mutation how, const mutant& m) {
 
 TEST(ProgramProof, NoBrokenPlanIsAccepted) {
   std::mt19937 random(47);
-  std::vector<mutant> whole;
-  for (int i = 0; i < hp::named_strategy_count; ++i) {
-    const hp::sharded_program p = program_of(hp::named_strategy_at(i).name, i % 2 == 0 ? 4 : 2, 1 + i % 3 / 2);
-    if (p.status.code != hp::strategy_code::ok) continue;
-    hp::program_flow_options how;
-    if (i % 4 == 3) how.phases = hp::micro_phases;
-    for (const hp::interconnect& links : links_of(p)) {
-      const lowered l = lowered_on(p, links, how);
-      const hp::grown_execution_table table = hp::table_of(l.plan);
-      if (table.size.waits > 0) whole.push_back({l, table});
-    }
-  }
+  const std::vector<mutant> whole = programs::whole_tables();
   const int wanted = tested::tries(60, 500);
   for (int k = 0; k < static_cast<int>(mutation::count); ++k) {
     const mutation how = static_cast<mutation>(k);
@@ -210,13 +91,13 @@ TEST(ProgramProof, NoBrokenPlanIsAccepted) {
       mutant m = whole[random() % whole.size()];
       if (!mutate(how, m, random)) continue;
       const bool accepted = m.l.proof(m.table).code == hp::program_proof_code::ok, safe = is_safe(how, m);
-      ASSERT_FALSE(accepted && !safe) << names[k] << ", draw " << drawn;
+      ASSERT_FALSE(accepted && !safe) << programs::mutation_names[k] << ", draw " << drawn;
       (safe ? harmless : unsafe) += 1;
       refused_harmless += safe && !accepted ? 1 : 0;
     }
-    EXPECT_EQ(unsafe, wanted) << names[k];
-    std::printf("%-30s %d unsafe, none accepted; %d harmless, %d of them refused\n", names[k], unsafe, harmless,
-                refused_harmless);
+    EXPECT_EQ(unsafe, wanted) << programs::mutation_names[k];
+    std::printf("%-30s %d unsafe, none accepted; %d harmless, %d of them refused\n", programs::mutation_names[k],
+                unsafe, harmless, refused_harmless);
   }
 }
 

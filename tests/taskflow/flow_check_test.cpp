@@ -38,6 +38,12 @@ static_assert(after([](auto& f) { f.access[0].end = 8193; }).code == code::acces
 static_assert(after([](auto& f) { f.access[0].end = f.access[0].begin; }).code == code::access_outside_its_slot);
 static_assert(after([](auto& f) { f.access[0].end = hp::whole_slot; }) == hp::flow_status{});
 static_assert(after([](auto& f) {
+                f.access[0].begin = -1;
+                f.access[0].end = hp::whole_slot;
+              }).code == code::access_outside_its_slot);
+static_assert(after([](auto& f) { f.access[0].begin = f.access[0].end = hp::whole_slot; }).code ==
+              code::access_outside_its_slot);
+static_assert(after([](auto& f) {
                 f.slot[11].bytes = std::int64_t{1} << 40;
                 f.access[f.task[29].access_begin].begin = 1 << 30;
                 f.access[f.task[29].access_begin].end = (1 << 30) + 1;

@@ -18,7 +18,11 @@
 // "After" means that the task, or one before it in its queue, waits for that place of the other's queue, or a later one.
 // So a plan whose order follows from waits of third parties alone is refused, though it is safe; none that is unsafe is
 // accepted. Not shown: what kernels do inside their operands, that copies move what `pulls_of` lists, and the addresses
-// of arrays. Complexity: O(tasks · queues of a rank + waits + accesses + rows · address ranges).
+// of arrays.
+//
+// That the algorithm accepts no unsafe table is proved in proofs/program_proof.v; that this code computes the same verdict
+// is tested. A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
+// Complexity: O(tasks · queues of a rank + waits + accesses + rows · address ranges).
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/shadow_memory.hpp>

@@ -4,13 +4,13 @@
 //
 // Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between
 // rotations of one layout pulls the whole block of another device. Any other is the candidate that is fastest on the
-// links (redistribution/move_load.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
+// links (redistribution/fastest_moves.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
 // which that plan collects on one device: every device fetches all terms, so that all devices do the same. Laws: the
 // kinds tell what each move's own plan would; without links and for more than one number, received elements are those of
 // the certificate. O(moves · kinds + kinds · plan).
 
 #include <hyperparallel/redistribution/candidate_parts.hpp>
-#include <hyperparallel/redistribution/move_load.hpp>
+#include <hyperparallel/redistribution/fastest_moves.hpp>
 #include <hyperparallel/redistribution/move_rows.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
 

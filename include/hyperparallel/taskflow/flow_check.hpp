@@ -9,6 +9,9 @@
 // negative; slots of one (rank, tier) are disjoint and end within the tier's capacity. So occupancy is static: all
 // slots of a tier together fit it in every order. Buffers that take turns at one address are one slot, and tensors of
 // different sizes that do are intervals of one slot, in units of one size; `verify` then orders their tenants.
+//
+// That the algorithm decides this of slots, and that what it and `verify` accept is safe by addresses, is proved in
+// proofs/addresses.v; that this code computes the same verdict is tested.
 
 #include <cstdint>
 
@@ -190,8 +193,8 @@ constexpr bool check_uses(const Flow& f, const task& k, int first, int past, Cou
     const access u = f.access[a];
     if (u.slot < 0 || u.slot >= slots) return refuse(found, flow_code::slot_outside_the_flow, first, -1, u.slot);
     if (u.step == 0) {
-      if (u.end == whole_slot) continue;
-      if (u.begin >= 0 && u.begin < u.end && u.end <= f.slot[u.slot + k.first_slot].bytes && u.end < whole_slot)
+      if (u.begin >= 0 && u.begin < u.end &&
+          (u.end == whole_slot || (u.end < whole_slot && u.end <= f.slot[u.slot + k.first_slot].bytes)))
         continue;
     } else if (u.begin < u.end) {  // the hull of the tiles' intervals
       const std::int64_t begin = u.begin + (std::int64_t{k.part} + (u.step < 0 ? further : 0)) * u.step;
