@@ -295,6 +295,19 @@ void program_error() {
   assert(text_of<hp::program_error>([&] { reader.set("tokens", std::vector<std::int32_t>{3, 1, 32, 0}); }) ==
          "input \"tokens\" is 32 at [2], expected 0 to 31 (read by operator \"rows\")");
 
+  hp::topology_value pairs = hp::ascend_910c_die::topology;
+  assert(text_of<hp::program_error>([&] {
+           hp::program_world<float> linked(hp::partition(product, hp::strategy_called("dp", 4).strategy),
+                                           {.topology = hp::on_topology(pairs)});
+         }) ==
+         "program_options::topology: link level 0, the outermost, joins 2 ranks, the program has ranks within a span "
+         "of 4");
+  pairs.level[0].bandwidth = 0;
+  assert(text_of<hp::program_error>([&] {
+           hp::program_world<float> linked(hp::partition(product, hp::strategy_called("dp", 2).strategy),
+                                           {.topology = hp::on_topology(pairs)});
+         }) == "program_options::topology: link level 0 is given 0 where at least 1 is expected");
+
   hp::model_run_options small;
   small.program.budget = {.bytes = 256, .tiers = {{hp::gigabyte, 0}}};
   const hp::strategy_value strategy = hp::strategy_called("dp", 2).strategy;

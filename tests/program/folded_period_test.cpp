@@ -41,10 +41,11 @@ struct folded_step {
   hp::step_times times;
 
   folded_step(const searched::small_model& model, const char* strategy, int ranks)
-      : p(hp::partition(model.build(), hp::strategy_called(strategy, ranks).strategy)), moves(hp::kinds_of_moves(p)) {
+      : p(hp::partition(model.build(), hp::strategy_called(strategy, ranks).strategy)),
+        moves(hp::kinds_of_moves(p, hp::on_topology(hp::generic_host::topology))) {
     EXPECT_EQ(p.status.code, hp::strategy_code::ok);
     const hp::interconnect net = hp::on_topology(hp::generic_host::topology);
-    times = hp::time_step(p, moves, hp::loads_of_moves(p, moves, net), hp::generic_host::device, net, block_duration);
+    times = hp::time_step(p, moves, hp::loads_of_moves(p, moves), hp::generic_host::device, net, block_duration);
   }
   hp::folded_period period(const hp::folded_period_options& options, hp::extent_t budget = everything) const {
     return hp::folded_period_of(p, hp::storage_uses(p), moves, block_duration, two_tiers(budget, 1'000'000'000),

@@ -28,7 +28,7 @@ TEST(PlanPrices, AddUpToBusyTimes) {
       if (p.status.code != hp::strategy_code::ok) continue;
       for (hp::program_move& m : p.move) m.bucket = -1;
       hp::extent_t compute = 0, communication = 0;
-      const hp::program_moves kinds = hp::kinds_of_moves(p);
+      const hp::program_moves kinds = hp::kinds_of_moves(p, net);
       const hp::priced_program priced(p, prices);
       for (int k = 0; k < p.step.size; ++k) {
         const bool link = p.step[k].is_move && hp::kind_of(kinds, p.step[k].index).received > 0;
@@ -36,7 +36,7 @@ TEST(PlanPrices, AddUpToBusyTimes) {
         (link ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
       }
       const hp::interconnect net = hp::on_topology(topology);
-      const hp::step_times t = hp::time_step(p, kinds, hp::loads_of_moves(p, kinds, net), device, net);
+      const hp::step_times t = hp::time_step(p, kinds, hp::loads_of_moves(p, kinds), device, net);
       EXPECT_EQ(compute, t.compute_busy) << s.name.text;
       EXPECT_EQ(communication, t.communication_busy) << s.name.text;
       ++compared;

@@ -38,10 +38,10 @@ TEST(StepClock, IsTheSameForSearchAndAccounts) {
       [&](const hp::sharded_program& p, const hp::device_value& d, const hp::topology_value& t, const char* name) {
         hp::plan_prices prices(d, t);
         const hp::priced_program priced(p, prices);
-        const hp::program_moves kinds = hp::kinds_of_moves(p);
         const hp::interconnect net = hp::on_topology(t);
+        const hp::program_moves kinds = hp::kinds_of_moves(p, net);
         EXPECT_EQ(hp::detail::two_queues(p, priced, hp::pipeline_form(p.graph, 1), t).run(),
-                  hp::time_step(p, kinds, hp::loads_of_moves(p, kinds, net), d, net))
+                  hp::time_step(p, kinds, hp::loads_of_moves(p, kinds), d, net))
             << name;
         ++compared;
       });

@@ -39,9 +39,9 @@ programs::stacked_model large_model() {
 }
 
 hp::step_times timed(const hp::sharded_program& p) {
-  const hp::program_moves moves = hp::kinds_of_moves(p);
   const hp::interconnect net = hp::on_topology(hardware::topology);
-  return hp::time_step(p, moves, hp::loads_of_moves(p, moves, net), hardware::device, net);
+  const hp::program_moves moves = hp::kinds_of_moves(p, net);
+  return hp::time_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net);
 }
 
 /// Both queues of a program that repeats nothing, with every interval kept.
@@ -50,9 +50,9 @@ struct played {
 };
 
 played play(const hp::sharded_program& p) {
-  const hp::program_moves moves = hp::kinds_of_moves(p);
   const hp::interconnect net = hp::on_topology(hardware::topology);
-  const auto loads = hp::loads_of_moves(p, moves, net);
+  const hp::program_moves moves = hp::kinds_of_moves(p, net);
+  const auto loads = hp::loads_of_moves(p, moves);
   struct interval {
     hp::extent_t begin, end;
   };
@@ -170,7 +170,7 @@ TEST(step_timing, a_bucket_pays_one_latency_and_starts_with_its_last_move) {
   const hp::step_times together = timed(p);
   // All gradients are reduced the same way; what its steps wait for apart from bytes is paid once.
   const hp::interconnect net = hp::on_topology(hardware::topology);
-  const auto loads = hp::loads_of_moves(p, hp::kinds_of_moves(p), net);
+  const auto loads = hp::loads_of_moves(p, hp::kinds_of_moves(p, net));
   hp::extent_t latency = 0;
   for (const hp::move_load& load : loads) {
     hp::extent_t own = 0;
@@ -193,9 +193,9 @@ constexpr hp::extent_t busy_of_one_product() {
   const int rows = m.dim("rows", 4096), inner = m.dim("inner", 4096), columns = m.dim("columns", 4096);
   m.contract("product", "mk,kn->mn", m.input("a", {rows, inner}), m.parameter("b", {inner, columns}));
   const hp::sharded_program p = programs::one_device_program(m.graph);
-  const hp::program_moves moves = hp::kinds_of_moves(p);
   const hp::interconnect net = hp::on_topology(hardware::topology);
-  return hp::time_step(p, moves, hp::loads_of_moves(p, moves, net), hardware::device, net).total.picoseconds;
+  const hp::program_moves moves = hp::kinds_of_moves(p, net);
+  return hp::time_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net).total.picoseconds;
 }
 static_assert(busy_of_one_product() ==
               hardware::device.task_overhead +

@@ -27,9 +27,9 @@ TEST(traffic_account, parts_add_up_to_the_total) {
     model.micro_batches = 2;
     const hp::sharded_program p = partitioned(model, name);
     if (p.status.code != hp::strategy_code::ok) continue;  // the model has no experts
-    const hp::program_moves moves = hp::kinds_of_moves(p);
     const hp::interconnect net = hp::on_topology(hp::matrix384::topology);
-    const auto loads = hp::loads_of_moves(p, moves, net);
+    const hp::program_moves moves = hp::kinds_of_moves(p, net);
+    const auto loads = hp::loads_of_moves(p, moves);
     const hp::traffic_account a = hp::traffic_of(p, moves, loads);
     hp::extent_t phases = 0, classes = 0, axes = 0, levels = 0, counted = 0;
     for (const hp::extent_t n : a.by_phase) phases += n;

@@ -79,8 +79,8 @@ TEST(PlansBetweenNodes, FullyShardedTrainingIsChargedWhatHierarchiesTake) {
   EXPECT_LE(a.traffic.by_level[1] * 8, a.traffic.bytes);
   EXPECT_GE(a.traffic.by_level[1] * 10, a.traffic.bytes);
   // Every move: what `choose_move` says, and what is charged never exceeds the plan by fewest bytes.
-  const hp::program_moves moves = hp::kinds_of_moves(p);
-  const auto loads = hp::loads_of_moves(p, moves, net);
+  const hp::program_moves moves = hp::kinds_of_moves(p, net);
+  const auto loads = hp::loads_of_moves(p, moves);
   std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, devices)));
   int staged = 0;
   for (int k = 0; k < moves.kind.size; ++k) {

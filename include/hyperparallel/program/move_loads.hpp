@@ -66,23 +66,15 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
   return load_of_longest_hop(k, m, net, element_bytes);
 }
 
-constexpr move_load load_of(const sharded_program& p, const move_kind& k, fastest_moves& fastest) {
-  if (k.received == 0) return move_load();
-  const program_value &from = p.value[p.move[k.example].source], &to = p.value[p.move[k.example].target];
-  const graph_tensor& t = p.graph.tensor[from.tensor];
-  if (k.travel > 0) return load_of_ring(k, p.mesh.shape, fastest.links(), bytes_of(t.type));
-  return fastest.load_of(from.layout, to.layout, t.shape, {k.plan, k.exchange_steps, k.nearest}, bytes_of(t.type));
-}
-
 }  // namespace detail
 
-/// Of each kind of move. `status_of` accepts `net`, which has the ranks of the mesh's positions.
-constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves,
-                                                  const interconnect& net) {
-  growing_array<move_load> load;
-  load.reserve(moves.kind.size);
-  fastest_moves fastest(net);
-  for (int k = 0; k < moves.kind.size; ++k) load.push(detail::load_of(p, moves.kind[k], fastest));
+/// Of each kind of move. Domain: `status_of` accepts the links that the moves are chosen on.
+constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves) {
+  growing_array<move_load> load = moves.load;
+  for (int k = 0; k < moves.kind.size; ++k)
+    if (const move_kind& kind = moves.kind[k]; kind.travel > 0)
+      load[k] = detail::load_of_ring(kind, p.mesh.shape, moves.links,
+                                     bytes_of(p.graph.tensor[p.value[p.move[kind.example].source].tensor].type));
   return load;
 }
 

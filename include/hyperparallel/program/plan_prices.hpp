@@ -82,33 +82,16 @@ class plan_prices {
   }
 
   constexpr void price(const sharded_program& p, int move, known_move& fresh) {
-    const program_value &from = p.value[p.move[move].source], &to = p.value[p.move[move].target];
-    const graph_tensor& tensor = p.graph.tensor[from.tensor];
+    const graph_tensor& tensor = p.graph.tensor[p.value[p.move[move].source].tensor];
     move_kind& kind = fresh.kind;
     move_load& load = fresh.load;
-    if (position_count(p.mesh.shape) > 64 && kind.travel_axis < 0 &&
-        elements_of(tensor) < position_count(p.mesh.shape)) {
-      plan_steps(from.layout, to.layout, tensor, kind);
-      load = fastest_.load_of(from.layout, to.layout, tensor.shape, {kind.plan, kind.exchange_steps, kind.nearest},
-                              bytes_of(tensor.type));
-    } else {
-      detail::plan_kind_of_move(p, kind, nullptr);
-      load = detail::load_of(p, kind, fastest_);
-    }
+    const bool few = position_count(p.mesh.shape) > 64 && elements_of(tensor) < position_count(p.mesh.shape);
+    load = detail::plan_kind_of_move(p, kind, &fastest_, !few);
+    if (kind.travel > 0) load = detail::load_of_ring(kind, p.mesh.shape, links(), bytes_of(tensor.type));
     if (travels(load))
       fresh.time = time_of(load, bytes_of(tensor.type), links());
     else if (kind.steps > 0)
       fresh.time = vector_time(device_, 2 * local_bytes(p, p.move[move].target), 1);
-  }
-
-  /// Counting what devices receive that share fewer elements than they are takes as long as they are many.
-  static constexpr void plan_steps(const layout_value& from, const layout_value& to, const graph_tensor& t,
-                                   move_kind& kind) {
-    const move_plan plan = plan_move(from, to, t.shape);
-    kind.plan = plan.kind;
-    kind.exchange_steps = plan.step_count;
-    kind.nearest = reads_nearest(plan);
-    detail::take_rows(rows_of(&plan, 1, bytes_of(t.type)), kind);
   }
 
   device_value device_;

@@ -174,7 +174,7 @@ struct evaluated_step {
     e.refusal = refusal_of(p, Strategy::value);
     if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
     e.laws = laws_of(p);
-    const program_moves moves = kinds_of_moves(p);
+    const program_moves moves = kinds_of_moves(p, interconnect_of(Hardware::topology));
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
     e.account = account_of(p, moves, uses, Hardware::device, interconnect_of(Hardware::topology), block_duration);

@@ -8,6 +8,7 @@
 // order of terms; the time is at most the exchange's.
 // Units: elements, picoseconds. O(candidates · steps), whatever the number of devices, where steps have patterns.
 
+#include <hyperparallel/redistribution/candidate_parts.hpp>
 #include <hyperparallel/redistribution/mesh_move.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -298,6 +299,19 @@ class fastest_moves {
                               extent_t element_bytes) {
     const move_plan plan = plan_move(source, target, s);
     return load_of(source, target, s, {plan.kind, plan.step_count, reads_nearest(plan)}, element_bytes);
+  }
+  /// Of that candidate, which can be built; not connected where the links do not carry it.
+  constexpr move_load load_by(const layout_value& source, const layout_value& target, const shape& s,
+                              move_candidate candidate, extent_t element_bytes) const {
+    const move_parts parts = parts_of_candidate(source, target, s, candidate, net_);
+    move_load load;
+    if (net_.kind == interconnect_kind::full_mesh)
+      load = detail::load_of_parts(parts, net_);
+    else
+      for (int k = 0; k < parts.part[0].step_count; ++k)
+        load.add(levels_of_step(parts.part[0].step[k], parts.part[0].shape, net_, element_bytes));
+    load.candidate = candidate;
+    return load;
   }
   constexpr const interconnect& links() const { return net_; }
 

@@ -36,19 +36,25 @@ HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type
 
 /// Throws program_error for links that are refused or do not join the ranks of the mesh.
 HYPERPARALLEL_BODY void check_links(const interconnect& links, const mesh_shape& mesh) {
-  if (check(links) != cost_code::ok)
-    throw program_error("program_options::topology is refused: check(links) tells which level or axis");
-  const int ranks = position_count(mesh);
-  const bool joined = links.kind == interconnect_kind::full_mesh ? position_count(links.mesh) >= ranks
-                                                                 : check_span(links, ranks).code == topology_code::ok;
-  if (!joined) throw program_error("program_options::topology does not join the " + std::to_string(ranks) + " ranks");
+  if (links.kind == interconnect_kind::unpriced) return;
+  topology_status s = status_of(links);
+  const bool valid = s.code == topology_code::ok;
+  if (valid) s = check_span(links, position_count(mesh));
+  if (s.code == topology_code::ok) return;
+  const std::string level = (links.kind == interconnect_kind::full_mesh ? "axis " : "link level ") +
+                            std::to_string(s.level) + (valid ? ", the outermost," : "");
+  throw program_error("program_options::topology: " + level +
+                      (valid ? " joins " + std::to_string(s.expected) +
+                                   " ranks, the program has ranks within a span of " + std::to_string(s.given)
+                             : " is given " + std::to_string(s.given) + " where at least " +
+                                   std::to_string(s.expected) + " is expected"));
 }
 
 }  // namespace detail
 
 HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type floating,
                                                     const program_options& options) {
-  if (options.topology.kind != interconnect_kind::unpriced) detail::check_links(options.topology, p.mesh.shape);
+  if (p.status.code == strategy_code::ok) detail::check_links(options.topology, p.mesh.shape);
   if (p.status.code != strategy_code::ok)
     throw program_error("the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh}));
   for (const graph_segment& s : p.graph.segment)

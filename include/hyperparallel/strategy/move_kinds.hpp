@@ -24,7 +24,6 @@ struct move_kind {
   plan_kind plan = plan_kind::no_op;
   move_code code = move_code::ok;
   int exchange_steps = 0;  ///< of the plan of fewest bytes; 0: every device has what it wants
-  bool nearest = false;    ///< that plan reads the nearest replicas and fills nothing
   move_candidate candidate = move_candidate::exchange;  ///< what is carried out
   int steps = 0;                                        ///< of that, in all its parts
   growing_array<staged_block> staged{};                 ///< what lies between them, of one device
@@ -36,8 +35,9 @@ struct move_kind {
 
 struct program_moves {
   growing_array<move_kind> kind;
-  growing_array<int> of;  ///< kind of each move
-  interconnect links{};   ///< that candidates are chosen on
+  growing_array<int> of;          ///< kind of each move
+  interconnect links{};           ///< that candidates are chosen on
+  growing_array<move_load> load;  ///< of each kind on these links, where they are priced; of rotations nothing
 
   /// Blocks that moves before `move` stage; what move m stages are places storages + staged_before(m) and following.
   constexpr int staged_before(int move) const { return first_staged[move]; }
@@ -107,38 +107,47 @@ constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const mo
          p.value.item[x.target].layout == p.value.item[y.target].layout;
 }
 
-constexpr void take_rows(const move_rows& rows, move_kind& k) {
+/// What is carried out instead of `exchange`, the plan by fewest bytes; on the links of `fastest`, where it is given, with
+/// what it takes over them.
+constexpr move_load choose_candidate(const layout_value& source, const layout_value& target, const move_plan& exchange,
+                                     extent_t element_bytes, fastest_moves* fastest) {
+  const bool is_collected_number =
+      element_count(exchange.shape).value == 1 && exchange.reduced != 0 && exchange.step_count > 1;
+  move_load best;
+  if (fastest == nullptr) {
+    if (is_collected_number) best.candidate = move_candidate::one_shot;
+    return best;
+  }
+  const exchange_form form{exchange.kind, exchange.step_count, reads_nearest(exchange)};
+  best = fastest->load_of(source, target, exchange.shape, form, element_bytes);
+  if (best.candidate != move_candidate::exchange || !is_collected_number) return best;
+  const move_load by_all = fastest->load_by(source, target, exchange.shape, move_candidate::one_shot, element_bytes);
+  return by_all.code == cost_code::ok ? by_all : best;
+}
+
+/// Sets what tells of the steps of a candidate that can be built. Counting what the busiest device receives may take as
+/// long as devices are many where they share fewer elements than they are.
+constexpr void take_candidate(const layout_value& source, const layout_value& target, const move_plan& exchange,
+                              move_candidate candidate, const interconnect& links, int element_bytes, move_kind& k,
+                              bool counts_received = true) {
+  k.candidate = candidate;
+  move_rows rows;
+  if (candidate == move_candidate::exchange) {
+    rows = rows_of(&exchange, 1, element_bytes);
+    if (counts_received) k.received = most_received(exchange);
+  } else {
+    const move_parts parts = parts_of_candidate(source, target, exchange.shape, candidate, links);
+    rows = rows_of(parts, element_bytes);
+    if (counts_received) k.received = most_received_by_steps(parts);
+  }
   k.steps = rows.row.size;
   k.staged = rows.staged;
   k.staged_bytes = rows.staged_bytes;
 }
 
-/// What is carried out, on links that are priced where `fastest` is given. `exchange` is the plan by fewest bytes.
-constexpr move_candidate choose_candidate(const layout_value& source, const layout_value& target,
-                                          const move_plan& exchange, int element_bytes, fastest_moves* fastest) {
-  const bool is_collected_number =
-      element_count(exchange.shape).value == 1 && exchange.reduced != 0 && exchange.step_count > 1;
-  if (fastest == nullptr) return is_collected_number ? move_candidate::one_shot : move_candidate::exchange;
-  const exchange_form form{exchange.kind, exchange.step_count, reads_nearest(exchange)};
-  const move_candidate best = fastest->load_of(source, target, exchange.shape, form, element_bytes).candidate;
-  return best == move_candidate::exchange && is_collected_number ? move_candidate::one_shot : best;
-}
-
-/// Sets what tells of the steps of a candidate that can be built.
-constexpr void take_candidate(const layout_value& source, const layout_value& target, const move_plan& exchange,
-                              move_candidate candidate, const interconnect& links, int element_bytes, move_kind& k) {
-  k.candidate = candidate;
-  if (candidate == move_candidate::exchange) {
-    k.received = most_received(exchange);
-    take_rows(rows_of(&exchange, 1, element_bytes), k);
-    return;
-  }
-  const move_parts parts = parts_of_candidate(source, target, exchange.shape, candidate, links);
-  k.received = most_received_by_steps(parts);
-  take_rows(rows_of(parts, element_bytes), k);
-}
-
-constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k, fastest_moves* fastest) {
+/// Returns what the kind takes over the links of `fastest`, where it is given; of a rotation nothing.
+constexpr move_load plan_kind_of_move(const sharded_program& p, move_kind& k, fastest_moves* fastest,
+                                      bool counts_received = true) {
   const program_value &from = p.value.item[p.move.item[k.example].source],
                       &to = p.value.item[p.move.item[k.example].target];
   if (k.travel_axis >= 0) {
@@ -146,23 +155,27 @@ constexpr void plan_kind_of_move(const sharded_program& p, move_kind& k, fastest
     k.steps = k.travel > 0 ? 1 : 0;
     k.axes = k.travel > 0 ? 1u << k.travel_axis : 0u;
     k.received = k.travel > 0 ? local_elements(p, p.move.item[k.example].target) : 0;
-    return;
+    return {};
   }
-  const shape& s = p.graph.tensor.item[from.tensor].shape;
-  const move_plan plan = plan_move(from.layout, to.layout, s);
+  const graph_tensor& tensor = p.graph.tensor.item[from.tensor];
+  const move_plan plan = plan_move(from.layout, to.layout, tensor.shape);
+  const int bytes = bytes_of(tensor.type);
   k.code = plan.code;
   k.plan = plan.kind;
   k.exchange_steps = plan.step_count;
-  if (plan.step_count == 0) return;
-  k.nearest = reads_nearest(plan);
-  const int bytes = bytes_of(p.graph.tensor[from.tensor].type);
-  take_candidate(from.layout, to.layout, plan, choose_candidate(from.layout, to.layout, plan, bytes, fastest),
-                 fastest != nullptr ? fastest->links() : without_links, bytes, k);
+  if (plan.step_count == 0) return {};
+  move_load load;
+  if (!counts_received || plan.kind != plan_kind::local_slice)
+    load = choose_candidate(from.layout, to.layout, plan, bytes, fastest);
+  take_candidate(from.layout, to.layout, plan, load.candidate, fastest != nullptr ? fastest->links() : without_links,
+                 bytes, k, counts_received);
+  if (counts_received && k.received == 0) load = {};
   if (k.received > 0) k.axes = travelled_axes(from.layout, to.layout);
   for (int i = 0; i < plan.step_count && k.received > 0; ++i)  // idle replicas help
     k.axes |= plan.step[i].shared | plan.step[i].replicas.split;
   for (int a = 0; a < from.layout.mesh.axis_count; ++a)
     if (from.layout.mesh.size[a] == 1) k.axes &= ~(1u << a);
+  return load;
 }
 
 }  // namespace detail
@@ -180,7 +193,9 @@ constexpr program_moves kinds_of_moves(const sharded_program& p, const interconn
     int k = 0;
     while (k < m.kind.size && !detail::is_of_kind(p, m.kind[k], key)) ++k;
     if (k == m.kind.size) {
-      detail::plan_kind_of_move(p, key, links.kind == interconnect_kind::unpriced ? nullptr : &fastest);
+      const bool priced = links.kind != interconnect_kind::unpriced;
+      const move_load load = detail::plan_kind_of_move(p, key, priced ? &fastest : nullptr);
+      if (priced) m.load.push(load);
       m.kind.push(key);
     }
     m.of.push(k);
