@@ -30,9 +30,10 @@ TEST(step_account, is_what_its_parts_say) {
     const hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(name, 4).strategy);
     const hp::step_account a = hp::account_on<hp::matrix384>(p);
     EXPECT_EQ(a.status, hp::strategy_status{});
-    EXPECT_EQ(a.memory, hp::memory_account_of(p));
+    const hp::program_moves moves = hp::kinds_of_moves(p, hp::on_topology(hp::matrix384::topology));
+    EXPECT_EQ(a.memory, hp::memory_account_of(p, moves));
     EXPECT_EQ(a.work, hp::total_work(p));
-    EXPECT_EQ(a.traffic.bytes, hp::traffic_of(p).bytes);
+    EXPECT_EQ(a.traffic, hp::traffic_of(p, moves, hp::loads_of_moves(p, moves)));
     EXPECT_GT(a.times.total.picoseconds, 0);
     EXPECT_EQ(a.memory_bytes, 64 * hp::GiB);
     const double use = static_cast<double>(a.work.flops[0]) * 1e12 / static_cast<double>(a.matrix_peak) /
@@ -135,7 +136,7 @@ TEST(step_account, is_of_full_meshes_too) {
       const hp::step_account a = hp::account_of(p, hp::matrix384::device, hp::interconnect_of(m));
       ASSERT_TRUE(a.ok()) << name;
       EXPECT_GT(a.times.communication_busy, 0) << name;
-      EXPECT_EQ(a.traffic.bytes, hp::traffic_of(p).bytes);
+      EXPECT_EQ(a.traffic.bytes, hp::traffic_of(p, hp::kinds_of_moves(p, hp::interconnect_of(m)), {}).bytes);
       hp::extent_t carried = 0;
       for (int l = 0; l < m.level_count; ++l) carried += a.traffic.by_level[l] * (m.level[l].group - 1);
       EXPECT_GT(carried, 0) << name;

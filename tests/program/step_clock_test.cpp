@@ -40,7 +40,7 @@ TEST(StepClock, IsTheSameForSearchAndAccounts) {
         const hp::priced_program priced(p, prices);
         const hp::interconnect net = hp::on_topology(t);
         const hp::program_moves kinds = hp::kinds_of_moves(p, net);
-        EXPECT_EQ(hp::detail::two_queues(p, priced, hp::pipeline_form(p.graph, 1), t).run(),
+        EXPECT_EQ(hp::detail::two_queues(p, priced, hp::pipeline_form(p.graph, 1), net).run(),
                   hp::time_step(p, kinds, hp::loads_of_moves(p, kinds), d, net))
             << name;
         ++compared;
@@ -60,7 +60,7 @@ TEST(StepClock, RunsBetweenTheLongerQueueAndBoth) {
         for (const int stages : {1, 2}) {
           const hp::pipeline_form form(p.graph, stages);
           if (!form.fits()) continue;
-          const hp::step_times times = hp::detail::two_queues(p, priced, form, t).run();
+          const hp::step_times times = hp::detail::two_queues(p, priced, form, prices.links()).run();
           ASSERT_TRUE(times.total.ok()) << name;
           EXPECT_GE(times.total.picoseconds, times.compute_busy) << name;
           EXPECT_GE(times.total.picoseconds, times.communication_busy) << name;

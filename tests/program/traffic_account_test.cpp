@@ -44,16 +44,16 @@ TEST(traffic_account, parts_add_up_to_the_total) {
     EXPECT_EQ(classes, a.bytes) << name;
     EXPECT_EQ(axes, a.bytes) << name;
     EXPECT_EQ(counted, a.moves) << name;
-    // By level it is told what the fastest ways take; other ways than the one of fewest bytes may take more.
+    // The busiest receiver of a step takes at most what the busiest ones of its levels take.
     hp::extent_t fastest = 0;
     for (const hp::program_step& s : p.step)
       for (int l = 0; s.is_move && l < net.topology.level_count; ++l)
         fastest += hp::elements_over(loads[moves.of[s.index]], l) * hp::times_of(p, s) *
                    hp::bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type);
     EXPECT_EQ(levels, fastest) << name;
-    EXPECT_GE(levels * 10, a.bytes * 9) << name;
+    EXPECT_GE(levels, a.bytes) << name;
     EXPECT_EQ(a.bytes == 0, std::string(name) == "single");
-    const hp::traffic_account bare = hp::traffic_of(p);
+    const hp::traffic_account bare = hp::traffic_of(p, moves, {});
     EXPECT_EQ(bare.bytes, a.bytes);
     EXPECT_EQ(bare.by_level[0] + bare.by_level[1], 0);
   }

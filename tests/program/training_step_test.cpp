@@ -151,6 +151,28 @@ template <int Devices>
 using row_step =
     hp::train_step<two_products, hp::strategy<row_of<Devices>, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
 
+constexpr hp::full_mesh_value square() {
+  hp::full_mesh_value m;
+  m.level_count = 2;
+  m.level[0] = {"column", 4, 50 * hp::gigabyte, hp::microsecond};
+  m.level[1] = {"row", 4, 100 * hp::gigabyte, hp::microsecond};
+  return m;
+}
+struct meshed : hp::matrix384 {
+  static constexpr hp::full_mesh_value topology = square();
+};
+
+// The compiler accounts a step on a full mesh as at run time, and refuses more devices than it has.
+TEST(training_step, is_accounted_on_a_full_mesh) {
+  using rows = hp::strategy<row_of<16>, hp::data_parallel<"dp">>;
+  using step = hp::train_step<two_products, rows, hp::adamw, meshed>;
+  static_assert(step::account.times.total.ok() && step::account.traffic.by_level[0] > 0);
+  const hp::sharded_program p = hp::partition(hp::training_graph<two_products>(hp::adamw::value), rows::value);
+  EXPECT_EQ(step::account, hp::account_on<meshed>(p));
+  static_assert(
+      !hp::valid_train_step<two_products, hp::strategy<row_of<32>, hp::data_parallel<"dp">>, hp::adamw, meshed>);
+}
+
 TEST(training_step, laws_are_proved_refused_or_not_asked) {
   static_assert(row_step<32>::verified && hp::most_proved_devices == 32);
   static_assert(!row_step<64>::verified && row_step<64>::verified.state == hp::proof_state::not_asked);

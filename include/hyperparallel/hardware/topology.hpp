@@ -60,7 +60,7 @@ constexpr topology_status check(const topology_value& t) {
 
 /// Whether the outermost level joins all of the ranks `first` … `last`. Domain: `check` is ok. O(1).
 constexpr topology_status check_span(const topology_value& t, std::int64_t first, std::int64_t last) {
-  const int outermost = t.level_count - 1, group = t.level[outermost].group;
+  const int outermost = t.level_count > 0 ? t.level_count - 1 : 0, group = t.level[outermost].group;
   if (first >= 0 && first <= last && first / group == last / group) return {};
   return {topology_code::ranks_are_not_joined, outermost, last - first + 1, group};
 }

@@ -2,13 +2,13 @@
 #pragma once
 // Bytes that one device receives in a step of training, taken from the moves of its program.
 //
-// A move counts what its busiest receiver takes by the plan of fewest bytes, which is run, as often as it happens:
-// repeated segments, micro-batches. Sums are by phase, by what travels and by the set of mesh axes along which it
-// travels. Where links are given, sums by link level are what the busiest receiver of each level takes (of a full mesh
-// what the busiest link along each axis carries) in the
-// way that is fastest on them (move_loads.hpp), which is what times are of and which may take more bytes in all.
-// Laws: each of the first three adds up to the total. Conventions: received bytes of wire types, forwarded ones
-// included, own ones not. Units: bytes. O(moves · kinds of moves) and what loads take.
+// A move counts what its busiest receiver takes, step by step in the way that is carried out (strategy/move_kinds.hpp), as
+// often as it happens: repeated segments, micro-batches. Sums are by phase, by what travels and by the set of mesh axes
+// along which it travels. Where links are given, sums by link level are what the busiest receiver of each level takes; of
+// a full mesh what the busiest link along each axis carries.
+// Laws: each of the first three adds up to the total; on a topology that is at most the sum over all levels. Conventions:
+// received bytes of wire types, forwarded ones included, own ones not. Units: bytes. O(moves · kinds of moves) and what
+// loads take.
 
 #include <hyperparallel/program/move_loads.hpp>
 #include <hyperparallel/support/static_vector.hpp>
@@ -59,7 +59,7 @@ struct traffic_account {
   extent_t by_phase[graph_phase_count] = {};
   extent_t by_class[traffic_class_count] = {};
   static_vector<axes_traffic, max_axis_sets> by_axes{};  ///< in order of their first move; what is left over is last
-  extent_t by_level[max_link_levels] = {};               ///< in the fastest ways
+  extent_t by_level[max_link_levels] = {};               ///< of the busiest receiver there
   extent_t messages[max_link_levels] = {};               ///< likewise
   friend constexpr bool operator==(const traffic_account&, const traffic_account&) = default;
 

@@ -58,7 +58,8 @@ constexpr move_load fastest_on_mesh(const layout_value& source, const layout_val
     least = figures;
     best = load;
   }
-  return found ? best : detail::relayed_load(candidates.exchange, net);
+  if (!found) best = detail::relayed_load(candidates.exchange, net);
+  return best;
 }
 
 }}  // namespace hyperparallel::v0_2
