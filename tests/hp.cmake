@@ -62,6 +62,14 @@ hyperparallel_add_hp_json(plan.convention 0
                                   "convention.parts.parameters of attention.account_bytes=671088640"
                                   convention.convention_bytes=27514634240 convention.difference_bytes
                           COMMAND plan "${configs}/llama3_8b.json" --devices 16 --fix tp=8,dp=2,zero=1 --convention megatron_2022)
+# Of the convention's own model, the 22 billion parameters of its paper, what both keep of a layer has the same bytes.
+hyperparallel_add_hp_json(plan.convention.its_own_model 0
+                          FIGURES convention.activations_bytes=42479910912 convention.states_bytes=48922361856
+                                  "convention.parts.inside feed-forward layers.difference_bytes=0"
+                                  "convention.parts.queries and keys.difference_bytes=0"
+                                  "convention.parts.masks of dropout.account_bytes=0"
+                          COMMAND plan "${configs}/gpt_22b.json" --devices 8 --fix tp=8,micro_batches=2 --batch 8 --sequence 2048
+                                  --convention megatron_2022)
 hyperparallel_add_hp_json(plan.convention_is_not_defined 0
                           FIGURES "convention.why=\"megatron_2022 is not defined for models with experts\""
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64

@@ -47,6 +47,13 @@ graph every_operator() {
   x = m.apply<ops::divide>("quotient", {m.apply<ops::relu>("cut", {x}), m.apply<ops::exp>("growth", {x})});
   x = m.apply<ops::maximum>("larger", {m.apply<ops::tanh>("bent", {x}), m.apply<ops::sqrt>("root", {x})});
   x = m.apply<ops::subtract>("difference", {m.apply<ops::log>("order", {x}), x});
+  attention_layer sinking = attention;
+  sinking.name = "sinking";
+  sinking.sinks = true;
+  sinking.rope_base = 0.0;
+  x = geglu_layer{"gated_by_gelu", 7, "plain_width"}(m, sinking(m, x));
+  x = gelu_tanh_layer{"plain_by_tanh", 7, "plain_width"}(m, x);
+  x = m.apply<ops::clamped_swiglu>("clamped", {x, m.apply<ops::negate>("opposite", {x})}, {.real = {7.0, 1.7}});
   x = dropout_layer{}(m, gelu_layer{"plain", 7, "plain_width"}(m, layer_norm_layer{"centred"}(m, x)));
   const int image =
       m.input("image", {m.dim("batch", 2), m.dim("colours", 3), m.dim("height", 5), m.dim("image_width", 5)});

@@ -101,6 +101,7 @@ TEST(model_families, phi3_and_minicpm_are_llama_with_other_fields) {
   EXPECT_EQ(d.embedding_scale, 12.0);
   EXPECT_DOUBLE_EQ(d.branch_scale, 0.5);
   EXPECT_EQ(d.hidden_scale, 0.25);
+  EXPECT_EQ(total(with(dense("minicpm"), {{"mup_denominator", 32}})), bare - 50 * 24);
   EXPECT_EQ(complaint(with(dense("minicpm"), {{"scale_emb", -1}})),
             "scale_emb is -1; expected a number greater than 0");
 }

@@ -73,7 +73,8 @@ std::vector<double> by_definition(const hk::attention_geometry& g, const std::ve
       if (!sees(g, r, key)) continue;
       double score = 0;
       for (extent_t d = 0; d < g.depth[0]; ++d) score += q[at(r * g.depth[0] + d)] * k[at(key * g.depth[0] + d)];
-      const double power = std::exp(g.scale * score);
+      score *= g.scale;
+      const double power = std::exp(g.cap > 0 ? g.cap * std::tanh(score / g.cap) : score);
       total += power;
       for (extent_t e = 0; e < g.width; ++e) out[at(r * g.width + e)] += power * v[at(key * g.width + e)];
     }
@@ -85,8 +86,10 @@ std::vector<double> by_definition(const hk::attention_geometry& g, const std::ve
 TEST(AttentionHead, IsTheSoftmaxOfTheSeenKeysAndItsGradient) {
   std::mt19937 random(4);
   for (const extent_t window : {0, 7, 100})
-    for (const bool causal : {false, true}) {
+    for (int options = 0; options < 4; ++options) {
+      const bool causal = options % 2 == 1;
       hk::attention_geometry g = head(70, 150, 5, 3);
+      g.cap = options < 2 ? 0 : 1.5;
       g.causal = causal;
       g.window = window;
       g.first_position = 40;

@@ -51,6 +51,43 @@ TEST(MemoryComparison, DifferencesAddUpToTheByte) {
   EXPECT_GT(plans, 100);
 }
 
+/// The 22 billion parameters of Korthikanti et al.
+constexpr hp::decoder gpt_22b() {
+  hp::decoder d = hp::test::gpt2;
+  d.vocabulary = 51200;
+  d.hidden = 6144;
+  d.layers = 48;
+  d.attention.query_heads = d.attention.key_heads = 64;
+  d.attention.head_dim = 96;
+  d.feed_forward.width = 4 * 6144;
+  d.positions = 2048;
+  return d;
+}
+
+// Of the convention's own model each part of a layer that we keep as well has the convention's bytes.
+TEST(MemoryComparison, PartsOfTheConventionsOwnModelAreItsBytes) {
+  using part = hp::memory_part;
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const bool sequence_parallel : {false, true}) {
+    const hp::decoder_plan p{
+        .tp = 8, .micro_batches = 2, .sequence_parallel = sequence_parallel, .batch = 8, .sequence = 2048};
+    const hp::memory_comparison c = hp::compare_with_megatron_2022(gpt_22b(), p, prices);
+    ASSERT_TRUE(c.ok());
+    for (const part each :
+         {part::attention_gradients, part::feed_forward_gradients, part::attention_input, part::queries_and_keys,
+          part::values, part::projection_input, part::feed_forward_input, part::feed_forward_inner})
+      EXPECT_EQ(c.difference(each), 0) << name_of(each);
+    const hp::extent_t one_tensor = 2 * 4 * 2048 * 6144 / (sequence_parallel ? 8 : 1);
+    EXPECT_EQ(c.difference(part::norm_inputs), one_tensor);  // the input of the head's norm
+    EXPECT_EQ(c.ours.of(part::dropout_masks), 0);
+    EXPECT_EQ(c.ours.of(part::attention_scores), 4 * 4 * 2048 * 64 * 48 / 8);  // f32, one for each query and head
+    // 2 bytes and a master copy of 4 against 4; two moments of 4 in both.
+    for (const part each : {part::attention_parameters, part::feed_forward_parameters})
+      EXPECT_EQ(c.ours.of(each), 2 * c.convention.of(each));
+    EXPECT_EQ(3 * c.ours.of(part::attention_states), 2 * c.convention.of(part::attention_states));
+  }
+}
+
 TEST(MemoryComparison, WhatTheConventionDoesNotHaveIsRefused) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   const hp::decoder_plan one{.batch = 4, .sequence = 8};

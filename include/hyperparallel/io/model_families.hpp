@@ -75,6 +75,7 @@ inline void read_phi3(config_fields& f, decoder& d) {
 inline void read_minicpm(config_fields& f, decoder& d) {
   read_trunk(f, d);
   f.value("auto_map");
+  f.value("mup_denominator");  // the family's code does not read it
   d.tied = f.flag("tie_word_embeddings", true);
   read_heads(f, d, absent_key_heads::as_query_heads, absent_head_dim::hidden_by_heads);
   d.attention.query_key_value_bias = d.attention.output_bias = f.flag("attention_bias", false);
