@@ -34,6 +34,7 @@ THEOREMS = {
     "messages": ["no_deadlock", "runs_end"],
     "plan_messages": ["order_extends_needs", "needs_exact", "verified_plans_do_not_deadlock", "runs_by_messages_are_runs",
                       "verified_plans_order_conflicts"],
+    "generations": ["shared_runs_are_runs", "verify_wrap_sound"],
     "program_proof": ["prove_program_sound", "reads_find_their_places", "homes_are_whole", "waits_are_words"],
 }
 # What a proof that is not one would be written with.

@@ -394,8 +394,8 @@ Definition from_waits n (k : nat -> nat -> nat) : Prop :=
 Lemma from_waits_after t k : from_waits t k -> from_waits (S t) (known_after t k).
 Proof.
   intros H.
-  assert (forall l k, incl l (waits_of t) -> from_waits (S t) k -> from_waits (S t) (fold_left (raise (standing t)) l k))
-    as G.
+  assert (forall l k, incl l (waits_of t) -> from_waits (S t) k ->
+          from_waits (S t) (fold_left (raise (standing t)) l k)) as G.
   { induction l as [|[w b] l IH]; intros k' I F; simpl; auto. apply IH; [intros y Y; apply I; now right|].
     intros q e. unfold raise. simpl. destruct (Nat.eqb_spec q (standing t)) as [->|]; simpl; auto.
     destruct (Nat.eqb_spec e w) as [->|]; auto. intros L.

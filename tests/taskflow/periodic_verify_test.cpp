@@ -245,6 +245,53 @@ TEST(PeriodicVerify, AScheduleChangedByHandIsRefused) {
   EXPECT_GT(unsafe, cases / 50);
 }
 
+/// Seven tasks on three queues, of four stages. All waits are within a copy.
+struct four_stages {
+  template <class Flow>
+  constexpr void operator()(Flow& f) const {
+    const int e = hp::add_event(f, 0), g = hp::add_event(f, 0), b = hp::add_event(f, 0);
+    const auto add = [&](hp::resource kind, int signals, int waits) {
+      hp::add_task(f, kind, 0, 10, 0, 0);
+      if (waits >= 0) hp::add_wait(f, waits);
+      if (signals >= 0) hp::add_signal(f, signals);
+    };
+    add(hp::resource::aic, -1, -1);
+    add(hp::resource::aic, e, -1);
+    add(hp::resource::aiv, -1, e);
+    add(hp::resource::aiv, g, -1);
+    add(hp::resource::link, -1, g);
+    add(hp::resource::link, b, -1);
+    add(hp::resource::aic, -1, b);
+  }
+};
+
+// Tasks whose copies are further apart than the window, in one iteration of one queue: no copy of the window shows in which
+// order they stand.
+TEST(PeriodicVerify, AQueueInAnotherOrderThanThePlanIsRefused) {
+  planned_period p(four_stages{}, 0, hp::priority::reference_order, {1, {1, 1, 1, 0, 0}});
+  hp::owned_periodic_schedule& s = p.schedule;
+  constexpr int stages[] = {0, 1, 1, 2, 2, 3, 3};
+  s.stages = 4;
+  for (int t = 0; t < 7; ++t) {
+    s.order[t] = t;
+    s.stage[t] = stages[t];
+  }
+  hp::owned_freeze_scratch z(s.task_count, p.period.size.events, small_queues);
+  hp::detail::fill_periodic_queues(s, z.next);
+  EXPECT_EQ(hp::proof_copies(p.period), 2);
+  EXPECT_EQ(hp::verify_period(p.period, s), hp::periodic_status{});
+  EXPECT_TRUE(exactly_safe_up_to(p, 6));
+  // The last task goes to the front of its queue.
+  s.queue_task[0] = 6;
+  s.queue_task[1] = 0;
+  s.queue_task[2] = 1;
+  EXPECT_TRUE(exactly_safe_up_to(p, 2));
+  EXPECT_FALSE(exactly_safe(p, 3));
+  const hp::periodic_status found = hp::verify_period(p.period, s);
+  EXPECT_EQ(found.code, hp::periodic_code::queue_disagrees_with_order);
+  EXPECT_EQ(found.task, 0);
+}
+
 constexpr auto layer = hp::build_period<hp::measure(prefetched_layer{})>(prefetched_layer{});
 constexpr auto schedule = hp::schedule_period<layer, small_queues>(small_machine);
 static_assert(hp::verify_period<layer>(schedule) == hp::periodic_status{});

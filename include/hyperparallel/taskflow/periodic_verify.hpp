@@ -7,7 +7,8 @@
 // prove all n copies safe:
 //
 // (1) Order. That a signal stands before its wait in the plan depends on stages, places and their copies' distance
-//     alone, which is at most w - 1. So what holds in the window holds in all copies; absent waits need nothing.
+//     alone, which is at most w - 1. So what holds in the window holds in all copies; absent waits need nothing. That
+//     queues follow the plan's order is checked for one iteration, in which any stages may meet.
 // (2) Conflicts. An access comes back to its bank after b <= w - 1 copies with the same range, and one of a conflicting
 //     pair writes, so it conflicts with its own like b copies on. Let the pair be k copies apart, k > b: following the
 //     writer from like to like brings the two within b copies, and all links of that chain are pairs at most b apart.
@@ -22,7 +23,9 @@
 //     of a generation also stands before those of the next in the plan's order, so the plan's order is a complete run
 //     of the counters, and one complete run proves that all complete.
 //
-// The rule may refuse a safe plan, never accept an unsafe one.
+// The rule may refuse a safe plan, never accept an unsafe one. Of (3) proofs/generations.v has a proof, for a given
+// number of copies: there a signal of the generation after the next is led back to one of the next, as a wait for the next
+// generation has seen one of its signals. This is where a wait must not go back further than its event has banks.
 
 #include <hyperparallel/taskflow/periodic_expand.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
@@ -34,6 +37,7 @@ enum class periodic_code : unsigned char {
   period_is_refused,
   window_is_too_small,
   copies_are_unsafe,
+  queue_disagrees_with_order,
   carried_further_than_banked,
   generations_out_of_order,
   wait_meets_the_next_generation,
@@ -60,6 +64,8 @@ constexpr const char* to_text(periodic_code c) {
       return "the proof was given fewer copies than `proof_copies`";
     case periodic_code::copies_are_unsafe:
       return "copies next to each other are unsafe";
+    case periodic_code::queue_disagrees_with_order:
+      return "a queue's order disagrees with the plan's order";
     case periodic_code::carried_further_than_banked:
       return "a wait goes back further than its event has banks, and several queues signal it";
     case periodic_code::generations_out_of_order:
@@ -114,6 +120,18 @@ constexpr bool follows_run(const Flow& f, const Scratch& x, int t, int other, in
     for (int w = k.wait_begin; w < k.wait_end; ++w)
       if (follows_run(f, x, x.first_signaller[f.wait[w].event], other, depth - 1)) return true;
   return false;
+}
+
+/// A task that its queue does not list in the plan's order, or -1. Tasks of one iteration whose stages are further apart than
+/// the window has copies never stand in it together.
+template <class Schedule, class Scratch>
+constexpr int task_out_of_order(const Schedule& s, Scratch& x) {
+  for (int q = 0, queues = queue_count(s.machine); q < queues; ++q) x.queue_next[q] = s.queue_begin[q];
+  for (int place = 0; place < s.task_count; ++place) {
+    const int t = s.order[place], next = x.queue_next[s.queue[t]]++;
+    if (next >= s.queue_begin[s.queue[t] + 1] || s.queue_task[next] != t) return t;
+  }
+  return -1;
 }
 
 /// Who signals each event, and between which places of the plan's order its counter changes over to copy `banks`.
@@ -198,6 +216,7 @@ constexpr periodic_status verify_period(const Period& p, const Schedule& s, int 
     if (local.task >= 0 && local.other >= 0) refused.distance = local.task / tasks - local.other / tasks;
     return refused;
   }
+  if (const int t = detail::task_out_of_order(s, x); t >= 0) return {periodic_code::queue_disagrees_with_order, t};
   return detail::verify_wrap(p, window, e, x, z);
 }
 
