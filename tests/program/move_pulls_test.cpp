@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/redistribution/certificate.hpp>
+#include <hyperparallel/redistribution/choose_move.hpp>
 
 #include <program/one_move.hpp>
+#include <support/all_layouts.hpp>
+#include <support/small_links.hpp>
 #include <support/tries.hpp>
 
 #include <gtest/gtest.h>
@@ -59,6 +62,41 @@ TEST(MovePulls, ListEachSenderOnceAndCountWhatTheCertificateCounts) {
     ASSERT_EQ(pulls.status, hp::move_pulls_status{});
     expect_transfers(p, pulls.of(0));
   }
+}
+
+/// Every pair of layouts of a 2x2x2 mesh, terms in every fifth of them: the rows are the steps of the candidate that
+/// `choose_move` takes by time, and bring what its table says.
+TEST(MovePulls, AreTheStepsThatAreChosenByTime) {
+  const hp::mesh_shape m{3, {2, 2, 2}};
+  std::vector<hp::layout_value> all = worlds::all_layouts(m, 2);
+  const std::size_t bare = all.size();
+  const std::vector<hp::layout_value> with_terms = worlds::partial_layouts(m, 2, {hp::reduce_op::sum});
+  for (std::size_t i = 0; i < with_terms.size(); i += 5) all.push_back(with_terms[i]);
+  const hp::interconnect net = tested::node_links();
+  std::vector<hp::extent_t> entries(static_cast<std::size_t>(hp::tally_size(net, 8)));
+  int pairs = 0, other = 0;
+  for (std::size_t a = 0; a < all.size(); ++a)
+    for (std::size_t b = 0; b < bare; ++b) {
+      const hp::sharded_program p = programs::one_move(all[a], all[b], hp::shape{64, 32});
+      const int bytes = hp::bytes_of(p.graph.tensor[0].type);
+      const hp::program_pulls pulls = hp::pulls_of(p, hp::kinds_of_moves(p, net));
+      ASSERT_EQ(pulls.status.code, hp::move_pulls_code::ok);
+      const hp::move_kind& kind = pulls.moves.kind[0];
+      if (kind.exchange_steps == 0 || kind.received == 0) continue;
+      const hp::chosen_move chosen = hp::choose_move(all[a], all[b], hp::shape{64, 32},
+                                                     {hp::objective::time, net, bytes, 0, false}, entries.data());
+      ASSERT_EQ(chosen.code, hp::choice_code::ok);
+      hp::extent_t pulled = 0;
+      for (const hp::extent_t n : pulls.of(0).pulled) pulled += n;
+      ASSERT_EQ(pulled, chosen.figures.received_total);
+      ASSERT_EQ(hp::time_of(pulls.moves.load[0], bytes, net), chosen.figures.time);
+      ASSERT_EQ(kind.candidate, chosen.candidate);
+      ASSERT_EQ(pulls.of(0).row.size, hp::step_count(chosen.plan));
+      ++pairs;
+      other += kind.candidate != hp::move_candidate::exchange ? 1 : 0;
+    }
+  EXPECT_GT(pairs, 3000);
+  EXPECT_GT(other, 500);
 }
 
 TEST(MovePulls, RotatedBlocksComeWholeFromTheDeviceThatHoldsThem) {

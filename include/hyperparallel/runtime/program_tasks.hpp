@@ -49,6 +49,10 @@ receiver_records records_of_move(const sharded_program& p, const move_pulls& pul
 std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls, const program_memory& memory,
                                     int step);
 
+/// Of one run of some phases: bytes over each link level of the topology that moves are chosen on, of each row of a move
+/// those of the receiver that takes most there, all rows together. Empty without a topology.
+std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls, unsigned phases);
+
 /// The work of all steps of a program. Tasks of step s are bound by `bind_step(…, s)`.
 class program_tasks {
  public:

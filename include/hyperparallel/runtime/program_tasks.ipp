@@ -105,6 +105,31 @@ HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p,
   return tasks;
 }
 
+HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls,
+                                                               unsigned phases) {
+  const interconnect& links = pulls.moves.links;
+  if (links.kind != interconnect_kind::topology) return {};
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(links.topology.level_count)), most(bytes), one(bytes);
+  for (const program_step& s : p.step) {
+    if (!s.is_move || !is_in(s.phase, phases) || p.move[s.index].detaches) continue;
+    const move_pulls& how = pulls.of(s.index);
+    for (int row = 0; row < how.row.size; ++row) {
+      std::fill(most.begin(), most.end(), 0);
+      for (int rank = 0; rank < position_count(p.mesh.shape); ++rank) {
+        std::fill(one.begin(), one.end(), 0);
+        const receiver_records all = records_of_move(p, how, s.index, row, rank);
+        for (const step_record& r : all.record)
+          for (int t = 0; t < r.terms; ++t)
+            visit_links(links, rank_on(links, {}, all.senders(r)[t]), rank_on(links, {}, rank),
+                        [&](int level) { one[static_cast<std::size_t>(level)] += all.bytes(r); });
+        for (std::size_t l = 0; l < one.size(); ++l) most[l] = std::max(most[l], one[l]);
+      }
+      for (std::size_t l = 0; l < most.size(); ++l) bytes[l] += most[l];
+    }
+  }
+  return bytes;
+}
+
 HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const program_pulls& pulls,
                                                 const program_memory& memory, kernel_choice choose,
                                                 const std::vector<offload_link>& tier_link, bool measured,

@@ -30,6 +30,7 @@
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
+#include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -132,6 +133,10 @@ class program_values {
   const offload_certificate& offloading() const { return offloading_; }
   /// Bytes that other ranks have brought to the rank, in all complete runs.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
+  /// Of one run of some phases, by level of the links that moves are chosen on: see `hyperparallel::received_by_level`.
+  std::vector<std::int64_t> received_by_level(unsigned phases = micro_phases | update_phases) const {
+    return hyperparallel::received_by_level(program_, pulls_, phases);
+  }
 
  protected:
   /// The memory of these ranks is here. Throws std::bad_alloc.
