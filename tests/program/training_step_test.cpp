@@ -165,10 +165,10 @@ struct meshed : hp::matrix384 {
 // The compiler accounts a step on a full mesh as at run time, and refuses more devices than it has.
 TEST(training_step, is_accounted_on_a_full_mesh) {
   using rows = hp::strategy<row_of<16>, hp::data_parallel<"dp">>;
-  using step = hp::train_step<two_products, rows, hp::adamw, meshed>;
-  static_assert(step::account.times.total.ok() && step::account.traffic.by_level[0] > 0);
+  using mesh_step = hp::train_step<two_products, rows, hp::adamw, meshed>;
+  static_assert(mesh_step::account.times.total.ok() && mesh_step::account.traffic.by_level[0] > 0);
   const hp::sharded_program p = hp::partition(hp::training_graph<two_products>(hp::adamw::value), rows::value);
-  EXPECT_EQ(step::account, hp::account_on<meshed>(p));
+  EXPECT_EQ(mesh_step::account, hp::account_on<meshed>(p));
   static_assert(
       !hp::valid_train_step<two_products, hp::strategy<row_of<32>, hp::data_parallel<"dp">>, hp::adamw, meshed>);
 }

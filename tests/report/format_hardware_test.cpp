@@ -38,13 +38,13 @@ TEST(format_hardware, has_a_sentence_for_every_code) {
   std::set<std::string> costs, devices, topologies;
   for (int c = 0; c <= static_cast<int>(hp::cost_code::overflow); ++c)
     costs.insert(to_text(static_cast<hp::cost_code>(c)));
-  for (int c = 0; c <= static_cast<int>(hp::device_code::synchronisation_latency_is_negative); ++c)
+  for (int c = 0; c <= static_cast<int>(hp::device_code::tile_is_not_stated_whole); ++c)
     devices.insert(to_text(hp::device_status{static_cast<hp::device_code>(c), 3, 17, 18}));
-  for (int c = 0; c <= static_cast<int>(hp::topology_code::ranks_are_not_joined); ++c)
+  for (int c = 0; c <= static_cast<int>(hp::topology_code::mesh_has_too_many_devices); ++c)
     topologies.insert(to_text(hp::topology_status{static_cast<hp::topology_code>(c), 2, 17, 18}));
   EXPECT_EQ(costs.size(), static_cast<std::size_t>(hp::cost_code::overflow) + 1);
-  EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::synchronisation_latency_is_negative) + 1);
-  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::ranks_are_not_joined) + 1);
+  EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::tile_is_not_stated_whole) + 1);
+  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::mesh_has_too_many_devices) + 1);
   for (const auto& texts : {costs, devices, topologies}) EXPECT_FALSE(texts.contains("unknown"));
 }
 

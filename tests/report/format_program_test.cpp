@@ -14,7 +14,7 @@ hp::step_account account() {
   const char* const names[] = {"dp", "tp"};
   const int sizes[] = {4, 2};
   a.mesh = hp::make_mesh(names, 2, sizes, 2).mesh;
-  a.topology = hp::matrix384::topology;
+  a.links = hp::on_topology(hp::matrix384::topology);
   a.memory.peak = 3 * hp::GiB;
   a.memory.peak_step = 7;
   a.memory.resident[0] = a.memory.at_peak[0] = a.memory.most[0] = hp::GiB;
