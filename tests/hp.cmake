@@ -74,6 +74,9 @@ hyperparallel_add_hp_json(plan.convention_is_not_defined 0
                           FIGURES "convention.why=\"megatron_2022 is not defined for models with experts\""
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64
                                   --convention megatron_2022)
+# Pairs of a layer with a window and one without are dealt to the stages: 23 of them.
+hyperparallel_add_hp_json(plan.groups_of_layers 0 FIGURES legal=true "verdict=\"fits\"" plan.pp=4
+                          COMMAND plan "${configs}/gemma2_27b.json" --devices 32 --fix tp=4,pp=4,zero=1,micro_batches=8,recompute=full)
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 

@@ -111,8 +111,8 @@ TEST(model_config, what_is_not_known_is_named) {
   for (int i = 0; i < 20; ++i) many["field" + std::to_string(10 + i)] = i;
   EXPECT_NE(complaint(edited(many)).find("field17 is 7; and 12 more; fields that are not known"), std::string::npos);
   const std::string known =
-      "; known: llama, mistral, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, "
-      "glm4_moe";
+      "; known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
+      "qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe, gpt_oss";
   EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})), at + "model_type is \"llama9\"" + known);
   EXPECT_EQ(complaint(edited({{"model_type", 7}})), at + "model_type is 7" + known);
   EXPECT_EQ(complaint("{}"), at + "model_type is missing" + known);

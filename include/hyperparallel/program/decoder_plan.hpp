@@ -9,8 +9,8 @@
 //
 // Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
-// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat; one that differs from both
-// of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
+// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
+// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
 // the two states of AdamW are f32.
 //
 // Law: where `check_plan` says ok, the partitioner takes the strategy on the graph; where it says that a dim does not
