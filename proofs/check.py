@@ -35,6 +35,7 @@ THEOREMS = {
     "plan_messages": ["order_extends_needs", "needs_exact", "verified_plans_do_not_deadlock", "runs_by_messages_are_runs",
                       "verified_plans_order_conflicts"],
     "generations": ["shared_runs_are_runs", "verify_wrap_sound"],
+    "periods": ["seen_through_window", "window_proves_all_copies", "banks_come_back"],
     "program_proof": ["prove_program_sound", "reads_find_their_places", "homes_are_whole", "waits_are_words"],
 }
 # What a proof that is not one would be written with.

@@ -8,9 +8,9 @@
    after all signals of this one.
 
    Proved is the law for a given number of copies, all of which the rule looks at. The C++ looks at a window of a few
-   copies and at one wait and one signal for all that are alike. That this is enough for every number of copies, by
-   parts (1) and (2) there, is not proved here. Where C++ asks that one queue has all signallers, the rule below asks for what
-   follows from it: a signal of the next generation comes after all of this one. *)
+   copies and at one wait and one signal for all that are alike. That this is enough for every number of copies is not
+   proved; periods.v proves it of copies with events of their own. Where C++ asks that one queue has all signallers, the
+   rule below asks for what follows from it: a signal of the next generation comes after all of this one. *)
 From Coq Require Import List Arith Lia Bool.
 From hyperparallel Require Import model exact verify.
 Import ListNotations.
