@@ -20,7 +20,10 @@
 // Adam with a master copy, over t and p. Norms, biases, embedding, head and data parallelism are not in the convention.
 // Law: a part that is no whole number of bytes is rounded up. Units: bytes. O(1).
 
+#include <cstddef>
+
 #include <hyperparallel/program/memory_part.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -46,8 +49,8 @@ namespace detail {
 /// Factors of a fraction, multiplied only once they are reduced.
 template <int Above, int Below>
 struct reduced_fraction {
-  extent_t above[Above];
-  extent_t below[Below];
+  extent_t above[array_bound(Above)];
+  extent_t below[array_bound(Below)];
 
   /// Rounded up; `not_counted` beyond 64 bits.
   constexpr extent_t rounded_up() {
@@ -63,7 +66,7 @@ struct reduced_fraction {
   }
 
  private:
-  template <int N>
+  template <std::size_t N>
   static constexpr checked_extent product(const extent_t (&factors)[N]) {
     checked_extent all{1, false};
     for (const extent_t f : factors) {

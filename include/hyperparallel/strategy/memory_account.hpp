@@ -17,6 +17,7 @@
 
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/strategy/storage_uses.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -24,10 +25,10 @@ namespace hyperparallel { inline namespace v0_2 {
 template <int Kinds>
 struct memory_account_by {
   extent_t peak = 0;
-  int peak_step = -1;             ///< of the program: the first one with that much
-  extent_t at_peak[Kinds] = {};   ///< adds up to the peak
-  extent_t most[Kinds] = {};      ///< of each kind by itself, in any step
-  extent_t resident[Kinds] = {};  ///< alive always: what is left between two steps of training
+  int peak_step = -1;                          ///< of the program: the first one with that much
+  extent_t at_peak[array_bound(Kinds)] = {};   ///< adds up to the peak
+  extent_t most[array_bound(Kinds)] = {};      ///< of each kind by itself, in any step
+  extent_t resident[array_bound(Kinds)] = {};  ///< alive always: what is left between two steps of training
   friend constexpr bool operator==(const memory_account_by&, const memory_account_by&) = default;
 
   /// Of a program that is refused: `not_counted` everywhere.
@@ -127,14 +128,14 @@ class memory_walk {
 
   constexpr memory_account_by<Kinds> take_maxima() {
     memory_account_by<Kinds> a = always;
-    extent_t alive[Kinds] = {};
+    extent_t alive[array_bound(Kinds)] = {};
     for (int c = 0; c < Kinds; ++c) alive[c] = a.most[c] = a.at_peak[c] = a.resident[c];
     for (int c = 0; c < Kinds; ++c) a.peak += alive[c];
     int time = 0;
     for (const step_block& b : of.blocks) {
       const bool weighted = repeats_of(p.graph, b.segment) > written_out;
       for (int r = 0; r < b.repetitions; ++r) {
-        extent_t within[Kinds] = {}, total = 0;
+        extent_t within[array_bound(Kinds)] = {}, total = 0;
         for (int c = 0; c < Kinds; ++c) total += alive[c];
         for (int i = b.begin; i < b.end; ++i, ++time) {
           const int at = first_at.item[time], inside = first_within.item[i];
