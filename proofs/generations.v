@@ -7,10 +7,9 @@
    says when that is the same: a signal of the next generation comes only after each wait for this one has begun, or
    after all signals of this one.
 
-   Proved is the law for a given number of copies, all of which the rule looks at. The C++ looks at a window of a few
-   copies and at one wait and one signal for all that are alike. That this is enough for every number of copies is not
-   proved; periods.v proves it of copies with events of their own. Where C++ asks that one queue has all signallers, the
-   rule below asks for what follows from it: a signal of the next generation comes after all of this one. *)
+   Proved is the law for a given number of copies, all of which the rule looks at; periodic.v has it for every number,
+   from a window of a few copies. Where C++ asks that one queue has all signallers, the rule below asks for what follows
+   from it: a signal of the next generation comes after all of this one. *)
 From Coq Require Import List Arith Lia Bool.
 From hyperparallel Require Import model exact verify.
 Import ListNotations.
@@ -52,8 +51,8 @@ Definition in_order e : bool :=
 (** A signal of the next generation comes after the wait of [t] has begun, or after all signals of [e]. *)
 Definition next_waits t e : bool :=
   forallb (fun e' => negb (same_counter e e') || negb (generation e' =? S (generation e)) ||
-                     forallb (fun u => follows_by_witness u t || forallb (follows_by_witness u) (signallers e))
-                       (signallers e')) (seq 0 events).
+                     forallb (fun u => (u =? t) || follows_by_witness u t ||
+                                       forallb (follows_by_witness u) (signallers e)) (signallers e')) (seq 0 events).
 Definition is_waited e : bool := existsb (fun k => existsb (fun w => fst w =? e) (waits k)) (tasks p).
 (** If there are generations beyond the next one, the next one is waited for. *)
 Definition waited_again e : bool :=
@@ -64,6 +63,25 @@ Definition verify_wrap : bool :=
   verify_events &&
   forallb (fun t => forallb (fun w => in_order (fst w) && next_waits t (fst w) && waited_again (fst w))
                       (waits (task_at t))) (seq 0 (size p)).
+
+(** * What the rule establishes: the wrap law
+
+    [signals_before]: the order signals earlier generations of what is waited for before. [next_generation]: a signal of
+    the next generation comes after the wait has begun, or after all signals of the wait's own. [next_is_awaited]: if
+    there are later generations still, the next one is waited for. *)
+Record wrap_law : Prop := {
+  signals_inside : forall t e, In e (signals (task_at t)) -> e < events;
+  waits_inside_events : forall t e k, In (e, k) (waits (task_at t)) -> e < events;
+  generations_differ : forall e e', e < events -> e' < events -> counter e' = counter e ->
+    generation e' = generation e -> e' = e;
+  signals_before : forall t e k e' u v, In (e, k) (waits (task_at t)) -> e' < events -> counter e' = counter e ->
+    generation e' < generation e -> In u (signallers e') -> In v (signallers e) -> before u v order;
+  next_generation : forall t e k e' u, In (e, k) (waits (task_at t)) -> e' < events -> counter e' = counter e ->
+    generation e' = S (generation e) -> In u (signallers e') ->
+    u = t \/ follows p u t \/ forall v, In v (signallers e) -> follows p u v;
+  next_is_awaited : forall t e k e', In (e, k) (waits (task_at t)) -> e' < events -> counter e' = counter e ->
+    S (generation e) < generation e' -> exists e1 t1 k1, e1 < events /\ counter e1 = counter e /\
+      generation e1 = S (generation e) /\ In (e1, k1) (waits (task_at t1)) }.
 
 (** * Soundness *)
 
@@ -94,27 +112,22 @@ Qed.
 Lemma size_shared : size shared = size p.
 Proof. unfold size. simpl. apply map_length. Qed.
 
-Section Accepted.
-Hypothesis O : verify_order p order queue = true.
-Hypothesis P : verify_partial_waits p order queue = true.
-Hypothesis W : verify_wrap = true.
+Lemma in_signallers e u : In u (signallers e) <-> u < size p /\ 0 < signals_of p e u.
+Proof. clear events counter generation. unfold signallers. rewrite filter_In, in_seq, signaller. intuition lia. Qed.
 
-Lemma signals_inside t e : 0 < signals_of p e t -> e < events.
-Proof.
-  intros S. unfold verify_wrap, verify_events in W. rewrite !andb_true_iff, !forallb_forall in W.
-  destruct W as [[E _] _]. unfold signals_of in S. apply (count_occ_In Nat.eq_dec) in S.
-  assert (t < size p) as T.
-  { destruct (le_lt_dec (size p) t); auto. unfold model.task_at in S. rewrite nth_overflow in S; easy. }
-  specialize (E (task_at t) (nth_In _ _ T)). rewrite andb_true_iff, forallb_forall in E.
-  destruct E as [E _]. now apply Nat.ltb_lt, E.
-Qed.
+Section Lawful.
+Hypothesis O : verify_order p order queue = true.
+Hypothesis law : wrap_law.
+
+Lemma signalled_inside t e : 0 < signals_of p e t -> e < events.
+Proof. intros S. apply (signals_inside law t). now apply (count_occ_In Nat.eq_dec) in S. Qed.
 
 Lemma signals_shared t c :
   signals_of shared c t = list_sum (map (fun e => if counter e =? c then signals_of p e t else 0) (seq 0 events)).
 Proof.
   unfold signals_of at 1. rewrite task_shared. simpl.
   assert (forall e, In e (signals (task_at t)) -> e < events) as Inside.
-  { intros e I. apply (signals_inside t). now apply (count_occ_In Nat.eq_dec) in I. }
+  { intros e I. now apply (signals_inside law t). }
   unfold signals_of. induction (signals (task_at t)) as [|h l IH]; simpl.
   - rewrite <- (sum_none (seq 0 events)) at 1. f_equal. apply map_ext. intros e. now destruct (counter e =? c).
   - assert (count_occ Nat.eq_dec (map counter l) c =
@@ -142,22 +155,13 @@ Proof.
 Qed.
 
 (** ** What the rule says of a wait *)
-Lemma wrap_facts t e k :
-  In (e, k) (waits (task_at t)) ->
-  e < events /\ in_order e = true /\ next_waits t e = true /\ waited_again e = true /\ 1 <= k <= total p e.
+Lemma wait_count t e k : In (e, k) (waits (task_at t)) -> 1 <= k <= total p e.
 Proof.
-  intros I. pose proof (waits_inside p _ _ I) as T. pose proof W as H. unfold verify_wrap, verify_events in H.
-  rewrite !andb_true_iff, !forallb_forall in H. destruct H as [[E _] H].
-  specialize (E (task_at t) (nth_In _ _ T)). rewrite andb_true_iff, !forallb_forall in E. destruct E as [_ E].
-  specialize (E (e, k) I). apply Nat.ltb_lt in E. specialize (H t). rewrite in_seq, forallb_forall in H.
-  specialize (H ltac:(lia) (e, k) I). cbn [fst] in H. rewrite !andb_true_iff in H.
-  destruct (order_facts p order queue O) as (_ & All & _ & _ & R). pose proof T as T'. apply All, in_split in T'.
-  destruct T' as (x & y & Eq). destruct (satisfied_waits p _ _ _ _ _ R Eq e k I) as [K S].
-  repeat split; try easy. eapply Nat.le_trans; [exact S|]. apply signalled_le. auto.
+  intros I. pose proof (waits_inside p _ _ I) as T.
+  destruct (order_facts p order queue O) as (_ & All & _ & _ & R). apply All, in_split in T as (x & y & Eq).
+  destruct (satisfied_waits p _ _ _ _ _ R Eq e k I) as [K S].
+  split; [easy|]. eapply Nat.le_trans; [exact S|]. apply signalled_le. auto.
 Qed.
-
-Lemma in_signallers e u : In u (signallers e) <-> u < size p /\ 0 < signals_of p e u.
-Proof. unfold signallers. rewrite filter_In, in_seq, signaller. intuition lia. Qed.
 
 Lemma some_of who e : 0 < signalled p who e -> exists u, In u (signallers e) /\ who u = true.
 Proof.
@@ -176,23 +180,17 @@ Lemma next_passes s t e k u e' :
   reachable p s -> In (e, k) (waits (task_at t)) -> counter e' = counter e -> generation e' = S (generation e) ->
   In u (signallers e') -> In u (ended s) -> passed s t e.
 Proof.
-  intros R I C G U E. pose proof (waits_inside p _ _ I) as T. destruct (wrap_facts t e k I) as (_ & _ & N & _).
-  unfold next_waits in N. rewrite forallb_forall in N. apply in_signallers in U as [Us Su].
-  specialize (N e'). rewrite in_seq in N. specialize (N (conj (Nat.le_0_l _) (signals_inside u e' Su))).
-  unfold same_counter in N. rewrite C, G, !Nat.eqb_refl in N. simpl in N. rewrite forallb_forall in N.
-  specialize (N u (proj2 (in_signallers e' u) (conj Us Su))).
-  destruct (bookkeeping p s R) as (_ & _ & Inc & _). specialize (Inc u E).
-  apply orb_true_iff in N as [N|N]; [left|right].
-  - exact (follows_task_sound p order queue O P _ u t Us T N s R Inc).
-  - intros v V. rewrite forallb_forall in N. specialize (N v V). apply in_signallers in V as [Vs _].
-    exact (follows_task_sound p order queue O P _ u v Us Vs N s R Inc).
+  intros R I C G U E. destruct (bookkeeping p s R) as (_ & _ & Inc & _). specialize (Inc u E).
+  assert (e' < events) as Le by (apply in_signallers in U as [_ U]; now apply (signalled_inside u)).
+  destruct (next_generation law t e k e' u I Le C G U) as [->|[F|F]]; [now left|left; now apply (F s R)|right].
+  intros v V. now apply (F v V s R).
 Qed.
 
 (** What has begun to wait for an event, or waits for one of which all signals have happened, has seen a signal. *)
 Lemma some_signal s t e k : reachable p s -> In (e, k) (waits (task_at t)) -> passed s t e ->
   exists u, In u (signallers e) /\ In u (ended s).
 Proof.
-  intros R I Ps. destruct (wrap_facts t e k I) as (_ & _ & _ & _ & K).
+  intros R I Ps. pose proof (wait_count t e k I) as K.
   destruct Ps as [E|All].
   - destruct (bookkeeping p s R) as (_ & _ & Inc & _). destruct (began_rightly p s R t (Inc t E)) as [_ Ws].
     destruct (some_of (fun a => mem a (ended s)) e) as (u & U & M); [specialize (Ws e k I); lia|].
@@ -206,16 +204,8 @@ Lemma later_passes n : forall s t e k u e',
   In u (signallers e') -> In u (ended s) -> passed s t e.
 Proof.
   induction n as [|n IH]; intros s t e k u e' R I C G U E; [now apply (next_passes s t e k u e')|].
-  destruct (wrap_facts t e k I) as (_ & _ & _ & A & _). unfold waited_again in A. rewrite forallb_forall in A.
-  specialize (A e'). rewrite in_seq in A. assert (e' < events) as Le'.
-  { apply in_signallers in U as [_ U]. now apply (signals_inside u). }
-  specialize (A ltac:(lia)). unfold same_counter in A. rewrite C, Nat.eqb_refl in A. simpl in A.
-  destruct (Nat.leb_spec (generation e') (S (generation e))) as [|_]; [lia|]. simpl in A.
-  apply existsb_exists in A as (e1 & _ & A). rewrite !andb_true_iff, !Nat.eqb_eq in A. destruct A as [[C1 G1] Wd].
-  unfold is_waited in Wd. apply existsb_exists in Wd as (k1 & T1 & Wd).
-  apply existsb_exists in Wd as ([e2 n1] & I1 & Q).
-  simpl in Q. apply Nat.eqb_eq in Q. subst e2. destruct (In_nth _ _ (Task 0 [] [] []) T1) as (t1 & _ & N1).
-  assert (In (e1, n1) (waits (task_at t1))) as I1' by (unfold model.task_at; now rewrite N1).
+  assert (e' < events) as Le' by (apply in_signallers in U as [_ U]; now apply (signalled_inside u)).
+  destruct (next_is_awaited law t e k e' I Le' C) as (e1 & t1 & n1 & _ & C1 & G1 & I1'); [lia|].
   destruct (some_signal s t1 e1 n1 R I1') as (u1 & U1 & E1); [apply (IH s t1 e1 n1 u e'); auto; congruence || lia|].
   now apply (next_passes s t e k u1 e1).
 Qed.
@@ -225,7 +215,7 @@ Theorem shared_runs_are_runs s : reachable shared s -> reachable p s.
 Proof.
   induction 1 as [|s s' R IH St]; [constructor|]. apply next with s; auto.
   inversion St; subst; [|now constructor]. rewrite size_shared in *. constructor; auto.
-  intros e k I. destruct (wrap_facts t e k I) as (Le & _ & _ & _ & K).
+  intros e k I. pose proof (waits_inside_events law t e k I) as Le. pose proof (wait_count t e k I) as K.
   assert (In (counter e, k + carried_over e) (waits (model.task_at shared t))) as Is.
   { rewrite task_shared. simpl. apply in_map_iff. now exists (e, k). }
   match goal with H : forall e k, In (e, k) (waits (model.task_at shared t)) -> _ |- _ => specialize (H _ _ Is) end.
@@ -251,28 +241,15 @@ Proof.
     destruct (Nat.ltb_spec (generation e') (generation e)) as [|G].
     + assert (signalled p now e' <= total p e') by (apply signalled_le; auto). lia.
     + destruct (Nat.eqb_spec e' e) as [->|N]; [lia|].
-      pose proof W as Wf. unfold verify_wrap, verify_events in Wf. rewrite !andb_true_iff, !forallb_forall in Wf.
-      destruct Wf as [[_ Wf] _]. specialize (Wf e). rewrite in_seq, forallb_forall in Wf.
-      specialize (Wf ltac:(lia) e' Ie'). unfold same_counter in Wf. rewrite C, Nat.eqb_refl in Wf. simpl in Wf.
-      apply orb_true_iff in Wf as [Wf|Wf]; [|apply Nat.eqb_eq in Wf; congruence].
-      apply negb_true_iff, Nat.eqb_neq in Wf. destruct (signalled p now e') eqn:Z; [lia|exfalso].
+      apply in_seq in Ie' as Le'. destruct (Nat.eq_dec (generation e') (generation e)) as [Eg|].
+      { exfalso. apply N. apply (generations_differ law); auto. lia. }
+      destruct (signalled p now e') eqn:Z; [lia|exfalso].
       enough (existsb (fun e' => (counter e' =? counter e) && (generation e <? generation e') &&
                                  (0 <? signalled p now e')) (seq 0 events) = true) by congruence.
       apply existsb_exists. exists e'. split; auto. rewrite !andb_true_iff, Nat.eqb_eq, !Nat.ltb_lt. lia.
 Qed.
 
 (** ** The order is a run of the counters, too *)
-Lemma stands_in x t y u : order = x ++ t :: y -> position u < length x -> In u x.
-Proof.
-  unfold verify.position. intros E. rewrite E. clear. induction x as [|h x IH]; simpl; [lia|].
-  destruct (Nat.eqb_spec h u) as [->|]; [now left|]. intros L. right. apply IH. lia.
-Qed.
-Lemma stands_before_end x t y v : order = x ++ t :: y -> In v x -> position v < length x.
-Proof.
-  unfold verify.position. intros E. rewrite E. clear. induction x as [|h x IH]; simpl; [easy|].
-  destruct (Nat.eqb_spec h v) as [->|]; [lia|]. intros [|I]; [congruence|]. specialize (IH I). lia.
-Qed.
-
 Lemma shared_completes : completes shared.
 Proof.
   destruct (order_facts p order queue O) as (ND & All & In_range & Q & R). apply (completion shared order).
@@ -288,7 +265,8 @@ Proof.
         by now rewrite <- app_assoc.
       rewrite (unique_split _ _ _ _ _ E' ND). apply in_elt.
     + intros c n I. rewrite task_shared in I. simpl in I. apply in_map_iff in I as ([e k] & Eq & I).
-      injection Eq as <- <-. destruct (wrap_facts t e k I) as (Le & Ord & _ & _ & K).
+      injection Eq as <- <-. pose proof (waits_inside_events law t e k I) as Le.
+      pose proof (wait_count t e k I) as K.
       destruct (satisfied_waits p _ _ _ _ _ R E e k I) as [_ S]. rewrite app_nil_r in S.
       rewrite signalled_shared. set (now := fun a => mem a x) in *.
       destruct (some_of now e) as (v & V & Vx); [lia|]. apply mem_In in Vx.
@@ -300,33 +278,82 @@ Proof.
       2: { destruct (Nat.eqb_spec e' e) as [->|]; [congruence|lia]. }
       destruct (Nat.ltb_spec (generation e') (generation e)) as [G|]; simpl.
       * destruct (Nat.eqb_spec e' e) as [->|]; [lia|]. rewrite Nat.add_0_r. apply signalled_le. intros u U Su _.
-        apply mem_In. apply (stands_in x t y u E). transitivity (position v); [|now apply (stands_before_end x t y)].
-        unfold in_order in Ord. rewrite forallb_forall in Ord.
-        assert (In e' (earlier e)) as Ear.
-        { apply filter_In. split; auto. unfold same_counter. rewrite C, Nat.eqb_refl. now apply Nat.ltb_lt. }
-        specialize (Ord e' Ear). rewrite forallb_forall in Ord.
-        specialize (Ord u (proj2 (in_signallers e' u) (conj U Su))). rewrite forallb_forall in Ord.
-        now apply Nat.ltb_lt, Ord.
+        apply mem_In. apply in_seq in Ie'. apply in_split in Vx as (x1 & x2 & ->). apply in_app_iff. left.
+        rewrite <- app_assoc in E. simpl in E. rewrite E in ND. apply (split_in x1 (x2 ++ t :: y) v); auto.
+        rewrite <- E. apply (signals_before law t e k e'); auto; [lia|]. now apply in_signallers.
       * destruct (Nat.eqb_spec e' e) as [->|]; lia.
 Qed.
-End Accepted.
+
+Theorem wrap_law_sound : safe p -> safe shared.
+Proof.
+  intros (_ & Pl & _ & F). rewrite no_race_iff in F.
+  split; [apply runs_once|]. split; [|split; [exact shared_completes|]].
+  - destruct Pl as [ND Pl]. split; auto. intros q t T. simpl in T. rewrite size_shared, task_shared. simpl.
+    now apply Pl.
+  - rewrite no_race_iff, size_shared. intros a b L C s R I. refine (F a b L _ s _ I).
+    + destruct C as (u & v & U & Vv & C). rewrite !task_shared in *. now exists u, v.
+    + exact (shared_runs_are_runs s R).
+Qed.
+End Lawful.
+
+(** ** The rule establishes the law *)
+Lemma verify_wrap_law :
+  verify_order p order queue = true -> verify_partial_waits p order queue = true -> verify_wrap = true -> wrap_law.
+Proof.
+  intros O P W. unfold verify_wrap, verify_events in W. rewrite !andb_true_iff, !forallb_forall in W.
+  destruct W as [[E D] W].
+  assert (forall t, t < size p -> (forall e, In e (signals (task_at t)) -> e < events) /\
+            forall e k, In (e, k) (waits (task_at t)) -> e < events) as Inside.
+  { intros t T. specialize (E (task_at t) (nth_In _ _ T)). rewrite andb_true_iff, !forallb_forall in E.
+    split; [intros e I; now apply Nat.ltb_lt, E|]. intros e k I. now apply Nat.ltb_lt, (proj2 E (e, k)). }
+  assert (forall t e k, In (e, k) (waits (task_at t)) ->
+            in_order e = true /\ next_waits t e = true /\ waited_again e = true) as Each.
+  { intros t e k I. pose proof (waits_inside p _ _ I) as T. specialize (W t). rewrite in_seq, forallb_forall in W.
+    specialize (W ltac:(lia) (e, k) I). cbn [fst] in W. now rewrite !andb_true_iff in W. }
+  assert (forall e u, In u (signallers e) -> u < size p) as Sig by (intros e u U; now apply in_signallers in U).
+  destruct (order_facts p order queue O) as (_ & All & _). constructor.
+  - intros t e I. destruct (le_lt_dec (size p) t) as [L|T]; [|now apply (Inside t T)].
+    unfold model.task_at in I. now rewrite nth_overflow in I.
+  - intros t e k I. now apply (proj2 (Inside t (waits_inside p _ _ I)) e k).
+  - intros e e' L L' C G. specialize (D e). rewrite in_seq, forallb_forall in D. specialize (D ltac:(lia) e').
+    rewrite in_seq in D. specialize (D ltac:(lia)). unfold same_counter in D. rewrite C, G, !Nat.eqb_refl in D.
+    now apply Nat.eqb_eq.
+  - intros t e k e' u v I L C G U V. destruct (Each t e k I) as (Ord & _). unfold in_order in Ord.
+    rewrite forallb_forall in Ord. assert (In e' (earlier e)) as Ear.
+    { apply filter_In. split; [apply in_seq; lia|]. unfold same_counter. rewrite C, Nat.eqb_refl.
+      now apply Nat.ltb_lt. }
+    specialize (Ord e' Ear). rewrite forallb_forall in Ord. specialize (Ord u U). rewrite forallb_forall in Ord.
+    apply index_before; [apply All; eauto|]. now apply Nat.ltb_lt, Ord.
+  - intros t e k e' u I L C G U. destruct (Each t e k I) as (_ & N & _). unfold next_waits in N.
+    rewrite forallb_forall in N. specialize (N e'). rewrite in_seq in N. specialize (N ltac:(lia)).
+    unfold same_counter in N. rewrite C, G, !Nat.eqb_refl in N. simpl in N. rewrite forallb_forall in N.
+    specialize (N u U). pose proof (waits_inside p _ _ I) as T. rewrite !orb_true_iff, Nat.eqb_eq in N.
+    destruct N as [[N|N]|N]; [now left|right; left|right; right].
+    + now apply (follows_task_sound p order queue O P witness_depth u t (Sig _ _ U)).
+    + intros v V. rewrite forallb_forall in N.
+      now apply (follows_task_sound p order queue O P witness_depth u v (Sig _ _ U) (Sig _ _ V)), N.
+  - intros t e k e' I L C G. destruct (Each t e k I) as (_ & _ & A). unfold waited_again in A.
+    rewrite forallb_forall in A. specialize (A e'). rewrite in_seq in A. specialize (A ltac:(lia)).
+    unfold same_counter in A. rewrite C, Nat.eqb_refl in A. simpl in A.
+    destruct (Nat.leb_spec (generation e') (S (generation e))) as [|_]; [lia|]. simpl in A.
+    apply existsb_exists in A as (e1 & L1 & A). rewrite !andb_true_iff, !Nat.eqb_eq in A. destruct A as [[C1 G1] Wd].
+    apply in_seq in L1. unfold is_waited in Wd. apply existsb_exists in Wd as (k1 & T1 & Wd).
+    apply existsb_exists in Wd as ([e2 n1] & I1 & Q). simpl in Q. apply Nat.eqb_eq in Q. subst e2.
+    destruct (In_nth _ _ (Task 0 [] [] []) T1) as (t1 & _ & N1). exists e1, t1, n1.
+    repeat split; auto; [lia|]. unfold model.task_at. now rewrite N1.
+Qed.
 
 (** * The theorem: what verify accepts with events of its own is safe with shared counters, if the wrap law holds *)
 Theorem verify_wrap_sound run_lengths :
   verify p order queue run_lengths = true -> verify_wrap = true -> safe shared.
 Proof.
-  intros V Wr. pose proof (verify_sound p order queue run_lengths V) as (_ & Pl & _ & F). rewrite no_race_iff in F.
-  unfold verify in V. rewrite !andb_true_iff in V. destruct V as [[[O P] _] _].
-  split; [apply runs_once|]. split; [|split; [exact (shared_completes O Wr)|]].
-  - destruct Pl as [ND Pl]. split; auto. intros q t T. simpl in T. rewrite size_shared, task_shared. simpl.
-    now apply Pl.
-  - rewrite no_race_iff, size_shared. intros a b L C s R I. refine (F a b L _ s _ I).
-    + destruct C as (u & v & U & Vv & C). rewrite !task_shared in *. now exists u, v.
-    + exact (shared_runs_are_runs O P Wr s R).
+  intros V W. pose proof (verify_sound p order queue run_lengths V) as S. unfold verify in V.
+  rewrite !andb_true_iff in V. destruct V as [[[O P] _] _]. exact (wrap_law_sound O (verify_wrap_law O P W) S).
 Qed.
 End Generations.
 
 Print Assumptions shared_runs_are_runs.
+Print Assumptions wrap_law_sound.
 Print Assumptions verify_wrap_sound.
 
 (** * An accepted and a refused pair of copies

@@ -135,6 +135,25 @@ Proof.
     + now exists (h :: x), y, z.
 Qed.
 
+Lemma before_app a b (l m : list nat) : before a b (l ++ m) <-> before a b l \/ In a l /\ In b m \/ before a b m.
+Proof.
+  induction l as [|h l IH]; simpl.
+  - intuition. destruct H0 as ([|] & y & z & E); discriminate.
+  - rewrite !before_cons, IH, in_app_iff. intuition subst; auto.
+Qed.
+
+Lemma before_in a b (l : list nat) : before a b l -> In a l /\ In b l.
+Proof. intros (x & y & z & ->). split; [apply in_elt|]. apply in_app_iff. right. right. apply in_elt. Qed.
+Lemma split_in (x y : list nat) t a : before a t (x ++ t :: y) -> NoDup (x ++ t :: y) -> In a x.
+Proof.
+  intros B ND. apply before_app in B as [B|[[B _]|B]]; [|easy|].
+  - apply before_in in B. easy.
+  - exfalso. apply NoDup_remove_2 in ND. apply ND, in_app_iff. right.
+    apply before_cons in B as [[-> I]|B]; auto. apply before_in in B. easy.
+Qed.
+Lemma in_split_before (x y : list nat) t a : In a x -> before a t (x ++ t :: y).
+Proof. intros I. apply before_app. right. left. split; auto. now left. Qed.
+
 Definition overlaps (u v : access) : bool :=
   (slot u =? slot v) && (max (first u) (first v) <? min (past u) (past v)).
 Definition conflicts (u v : access) : bool := overlaps u v && (writes u || writes v).

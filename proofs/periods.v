@@ -116,13 +116,6 @@ Proof.
 Qed.
 
 (** ** Places in an expansion *)
-Lemma before_app a b (l m : list nat) : before a b (l ++ m) <-> before a b l \/ In a l /\ In b m \/ before a b m.
-Proof.
-  clear. induction l as [|h l IH]; simpl.
-  - intuition. destruct H0 as ([|] & y & z & E); discriminate.
-  - rewrite !before_cons, IH, in_app_iff. intuition subst; auto.
-Qed.
-
 Lemma before_rows f a b k : forall s, before a b (flat_map f (seq s k)) <->
   (exists i j, s <= i < j /\ j < s + k /\ In a (f i) /\ In b (f j)) \/ (exists i, s <= i < s + k /\ before a b (f i)).
 Proof.
@@ -201,8 +194,6 @@ Proof.
     + right. exists (c + stage t). destruct (L t I). rewrite before_row by auto. repeat split; auto; lia.
 Qed.
 
-Lemma before_in a b (l : list nat) : before a b l -> In a l /\ In b l.
-Proof. clear. intros (x & y & z & ->). split; [apply in_elt|]. apply in_app_iff. right. right. apply in_elt. Qed.
 Lemma never_before_itself (l : list nat) : NoDup l <-> forall a, ~ before a a l.
 Proof.
   clear. induction l as [|h l IH].
@@ -304,16 +295,6 @@ Hypothesis window_verified : verify (copies window) (order_of window) (queues_of
 
 Lemma window_order : verify_order (copies window) (order_of window) (queues_of window) = true.
 Proof. unfold verify in window_verified. now rewrite !andb_true_iff in window_verified. Qed.
-
-Lemma split_in (x y : list nat) t a : before a t (x ++ t :: y) -> NoDup (x ++ t :: y) -> In a x.
-Proof.
-  clear. intros B ND. apply before_app in B as [B|[[B _]|B]]; [|easy|].
-  - apply before_in in B. easy.
-  - exfalso. apply NoDup_remove_2 in ND. apply ND, in_app_iff. right.
-    apply before_cons in B as [[-> I]|B]; auto. apply before_in in B. easy.
-Qed.
-Lemma in_split_before (x y : list nat) t a : In a x -> before a t (x ++ t :: y).
-Proof. clear. intros I. apply before_app. right. left. split; auto. now left. Qed.
 
 (** Part (1): what holds of order in the window holds in all copies. *)
 Lemma wait_satisfied n c t x y e' k :

@@ -23,10 +23,10 @@
 //     of a generation also stands before those of the next in the plan's order, so the plan's order is a complete run
 //     of the counters, and one complete run proves that all complete.
 //
-// The rule may refuse a safe plan, never accept an unsafe one. (1) and (2) are proved in proofs/periods.v, where fewer
-// copies than the window's are verified, too; (3) in proofs/generations.v, for a given number of copies: there a signal
-// of the generation after the next is led back to one of the next, as a wait for the next generation has seen one of its
-// signals. This is where a wait must not go back further than its event has banks.
+// The rule may refuse a safe plan, never accept an unsafe one. Of a rule that asks a little more, of fewer copies than
+// the window's and of the wrap wherever the window has room for it, this is proved in proofs/periodic.v. There a signal of
+// the generation after the next is led back to one of the next, as a wait for the next generation has seen one of its
+// signals: this is where a wait must not go back further than its event has banks.
 
 #include <hyperparallel/taskflow/periodic_expand.hpp>
 #include <hyperparallel/taskflow/verify.hpp>
