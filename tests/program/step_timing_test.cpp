@@ -70,7 +70,8 @@ played play(const hp::sharded_program& p) {
       link = k.received > 0 ? 1 : 0;
       start = ready[static_cast<std::size_t>(m.source)];
       if (link == 1)
-        took = hp::time_of(loads[moves.of[s.index]], hp::bytes_of(type), hardware::topology).picoseconds;
+        took =
+            hp::time_of(loads[moves.of[s.index]], hp::bytes_of(type), hp::on_topology(hardware::topology)).picoseconds;
       else if (k.steps > 0)
         took = hp::vector_time(hardware::device, 2 * hp::local_bytes(p, m.target), 1).picoseconds;
       written.push_back(m.target);
