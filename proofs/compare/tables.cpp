@@ -151,7 +151,7 @@ void repeat_waits(hp::grown_execution_table& t) {
 int main(int argc, char** argv) {
   const int count = argc > 1 ? std::atoi(argv[1]) : 100;
   std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1U);
-  const std::vector<mutant> whole = programs::whole_tables();
+  const std::vector<mutant> whole = programs::whole_tables(false);
   for (const mutant& m : whole) print_table("whole", m.l, m.table);
   for (int i = 0; i < count;) {
     const auto how = static_cast<mutation>(i / 2 % static_cast<int>(mutation::count));

@@ -125,15 +125,18 @@ inline bool mutate(mutation how, mutant& m, std::mt19937& random) {
 }
 
 /// Tables of all strategies that have waits: with two and four devices, one and two micro-batches, whole steps and parts,
-/// on all sorts of links.
-inline std::vector<mutant> whole_tables() {
+/// on all sorts of links or, for each strategy, on one of them.
+inline std::vector<mutant> whole_tables(bool on_all_links = true) {
   std::vector<mutant> whole;
   for (int i = 0; i < hp::named_strategy_count; ++i) {
     const hp::sharded_program p = program_of(hp::named_strategy_at(i).name, i % 2 == 0 ? 4 : 2, 1 + i % 3 / 2);
     if (p.status.code != hp::strategy_code::ok) continue;
     hp::program_flow_options how;
     if (i % 4 == 3) how.phases = hp::micro_phases;
-    for (const hp::interconnect& links : links_of(p)) {
+    const std::vector<hp::interconnect> all = links_of(p);
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      const hp::interconnect& links = all[n];
+      if (!on_all_links && n != static_cast<std::size_t>(i) % all.size()) continue;
       const lowered l = lowered_on(p, links, how);
       const hp::grown_execution_table table = hp::table_of(l.plan);
       if (table.size.waits > 0) whole.push_back({l, table});
