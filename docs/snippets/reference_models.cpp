@@ -115,7 +115,8 @@ void programs(const hp::graph& g) {
 void running(const hp::graph& g) {
   hp::model_run_options options;
   options.program.keep = {"gradient(head.logits.weight)"};  // its memory is not given to another
-  hp::model_run<double> many(g, strategy::value, options), one(g, hp::strategy_called("single", 1).strategy);
+  const hp::graph exact = hp::in_floats(g, hp::f64);
+  hp::model_run<double> many(exact, strategy::value, options), one(exact, hp::strategy_called("single", 1).strategy);
   for (int i = 0; i < 3; ++i) {
     const double loss = many.train_step([&](int) { many.set_random_inputs(7); });
     const double alone = one.train_step([&](int) { one.set_random_inputs(7); });

@@ -13,6 +13,7 @@
 #include <hyperparallel/graph/operator_loops.hpp>
 #include <hyperparallel/graph/operator_order.hpp>
 #include <hyperparallel/graph/operator_placement.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
