@@ -9,11 +9,11 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/gradient_rules.hpp>
 #include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/operator_loops.hpp>
 #include <hyperparallel/graph/operator_order.hpp>
 #include <hyperparallel/graph/operator_placement.hpp>
-#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
