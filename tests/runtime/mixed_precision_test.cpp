@@ -3,6 +3,7 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
@@ -157,6 +158,41 @@ TEST(MixedPrecision, MemoryAndTrafficAreThoseOfTheTypes) {
   const double account = static_cast<double>(hp::memory_account_of(narrow.world().program(), 64).peak);
   EXPECT_NEAR(static_cast<double>(narrow.world().alive_maximum()), account, 0.01 * account);
   EXPECT_LE(static_cast<double>(narrow.world().high_water(0)), 1.05 * account);
+}
+
+struct tiny_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 4), seq = m.dim("seq", 8);
+    const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+    const int x = hp::token_embedding{.vocabulary = 32, .hidden = 16}(m, tokens);
+    hp::language_head{.vocabulary = 32}(m, hp::swiglu_layer{.width = 32}(m, x), labels);
+  }
+};
+
+/// The loss of a few steps of `tiny_model` in the types that the option of a step says.
+template <class T, class Precision>
+double loss_in(const char* strategy, int ranks) {
+  hp::step_settings settings;
+  Precision::apply(settings);
+  settings.build.unrolled = true;
+  hp::model_run<T> run(hp::training_graph<tiny_model>(hp::adamw::value, settings),
+                       hp::strategy_called(strategy, ranks).strategy);
+  double loss = 0;
+  for (int s = 0; s < 4; ++s) loss = static_cast<double>(run.train_step([&](int) { run.set_random_inputs(1); }));
+  return loss;
+}
+
+TEST(MixedPrecision, WhatAStepSaysIsWhatRuns) {
+  using doubles = hp::precision<hp::f64>;
+  using masters = hp::precision<hp::f32, hp::bf16>;
+  const double exact = loss_in<double, doubles>("single", 1);
+  EXPECT_NEAR((loss_in<double, doubles>("zero1", 4)), exact, 1e-12 * exact);
+  EXPECT_NEAR((loss_in<float, hp::precision<hp::f32>>("zero1", 4)), exact, 1e-5 * exact);
+  for (const double loss : {loss_in<float, hp::precision<hp::bf16>>("zero1", 4), loss_in<float, masters>("zero1", 4)}) {
+    EXPECT_NEAR(loss, exact, 1e-2 * exact);
+    EXPECT_GT(std::abs(loss - exact), 1e-6 * exact) << "16 bits are another arithmetic";
+  }
+  EXPECT_THROW((loss_in<float, doubles>("single", 1)), hp::program_error);
 }
 
 // What no kernel computes is refused by name.
