@@ -83,6 +83,7 @@ WITHOUT_HEADER = {
     "runtime/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and runtime/",
     "runtime/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and runtime/",
     "runtime/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
+    "runtime/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
     "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "

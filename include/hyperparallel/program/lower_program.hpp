@@ -17,6 +17,7 @@
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/program_plan.hpp>
+#include <hyperparallel/program/rank_class.hpp>
 #include <hyperparallel/program/tenancy.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
@@ -32,6 +33,8 @@ struct program_flow_options {
 
 namespace detail {
 
+/// Of all ranks, or of rank 0 for the class.
+template <bool OfClass>
 class program_lowering {
  public:
   constexpr program_lowering(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
@@ -40,14 +43,19 @@ class program_lowering {
         pulls_(pulls),
         options_(options),
         ranks_(position_count(p.mesh.shape)),
+        by_(p.mesh.shape),
         tenants_(place_count(p, pulls.moves)) {
     plan_.machine = machine();
+    plan_.of_class = OfClass;
     queues_ = queue_count(plan_.machine);
+    per_rank_ = queues_per_rank(plan_.machine);
     find_ranges(a);
-    const int cells = place_count(p, pulls.moves) * ranks_;
+    if constexpr (OfClass)
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+    const int cells = place_count(p, pulls.moves) * lowered_ranks();
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
-    known_.resize(queues_ * queues_, 0);
+    known_.resize(queues_ * (OfClass ? per_rank_ : queues_), 0);
     need_.resize(queues_, 0);
     done_.resize(queues_, 0);
   }
@@ -63,7 +71,7 @@ class program_lowering {
     }
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
       plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s) : !tenants_.was_taken(begin_[s], end_[s]));
-      plan_.writes.push(writer_[s * ranks_].threshold > 0);
+      plan_.writes.push(writer_[cell(s, 0)].threshold > 0);
       if (program_.storage[s].home && !plan_.survives[s]) refuse(program_flow_code::home_is_overwritten, -1, s);
     }
     if (ok()) return static_cast<program_plan&&>(plan_);
@@ -114,6 +122,19 @@ class program_lowering {
       }
   }
 
+  constexpr int lowered_ranks() const { return OfClass ? 1 : ranks_; }
+  /// Of a place on a rank; of the class on any.
+  constexpr int cell(int place, int rank) const { return OfClass ? place : place * ranks_ + rank; }
+  /// Ranks, or differences of the class.
+  template <class Visit>
+  constexpr void visit_senders(int step, int row, int rank, const Visit& visit) const {
+    const int move = program_.step[step].index;
+    const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
+    const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, row) : row * ranks_ + rank;
+    for (int k = begin.item[at]; k < begin.item[at + 1]; ++k) visit(sender.item[k]);
+  }
+
   // ---- rows ----
 
   constexpr int storage_of(int value) const { return program_.value[value].storage; }
@@ -128,7 +149,7 @@ class program_lowering {
     for (int i = 0; i < op.result_count; ++i) write_.push(storage_of(c.result[i]));
     if (!begin_row(s, 0, vector ? resource::aiv : resource::aic)) return;
     const extent_t work = compute_duration(program_, c, options_.rates);
-    for (int r = 0; r < ranks_; ++r) {
+    for (int r = 0; r < lowered_ranks(); ++r) {
       begin_task(r);
       for (const int place : read_) need_value(place, r);
       for (const int place : write_) need_memory(place, r);
@@ -158,16 +179,15 @@ class program_lowering {
       read_.push(from);
       write_.push(to);
       if (!begin_row(s, i * ranks_, kind)) return;
-      for (int r = 0; r < ranks_; ++r) {
-        const int receiver = i * ranks_ + r;
-        const int first = pulls.sender_begin[receiver], last = pulls.sender_begin[receiver + 1];
+      for (int r = 0; r < lowered_ranks(); ++r) {
         begin_task(r);
-        for (int k = first; k < last; ++k) need_value(from, pulls.sender.item[k]);
+        visit_senders(s, i, r, [&](int sender) { need_value(from, sender); });
         need_memory(to, r);
         for (const int place : evicted_) need_memory(place, r);
-        const extent_t elements = kind == resource::link ? pulls.pulled[receiver] : local_elements(program_, m.target);
+        const extent_t elements =
+            kind == resource::link ? pulls.pulled[i * ranks_ + r] : local_elements(program_, m.target);
         end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
-        for (int k = first; k < last; ++k) note_read(from, pulls.sender.item[k]);
+        visit_senders(s, i, r, [&](int sender) { note_read(from, sender); });
         note_write(to, r);
       }
     }
@@ -180,7 +200,7 @@ class program_lowering {
     read_.push(kept);
     read_.push(left);
     if (!begin_row(s, 0, resource::host)) return;
-    for (int r = 0; r < ranks_; ++r) {
+    for (int r = 0; r < lowered_ranks(); ++r) {
       begin_task(r);
       need_memory(left, r);
       end_task(0);
@@ -211,7 +231,7 @@ class program_lowering {
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     for (const int place : write_)
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
-    if (plan_.tasks() > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
+    if (plan_.row.size * ranks_ > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
     if (ok()) plan_.row.push({step, first_item, kind});
     return ok();
   }
@@ -224,10 +244,14 @@ class program_lowering {
     if (need_.item[w.word] == 0) asked_.push(w.word);
     need_.item[w.word] = w.threshold;
   }
-  constexpr void need_value(int place, int rank) { need(writer_.item[place * ranks_ + rank]); }
+  /// What `sender` has written, a rank or the difference of one.
+  constexpr void need_value(int place, int sender) {
+    const word_wait& w = writer_.item[cell(place, sender)];
+    need({w.word + (OfClass ? sender * per_rank_ : 0), w.threshold});
+  }
   constexpr void need_memory(int place, int rank) {
-    need(writer_.item[place * ranks_ + rank]);
-    for (int n = reader_.item[place * ranks_ + rank]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
+    need(writer_.item[cell(place, rank)]);
+    for (int n = reader_.item[cell(place, rank)]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
   }
   constexpr void end_task(extent_t duration) {
     for (const int q : asked_) {
@@ -243,13 +267,14 @@ class program_lowering {
     plan_.duration.push(duration);
     now_ = {queue_, ++done_.item[queue_]};
   }
-  constexpr void note_read(int place, int rank) {
-    int& newest = reader_.item[place * ranks_ + rank];
-    newest = use_.push({now_, newest});
+  /// A rank of the class reads at that difference, so at the opposite one it is read.
+  constexpr void note_read(int place, int sender) {
+    int& newest = reader_.item[cell(place, sender)];
+    newest = use_.push({{now_.word + (OfClass ? by_.opposite(sender) * per_rank_ : 0), now_.threshold}, newest});
   }
   constexpr void note_write(int place, int rank) {
-    writer_.item[place * ranks_ + rank] = now_;
-    reader_.item[place * ranks_ + rank] = -1;
+    writer_.item[cell(place, rank)] = now_;
+    reader_.item[cell(place, rank)] = -1;
   }
 
   static constexpr int max_tasks = 1 << 24;
@@ -263,13 +288,15 @@ class program_lowering {
   const sharded_program& program_;
   const program_pulls& pulls_;
   const program_flow_options& options_;
-  int ranks_ = 1, queues_ = 0;
+  int ranks_ = 1, queues_ = 0, per_rank_ = 0;
+  rank_differences by_;
+  class_pulls class_;  // of the class alone
   program_plan plan_;
   tenancy tenants_;
   growing_array<extent_t> begin_, end_;        // of each place
   growing_array<int> read_, write_, evicted_;  // places of the present row
-  growing_array<word_wait> writer_;            // the last, of each place and rank; threshold 0: none
-  growing_array<int> reader_;                  // since then, of each place and rank: the newest use
+  growing_array<word_wait> writer_;            // the last, of each cell; threshold 0: none
+  growing_array<int> reader_;                  // since then, of each cell: the newest use
   growing_array<use> use_;
   growing_array<int> known_;  // of each queue and each other one: the place that it has waited for
   growing_array<int> need_, asked_, done_;
@@ -283,7 +310,37 @@ class program_lowering {
 /// are those of `p`.
 constexpr program_plan lower_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                                      const program_flow_options& options = {}) {
-  return detail::program_lowering(p, pulls, a, options).run();
+  return detail::program_lowering<false>(p, pulls, a, options).run();
+}
+
+/// The plan of the class of ranks, which `plan_of_all_ranks` expands.
+constexpr program_plan lower_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                   const program_flow_options& options = {}) {
+  return detail::program_lowering<true>(p, pulls, a, options).run();
+}
+
+/// The plan of the class moved to every rank. Decides nothing. O(tasks + waits).
+constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const mesh_shape& mesh) {
+  program_plan all = of_class;
+  all.of_class = false;
+  all.duration.clear();
+  all.wait_end.clear();
+  all.wait.clear();
+  all.duration.reserve(all.tasks());
+  all.wait_end.reserve(all.tasks());
+  all.wait.reserve(of_class.wait.size * all.machine.ranks);
+  const rank_differences by(mesh);
+  const int per_rank = queues_per_rank(all.machine);
+  for (int row = 0; row < all.row.size; ++row)
+    for (int r = 0; r < all.machine.ranks; ++r) {
+      for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {
+        const word_wait& one = of_class.wait.item[w];
+        all.wait.push({by.plus(r, one.word / per_rank) * per_rank + one.word % per_rank, one.threshold});
+      }
+      all.wait_end.push(all.wait.size);
+      all.duration.push(of_class.duration.item[row]);
+    }
+  return all;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -4,7 +4,8 @@
 // execution table.
 //
 // A row is a compute step or a step of a move: one task on each rank, all on queues of one kind. Task t is that of rank
-// t % ranks in row t / ranks. Queues run their tasks in reference order; each has a progress word, and a task waits for
+// t % ranks in row t / ranks. In a plan of the class of ranks (program/rank_class.hpp) one task a row stands for all: task t
+// is that of row t on rank 0, and its waits name queues of other ranks by mesh difference. Queues run their tasks in reference order; each has a progress word, and a task waits for
 // places in other queues, from one. Laws: whatever a task waits for comes before it in reference order, so no plan
 // deadlocks; no queue waits twice for the same place of another. What a plan is worth says `prove_program`, of the
 // execution table that runs.
@@ -60,6 +61,7 @@ struct plan_row {
 struct program_plan {
   program_flow_status status{};  ///< where it is not ok there is no row
   machine_shape machine{};
+  bool of_class = false;  ///< one task a row
   growing_array<plan_row> row;
   growing_array<extent_t> duration;  ///< of each task, picoseconds
   growing_array<int> wait_end;       ///< of each task
@@ -67,9 +69,10 @@ struct program_plan {
   growing_array<bool> survives;      ///< of each storage: it holds at the end what was last written to it
   growing_array<bool> writes;        ///< of each storage
 
-  constexpr int tasks() const { return row.size * machine.ranks; }
+  constexpr int tasks() const { return row.size * tasks_of_row(); }
+  constexpr int tasks_of_row() const { return of_class ? 1 : machine.ranks; }
 
-  /// Writes the plan as a taskflow without accesses, one event a queue. O(tasks + waits).
+  /// Of a plan of all ranks: writes the plan as a taskflow without accesses, one event a queue. O(tasks + waits).
   template <class Flow>
   constexpr void operator()(Flow& f) const {
     const int per_rank = queues_per_rank(machine);
@@ -84,13 +87,14 @@ struct program_plan {
   }
 };
 
-/// The execution table of a plan. `start` of a record is its row. O(queues · rows + waits).
+/// The execution table of a plan; of one of the class that of rank 0, whose readers `list_readers_of_class` adds. `start` of a record is its row.
+/// O(queues · rows + waits).
 constexpr grown_execution_table table_of(const program_plan& plan) {
   const machine_shape& m = plan.machine;
-  const int per_rank = queues_per_rank(m);
+  const int per_rank = queues_per_rank(m), tasks_of_row = plan.tasks_of_row();
   grown_execution_table t;
   t.size.tasks = plan.tasks();
-  t.size.queues = queue_count(m);
+  t.size.queues = per_rank * tasks_of_row;
   t.use.resize(t.size.queues);
   growing_array<int> queue;  // of each row on rank 0
   int last = 0;
@@ -109,7 +113,7 @@ constexpr grown_execution_table table_of(const program_plan& plan) {
     for (int r = 0; r < plan.row.size; ++r) {
       if (queue.item[r] != q % per_rank) continue;
       const plan_row& row = plan.row.item[r];
-      const int task = r * m.ranks + rank;
+      const int task = r * tasks_of_row + rank;
       for (int w = task == 0 ? 0 : plan.wait_end.item[task - 1]; w < plan.wait_end.item[task]; ++w)
         t.wait.push(plan.wait.item[w]);
       t.record.push({task, rank, row.first_item + rank, row.step - t.first_operation, t.wait.size, 0, 0, r});
@@ -118,7 +122,8 @@ constexpr grown_execution_table table_of(const program_plan& plan) {
     }
   }
   t.queue_begin.push(t.record.size);
-  detail::list_readers(t);
+  t.size.waits = t.wait.size;
+  if (!plan.of_class) detail::list_readers(t);
   return t;
 }
 

@@ -25,6 +25,7 @@
 // Complexity: O(tasks · queues of a rank + waits + accesses + rows · address ranges).
 
 #include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/program/rank_class.hpp>
 #include <hyperparallel/program/shadow_memory.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 #include <hyperparallel/taskflow/execution_table.hpp>
@@ -87,13 +88,25 @@ struct program_proof {
 
 namespace detail {
 
-template <class Table>
+/// Of a table of all ranks, or of that of rank 0, which stands for its class.
+template <class Table, bool OfClass>
 class program_prover {
  public:
   constexpr program_prover(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                            unsigned phases, const machine_shape& m, const Table& t)
-      : program_(p), pulls_(pulls), address_(a), phases_(phases), machine_(m), table_(t), memory_(m.ranks) {
-    known_.resize(t.size.queues * t.size.queues, 0);
+      : program_(p),
+        pulls_(pulls),
+        address_(a),
+        phases_(phases),
+        machine_(m),
+        table_(t),
+        by_(p.mesh.shape),
+        memory_(OfClass ? 1 : m.ranks) {
+    if constexpr (OfClass)
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+    queues_ = queue_count(m);
+    per_rank_ = queues_per_rank(m);
+    known_.resize(t.size.queues * queues_, 0);
     done_.resize(t.size.queues, 0);
     gone_.resize(p.storage.size, false);
     // Tiers lie one behind the other in one address space.
@@ -109,7 +122,7 @@ class program_prover {
 
   constexpr program_proof run() {
     if (pulls_.status.code != move_pulls_code::ok) fail(program_proof_code::move_is_refused);
-    if (machine_.ranks != position_count(program_.mesh.shape) || table_.size.queues != queue_count(machine_))
+    if (machine_.ranks != position_count(program_.mesh.shape) || table_.size.queues != (OfClass ? per_rank_ : queues_))
       fail(program_proof_code::task_is_missing);
     for (int i = 0; i < program_.step.size && ok(); ++i) {
       const program_step& s = program_.step[i];
@@ -118,7 +131,7 @@ class program_prover {
       for (int k = 0; k < rows && ok(); ++k) {
         list_places(i, k);
         enter_row();
-        for (int r = 0; r < machine_.ranks && ok(); ++r) check_task(i, k, r);
+        for (int r = 0; r < proved_ranks() && ok(); ++r) check_task(i, k, r);
         if (ok()) leave_row(i, k);
       }
     }
@@ -140,6 +153,18 @@ class program_prover {
   struct used_place {
     int place = -1, history = -1;
   };
+
+  constexpr int proved_ranks() const { return OfClass ? 1 : machine_.ranks; }
+  // A word of the class names the queue of another rank by its difference. All ranks have run equally far.
+  constexpr int queue_of_word(int word) const { return OfClass ? word % per_rank_ : word; }
+  constexpr int seen_from(int word, int queue) const {
+    return OfClass ? by_.opposite(word / per_rank_) * per_rank_ + queue : queue;
+  }
+  /// A use of a sender's memory, as the task sees it that pulls from there.
+  constexpr shadow_memory::user use_at(const shadow_memory::user& u, int sender) const {
+    return {OfClass && u.place > 0 ? by_.plus(sender, u.queue / per_rank_) * per_rank_ + u.queue % per_rank_ : u.queue,
+            u.place, u.next};
+  }
 
   constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
   constexpr void fail(program_proof_code code, int place = -1) {
@@ -235,8 +260,7 @@ class program_prover {
 
   /// Queue of the task, where it is the next one. -1: nowhere.
   constexpr int queue_of(int step, int item, int rank) const {
-    const int per_rank = queues_per_rank(machine_);
-    for (int q = rank * per_rank; q < (rank + 1) * per_rank; ++q) {
+    for (int q = rank * per_rank_; q < (rank + 1) * per_rank_; ++q) {
       const int r = table_.queue_begin[q] + done_.item[q];
       if (r == table_.queue_begin[q + 1]) continue;
       const execution_record& one = table_.record[r];
@@ -250,12 +274,13 @@ class program_prover {
     const int item = k * machine_.ranks + rank, q = queue_of(step, item, rank);
     if (q < 0) return fail(program_proof_code::task_is_missing);
     const int record = table_.queue_begin[q] + done_.item[q];
-    int* const known = &known_.item[q * table_.size.queues];
+    int* const known = &known_.item[q * queues_];
     for (int w = wait_begin(table_, record); w < table_.record[record].wait_end; ++w) {
       const word_wait& one = table_.wait[w];
-      if (one.word < 0 || one.word >= table_.size.queues || one.threshold < 1 || one.threshold > done_.item[one.word])
+      if (one.word < 0 || one.word >= queues_ || one.threshold < 1 ||
+          one.threshold > done_.item[queue_of_word(one.word)])
         return fail(program_proof_code::wait_is_not_behind);
-      if (!answers(table_.queue_begin[one.word] + one.threshold - 1, q))
+      if (!answers(table_.queue_begin[queue_of_word(one.word)] + one.threshold - 1, seen_from(one.word, q)))
         return fail(program_proof_code::wait_is_not_answered);
       if (one.threshold > known[one.word]) known[one.word] = one.threshold;
     }
@@ -264,7 +289,8 @@ class program_prover {
     };
     for (const used_place& r : read_)
       visit_senders(step, k, rank, [&](int sender) {
-        if (!is_behind(memory_.writer(r.history, sender))) fail(program_proof_code::read_is_not_ordered, r.place);
+        if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), sender)))
+          fail(program_proof_code::read_is_not_ordered, r.place);
       });
     for (const int history : over_) {
       bool behind = is_behind(memory_.writer(history, rank));
@@ -284,22 +310,25 @@ class program_prover {
   template <class Visit>
   constexpr void visit_senders(int step, int k, int rank, const Visit& visit) const {
     if (!pulls_row_) return visit(rank);
-    const move_pulls& pulls = pulls_.of(program_.step[step].index);
-    const int receiver = k * machine_.ranks + rank;
-    for (int i = pulls.sender_begin[receiver]; i < pulls.sender_begin[receiver + 1]; ++i) visit(pulls.sender.item[i]);
+    const int move = program_.step[step].index;
+    const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
+    const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * machine_.ranks + rank;
+    for (int i = begin.item[at]; i < begin.item[at + 1]; ++i) visit(sender.item[i]);
   }
 
   constexpr void leave_row(int step, int k) {
-    for (int r = 0; r < machine_.ranks; ++r)
+    for (int r = 0; r < proved_ranks(); ++r)
       for (const used_place& one : read_)
         visit_senders(step, k, r, [&](int sender) {
-          memory_.add_reader(one.history, sender, queue_.item[r], done_.item[queue_.item[r]]);
+          const int q = queue_.item[r];
+          memory_.add_reader(one.history, OfClass ? 0 : sender, seen_from(sender * per_rank_, q), done_.item[q]);
         });
     for (const used_place& one : write_) {
       const place_range w = range_of(one.place);
       const int history = memory_.write(one.place, w.begin, w.end);
       if (one.place < gone_.size) gone_[one.place] = false;
-      for (int r = 0; r < machine_.ranks; ++r)
+      for (int r = 0; r < proved_ranks(); ++r)
         memory_.writer(history, r) = {queue_.item[r], done_.item[queue_.item[r]], -1};
     }
     const program_step& s = program_.step[step];
@@ -313,6 +342,9 @@ class program_prover {
   unsigned phases_;
   const machine_shape& machine_;
   const Table& table_;
+  rank_differences by_;
+  class_pulls class_;  // of the class alone
+  int queues_ = 0, per_rank_ = 0;
   shadow_memory memory_;
   extent_t first_[max_memory_tiers] = {};  // of each tier in the address space
   growing_array<int> staged_by_;           // of each staged block: its move
@@ -332,7 +364,14 @@ class program_prover {
 template <class Table>
 constexpr program_proof prove_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
                                       unsigned phases, const machine_shape& machine, const Table& table) {
-  return detail::program_prover<Table>(p, pulls, a, phases, machine, table).run();
+  return detail::program_prover<Table, false>(p, pulls, a, phases, machine, table).run();
+}
+
+/// Whether the table of rank 0, moved to every rank, does. `task` of a failure is its row.
+template <class Table>
+constexpr program_proof prove_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                    unsigned phases, const machine_shape& machine, const Table& table) {
+  return detail::program_prover<Table, true>(p, pulls, a, phases, machine, table).run();
 }
 
 }}  // namespace hyperparallel::v0_2

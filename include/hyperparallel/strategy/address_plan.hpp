@@ -132,7 +132,7 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
     const growing_array<memory_interval> own = blocks_in(p, block, tier);
     const extent_t bottom = resident_bytes(p, lives, tier);
     const extent_t budget = tier == 0 && how.budget > bottom ? how.budget - bottom : 0;
-    const interval_packing packed = pack_intervals(own, p.step.size, budget);
+    const interval_packing packed = pack_intervals(own, p.step.size, budget, bottom);
     extent_t resident = 0;
     for (int s = 0; s < p.storage.size; ++s) {
       if (p.storage[s].tier != tier) continue;

@@ -16,22 +16,29 @@ class hole_list {
   /// The offset of so many bytes, which are no longer free.
   constexpr extent_t take(extent_t bytes) {
     int best = -1;
-    for (int k = 0; k < hole_.size; ++k)
-      if (room(k) >= bytes && (best < 0 || room(k) < room(best))) best = k;
+    extent_t least = 0;
+    const range* const hole = hole_.item;
+    for (int k = 0, n = hole_.size; k < n; ++k) {
+      const extent_t room = hole[k].end - hole[k].begin;
+      if (room < bytes || (best >= 0 && room >= least)) continue;
+      best = k;
+      least = room;
+    }
     if (best < 0) {
       top_ += bytes;
       return top_ - bytes;
     }
     const extent_t begin = hole_.item[best].begin;
     hole_.item[best].begin += bytes;
-    if (room(best) == 0) erase(best);
+    if (least == bytes) erase(best);
     return begin;
   }
   /// Frees what has been taken, as a whole or in parts.
   constexpr void give_back(extent_t begin, extent_t bytes) {
     const extent_t end = begin + bytes;
     int at = 0;
-    while (at < hole_.size && hole_.item[at].begin < begin) ++at;
+    const range* const hole = hole_.item;
+    for (const int n = hole_.size; at < n && hole[at].begin < begin;) ++at;
     const bool joins_before = at > 0 && hole_.item[at - 1].end == begin;
     const bool joins_after = at < hole_.size && hole_.item[at].begin == end;
     if (joins_before && joins_after) {
@@ -58,7 +65,6 @@ class hole_list {
   struct range {
     extent_t begin = 0, end = 0;
   };
-  constexpr extent_t room(int k) const { return hole_.item[k].end - hole_.item[k].begin; }
   constexpr void erase(int at) {
     for (int k = at + 1; k < hole_.size; ++k) hole_.item[k - 1] = hole_.item[k];
     hole_.resize(hole_.size - 1);

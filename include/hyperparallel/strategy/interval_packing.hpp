@@ -3,10 +3,11 @@
 // Offsets for blocks of memory of which each is in use for an interval of steps: what is alive together never overlaps.
 //
 // One sweep over the steps frees what died and places what is born, the largest first, each into the smallest hole that
-// takes it. Where that needs a twentieth more than the most bytes alive in one step, or more than a budget allows,
-// blocks are placed one by one in a few orders instead, each into the smallest gap that is free throughout its life;
-// where a budget asks for it, in hundreds of orders. A block that leaves and comes back to its address is placed by
-// orders alone. Finding the least high water is NP-hard.
+// takes it. Where that needs a twentieth more than the most bytes alive in one step, another sweep goes from the last
+// step to the first, and the better one counts. Where that still needs a twentieth more than these bytes and those of
+// residents, or more than a budget allows, blocks are placed one by one in a few orders instead, each into the smallest
+// gap that is free throughout its life; where a budget asks for it, in hundreds of orders. A block that leaves and comes
+// back to its address is placed by orders alone. Finding the least high water is NP-hard.
 //
 // Laws: no two blocks alive in the same step overlap; offsets are multiples of `storage_alignment`; alive maximum ≤ high
 // water ≤ the sum of all bytes, sizes rounded up; the same blocks always get the same offsets. Complexity: the sweep
@@ -144,20 +145,22 @@ struct blocks_by_step {
   }
 };
 
-/// One sweep over the steps. Domain: no block leaves.
-constexpr interval_packing pack_by_sweep(const growing_array<memory_interval>& block, int steps) {
+/// One sweep over the steps, from the first or from the last one. Domain: no block leaves.
+constexpr interval_packing pack_by_sweep(const growing_array<memory_interval>& block, int steps, bool from_last) {
   interval_packing r;
   r.offset.resize(block.size, 0);
+  const auto enters = [&](const memory_interval& b) { return from_last ? steps - 1 - b.last : b.first; };
+  const auto ends = [&](const memory_interval& b) { return from_last ? steps - 1 - b.first : b.last; };
   const growing_array<int> by_bytes = falling(block, [](const memory_interval& b) { return b.bytes; });
   blocks_by_step born(steps, block.size), dead(steps, block.size);
-  for (int i = by_bytes.size - 1; i >= 0; --i) born.add(block.item[by_bytes.item[i]].first, by_bytes.item[i]);
+  for (int i = by_bytes.size - 1; i >= 0; --i) born.add(enters(block.item[by_bytes.item[i]]), by_bytes.item[i]);
   hole_list holes;
   for (int s = 0; s < steps; ++s) {
     for (int b = s > 0 ? dead.head.item[s - 1] : -1; b >= 0; b = dead.next.item[b])
       holes.give_back(r.offset.item[b], aligned(block.item[b].bytes));
     for (int b = born.head.item[s]; b >= 0; b = born.next.item[b]) {
       r.offset.item[b] = holes.take(aligned(block.item[b].bytes));
-      dead.add(block.item[b].last, b);
+      dead.add(ends(block.item[b]), b);
     }
     r.high_water = larger(r.high_water, holes.top());
   }
@@ -212,17 +215,21 @@ constexpr interval_packing pack_by_orders(const growing_array<memory_interval>& 
 }  // namespace detail
 
 /// Places blocks from address 0 on: within `budget` bytes where that is found, and by a long search only then; without a
-/// budget, or with one below the least, within a twentieth of the least where that is found soon. Domain: steps in
-/// [0, steps).
-constexpr interval_packing pack_intervals(const growing_array<memory_interval>& block, int steps, extent_t budget = 0) {
+/// budget, or with one below the least, within a twentieth of the least, and of what is `resident` beside these blocks,
+/// where that is found soon. Domain: steps in [0, steps).
+constexpr interval_packing pack_intervals(const growing_array<memory_interval>& block, int steps, extent_t budget = 0,
+                                          extent_t resident = 0) {
   const extent_t least = alive_maximum(block, steps);
   const bool asked = budget > 0 && budget >= least;
-  const extent_t enough = asked ? budget : least + least / 20;
+  const extent_t enough = asked ? budget : least + (least + resident) / 20;
   bool leaves = false;
   for (const memory_interval& b : block) leaves = leaves || (b.is_placed() && b.leaves());
   interval_packing swept;
   if (!leaves) {
-    swept = detail::pack_by_sweep(block, steps);
+    swept = detail::pack_by_sweep(block, steps, false);
+    if (swept.high_water <= (asked ? budget : least + least / 20)) return swept;
+    interval_packing back = detail::pack_by_sweep(block, steps, true);
+    if (back.high_water < swept.high_water) swept = static_cast<interval_packing&&>(back);
     if (swept.high_water <= enough) return swept;
   }
   interval_packing ordered = detail::pack_by_orders(block, enough, asked ? 600 : 24);
