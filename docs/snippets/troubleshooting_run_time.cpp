@@ -12,6 +12,7 @@
 
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
@@ -278,6 +279,11 @@ void program_error() {
   assert(text_of<hp::program_error>([&] {
            hp::model_run<float> none(product, hp::strategy_called("zro3", 2).strategy);
          }).starts_with("no strategy is called \"zro3\", the nearest is \"zero3\"; there are single, dp, zero1, "));
+
+  assert(text_of<hp::program_error>([&] {
+           hp::model_run<double> none(product, hp::strategy_called("dp", 2).strategy);
+         }) == "operator up (contract) has no kernel for \"x\" of f32 that computes in f64");
+  hp::model_run<double> exact(hp::in_floats(product, hp::f64), hp::strategy_called("dp", 2).strategy);
 
   assert(text_of<hp::program_error>([&] { run.train_step([&](int) { run.set_random_inputs(1); }); }) ==
          "steps of this graph would not train it: no operator updates a parameter: call append_optimizer after "

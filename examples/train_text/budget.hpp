@@ -73,9 +73,7 @@ hp::memory_budget budget_of(const train_options& o, const hp::graph& g, const hp
   std::int64_t peak = 0;
   hp::memory_budget budget = measured_budget<T>(g, s, options, o.tier_bandwidth, peak);
   if (o.hbm_budget == "auto") {
-    hp::sharded_program p = hp::partition(g, s);
-    hp::set_run_types(p, hp::data_type_of<T>);
-    budget.bytes = least_cheap_budget(p, budget, peak);
+    budget.bytes = least_cheap_budget(hp::partition(g, s), budget, peak);
   } else {
     budget.bytes = budget_bytes(o.hbm_budget, peak);
   }

@@ -23,7 +23,8 @@
 namespace train_text {
 
 inline hp::graph forward_graph(const train_options& o) {
-  hp::model_builder m({.unrolled = true});
+  const hp::data_type type = o.doubles ? hp::f64 : hp::f32;
+  hp::model_builder m({.activation = type, .parameter = type, .unrolled = true});
   models::build_small_moe(m, {.batch = o.batch,
                               .sequence = o.sequence,
                               .layers = o.layers,

@@ -9,6 +9,7 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/gradient_rules.hpp>
 #include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/operator_loops.hpp>
 #include <hyperparallel/graph/operator_order.hpp>

@@ -5,6 +5,7 @@
 
 #include <hyperparallel/support/dialect.hpp>
 
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/training_step.hpp>

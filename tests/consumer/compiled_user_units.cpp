@@ -18,7 +18,7 @@ hp::graph one_layer() { return hp::training_graph<single_layer>(hp::adamw::value
 double loss_after(const hp::graph& g, const char* strategy) {
   const hp::strategy_result s = hp::strategy_called(strategy, 4);
   if (s.status.code != hp::strategy_code::ok) return -1;
-  hp::model_run<double> run(g, s.strategy);
+  hp::model_run<double> run(hp::in_floats(g, hp::f64), s.strategy);
   double loss = 0;
   for (int step = 0; step < 3; ++step) loss = run.train_step([&](int) { run.set_random_inputs(1); });
   return loss;

@@ -106,8 +106,10 @@ TEST(Device, CheckNamesTheFault) {
   d.matrix_flops[2] = -7;
   EXPECT_EQ(hp::check(d), (status{code::matrix_rate_is_negative, 2, -7, 0}));
   d = die;
-  d.matrix_flops[3] = 0;  // a format that the device does not multiply
+  d.matrix_flops[3] = 0;  // a format that the device does not compute in
   EXPECT_EQ(hp::check(d), status{});
+  d.vector_flops_f64 = -7;
+  EXPECT_EQ(hp::check(d), (status{code::vector_rate_is_negative, 0, -7, 0}));
 }
 
 /// What a device is without one of its numbers, and what `check` says then. L2 and latencies may be nothing.
@@ -145,6 +147,7 @@ TEST(Device, NoRateIsForgottenSilently) {
 
 TEST(Device, NoNumberIsNegative) {
   std::int64_t hp::device_value::* const numbers[] = {&hp::device_value::vector_flops,
+                                                      &hp::device_value::vector_flops_f64,
                                                       &hp::device_value::l2_bytes,
                                                       &hp::device_value::l2_bandwidth,
                                                       &hp::device_value::task_overhead,

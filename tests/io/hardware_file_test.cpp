@@ -62,12 +62,14 @@ TEST(hardware_file, what_is_written_is_read) {
 
 TEST(hardware_file, like_a_preset_changes_what_is_named) {
   const hp::known_hardware h = hp::parse_hardware_file(
-      R"({"like": "h100", "device": {"tflops": {"bf16": 700}},
+      R"({"like": "h100", "device": {"tflops": {"bf16": 700, "f64": 60}, "vector_tflops_f64": 30},
           "full_mesh": [{"name": "rack", "devices": 4, "gb_per_s": 25, "latency_us": 1},
                         {"name": "board", "devices": 8, "gb_per_s": 50, "latency_us": 0.5}]})",
       "h.json");
   hp::device_value expected = hp::h100::device;
   expected.matrix_flops[0] = 700 * hp::teraflops;
+  expected.matrix_flops[4] = 60 * hp::teraflops;
+  expected.vector_flops_f64 = 30 * hp::teraflops;
   EXPECT_EQ(h.device, expected);
   EXPECT_STREQ(h.name.text, "h100");
   EXPECT_EQ(h.links.kind, hp::interconnect_kind::full_mesh);

@@ -154,7 +154,8 @@ struct own_model {
 };
 
 hp::graph own_step() {
-  hp::graph g = hp::build_model<own_model>({.unrolled = true, .operators = mine::list});
+  hp::graph g = hp::build_model<own_model>(
+      {.activation = hp::f64, .parameter = hp::f64, .unrolled = true, .operators = mine::list});
   hp::differentiate(g);
   hp::append_optimizer(g, {});
   return g;

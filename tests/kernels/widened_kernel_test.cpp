@@ -75,7 +75,8 @@ TEST(WidenedKernel, TellsWhatItTakes) {
   EXPECT_TRUE(hp::widens_to<float>(data_type::f32) && hp::widens_to<float>(data_type::bf16) &&
               hp::widens_to<float>(data_type::f16) && hp::widens_to<float>(data_type::i32));
   EXPECT_FALSE(hp::widens_to<float>(data_type::f64) || hp::widens_to<float>(data_type::i64));
-  EXPECT_TRUE(hp::widens_to<double>(data_type::f32) && hp::widens_to<double>(data_type::f64));
+  EXPECT_TRUE(hp::widens_to<double>(data_type::f64) && hp::widens_to<double>(data_type::i32));
+  EXPECT_FALSE(hp::widens_to<double>(data_type::f32) || hp::widens_to<double>(data_type::bf16));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct training {
   int micro_batches = 1;
   const char* recomputed = nullptr;  ///< pattern
   hp::optimizer_kind optimizer = hp::optimizer_kind::adamw;
+  hp::data_type type = hp::data_type::f32;
 };
 
 /// Differentiates what the builder has and appends the optimizer.
@@ -46,14 +47,14 @@ inline constexpr models::small_moe_config divisible_moe{.batch = 24,
                                                         .expert_width = 48};
 
 constexpr hp::graph moe_graph(const training& how, const models::small_moe_config& config = divisible_moe) {
-  hp::model_builder m({.unrolled = how.unrolled});
+  hp::model_builder m({.activation = how.type, .parameter = how.type, .unrolled = how.unrolled});
   models::build_small_moe(m, config);
   return trained(m, how);
 }
 
 template <class Model>
 hp::graph graph_of(const training& how) {
-  hp::model_builder m({.unrolled = how.unrolled});
+  hp::model_builder m({.activation = how.type, .parameter = how.type, .unrolled = how.unrolled});
   Model::build(m);
   return trained(m, how);
 }

@@ -42,7 +42,7 @@ struct moved {
   std::deque<hp::arena> staging;
 
   moved(const hp::sharded_program& p, std::mt19937& random)
-      : program(in_doubles(p)),
+      : program(p),
         slots(hp::slots_of(program, hp::plan_addresses(program))),
         pulls(hp::pulls_of(program)),
         world(world_of(hp::position_count(p.mesh.shape))),
@@ -57,10 +57,6 @@ struct moved {
       one.prepare(staging.emplace_back(one.staging_bytes()).data());
     }
     fill(random);
-  }
-  static hp::sharded_program in_doubles(hp::sharded_program p) {
-    hp::set_run_types(p, hp::data_type::f64);
-    return p;
   }
   static std::span<double> block(const hp::program_memory& memory, const hp::sharded_program& p, int value, int rank) {
     return {reinterpret_cast<double*>(memory.block(value, rank)),
@@ -105,7 +101,7 @@ TEST(move_messages, take_every_layout_to_every_other_bit_for_bit) {
                                hp::reduce_op::sum,  hp::reduce_op::max, hp::reduce_op::prod};
   int staged = 0;
   for (int n = 0; n < tries; ++n) {
-    moved m(programs::random_move(random, ops[n % 6]), random);
+    moved m(programs::random_move(random, ops[n % 6], hp::f64), random);
     staged += m.parts.size() == 2 ? 1 : 0;
     for (int again = 0; again < 2; ++again) {
       m.run();
@@ -122,7 +118,7 @@ TEST(move_messages, blocks_travel_along_an_axis) {
     const hp::mesh_shape mesh{2, {4, 2}};
     hp::layout_value l = hp::replicated(mesh, 1);
     hp::append_cut(l, {0, 0, 1, 4});
-    moved m(programs::one_move(l, l, hp::shape{48}, {0, 1}, {0, 1 + by}), random);
+    moved m(programs::one_move(l, l, hp::shape{48}, {0, 1}, {0, 1 + by}, hp::f64), random);
     m.run();
     EXPECT_TRUE(m.is_same());
   }
@@ -134,7 +130,7 @@ TEST(move_messages, are_hollow_where_a_peer_has_failed) {
   hp::layout_value terms = hp::replicated(mesh, 1), cut = terms;
   terms.partial[0] = hp::reduce_op::sum;
   hp::append_cut(cut, {0, 0, 1, 4});
-  moved m(programs::one_move(terms, cut, hp::shape{64}), random);
+  moved m(programs::one_move(terms, cut, hp::shape{64}, {}, {}, hp::f64), random);
   const bool failed = m.world.process() == 1;
   m.parts.front().start(failed ? run_health::stopped : run_health::sound);
   EXPECT_EQ(m.parts.front().finish(60s), failed);

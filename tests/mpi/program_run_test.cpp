@@ -35,7 +35,7 @@ struct small_world {
   mpi_program_run run;
 
   explicit small_world(bool data_parallel)
-      : program(in_doubles(small_models::two_layers_on(4, data_parallel))),
+      : program(small_models::two_layers_on(4, data_parallel, hp::f64)),
         pulls(hp::pulls_of(program)),
         slots(hp::slots_of(program, hp::plan_addresses(program))),
         memory(program, slots, world.hosted()),
@@ -46,10 +46,6 @@ struct small_world {
       for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<double>(i % 7) - 3;
       memory.scatter(program.home[t], reinterpret_cast<const std::byte*>(whole.data()));
     }
-  }
-  static hp::sharded_program in_doubles(hp::sharded_program p) {
-    hp::set_run_types(p, hp::data_type::f64);
-    return p;
   }
   /// What the ranks of this process hold of the last value, which every device has whole or in part.
   std::vector<double> result() const {
@@ -100,7 +96,7 @@ TEST(mpi_program_run, ends_everywhere_when_a_kernel_throws) {
 
 TEST(mpi_program_run, says_what_cannot_be_ordered) {
   const hp::mpi_world world(MPI_COMM_WORLD, {0, 1, 2, 0}, {.timeout = 30s});
-  hp::sharded_program p = small_world::in_doubles(small_models::two_layers_on(4, true));
+  hp::sharded_program p = small_models::two_layers_on(4, true, hp::f64);
   p.value[p.move[0].target].storage = p.value[p.move[0].source].storage;
   const hp::program_pulls pulls = hp::pulls_of(p);
   const hp::program_slots slots = hp::slots_of(p, hp::plan_addresses(p));

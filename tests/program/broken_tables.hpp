@@ -21,9 +21,7 @@ inline hp::sharded_program program_of(const char* strategy, int devices, int mic
   model.dense_layers = 1;
   model.key_heads = 4;
   model.micro_batches = micro_batches;
-  hp::sharded_program p = hp::partition(model.build(), hp::strategy_called(strategy, devices).strategy);
-  if (p.status.code == hp::strategy_code::ok) hp::set_run_types(p, hp::data_type::f32);
-  return p;
+  return hp::partition(model.build(), hp::strategy_called(strategy, devices).strategy);
 }
 
 /// Moves by fewest bytes, by levels of links, and over the links of a full mesh of two dimensions.

@@ -18,7 +18,7 @@ namespace {
 
 using programs::first_overwritten;
 using programs::lowered;
-using programs::random_runnable;
+using programs::random_program;
 using tested::tries;
 
 void expect_safe(const lowered& l) {
@@ -36,7 +36,7 @@ void expect_safe(const lowered& l) {
 TEST(LowerProgram, EveryFlowIsProvedAndExactlySafe) {
   std::mt19937 random(6);
   for (int n = tries(25, 400); n > 0; --n) {
-    const hp::sharded_program p = random_runnable(random, {4, 40, 2000, 0.35});
+    const hp::sharded_program p = random_program(random, {4, 40, 2000, 0.35});
     hp::program_flow_options how;
     how.vector_queue = n % 3 == 0;
     expect_safe(lowered(p, how));
@@ -48,7 +48,7 @@ TEST(LowerProgram, NoWaitCanBeWeakenedUnnoticed) {
   std::mt19937 random(7);
   int weakened = 0, unsafe = 0;
   for (int n = tries(6, 60); n > 0; --n) {
-    const lowered one(random_runnable(random, {3, 14, 500, 0.4}), hp::program_flow_options{});
+    const lowered one(random_program(random, {3, 14, 500, 0.4}), hp::program_flow_options{});
     const hp::grown_execution_table table = hp::table_of(one.plan);
     const hp::planned_flow f = one.with_accesses();
     for (int q = 0, w = 0; q < table.size.queues; ++q)
@@ -76,7 +76,7 @@ TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
   std::mt19937 random(8);
   int refused = 0, accepted = 0;
   for (int n = tries(300, 5000); n > 0; --n) {
-    const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
+    const hp::sharded_program p = random_program(random, {3, 12, 300, 0.3});
     const lowered l(p, {}, programs::careless_addresses(random, p));
     const int first = first_overwritten(l);
     EXPECT_EQ(l.plan.status.code, first < 0              ? hp::program_flow_code::ok
@@ -93,7 +93,7 @@ TEST(LowerProgram, MemoryThatAnotherTookIsNeverRead) {
 TEST(LowerProgram, WhatANextTenantTakesDoesNotSurvive) {
   std::mt19937 random(9);
   for (int n = 0; n < 20; ++n) {
-    const lowered l(random_runnable(random, {4, 40, 2000, 0.3}), hp::program_flow_options{});
+    const lowered l(random_program(random, {4, 40, 2000, 0.3}), hp::program_flow_options{});
     const programs::plan_with_accesses places{l.program, l.pulls, l.addresses, l.plan};
     std::vector<int> writer(static_cast<std::size_t>(l.program.storage.size), -1);
     for (int s = 0; s < l.program.step.size; ++s)
@@ -200,8 +200,7 @@ TEST(LowerProgram, NobodyWaitsForADetachWhichComesAfterAllUsers) {
   std::mt19937 random(10);
   int detaches = 0;
   for (int n = tries(30, 300); n > 0; --n) {
-    hp::sharded_program whole = small_models::two_layers_on(2, n % 2 == 0);
-    hp::set_run_types(whole, hp::data_type::f32);
+    const hp::sharded_program whole = small_models::two_layers_on(2, n % 2 == 0);
     const programs::cache_plan plan = programs::random_cache_plan(whole, random, {.recomputed = 0});
     hp::cache_insertion_status status;
     lowered l(hp::insert_cache_operators(whole, plan.home_tier, plan.action, status), hp::program_flow_options{});

@@ -37,8 +37,7 @@ hp::offloaded_program within(const hp::sharded_program& p, const hp::tier_hardwa
 TEST(OffloadedProgram, KeepsTheBudgetAndEveryLaw) {
   const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
   for (const char* const name : {"dp", "zero3", "ring", "ep"}) {
-    hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
-    hp::set_run_types(p, hp::data_type::f32);
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
     const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
     for (const int percent : {90, 70, 50, 35})
       for (const int slower : {1, 2}) {
@@ -85,9 +84,8 @@ hp::extent_t makespan_of(const hp::offloaded_program& o, unsigned phases) {
 // plan.
 TEST(OffloadedProgram, ItsFlowTakesNoLongerThanThePlan) {
   for (const int micro_batches : {1, 3}) {
-    hp::sharded_program p = hp::partition(small_models::decoder({.layers = 3, .micro_batches = micro_batches}),
-                                          hp::strategy_called("single", 1).strategy);
-    hp::set_run_types(p, hp::data_type::f32);
+    const hp::sharded_program p = hp::partition(small_models::decoder({.layers = 3, .micro_batches = micro_batches}),
+                                                hp::strategy_called("single", 1).strategy);
     const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
     for (const int percent : {80, 65, 50}) {
       hp::tier_hardware h = tiers(whole * percent / 100);
@@ -109,8 +107,7 @@ TEST(OffloadedProgram, ItsFlowTakesNoLongerThanThePlan) {
 }
 
 TEST(OffloadedProgram, ABudgetThatIsTooSmallTellsTheLeast) {
-  hp::sharded_program p = hp::partition(small_models::decoder({}), hp::strategy_called("dp", 2).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
+  const hp::sharded_program p = hp::partition(small_models::decoder({}), hp::strategy_called("dp", 2).strategy);
   const hp::offloaded_program o = within(p, tiers(1000));
   EXPECT_EQ(o.code, hp::offloading_code::budget_is_too_small);
   const hp::offload_certificate& c = o.planned.certificate;
@@ -127,8 +124,8 @@ TEST(OffloadedProgram, ABudgetThatIsTooSmallTellsTheLeast) {
 }
 
 TEST(OffloadedProgram, RulesDecideByName) {
-  hp::sharded_program p = hp::partition(small_models::decoder({.layers = 2}), hp::strategy_called("dp", 2).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
+  const hp::sharded_program p =
+      hp::partition(small_models::decoder({.layers = 2}), hp::strategy_called("dp", 2).strategy);
   const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
   const hp::growing_array<hp::extent_t> duration = hp::step_durations(p, hp::kinds_of_moves(p));
   const auto ruled = [&](std::initializer_list<hp::offload_rule> rules) {
@@ -157,8 +154,7 @@ TEST(OffloadedProgram, RulesDecideByName) {
 
 // The same in a constant expression, on the smallest program that has something to gain.
 constexpr hp::offloaded_program small_constant() {
-  hp::sharded_program p = small_models::two_layers_on(2, true);
-  hp::set_run_types(p, hp::data_type::f32);
+  const hp::sharded_program p = small_models::two_layers_on(2, true);
   const hp::extent_t whole = hp::plan_addresses(p).high_water[0];
   return hp::offload(p, hp::step_durations(p, hp::kinds_of_moves(p)), tiers(whole - 64),
                      {.planning = {.effort = 2000, .restarts = 2}});

@@ -14,12 +14,14 @@ namespace hp = hyperparallel;
 
 /// One tensor, its home, and another value of it that the move makes.
 constexpr hp::sharded_program one_move(const hp::layout_value& source, const hp::layout_value& target,
-                                       const hp::shape& s, hp::value_rotation from = {}, hp::value_rotation to = {}) {
+                                       const hp::shape& s, hp::value_rotation from = {}, hp::value_rotation to = {},
+                                       hp::data_type type = hp::data_type::f32) {
   hp::sharded_program p;
   p.mesh.shape = source.mesh;
   hp::graph_tensor t;
   t.name = hp::add_text(p.graph, "x");
   t.kind = hp::graph_tensor_kind::input;
+  t.type = type;
   t.shape = s;
   p.graph.tensor.push(t);
   p.value.push({0, source, from, 0});
@@ -71,7 +73,8 @@ inline hp::mesh_shape random_mesh(std::mt19937& random) {
 }
 
 /// A move between two layouts of one mesh, of a tensor that both divide. Without `terms` both are whole.
-inline hp::sharded_program random_move(std::mt19937& random, hp::reduce_op terms) {
+inline hp::sharded_program random_move(std::mt19937& random, hp::reduce_op terms,
+                                       hp::data_type type = hp::data_type::f32) {
   const hp::mesh_shape m = random_mesh(random);
   const int rank = 1 + static_cast<int>(random() % 3);
   const hp::layout_value from = random_layout(random, m, rank, terms), to = random_layout(random, m, rank, terms);
@@ -79,7 +82,7 @@ inline hp::sharded_program random_move(std::mt19937& random, hp::reduce_op terms
   s.rank = rank;
   for (int d = 0; d < rank; ++d)
     s.extent[d] = hp::shards_of(from, d) * hp::shards_of(to, d) * hp::extent_t(1 + random() % 2);
-  return one_move(from, to, s);
+  return one_move(from, to, s, {}, {}, type);
 }
 
 }  // namespace programs

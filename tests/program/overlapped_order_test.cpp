@@ -13,7 +13,7 @@ namespace hp = hyperparallel;
 namespace {
 
 using enum hp::step_action_kind;
-using programs::random_runnable;
+using programs::random_program;
 using std::size_t;
 using tested::tries;
 
@@ -81,7 +81,7 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
   int beside = 0;
   for (int n = tries(30, 600); n > 0; --n) {
     const int most = 1 + n % 9;
-    const ordered o(random_runnable(random, {4, 60, 2000, 0.35}), n % 4, {.most_in_flight = most});
+    const ordered o(random_program(random, {4, 60, 2000, 0.35}), n % 4, {.most_in_flight = most});
     ASSERT_EQ(o.order.status, hp::program_flow_status{});
     std::vector<int> first, last;
     walk(o, first, last);
@@ -105,7 +105,7 @@ TEST(OverlappedOrder, StepsThatConflictKeepTheOrderOfTheProgram) {
 TEST(OverlappedOrder, TellsWhatIsReadAndWhatIsLeft) {
   std::mt19937 random(22);
   for (int n = 0; n < 30; ++n) {
-    const hp::sharded_program p = random_runnable(random, {4, 40, 2000, 0.3});
+    const hp::sharded_program p = random_program(random, {4, 40, 2000, 0.3});
     const ordered o(p);
     const hp::program_plan plan = hp::lower_program(o.program, o.pulls, o.addresses);
     std::vector<bool> written(static_cast<size_t>(p.storage.size), false), read = written;
@@ -128,7 +128,7 @@ TEST(OverlappedOrder, RefusesWhatThePlanRefuses) {
   std::mt19937 random(23);
   int refused = 0, accepted = 0;
   for (int n = tries(300, 5000); n > 0; --n) {
-    const hp::sharded_program p = random_runnable(random, {3, 12, 300, 0.3});
+    const hp::sharded_program p = random_program(random, {3, 12, 300, 0.3});
     const ordered o(p, programs::careless_addresses(random, p));
     const hp::program_plan plan = hp::lower_program(o.program, o.pulls, o.addresses);
     // A move of two steps may hand its source's addresses to its target, which the plan sees and the order refuses.

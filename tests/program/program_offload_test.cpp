@@ -16,10 +16,8 @@ namespace {
 namespace hp = hyperparallel;
 
 hp::sharded_program program_of(const char* strategy) {
-  hp::sharded_program p =
-      hp::partition(small_models::decoder({.layers = 2, .experts = true}), hp::strategy_called(strategy, 4).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
+  return hp::partition(small_models::decoder({.layers = 2, .experts = true}),
+                       hp::strategy_called(strategy, 4).strategy);
 }
 
 hp::offload_program seen(const hp::sharded_program& p, bool recomputation = false) {

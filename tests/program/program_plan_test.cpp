@@ -16,7 +16,7 @@ namespace {
 TEST(ProgramPlan, TheTableHoldsEachTaskWithItsWaits) {
   std::mt19937 random(53);
   for (int n = 0; n < 30; ++n) {
-    const hp::sharded_program p = programs::random_runnable(random, {4, 40, 2000, 0.35});
+    const hp::sharded_program p = programs::random_program(random, {4, 40, 2000, 0.35});
     hp::program_flow_options how;
     how.vector_queue = n % 2 == 0;
     const hp::program_plan plan = hp::lower_program(p, hp::pulls_of(p), hp::plan_addresses(p), how);

@@ -40,8 +40,7 @@ void expect_laws(const hp::program_slots& s) {
 TEST(ProgramSlots, AreThePlannedAddresses) {
   std::mt19937 random(3);
   for (int n = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr ? 500 : 40; n > 0; --n) {
-    hp::sharded_program p = programs::random_program(random);
-    hp::set_run_types(p, n % 2 == 0 ? hp::data_type::f32 : hp::data_type::f64);
+    const hp::sharded_program p = programs::random_program(random);
     const hp::program_addresses a = hp::plan_addresses(p);
     const hp::program_slots s = hp::slots_of(p, a);
     expect_laws(s);
@@ -55,8 +54,7 @@ TEST(ProgramSlots, AreThePlannedAddresses) {
 TEST(ProgramSlots, LookaheadKeepsMovesApartFromOtherTenants) {
   std::mt19937 random(6);
   for (int n = 0; n < 30; ++n) {
-    hp::sharded_program p = programs::random_program(random, {3, 40, 2000, 0.3});
-    hp::set_run_types(p, hp::data_type::f32);
+    const hp::sharded_program p = programs::random_program(random, {3, 40, 2000, 0.3});
     const hp::extent_t least = hp::plan_addresses(p).high_water[0];
     EXPECT_EQ(hp::plan_addresses(p, {.lookahead = 0}).high_water[0], least);
     for (const int lookahead : {1, 4, 100}) {
@@ -88,24 +86,6 @@ TEST(ProgramSlots, HoldForAnyAddresses) {
     for (hp::extent_t& offset : a.storage) offset = hp::storage_alignment * static_cast<hp::extent_t>(random() % 80);
     expect_laws(hp::slots_of(p, a));
   }
-}
-
-TEST(ProgramSlots, ARunHasOneTypeOfFloats) {
-  using enum hp::data_type;
-  for (const hp::data_type narrow : {f16, bf16, f32, f64}) {
-    EXPECT_EQ(hp::run_type(narrow, f32), f32);
-    EXPECT_EQ(hp::run_type(narrow, f64), f64);
-  }
-  for (const hp::data_type whole : {boolean, i8, i16, i32, i64}) EXPECT_EQ(hp::run_type(whole, f64), i32);
-  std::mt19937 random(5);
-  hp::sharded_program p = programs::random_program(random);
-  hp::set_run_types(p, f64);
-  std::vector<hp::extent_t> most(static_cast<std::size_t>(p.storage.size), 0);
-  for (int v = 0; v < p.value.size; ++v) {
-    hp::extent_t& bytes = most[static_cast<std::size_t>(p.value[v].storage)];
-    bytes = std::max(bytes, hp::local_elements(p, v) * 8);
-  }
-  for (int s = 0; s < p.storage.size; ++s) EXPECT_EQ(p.storage[s].bytes, most[static_cast<std::size_t>(s)]);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs that can be ordered and run: random ones in the type of a run, and vectors on four devices written by hand.
+// Programs that can be ordered and run: random ones, and vectors on four devices written by hand.
 
 #include <hyperparallel/program/program_slots.hpp>
 
@@ -11,12 +11,6 @@
 namespace programs {
 
 namespace hp = hyperparallel;
-
-inline hp::sharded_program random_runnable(std::mt19937& random, const random_program_sizes& sizes) {
-  hp::sharded_program p = random_program(random, sizes);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
-}
 
 /// The planned addresses with three storages somewhere else.
 inline hp::program_addresses careless_addresses(std::mt19937& random, const hp::sharded_program& p) {

@@ -20,8 +20,7 @@ namespace hp = hyperparallel;
 TEST(StepDurations, AreThoseOfTheTasks) {
   const hp::graph g = small_models::decoder({.layers = 2});
   for (const char* const name : {"dp", "zero3", "tp-sp"}) {
-    hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
-    hp::set_run_types(p, hp::data_type::f32);
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, 4).strategy);
     const hp::step_rates rates{.operations_per_nanosecond = 3, .bytes_per_nanosecond = 2, .overhead = 777};
     const hp::program_pulls pulls = hp::pulls_of(p);
     const hp::growing_array<hp::extent_t> duration = hp::step_durations(p, pulls.moves, rates);

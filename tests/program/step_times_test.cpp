@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/graph/in_floats.hpp>
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "search_models.hpp"
@@ -28,6 +31,41 @@ TEST(StepTimes, TakeTheLongerOfBytesAndOperations) {
   ASSERT_GT(flops.picoseconds, bytes.picoseconds);
   EXPECT_EQ(hp::compute_time(d, w, hp::bf16).picoseconds, flops.picoseconds + d.task_overhead);
   EXPECT_GT(hp::compute_time(d, w, hp::f32).picoseconds, hp::compute_time(d, w, hp::bf16).picoseconds);
+}
+
+// Doubles have rates of their own, or no price; they are never priced as floats.
+TEST(StepTimes, DoublesTakeTheirOwnRates) {
+  hp::operator_work w{};
+  w.flops = hp::extent_t{1} << 50;
+  for (const hp::compute_unit unit : {hp::compute_unit::matrix, hp::compute_unit::vector}) {
+    w.unit = unit;
+    const hp::device_value d = hp::h100::device;
+    const std::int64_t rate = unit == hp::compute_unit::matrix ? d.matrix_flops[4] : d.vector_flops_f64;
+    const hp::efficiency reached = unit == hp::compute_unit::matrix ? d.gmm_cold : hp::full_efficiency;
+    EXPECT_EQ(hp::compute_time(d, w, hp::f64).picoseconds,
+              hp::work_time(w.flops, 1, 1, rate, reached).picoseconds + d.task_overhead);
+    EXPECT_EQ(hp::compute_time(hardware::device, w, hp::f64).code, hp::cost_code::rate_is_not_positive);
+  }
+}
+
+TEST(StepTimes, WorkWithoutARateIsFound) {
+  const hp::strategy_value s = hp::strategy_called("zero1", 4).strategy;
+  const hp::graph g = searched::small_model{}.build();
+  const hp::sharded_program floats = hp::partition(hp::in_floats(g, hp::f32), s);
+  const hp::sharded_program doubles = hp::partition(hp::in_floats(g, hp::f64), s);
+  hp::device_value d = hp::h100::device;
+  EXPECT_EQ(hp::unrated_work_of(d, doubles), hp::unrated_work{});
+  EXPECT_EQ(hp::unrated_work_of(hardware::device, floats), hp::unrated_work{});
+  EXPECT_TRUE(hp::unrated_work_of(hardware::device, doubles).exists);
+  EXPECT_EQ(hp::unrated_work_of(hardware::device, doubles).format, hp::number_format::float64);
+  EXPECT_EQ(hp::account_on<hardware>(doubles).times.total.code, hp::cost_code::rate_is_not_positive);
+  EXPECT_GT(hp::account_on<hp::h100>(doubles).times.total.picoseconds,
+            hp::account_on<hp::h100>(floats).times.total.picoseconds);
+  d.vector_flops_f64 = 0;
+  EXPECT_EQ(hp::unrated_work_of(d, doubles), (hp::unrated_work{true, true, hp::number_format::float64}));
+  d = hp::h100::device;
+  d.matrix_flops[4] = 0;
+  EXPECT_EQ(hp::unrated_work_of(d, doubles), (hp::unrated_work{true, false, hp::number_format::float64}));
 }
 
 TEST(StepTimes, NumbersThatJoinPartsAreOfTheNorm) {

@@ -235,10 +235,11 @@ TEST(training_step, plans_what_its_parts_plan_at_run_time) {
   hp::step_settings s = settings(hp::data_type::bf16);
   hp::offloaded_within<budget>::apply(s);
   const hp::sharded_program p = hp::partition(hp::training_graph<model>(hp::adamw::value, s), hybrid::value);
-  const hp::program_moves moves = hp::kinds_of_moves(p);
+  const hp::interconnect links = hp::on_topology(hp::matrix384::topology);
+  const hp::program_moves moves = hp::kinds_of_moves(p, links);
   hp::growing_array<hp::extent_t> block_duration;
-  const hp::step_account a = hp::account_of(p, moves, hp::storage_uses(p), hp::matrix384::device,
-                                            hp::on_topology(hp::matrix384::topology), block_duration);
+  const hp::step_account a =
+      hp::account_of(p, moves, hp::storage_uses(p), hp::matrix384::device, links, block_duration);
   EXPECT_EQ(a, tight::account);
   EXPECT_EQ(hp::offload_step(p, moves, hp::storage_uses(p), block_duration, hp::matrix384::device, s.offload),
             tight::offload);

@@ -209,8 +209,7 @@ TEST(CacheMutants, NoneThatSpoilsAValueIsAccepted) {
     int unsafe = 0, drawn = 0, refused_safe = 0;
     while (unsafe < wanted_mutants() && drawn < 200 * wanted_mutants()) {
       const char* const strategy = drawn % 2 == 0 ? "dp" : "zero3";
-      hp::sharded_program p = hp::partition(g, hp::strategy_called(strategy, 2).strategy);
-      hp::set_run_types(p, hp::data_type::f32);
+      const hp::sharded_program p = hp::partition(g, hp::strategy_called(strategy, 2).strategy);
       const cached_program whole = make_program(p, random);
       const findings expected = carry_out(whole.program, whole.addresses);
       ASSERT_FALSE(expected.spoiled);
@@ -238,8 +237,7 @@ TEST(CacheMutants, NoWaitThatIsNeededMayBeMissing) {
   std::mt19937 random(6);
   int unsafe = 0, harmless = 0;
   while (unsafe < wanted_mutants()) {
-    hp::sharded_program p = small_models::two_layers_on(2, random() % 2 == 0);
-    hp::set_run_types(p, hp::data_type::f32);
+    const hp::sharded_program p = small_models::two_layers_on(2, random() % 2 == 0);
     const cached_program one = make_program(p, random);
     const programs::lowered l(one.program, {}, one.addresses);
     ASSERT_EQ(l.plan.status.code, hp::program_flow_code::ok);

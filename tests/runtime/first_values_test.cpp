@@ -105,7 +105,7 @@ TEST(FirstValues, ADeclarationWinsOverTheReader) {
 }
 
 TEST(FirstValues, ABlockWithGatesBeginsAsTheIdentity) {
-  hp::model_builder m;
+  hp::model_builder m({.activation = hp::f64, .parameter = hp::f64});
   const int batch = m.dim("batch", 2), seq = m.dim("seq", 4), hidden = m.dim("hidden", 8);
   const int x = m.input("x", {batch, seq, hidden}), condition = m.input("condition", {batch, m.dim("condition", 6)});
   const hp::diffusion_block<hp::gelu_layer> block{.attention = {.query_heads = 2, .key_heads = 2, .head_dim = 4},

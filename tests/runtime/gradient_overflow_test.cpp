@@ -36,15 +36,14 @@ hp::graph steep(data_type type, int micro_batches, double clip) {
   return m.graph;
 }
 
-hp::model_run_options declared(hp::overflow_response overflow) {
+hp::model_run_options answering(hp::overflow_response overflow) {
   hp::model_run_options options;
-  options.program.declared_types = true;
   options.program.overflow = overflow;
   return options;
 }
 struct steep_run : hp::model_run<float> {
   steep_run(const hp::graph& g, const char* strategy, int ranks, hp::overflow_response overflow)
-      : hp::model_run<float>(g, hp::strategy_called(strategy, ranks).strategy, declared(overflow)) {
+      : hp::model_run<float>(g, hp::strategy_called(strategy, ranks).strategy, answering(overflow)) {
     for (const char* parameter : {"large", "master(large)"}) world().set(parameter, std::vector<float>(8, 0x1p-20F));
   }
 };
@@ -118,10 +117,10 @@ TEST(GradientOverflow, LooksAtWhatUpdatesReadOfGradientsOf16Bits) {
 
 // What leaves for slower memory comes back for the update.
 TEST(GradientOverflow, IsLookedAtUnderAMemoryBudget) {
-  const hp::graph g = small_models::decoder({.layers = 4, .parameter = data_type::f16});
+  const hp::graph g = small_models::decoder({.layers = 4, .type = data_type::f16});
   const hp::strategy_value s = hp::strategy_called("dp", 2).strategy;
   const auto losses = [&](hp::overflow_response overflow, hp::extent_t bytes) {
-    hp::model_run_options options = declared(overflow);
+    hp::model_run_options options = answering(overflow);
     options.program.budget.bytes = bytes;
     options.program.budget.tiers = {{2'000'000'000, 5'000'000}};
     options.program.budget.planning.effort = 50'000;

@@ -17,9 +17,7 @@ namespace hp = hyperparallel;
 using tested::error_of;
 
 hp::sharded_program program() {
-  hp::sharded_program p = hp::partition(small_models::decoder({}), hp::strategy_called("dp", 2).strategy);
-  hp::set_run_types(p, hp::data_type::f32);
-  return p;
+  return hp::partition(small_models::decoder({}), hp::strategy_called("dp", 2).strategy);
 }
 
 std::string refusal(const hp::memory_budget& budget) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training in 16-bit storage with binary32 arithmetic and masters: every strategy against one device in the same types.
 #include <hyperparallel/graph/gradient.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
@@ -36,12 +38,6 @@ hp::graph narrow_step(data_type type) {
   return programs::trained(m, {.unrolled = true});
 }
 
-hp::model_run_options declared() {
-  hp::model_run_options options;
-  options.program.declared_types = true;
-  return options;
-}
-
 std::vector<float> losses(hp::model_run<float>& run, int steps) {
   std::vector<float> all;
   for (int s = 0; s < steps; ++s)
@@ -55,9 +51,9 @@ void expect_one_device(data_type type, float tolerance, int every) {
   const hp::graph g = narrow_step(type);
   ASSERT_EQ(g.status.code, hp::graph_code::ok);
   const int steps = tested::tries(4, 100);
-  hp::model_run<float> single(g, hp::strategy_called("single", 1).strategy, declared());
+  hp::model_run<float> single(g, hp::strategy_called("single", 1).strategy);
   const std::vector<float> one = losses(single, steps);
-  hp::model_run<float> wide(g, hp::strategy_called("single", 1).strategy);
+  hp::model_run<float> wide(hp::in_floats(g, data_type::f32), hp::strategy_called("single", 1).strategy);
   const std::vector<float> in_float = losses(wide, steps);
   EXPECT_LT(one.back(), one.front()) << "it learns";
   EXPECT_NE(one, in_float) << "16 bits are another arithmetic";
@@ -65,7 +61,7 @@ void expect_one_device(data_type type, float tolerance, int every) {
   float worst = 0;
   for (int i = 0; i < hp::named_strategy_count; i += every) {
     const char* const name = hp::named_strategy_at(i).name;
-    hp::model_run<float> run(g, hp::strategy_called(name, 8).strategy, declared());
+    hp::model_run<float> run(g, hp::strategy_called(name, 8).strategy);
     const std::vector<float> many = losses(run, steps);
     for (std::size_t s = 0; s < many.size(); ++s) {
       const float apart = std::abs(many[s] - one[s]) / one[s];
@@ -98,7 +94,7 @@ hp::graph dense_step(data_type type) {
 
 /// The gradients of the first step, by parameter.
 std::vector<std::vector<float>> first_gradients(const hp::graph& g, const hp::strategy_value& s) {
-  hp::model_run_options options = declared();
+  hp::model_run_options options;
   options.program.keep = training::gradient_names(g);
   hp::model_run<float> run(g, s, options);
   losses(run, 1);
@@ -138,7 +134,7 @@ TEST(MixedPrecision, FirstGradientsPartByOneRoundingOfATerm) {
 // A parameter is its master, rounded.
 TEST(MixedPrecision, ParametersAreTheirRoundedMasters) {
   const hp::graph g = narrow_step(data_type::bf16);
-  hp::model_run<float> run(g, hp::strategy_called("zero3", 4).strategy, declared());
+  hp::model_run<float> run(g, hp::strategy_called("zero3", 4).strategy);
   losses(run, 2);
   int masters = 0;
   for (const int p : training::parameters_of(g)) {
@@ -155,7 +151,7 @@ TEST(MixedPrecision, ParametersAreTheirRoundedMasters) {
 TEST(MixedPrecision, MemoryAndTrafficAreThoseOfTheTypes) {
   const hp::graph g = narrow_step(data_type::bf16);
   const hp::strategy_value s = hp::strategy_called("zero3", 4).strategy;
-  hp::model_run<float> narrow(g, s, declared()), wide(g, s);
+  hp::model_run<float> narrow(g, s), wide(hp::in_floats(g, data_type::f32), s);
   losses(narrow, 1);
   losses(wide, 1);
   EXPECT_LT(narrow.world().received(0), 0.6 * static_cast<double>(wide.world().received(0)));
@@ -164,12 +160,54 @@ TEST(MixedPrecision, MemoryAndTrafficAreThoseOfTheTypes) {
   EXPECT_LE(static_cast<double>(narrow.world().high_water(0)), 1.05 * account);
 }
 
+struct tiny_model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 4), seq = m.dim("seq", 8);
+    const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+    const int x = hp::token_embedding{.vocabulary = 32, .hidden = 16}(m, tokens);
+    hp::language_head{.vocabulary = 32}(m, hp::swiglu_layer{.width = 32}(m, x), labels);
+  }
+};
+
+/// The loss of a few steps of `tiny_model` in the types that the option of a step says.
+template <class T, class Precision>
+double loss_in(const char* strategy, int ranks) {
+  hp::step_settings settings;
+  Precision::apply(settings);
+  settings.build.unrolled = true;
+  hp::model_run<T> run(hp::training_graph<tiny_model>(hp::adamw::value, settings),
+                       hp::strategy_called(strategy, ranks).strategy);
+  double loss = 0;
+  for (int s = 0; s < 4; ++s) loss = static_cast<double>(run.train_step([&](int) { run.set_random_inputs(1); }));
+  return loss;
+}
+
+TEST(MixedPrecision, WhatAStepSaysIsWhatRuns) {
+  using doubles = hp::precision<hp::f64>;
+  using masters = hp::precision<hp::f32, hp::bf16>;
+  const double exact = loss_in<double, doubles>("single", 1);
+  EXPECT_NEAR((loss_in<double, doubles>("zero1", 4)), exact, 1e-12 * exact);
+  EXPECT_NEAR((loss_in<float, hp::precision<hp::f32>>("zero1", 4)), exact, 1e-5 * exact);
+  for (const double loss : {loss_in<float, hp::precision<hp::bf16>>("zero1", 4), loss_in<float, masters>("zero1", 4)}) {
+    EXPECT_NEAR(loss, exact, 1e-2 * exact);
+    EXPECT_GT(std::abs(loss - exact), 1e-6 * exact) << "16 bits are another arithmetic";
+  }
+  EXPECT_THROW((loss_in<float, doubles>("single", 1)), hp::program_error);
+}
+
 // What no kernel computes is refused by name.
 TEST(MixedPrecision, TypesWithoutAKernelAreRefused) {
-  const hp::graph g = narrow_step(data_type::f64);
-  EXPECT_EQ(
-      error_of<hp::program_error>([&] { hp::model_run<float>(g, hp::strategy_called("dp", 2).strategy, declared()); }),
-      "operator embedding (embed) has no kernel for \"embedding.weight\" of f64 that computes in f32");
+  const hp::strategy_value s = hp::strategy_called("dp", 2).strategy;
+  EXPECT_EQ(error_of<hp::program_error>([&] { hp::model_run<float>(narrow_step(data_type::f64), s); }),
+            "operator embedding (embed) has no kernel for \"embedding.weight\" of f64 that computes in f32");
+  for (const data_type type : {data_type::f16, data_type::bf16, data_type::f32})
+    EXPECT_EQ(error_of<hp::program_error>([&] { hp::model_run<double>(narrow_step(type), s); }),
+              "operator embedding (embed) has no kernel for \"embedding.weight\" of " + std::string(hp::name_of(type)) +
+                  " that computes in f64");
+  hp::graph wide_labels = narrow_step(data_type::f32);
+  wide_labels.tensor[hp::find_tensor(wide_labels, "labels")].type = data_type::i64;
+  EXPECT_EQ(error_of<hp::program_error>([&] { hp::model_run<float>(wide_labels, s); }),
+            "operator head.picked (pick) has no kernel for \"labels\" of i64 that computes in f32");
 }
 
 }  // namespace

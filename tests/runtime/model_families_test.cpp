@@ -146,7 +146,7 @@ struct decoder_model {
 
 template <class Model>
 hp::graph step_of(int micro_batches = 1) {
-  hp::graph g = hp::build_model<Model>({.unrolled = true});
+  hp::graph g = hp::build_model<Model>({.activation = hp::f64, .parameter = hp::f64, .unrolled = true});
   g.micro_batches = micro_batches;
   hp::differentiate(g);
   hp::append_optimizer(g, {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/model_run.hpp>
 
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <runtime/small_models.hpp>
@@ -18,7 +19,7 @@ namespace {
 hp::strategy_value strategy(const char* name, int ranks) { return hp::strategy_called(name, ranks).strategy; }
 
 TEST(ModelRun, EveryStrategyBeginsWithTheSameValues) {
-  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true, .type = hp::f64});
   hp::model_run<double> alone(g, strategy("single", 1)), spread(g, strategy("zero3-tp", 4));
   for (int t = 0; t < g.tensor.size; ++t) {
     if (g.tensor[t].kind != hp::graph_tensor_kind::parameter || g.tensor[t].replaces >= 0) continue;
@@ -27,7 +28,7 @@ TEST(ModelRun, EveryStrategyBeginsWithTheSameValues) {
 }
 
 TEST(ModelRun, WeightsHaveTheVarianceOfTheirFirstReader) {
-  const hp::graph g = small_models::decoder({});
+  const hp::graph g = small_models::decoder({.type = hp::f64});
   hp::model_run<double> run(g, strategy("single", 1));
   const auto deviation = [&](const char* name) {
     double sum = 0;
@@ -61,9 +62,9 @@ TEST(ModelRun, TrainingOnOneBatchLowersTheLoss) {
 }
 
 TEST(ModelRun, MastersBeginAsTheirParameters) {
-  const hp::graph g = small_models::decoder({.parameter = hp::data_type::bf16});
+  const hp::graph g = small_models::decoder({.type = hp::data_type::bf16});
   ASSERT_GE(hp::find_tensor(g, "master(embedding.weight)"), 0);
-  hp::model_run<double> run(g, strategy("zero1", 4));
+  hp::model_run<double> run(hp::in_floats(g, hp::f64), strategy("zero1", 4));
   EXPECT_EQ(run.world().get("master(embedding.weight)"), run.world().get("embedding.weight"));
   const double first = run.train_step([&](int) { run.set_random_inputs(0); });
   EXPECT_LT(run.train_step([&](int) { run.set_random_inputs(0); }), first);

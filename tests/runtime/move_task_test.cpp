@@ -17,7 +17,7 @@ namespace hp = hyperparallel;
 
 namespace {
 
-/// A program of one move in memory, its source filled with small whole numbers that sums keep exact.
+/// A program of one move of doubles in memory, its source filled with small whole numbers that sums keep exact.
 struct moved {
   hp::sharded_program program;
   hp::program_pulls pulls;
@@ -25,9 +25,8 @@ struct moved {
   hp::program_memory memory;
   std::vector<hp::move_task> tasks;
 
-  moved(const hp::sharded_program& p, std::mt19937& random)
-      : moved(in_doubles(p), hp::kinds_of_moves(in_doubles(p)), random) {}
-  /// Of a program in doubles, with moves of its own.
+  moved(const hp::sharded_program& p, std::mt19937& random) : moved(p, hp::kinds_of_moves(p), random) {}
+  /// With moves of its own.
   moved(const hp::sharded_program& p, const hp::program_moves& moves, std::mt19937& random)
       : program(p),
         pulls(hp::pulls_of(program, moves)),
@@ -40,10 +39,6 @@ struct moved {
     for (int r = 0; r < memory.ranks(); ++r) copy_from_first_replica(r);
     for (int r = 0; r < memory.ranks(); ++r)
       for (double& x : block(1, r)) x = std::numeric_limits<double>::quiet_NaN();
-  }
-  static hp::sharded_program in_doubles(hp::sharded_program p) {
-    hp::set_run_types(p, hp::data_type::f64);
-    return p;
   }
   std::span<double> block(int value, int rank) const {
     return {reinterpret_cast<double*>(memory.block(value, rank)),
@@ -76,7 +71,7 @@ TEST(MoveTask, TakesEveryLayoutToEveryOther) {
                                hp::reduce_op::min};
   int staged = 0;
   for (int n = 0; n < tries; ++n) {
-    const moved m(programs::random_move(random, ops[n % 5]), random);
+    const moved m(programs::random_move(random, ops[n % 5], hp::f64), random);
     ASSERT_EQ(m.pulls.status.code, hp::move_pulls_code::ok);
     staged += m.pulls.of(0).row.size == 2 ? 1 : 0;
     const std::vector<double> before = m.whole(0);
@@ -119,7 +114,7 @@ TEST(MoveTask, TakesEveryLayoutToEveryOtherByEveryCandidate) {
   const hp::reduce_op ops[] = {hp::reduce_op::none, hp::reduce_op::sum, hp::reduce_op::sum, hp::reduce_op::max};
   int by[hp::move_candidate_count] = {}, many_steps = 0, two_parts = 0;
   for (int n = 0; n < tries; ++n) {
-    const hp::sharded_program p = moved::in_doubles(programs::random_move(random, ops[n % 4]));
+    const hp::sharded_program p = programs::random_move(random, ops[n % 4], hp::f64);
     for (const hp::interconnect& links : {tested::node_links(), tested::mesh_links(p.mesh.shape)})
       for (int c = 0; c < hp::move_candidate_count; ++c) {
         const auto moves = moves_by(p, static_cast<hp::move_candidate>(c), links);
@@ -154,7 +149,8 @@ TEST(MoveTask, RotatesWholeBlocks) {
     const int axis = static_cast<int>(random() % static_cast<unsigned>(mesh.axis_count));
     hp::append_cut(l, {0, axis, 1, mesh.size[axis]});
     const int before = static_cast<int>(random() % 5), after = static_cast<int>(random() % 5);
-    const moved m(programs::one_move(l, l, hp::shape{3 * mesh.size[axis]}, {axis, before}, {axis, after}), random);
+    const moved m(programs::one_move(l, l, hp::shape{3 * mesh.size[axis]}, {axis, before}, {axis, after}, hp::f64),
+                  random);
     const std::vector<double> all = m.whole(0);
     m.run();
     EXPECT_EQ(m.whole(1), all);
@@ -172,7 +168,7 @@ TEST(MoveTask, FoldsInTheOrderOfPositions) {
   waits.rank = whole.rank = 1;
   waits.partial[0] = hp::reduce_op::sum;
   std::mt19937 random(12);
-  const moved m(programs::one_move(waits, whole, hp::shape{6}), random);
+  const moved m(programs::one_move(waits, whole, hp::shape{6}, {}, {}, hp::f64), random);
   for (int r = 0; r < 3; ++r)
     for (double& x : m.block(0, r)) x = r == 0 ? 1e16 : r == 1 ? 1.0 : -1e16;
   m.run();

@@ -12,12 +12,13 @@ namespace {
 
 using tested::error_of;
 
-TEST(PreparedProgram, IsInTheTypesOfARunWithWhatIsKept) {
-  const hp::sharded_program p = small_models::two_layers_on(2, true);
-  for (const hp::data_type type : {hp::data_type::f32, hp::data_type::f64}) {
-    const hp::prepared_program prepared = hp::prepare_program(p, type, {.keep = {"y", "h"}});
+TEST(PreparedProgram, KeepsItsTypesAndWhatIsKept) {
+  using enum hp::data_type;
+  for (const hp::data_type type : {f16, bf16, f32, f64}) {
+    const hp::sharded_program p = small_models::two_layers_on(2, true, type);
+    const hp::prepared_program prepared = hp::prepare_program(p, type == f64 ? f64 : f32, {.keep = {"y", "h"}});
     for (const hp::graph_tensor& t : prepared.program.graph.tensor) EXPECT_EQ(t.type, type);
-    for (int s = 0; s < p.storage.size; ++s) EXPECT_GT(prepared.program.storage[s].bytes, 0);
+    for (int s = 0; s < p.storage.size; ++s) EXPECT_EQ(prepared.program.storage[s].bytes, p.storage[s].bytes);
     EXPECT_EQ(prepared.monitors, 0);
     ASSERT_EQ(prepared.program.graph.monitor.size, 2);
     EXPECT_EQ(prepared.program.graph.monitor[0], hp::find_tensor(p.graph, "y"));
@@ -31,6 +32,8 @@ TEST(PreparedProgram, WhatCannotRunIsNamed) {
   };
   hp::sharded_program p = small_models::two_layers_on(2, true);
   EXPECT_EQ(refusal(p), "no error");
+  EXPECT_EQ(refusal(small_models::two_layers_on(2, true, hp::f64)),
+            "operator h (contract) has no kernel for \"x\" of f64 that computes in f32");
   EXPECT_EQ(refusal(p, {"q"}), "keep: the graph has no tensor \"q\", the nearest is \"x\"");
   p.value[p.move[0].target].rotation = {0, 1};
   EXPECT_EQ(refusal(p), "the move of \"d_first\" cannot be planned: a rotated block changes its layout");

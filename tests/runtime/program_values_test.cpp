@@ -57,7 +57,7 @@ struct quiet_world : hp::program_values<quiet_world, double> {
 };
 
 TEST(ProgramValues, AValueIsThereOnceItIsSetOrWritten) {
-  quiet_world world(small_models::two_layers_on(2, true));
+  quiet_world world(small_models::two_layers_on(2, true, hp::f64));
   const hp::sharded_program& p = world.program();
   const int x = p.home[world.tensor("x")];
   EXPECT_EQ(error_of<hp::program_error>([&] { world.check({x}); }), "input \"x\" was not set");
@@ -81,7 +81,8 @@ TEST(ProgramValues, AValueIsThereOnceItIsSetOrWritten) {
 }
 
 hp::sharded_program decoder_of(int micro_batches) {
-  return hp::partition(small_models::decoder({.micro_batches = micro_batches}), hp::strategy_called("dp", 2).strategy);
+  return hp::partition(small_models::decoder({.micro_batches = micro_batches, .type = hp::f64}),
+                       hp::strategy_called("dp", 2).strategy);
 }
 
 TEST(ProgramValues, AStepIsItsMicroBatchesThenTheUpdate) {
@@ -107,7 +108,7 @@ TEST(ProgramValues, AStepIsItsMicroBatchesThenTheUpdate) {
 }
 
 TEST(ProgramValues, MayHoldTheMemoryOfSomeRanks) {
-  quiet_world world(small_models::two_layers_on(4, true), {2, 1});
+  quiet_world world(small_models::two_layers_on(4, true, hp::f64), {2, 1});
   EXPECT_EQ(world.ranks(), 4);
   EXPECT_EQ(world.high_water(1), world.planned_bytes());
   EXPECT_EQ(world.high_water(2), world.planned_bytes());
@@ -119,7 +120,7 @@ TEST(ProgramValues, MayHoldTheMemoryOfSomeRanks) {
 
 // A step that would train nothing returned a loss, and nobody noticed.
 TEST(ProgramValues, AStepThatTrainsNothingIsRefused) {
-  hp::model_builder m(hp::build_options{.unrolled = true});
+  hp::model_builder m(hp::build_options{.activation = hp::f64, .parameter = hp::f64, .unrolled = true});
   const int batch = m.dim("batch", 8), in = m.dim("in", 6), out = m.dim("out", 5);
   const int y = m.contract("y", "bk,kn->bn", m.input("x", {batch, in}), m.parameter("w", {in, out}));
   const auto world_of = [](const hp::graph& g) { return hp::partition(g, hp::strategy_called("dp", 2).strategy); };

@@ -55,7 +55,8 @@ TEST(ProgramWorld, HandWrittenProgramsComputeWhatTheDenseProductsAre) {
   const doubles y = product(h, second, 8, 4, 5), d_first = product(transposed, dh, 6, 8, 4);
   for (const bool data_parallel : {true, false})
     for (const int ranks : {1, 2, 4}) {
-      hp::program_world<double> world(small_models::two_layers_on(ranks, data_parallel), {.keep = {"y", "d_first"}});
+      hp::program_world<double> world(small_models::two_layers_on(ranks, data_parallel, hp::f64),
+                                      {.keep = {"y", "d_first"}});
       EXPECT_EQ(world.ranks(), ranks);
       world.set("x", x);
       world.set("first", first);
@@ -170,7 +171,7 @@ void expect_near(const trained& a, const trained& b, double tolerance) {
 
 TEST(ProgramWorld, EveryStrategyTrainsLikeOneDevice) {
   for (const bool experts : {false, true}) {
-    const hp::graph g = small_models::decoder({.experts = experts});
+    const hp::graph g = small_models::decoder({.experts = experts, .type = hp::f64});
     ASSERT_EQ(g.status.code, hp::graph_code::ok);
     const trained alone = train(g, "single", 1);
     for (int i = 0; i < hp::named_strategy_count; ++i) {
@@ -186,7 +187,7 @@ TEST(ProgramWorld, EveryStrategyTrainsLikeOneDevice) {
 /// Moves by levels of links and along the axes of a full mesh; where terms meet in several steps, sums are rounded
 /// otherwise than by fewest bytes.
 TEST(ProgramWorld, MovesInTheWayThatLinksMakeFastestTrainLikeOneDevice) {
-  const hp::graph g = small_models::decoder({.experts = true});
+  const hp::graph g = small_models::decoder({.experts = true, .type = hp::f64});
   const trained alone = train(g, "single", 1);
   int by_steps = 0, other_bits = 0, runs = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i) {
@@ -200,7 +201,8 @@ TEST(ProgramWorld, MovesInTheWayThatLinksMakeFastestTrainLikeOneDevice) {
       how.options.topology = links;
       const trained t = train(g, name, 4, how);
       expect_near(t, alone, 2e-7);
-      for (const hp::move_kind& k : hp::kinds_of_moves(p, links).kind) by_steps += k.candidate != hp::move_candidate::exchange;
+      for (const hp::move_kind& k : hp::kinds_of_moves(p, links).kind)
+        by_steps += k.candidate != hp::move_candidate::exchange;
       other_bits += t.parameter == plain.parameter ? 0 : 1;
       how.options.execution.threads = 2;
       how.options.lookahead = 5;
@@ -215,7 +217,8 @@ TEST(ProgramWorld, MovesInTheWayThatLinksMakeFastestTrainLikeOneDevice) {
 }
 
 TEST(ProgramWorld, MicroBatchesAreAccumulated) {
-  const hp::graph g = small_models::decoder({.micro_batches = 3, .optimizer = hp::optimizer_kind::sgd});
+  const hp::graph g =
+      small_models::decoder({.micro_batches = 3, .optimizer = hp::optimizer_kind::sgd, .type = hp::f64});
   const trained alone = train(g, "single", 1);
   for (const char* const name : {"dp", "zero3", "tp-sp", "dp-tp"}) {
     SCOPED_TRACE(name);
@@ -224,7 +227,7 @@ TEST(ProgramWorld, MicroBatchesAreAccumulated) {
 }
 
 TEST(ProgramWorld, BitsDependNeitherOnThreadsNorOnTheRun) {
-  const hp::graph g = small_models::decoder({.layers = 2});
+  const hp::graph g = small_models::decoder({.layers = 2, .type = hp::f64});
   for (const char* const name : {"dp-tp", "zero3", "ring"}) {
     how_to_train how;
     how.options.keep = {"gradient(layer.0.attention.query.weight)"};
@@ -243,7 +246,7 @@ TEST(ProgramWorld, BitsDependNeitherOnThreadsNorOnTheRun) {
 
 TEST(ProgramWorld, WhatLeavesTheFastTierChangesNoBit) {
   std::mt19937 random(11);
-  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true, .type = hp::f64});
   for (const char* const name : {"dp", "zero3", "tp-sp", "ep"}) {
     if (tested::watches_threads && name[0] != 'z') continue;
     const trained resident = train(g, name, 4);
@@ -259,7 +262,7 @@ TEST(ProgramWorld, WhatLeavesTheFastTierChangesNoBit) {
 }
 
 TEST(ProgramWorld, ABudgetChangesNoBit) {
-  const hp::graph g = small_models::decoder({.layers = 2, .experts = true});
+  const hp::graph g = small_models::decoder({.layers = 2, .experts = true, .type = hp::f64});
   for (const char* const name : {"dp", "zero3", "tp-sp", "ep"}) {
     const trained resident = train(g, name, 4);
     const std::int64_t whole =
@@ -277,7 +280,7 @@ TEST(ProgramWorld, ABudgetChangesNoBit) {
 }
 
 TEST(ProgramWorld, MicroBatchesRunUnderABudget) {
-  const hp::graph g = small_models::decoder({.layers = 2, .micro_batches = 3});
+  const hp::graph g = small_models::decoder({.layers = 2, .micro_batches = 3, .type = hp::f64});
   for (const char* const name : {"dp", "zero2", "tp-sp"}) {
     const trained resident = train(g, name, 4);
     const std::int64_t whole =
@@ -294,7 +297,7 @@ TEST(ProgramWorld, MicroBatchesRunUnderABudget) {
 
 TEST(ProgramWorld, PhasesMayRunByThemselves) {
   for (const int micro_batches : {1, 2}) {
-    const hp::graph g = small_models::decoder({.micro_batches = micro_batches});
+    const hp::graph g = small_models::decoder({.micro_batches = micro_batches, .type = hp::f64});
     how_to_train how;
     const trained whole = train(g, "zero2", 4, how);
     how.split = true;
@@ -315,7 +318,7 @@ TEST(ProgramWorld, RunsInSinglePrecision) {
 }
 
 TEST(ProgramWorld, WhatDoesNotFitIsNamed) {
-  hp::program_world<double> world(small_models::two_layers_on(2, true));
+  hp::program_world<double> world(small_models::two_layers_on(2, true, hp::f64));
   EXPECT_EQ(error_of([&] { world.set("z", doubles(1)); }), "the graph has no tensor \"z\", the nearest is \"x\"");
   EXPECT_EQ(error_of([&] { world.get("frist"); }), "the graph has no tensor \"frist\", the nearest is \"first\"");
   EXPECT_EQ(error_of([&] { world.set("x", doubles(47)); }), "input \"x\" has 48 elements, given 47");
@@ -328,19 +331,20 @@ TEST(ProgramWorld, WhatDoesNotFitIsNamed) {
   EXPECT_NE(error_of([&] { world.get("y"); }).find("activation \"y\" has no value"), std::string::npos);
   EXPECT_EQ(error_of([&] { world.get_index("x"); }), "input \"x\" has elements of type f64, asked as i32");
   EXPECT_EQ(error_of([&] { world.monitor(0); }), "monitor 0 of 0");
-  hp::sharded_program refused = small_models::two_layers_on(2, true);
+  hp::sharded_program refused = small_models::two_layers_on(2, true, hp::f64);
   refused.status.code = hp::strategy_code::dim_does_not_divide;
   EXPECT_EQ(error_of([&] { hp::program_world<double> none(refused); }), "the program was refused: dim_does_not_divide");
-  hp::sharded_program folded = small_models::two_layers_on(2, true);
+  hp::sharded_program folded = small_models::two_layers_on(2, true, hp::f64);
   folded.graph.segment.push({folded.graph.tensor[0].name, 4});
   EXPECT_EQ(error_of([&] { hp::program_world<double> none(folded); }),
             "segment \"x\" is folded: only graphs that are built unrolled can run");
-  EXPECT_EQ(error_of([&] { hp::program_world<double> none(small_models::two_layers_on(2, true), {.keep = {"q"}}); }),
-            "keep: the graph has no tensor \"q\", the nearest is \"x\"");
+  EXPECT_EQ(
+      error_of([&] { hp::program_world<double> none(small_models::two_layers_on(2, true, hp::f64), {.keep = {"q"}}); }),
+      "keep: the graph has no tensor \"q\", the nearest is \"x\"");
 }
 
 TEST(ProgramWorld, WhatIsNotKeptIsGoneOnceItsMemoryIsUsedAgain) {
-  const hp::graph g = small_models::decoder({});
+  const hp::graph g = small_models::decoder({.type = hp::f64});
   const hp::strategy_result s = hp::strategy_called("dp", 2);
   const auto values_left = [&](const std::vector<std::string>& keep) {
     hp::program_world<double> world(hp::partition(g, s.strategy), {.keep = keep});
@@ -362,7 +366,8 @@ hp::operator_kernel failing_kernels(hp::operator_id kind) {
 }
 
 TEST(ProgramWorld, AFailedRunLeavesNoHalfWrittenValues) {
-  hp::program_world<double> world(small_models::two_layers_on(2, true), {.keep = {"y"}, .kernels = &failing_kernels});
+  hp::program_world<double> world(small_models::two_layers_on(2, true, hp::f64),
+                                  {.keep = {"y"}, .kernels = &failing_kernels});
   world.set("x", numbers<double>(1, 48));
   world.set("first", numbers<double>(2, 24));
   world.set("second", numbers<double>(3, 20));
@@ -389,7 +394,7 @@ hp::operator_kernel cancelling_kernels(hp::operator_id kind) {
 }
 
 TEST(ProgramWorld, CanBeCancelledAndRunAgain) {
-  hp::program_world<double> world(small_models::two_layers_on(2, false), {.kernels = &cancelling_kernels});
+  hp::program_world<double> world(small_models::two_layers_on(2, false, hp::f64), {.kernels = &cancelling_kernels});
   world.cancel();
   set_everything(world);
   world.set("x", numbers<double>(1, 48));

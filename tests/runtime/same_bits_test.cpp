@@ -4,6 +4,7 @@
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/dtensor/conversion.hpp>
 #include <hyperparallel/dtensor/move.hpp>
+#include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
@@ -119,7 +120,7 @@ results in_a_model(const operator_sample& sample, const hp::operator_placement& 
   hp::program_options options;
   options.keep = names;
   options.execution.threads = threads;
-  hp::program_world<double> world(hp::partition(b.graph, s), options);
+  hp::program_world<double> world(hp::partition(hp::in_floats(b.graph, hp::f64), s), options);
   for (int i = 0; i < sample.op().operand_count; ++i) {
     const hp::detail::sampled_block& x = sample.operand[static_cast<std::size_t>(i)];
     if (sample.holds_numbers(i))

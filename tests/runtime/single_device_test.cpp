@@ -155,7 +155,7 @@ TEST(SingleDevice, LearnsAFixedBatch) {
 // What worlds are held against draws the random numbers that worlds draw: others in each micro-batch.
 TEST(SingleDevice, DropsInEachMicroBatchWhatARunDrops) {
   for (int count = 1; count <= 3; ++count) {
-    hp::model_builder m({.unrolled = true});
+    hp::model_builder m({.activation = hp::f64, .parameter = hp::f64, .unrolled = true});
     const int rows = m.dim("batch", 4), hidden = m.dim("hidden", 8), x = m.input("x", {rows, hidden});
     const int dropped = hp::dropout_layer{.rate = 0.5}(m, x);
     const int product = m.contract("product", "bh,h->b", dropped, m.parameter("w", {hidden}));

@@ -17,12 +17,12 @@ struct sizes {
   int micro_batches = 1;
   bool experts = false;
   hp::optimizer_kind optimizer = hp::optimizer_kind::adamw;
-  hp::data_type parameter = hp::data_type::f32;
+  hp::data_type type = hp::data_type::f32;
 };
 
 /// A decoder with inputs "tokens" and "labels" (4, 8).
 inline hp::graph decoder(const sizes& s) {
-  hp::model_builder m(hp::build_options{.activation = s.parameter, .parameter = s.parameter, .unrolled = true});
+  hp::model_builder m(hp::build_options{.activation = s.type, .parameter = s.type, .unrolled = true});
   m.graph.micro_batches = s.micro_batches;
   const programs::text_sizes text{.batch = 4, .sequence = 8, .vocabulary = 32, .hidden = 16};
   programs::language_model(m, text, "layer", s.layers, [&](hp::model_builder& layer, int x) {
@@ -53,8 +53,8 @@ constexpr hp::layout_value layout_of(lies how, int rank, const hp::mesh_shape& m
 
 /// y = silu(x · first) · second, x (8, 6), first (6, 4), second (4, 5), and the gradient of `first` for a given dh:
 /// xᵀ · dh.
-constexpr hp::graph two_layers() {
-  hp::model_builder m(hp::build_options{.unrolled = true});
+constexpr hp::graph two_layers(hp::data_type type) {
+  hp::model_builder m(hp::build_options{.activation = type, .parameter = type, .unrolled = true});
   const int batch = m.dim("batch", 8), in = m.dim("in", 6), wide = m.dim("wide", 4), out = m.dim("out", 5);
   const int x = m.input("x", {batch, in}), first = m.parameter("first", {in, wide});
   const int second = m.parameter("second", {wide, out}), dh = m.input("dh", {batch, wide});
@@ -67,9 +67,9 @@ constexpr hp::graph two_layers() {
 
 /// The program of `two_layers` on `ranks` devices, all values and steps written here: data parallel cuts the batch and
 /// adds the gradient's terms, tensor parallel cuts the width and adds those of y.
-constexpr hp::sharded_program two_layers_on(int ranks, bool data_parallel) {
+constexpr hp::sharded_program two_layers_on(int ranks, bool data_parallel, hp::data_type type = hp::data_type::f32) {
   hp::sharded_program p;
-  p.graph = two_layers();
+  p.graph = two_layers(type);
   p.mesh.shape = {1, {ranks}};
   p.mesh.label[0] = data_parallel ? "dp" : "tp";
   p.home.resize(p.graph.tensor.size, -1);

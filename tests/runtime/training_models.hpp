@@ -12,15 +12,16 @@
 namespace training {
 
 /// The graph of a training step; what runs is unrolled.
-inline hyperparallel::graph small_step(int micro_batches = 1, hyperparallel::extent_t layers = 4) {
-  return programs::moe_graph({.unrolled = true, .micro_batches = micro_batches}, {.batch = 8,
-                                                                                  .sequence = 16,
-                                                                                  .layers = layers,
-                                                                                  .hidden = 32,
-                                                                                  .query_heads = 16,
-                                                                                  .key_heads = 8,
-                                                                                  .head_dim = 4,
-                                                                                  .expert_width = 16});
+inline hyperparallel::graph small_step(int micro_batches = 1, hyperparallel::extent_t layers = 4,
+                                       hyperparallel::data_type type = hyperparallel::data_type::f32) {
+  return programs::moe_graph({.unrolled = true, .micro_batches = micro_batches, .type = type}, {.batch = 8,
+                                                                                                .sequence = 16,
+                                                                                                .layers = layers,
+                                                                                                .hidden = 32,
+                                                                                                .query_heads = 16,
+                                                                                                .key_heads = 8,
+                                                                                                .head_dim = 4,
+                                                                                                .expert_width = 16});
 }
 
 /// The parameters, by their first names.

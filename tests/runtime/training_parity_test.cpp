@@ -110,7 +110,7 @@ course<T> train_on_one_device(const graph& g, int steps, T& margin) {
 }
 
 TEST(training_parity, every_strategy_is_one_device_in_doubles) {
-  const graph g = training::small_step();
+  const graph g = training::small_step(1, 4, f64);
   ASSERT_EQ(g.status.code, graph_code::ok);
   const int steps = tested::tries(2, 200);
   double margin = std::numeric_limits<double>::infinity();
@@ -147,7 +147,7 @@ TEST(training_parity, every_strategy_is_one_device_in_floats) {
 }
 
 TEST(training_parity, micro_batches_are_one_device_with_the_same_split) {
-  const graph g = training::small_step(2, 2);
+  const graph g = training::small_step(2, 2, f64);
   double margin = std::numeric_limits<double>::infinity();
   const course<double> one = train_on_one_device<double>(g, 3, margin);
   for (const char* name : {"dp", "zero1", "zero2", "zero3", "dp-tp", "ep", "ring"}) {

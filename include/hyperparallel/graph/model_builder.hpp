@@ -230,7 +230,7 @@ class model_builder {
   /// Statistics that sums depend on, and single numbers, losses among them, keep at least 32 bits.
   static constexpr data_type type_of_result(const operator_value& o, int result, int rank, data_type type) {
     if (is_in(o.index_results, result)) return data_type::i32;
-    return (is_in(o.statistics, result) || rank == 0) && bytes_of(type) < 4 ? data_type::f32 : type;
+    return is_in(o.statistics, result) || rank == 0 ? at_least_f32(type) : type;
   }
 
   constexpr int add_tensor(const char* name, data_type type, graph_tensor_kind kind, const number_list& dims) {

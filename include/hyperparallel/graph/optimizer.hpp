@@ -94,7 +94,7 @@ class optimizer_pass {
   constexpr int append_state(const char* prefix, int parameter) {
     const graph_tensor& p = g.tensor[parameter];
     graph_tensor t;
-    t.type = wide(p.type);
+    t.type = at_least_f32(p.type);
     t.kind = graph_tensor_kind::state;
     t.shape = p.shape;
     for (int d = 0; d < p.shape.rank; ++d) t.dim[d] = p.dim[d];
@@ -103,7 +103,6 @@ class optimizer_pass {
     t.name = add_text(g, prefix, g.text_at(p.name), ")");
     return g.tensor.push(t);
   }
-  static constexpr data_type wide(data_type type) { return bytes_of(type) < 4 ? data_type::f32 : type; }
 
   constexpr void accumulate() {
     const int last = g.op.size;
@@ -140,7 +139,7 @@ class optimizer_pass {
       graph_operator o =
           start(id_of<ops::sum_of_squares>, graph_phase::norm, g.tensor[t].segment, "*->", &gradient[t], 1);
       if (g.tensor[gradient[t]].type == data_type::f64) type = data_type::f64;
-      squares.push(append_number(o, "squared_norm(", g.name_of_tensor(t), wide(g.tensor[gradient[t]].type)));
+      squares.push(append_number(o, "squared_norm(", g.name_of_tensor(t), at_least_f32(g.tensor[gradient[t]].type)));
       if (value.local_norms) g.monitor.push(squares.last());
     }
     monitor_once(g.loss);
@@ -190,7 +189,7 @@ class optimizer_pass {
       append_replacing(o, replaced);
       return;
     }
-    const bool has_master = wide(g.tensor[p].type) != g.tensor[p].type;
+    const bool has_master = at_least_f32(g.tensor[p].type) != g.tensor[p].type;
     const operator_id kind = has_master ? id_of<ops::adamw_master> : id_of<ops::adamw>;
     int operands[6] = {p, gradient[p]}, replaced[4] = {p}, count = 2, results = 1;
     if (has_master) replaced[results++] = operands[count++] = append_state("master(", p);

@@ -15,8 +15,8 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 /// Formats whose multiply-accumulate rates differ.
-enum class number_format : unsigned char { bfloat16, float16, float32, int8 };
-inline constexpr int number_format_count = 4;
+enum class number_format : unsigned char { bfloat16, float16, float32, int8, float64 };
+inline constexpr int number_format_count = 5;
 
 enum class memory_kind : unsigned char { hbm, dram, storage };
 inline constexpr memory_kind hbm = memory_kind::hbm;
@@ -46,7 +46,8 @@ struct device_value {
   int aic = 0;                                          ///< matrix cores
   int aiv = 0;                                          ///< vector cores
   std::int64_t matrix_flops[number_format_count] = {};  ///< flop/s of all AICs together, by `number_format`
-  std::int64_t vector_flops = 0;                        ///< flop/s of all AIVs together
+  std::int64_t vector_flops = 0;                        ///< flop/s of all AIVs together, but for f64
+  std::int64_t vector_flops_f64 = 0;                    ///< in f64; 0: they do not compute in it
   std::int64_t l2_bytes = 0;
   std::int64_t l2_bandwidth = 0;  ///< bytes per second read by all cores together
   int tier_count = 0;
@@ -67,6 +68,7 @@ enum class device_code : unsigned char {
   matrix_rate_is_negative,
   has_no_matrix_rate,  ///< of any format
   has_no_vector_rate,
+  vector_rate_is_negative,  ///< in f64
   l2_is_negative,
   tier_count_is_out_of_range,
   tier_has_no_capacity,
@@ -112,7 +114,7 @@ constexpr device_status check_tier(const device_value& d, int t) {
 }  // namespace detail
 
 /// Whether every function below can price work on the device: all of its numbers are stated and can be. Tiers are to be
-/// listed fastest first; a format without a rate is one that the device does not multiply. O(tiers + formats).
+/// listed fastest first; a format without a rate is one that the device does not compute in. O(tiers + formats).
 constexpr device_status check(const device_value& d) {
   if (d.aic < 1) return {device_code::has_no_matrix_core, 0, d.aic, 1};
   if (d.aiv < 1) return {device_code::has_no_vector_core, 0, d.aiv, 1};
@@ -123,6 +125,7 @@ constexpr device_status check(const device_value& d) {
   }
   if (best < 1) return {device_code::has_no_matrix_rate, 0, best, 1};
   if (d.vector_flops < 1) return {device_code::has_no_vector_rate, 0, d.vector_flops, 1};
+  if (d.vector_flops_f64 < 0) return {device_code::vector_rate_is_negative, 0, d.vector_flops_f64, 0};
   if (d.l2_bytes < 0) return {device_code::l2_is_negative, 0, d.l2_bytes, 0};
   if (d.l2_bandwidth < 0) return {device_code::l2_is_negative, 0, d.l2_bandwidth, 0};
   if (d.tier_count < 1 || d.tier_count > max_memory_tiers)
@@ -154,6 +157,14 @@ constexpr int tier_index(const device_value& d, memory_kind kind) {
 constexpr std::int64_t matrix_peak(const device_value& d, number_format format) {
   return d.matrix_flops[static_cast<int>(format)];
 }
+
+/// Work that a device states no rate for.
+struct unrated_work {
+  bool exists = false;
+  bool on_vector_cores = false;
+  number_format format = number_format::bfloat16;
+  friend constexpr bool operator==(const unrated_work&, const unrated_work&) = default;
+};
 
 /// Time of an m×k by k×n product, 2mnk operations, divided evenly over `cores` AICs (one by default), at `reached` of
 /// the peak. Domain: m, n, k ≥ 0; 1 ≤ cores ≤ aic; a peak above 0 for the format. O(1).

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // GPUs in their servers as types. A rank is a GPU; both kinds of core are its multiprocessors, so `vector_flops` are those
-// of f32 outside of matrix units, and f32 products are done there, not in TF32.
+// of f32 outside of matrix units, and f32 products are done there, not in TF32. Rates of f64 are those
+// of the data sheets of A100, H100, H200 and MI300X; on the other presets work in f64 has no price.
 //
 // Peaks are dense, from the data sheets that each preset names. Bandwidths of links are one direction: half of what data
 // sheets give for both; their GB of device memory are 2^30 bytes, as devices report them. Shares that are reached, launches and latencies are assumed (preset_parts.hpp). Host memory: the
@@ -19,13 +20,16 @@ constexpr topology_value nvlink_server(std::int64_t nvlink, std::int64_t network
                      link_level{"infiniband", unbounded_group, network, assumed::network_latency});
 }
 
-/// What H100, H200 and H800 have in common: NVIDIA H100 data sheet (SXM5).
-constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth) {
+/// What H100, H200 and H800 have in common: NVIDIA H100 data sheet (SXM5). H800 computes less in f64, arXiv
+/// 2505.09343 does not say how much.
+constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, std::int64_t f64_products,
+                                   std::int64_t f64_vectors) {
   return with_assumed_shares(
       {.aic = 132,
        .aiv = 132,
-       .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops},
+       .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops, f64_products},
        .vector_flops = 67 * teraflops,
+       .vector_flops_f64 = f64_vectors,
        .l2_bytes = 50 * MiB,             // H100 architecture white paper
        .l2_bandwidth = 5500 * gigabyte,  // assumed
        .tier_count = 2,
@@ -53,8 +57,9 @@ constexpr device_value make_a100(std::int64_t bandwidth, std::int64_t host_bytes
   return with_assumed_shares(
       {.aic = 108,
        .aiv = 108,
-       .matrix_flops = {312 * teraflops, 312 * teraflops, 19'500 * gigaflops, 624 * teraflops},
+       .matrix_flops = {312 * teraflops, 312 * teraflops, 19'500 * gigaflops, 624 * teraflops, 19'500 * gigaflops},
        .vector_flops = 19'500 * gigaflops,
+       .vector_flops_f64 = 9700 * gigaflops,
        .l2_bytes = 40 * MiB,
        .l2_bandwidth = 7200 * gigabyte,
        .tier_count = 2,
@@ -71,20 +76,21 @@ struct a100 {
 
 /// NVIDIA H100 SXM in DGX H100: data sheets. NVLink 900 GB/s in both directions, NDR InfiniBand 400 Gb/s a GPU.
 struct h100 {
-  static constexpr device_value device = detail::make_hopper(80 * GiB, 3350 * gigabyte);
+  static constexpr device_value device = detail::make_hopper(80 * GiB, 3350 * gigabyte, 67 * teraflops, 34 * teraflops);
   static constexpr topology_value topology = detail::nvlink_server(450 * gigabyte, 400 * gigabit_per_second);
 };
 
 /// NVIDIA H200 SXM: data sheet, 141 GB at 4.8 TB/s; the rest as H100.
 struct h200 {
-  static constexpr device_value device = detail::make_hopper(141 * GiB, 4800 * gigabyte);
+  static constexpr device_value device =
+      detail::make_hopper(141 * GiB, 4800 * gigabyte, 67 * teraflops, 34 * teraflops);
   static constexpr topology_value topology = h100::topology;
 };
 
 /// NVIDIA H800 SXM: as H100 with NVLink of 400 GB/s in both directions and 400 Gb/s a GPU, arXiv 2505.09343, which reaches
 /// 160 of 200 GB/s.
 struct h800 {
-  static constexpr device_value device = h100::device;
+  static constexpr device_value device = detail::make_hopper(80 * GiB, 3350 * gigabyte, 0, 0);
   static constexpr topology_value topology = detail::nvlink_server(200 * gigabyte, 400 * gigabit_per_second);
 };
 
@@ -113,8 +119,9 @@ struct mi300x {
   static constexpr device_value device = with_assumed_shares(
       {.aic = 304,
        .aiv = 304,
-       .matrix_flops = {1307 * teraflops, 1307 * teraflops, 163 * teraflops, 2614 * teraflops},
+       .matrix_flops = {1307 * teraflops, 1307 * teraflops, 163 * teraflops, 2614 * teraflops, 163 * teraflops},
        .vector_flops = 163 * teraflops,
+       .vector_flops_f64 = 81'700 * gigaflops,
        .l2_bytes = 256 * MiB,
        .l2_bandwidth = 17'200 * gigabyte,
        .tier_count = 2,

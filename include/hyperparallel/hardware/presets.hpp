@@ -89,7 +89,9 @@ constexpr device_value make_generic_host() {
   d.matrix_flops[1] = 100 * gigaflops;
   d.matrix_flops[2] = 100 * gigaflops;
   d.matrix_flops[3] = 100 * gigaflops;
+  d.matrix_flops[4] = 50 * gigaflops;
   d.vector_flops = 20 * gigaflops;
+  d.vector_flops_f64 = 10 * gigaflops;
   d.l2_bytes = 1 * MiB;
   d.l2_bandwidth = 100 * gigabyte;
   d.tier_count = 2;

@@ -28,8 +28,9 @@ struct operator_call {
   const operator_attributes* attributes = nullptr;
   const factor_rule* rule = nullptr;  ///< the operator's: factors are the loops
   loop_span loop[max_factors] = {};
-  const void* operand[max_operands] = {};  ///< float type of the run, or std::int32_t for index tensors
-  void* result[max_results] = {};          ///< may be the same memory as an operand that it replaces
+  const void* operand[max_operands] =
+      {};                          ///< float or double, as the kernel computes, or std::int32_t for index tensors
+  void* result[max_results] = {};  ///< may be the same memory as an operand that it replaces
   /// `number_of_call`; steps of training count from 1, for the bias correction of Adam.
   std::int64_t step = 1;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Kernels on blocks of other float types than they compute in: 16-bit storage with binary32 arithmetic.
+// Kernels on blocks of narrower floats than they compute in: 16-bit storage with binary32 arithmetic.
 //
 // Law: operands are loaded exactly, the kernel works in T, and each element of a result is rounded once to the type that
 // it is stored in; so results are those of the kernel on the loaded operands, stored. A result may be the memory of an
@@ -21,9 +21,10 @@ struct block_types {
 
 namespace detail {
 
-/// Whether blocks of floats of the type are loaded into, and stored from, blocks of `computes`.
+/// Whether blocks of floats of the type are loaded into, and stored from, blocks of `computes`. What is computed in f64 is
+/// stored in it.
 constexpr bool is_widened(data_type type, data_type computes) {
-  return type != computes && (type == data_type::bf16 || type == data_type::f16 || type == data_type::f32);
+  return computes == data_type::f32 && (type == data_type::bf16 || type == data_type::f16);
 }
 
 template <class T, class Storage>
@@ -61,7 +62,7 @@ struct typed_kernel {
   }
 };
 
-/// Whether a kernel that computes in T can be run on a block of the type: of T, of a narrower float, of numbers.
+/// Whether a kernel that computes in T can be run on a block of the type: of T, of numbers, for float of 16-bit floats.
 template <class T>
 constexpr bool widens_to(data_type type) {
   return type == data_type_of<T> || type == data_type::i32 || detail::is_widened(type, data_type_of<T>);

@@ -94,7 +94,8 @@ struct mixture_of_experts {
     int probability = -1, weight = -1;
     if (biased) {
       probability = m.apply<ops::sigmoid>("scores", {logits});
-      const int balance_bias = m.scope("router", [&] { return m.state("bias", data_type::f32, {expert}); });
+      const data_type type = at_least_f32(m.options.activation);
+      const int balance_bias = m.scope("router", [&] { return m.state("bias", type, {expert}); });
       weight = m.apply<ops::biased_top_k>("choice", {probability, balance_bias}, how);
     } else {
       probability = m.apply<ops::softmax>("scores", {logits});

@@ -40,6 +40,9 @@ constexpr int bytes_of(data_type type) {
   return 0;
 }
 
+/// What masters, statistics and sums of floats of `type` are held in.
+constexpr data_type at_least_f32(data_type type) { return bytes_of(type) < 4 ? data_type::f32 : type; }
+
 constexpr const char* name_of(data_type type) {
   constexpr const char* names[] = {"boolean", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(type)];

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Why a hardware type cannot carry a program, as one error line: what of the device or of its links cannot be, the
-// number that is given and the one that is expected, or how many devices the links leave apart.
+// number that is given and the one that is expected, how many devices the links leave apart, or the number format that the
+// device states no rate for.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
+
+#include <type_traits>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -17,6 +20,8 @@ template <int>
 struct memory_tier_number {};
 template <number_format>
 struct products_of {};
+template <number_format>
+struct vector_work_in {};
 template <char...>
 struct link_named {};
 template <std::int64_t>
@@ -31,7 +36,7 @@ template <topology_code, class... What>
 struct topology_cannot_be;
 template <class Devices, class Joined, class Link>
 struct topology_does_not_join_all_devices;
-template <cost_code>
+template <cost_code, class... What>
 struct step_cannot_be_priced;
 }  // namespace diag
 
@@ -101,6 +106,16 @@ struct price_verdict {
 template <>
 struct price_verdict<cost_code::ok> {
   using type = accepted;
+};
+
+/// The same of a step on `Hardware`, some of whose work may have no rate.
+template <cost_code Code, class Hardware, unrated_work Work>
+struct step_price_verdict : price_verdict<Code> {};
+template <class Hardware, unrated_work Work>
+  requires(Work.exists)
+struct step_price_verdict<cost_code::rate_is_not_positive, Hardware, Work> {
+  using format = std::conditional_t<Work.on_vector_cores, vector_work_in<Work.format>, products_of<Work.format>>;
+  using type = diag::step_cannot_be_priced<cost_code::rate_is_not_positive, Hardware, format>;
 };
 
 }  // namespace detail

@@ -29,23 +29,6 @@ struct program_slots {
   extent_t bytes[max_memory_tiers] = {};  ///< of every rank
 };
 
-/// The type of an element in a run: there all floats have one type, and numbers of rows are 32 bits wide.
-constexpr data_type run_type(data_type type, data_type floating) {
-  const bool is_float =
-      type == data_type::f16 || type == data_type::bf16 || type == data_type::f32 || type == data_type::f64;
-  return is_float ? floating : data_type::i32;
-}
-
-/// Gives the program's tensors the types of a run, and its storages the bytes. O(tensors + values).
-constexpr void set_run_types(sharded_program& p, data_type floating) {
-  for (graph_tensor& t : p.graph.tensor) t.type = run_type(t.type, floating);
-  for (program_storage& s : p.storage) s.bytes = 0;
-  for (int v = 0; v < p.value.size; ++v) {
-    extent_t& most = p.storage[p.value[v].storage].bytes;
-    most = larger(most, local_bytes(p, v));
-  }
-}
-
 namespace detail {
 
 constexpr bool lies_before(const program_place& a, const program_place& b) {

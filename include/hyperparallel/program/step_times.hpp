@@ -35,24 +35,39 @@ constexpr number_format multiply_format(data_type type) {
     case data_type::boolean:
     case data_type::i8:
       return number_format::int8;
+    case data_type::f64:
+      return number_format::float64;
     default:
       return number_format::float32;
   }
 }
 
-/// Time of one compute step: a roofline over the whole device. `type` is that of what is multiplied, `product` the shape of a
+/// Operations a second of all cores of a kind on elements of a type; 0 where the device states no rate.
+constexpr std::int64_t rate_of(const device_value& d, compute_unit unit, data_type type) {
+  if (unit == compute_unit::matrix) return matrix_peak(d, multiply_format(type));
+  return type == data_type::f64 ? d.vector_flops_f64 : d.vector_flops;
+}
+
+/// Time of one compute step: a roofline over the whole device. `type` is that of what is computed with, `product` the shape of a
 /// contraction. O(1).
 constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type,
                                  const product_shape* product = nullptr) {
   const time_cost bytes = vector_time(d, w.bytes_read + w.bytes_written, 1);
   time_cost flops;
+  const std::int64_t rate = rate_of(d, w.unit, type);
   if (w.unit != compute_unit::matrix)
-    flops = work_time(w.flops, 1, 1, d.vector_flops);
+    flops = work_time(w.flops, 1, 1, rate);
   else if (product == nullptr)
-    flops = work_time(w.flops, 1, 1, matrix_peak(d, multiply_format(type)), d.gmm_cold);
+    flops = work_time(w.flops, 1, 1, rate, d.gmm_cold);
   else
-    flops = product_time(d, w.flops, *product, matrix_peak(d, multiply_format(type)));
+    flops = product_time(d, w.flops, *product, rate);
   return then(latencies(1, d.task_overhead), slower(bytes, flops));
+}
+
+/// What an operator computes with: the type of its first operand, or f64 where that or the first result is f64.
+constexpr data_type computed_type(const graph& g, const graph_operator& o) {
+  const data_type result = o.result_count > 0 ? g.tensor.item[o.result[0]].type : data_type::f32;
+  return o.operand_count == 0 || result == data_type::f64 ? result : g.tensor.item[o.operand[0]].type;
 }
 
 /// What one step takes by itself, and which unit is busy.
@@ -65,11 +80,21 @@ struct priced_step {
 constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
   const operator_work w = work_of(p, p.compute.item[c]);
   const graph_operator& o = p.graph.op.item[p.compute.item[c].op];
-  const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
-  const data_type type = p.graph.tensor.item[typed].type;
+  const data_type type = computed_type(p.graph, o);
   if (d.tile.rows == 0 || o.kind != id_of<ops::contract>) return {compute_time(d, w, type), w.unit};
   const product_shape product = product_shape_of(local_work_of(p.graph, o, p.compute.item[c].placement, p.mesh.shape));
   return {compute_time(d, w, type, &product), w.unit};
+}
+
+/// The first of the program's compute steps whose work has no rate. O(compute steps).
+constexpr unrated_work unrated_work_of(const device_value& d, const sharded_program& p) {
+  for (const program_compute& c : p.compute) {
+    const graph_operator& o = p.graph.op[c.op];
+    const compute_unit unit = work_of(p, c).unit;
+    const data_type type = computed_type(p.graph, o);
+    if (rate_of(d, unit, type) < 1) return {true, unit == compute_unit::vector, multiply_format(type)};
+  }
+  return {};
 }
 
 /// Whether the step joins single numbers of all parameters: the norm of all gradients.

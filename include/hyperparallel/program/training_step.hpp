@@ -158,6 +158,7 @@ struct step_evaluation {
   step_account account{};
   step_offload offload{};
   extent_t parameters = 0;
+  unrated_work unrated{};  ///< where the step has no price
 };
 
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
@@ -178,6 +179,7 @@ struct evaluated_step {
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
     e.account = account_of(p, moves, uses, Hardware::device, interconnect_of(Hardware::topology), block_duration);
+    if (!e.account.times.total.ok()) e.unrated = unrated_work_of(Hardware::device, p);
     if (settings.offload.budget > 0)
       e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
@@ -233,7 +235,8 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
   static_assert(insist<typename evaluated::hardware::type>::met);
-  static_assert(insist<typename detail::price_verdict<evaluated::price()>::type>::met);
+  static_assert(
+      insist<typename detail::step_price_verdict<evaluated::price(), Hardware, evaluated::result.unrated>::type>::met);
   static_assert(insist<typename detail::offload_verdict<evaluated>::type>::met);
 };
 

@@ -59,7 +59,7 @@ inline std::string to_text(const memory_tier& t) {
 }
 
 constexpr const char* to_text(number_format f) {
-  constexpr const char* names[number_format_count] = {"bf16", "fp16", "fp32", "int8"};
+  constexpr const char* names[number_format_count] = {"bf16", "fp16", "fp32", "int8", "fp64"};
   return names[static_cast<int>(f)];
 }
 
@@ -94,6 +94,8 @@ inline std::string to_text(const device_status& s) {
       return fmt::format("the greatest rate of products is {} flop/s, expected at least {}", s.given, s.expected);
     case device_code::has_no_vector_rate:
       return fmt::format("the rate of vector work is {} flop/s, expected at least {}", s.given, s.expected);
+    case device_code::vector_rate_is_negative:
+      return fmt::format("the rate of vector work in fp64 is {} flop/s, expected at least {}", s.given, s.expected);
     case device_code::l2_is_negative:
       return fmt::format("the size or the rate of L2 is {}, expected at least {}", s.given, s.expected);
     case device_code::tier_count_is_out_of_range:

@@ -28,7 +28,7 @@ struct memory_budget {
   offload_options planning{};
 };
 
-/// The program under the budget. Domain: `p` has the types of a run. Throws program_error where it cannot be.
+/// The program under the budget. Throws program_error where it cannot be.
 /// `separate_update`: norm and update run by themselves, with one micro-batch too. Moves are those on `links`.
 offloaded_program planned_within(const sharded_program& p, const memory_budget& budget, bool separate_update = false,
                                  const interconnect& links = without_links);

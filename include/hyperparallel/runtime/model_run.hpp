@@ -30,7 +30,7 @@ struct model_run_options {
 template <class T, class World = program_world<T>>
 class model_run {
  public:
-  /// Throws program_error where the strategy does not fit the graph.
+  /// Throws program_error where the strategy does not fit the graph, or kernels that compute in T do not take its types.
   model_run(const graph& g, const strategy_value& s, const model_run_options& options = {});
   /// In a place whose processes all come here: throws on all of them what is wrong on one.
   template <class Place>

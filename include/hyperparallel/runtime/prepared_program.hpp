@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A sharded program as it will run: in the types of a run, its moves and addresses planned, with what is kept.
+// A sharded program as it will run: its moves and addresses planned, with what is kept.
 //
-// All floats have one type, numbers of rows are std::int32_t. Law: a program that is prepared can be given memory; what
-// cannot run is refused here by name. O(values + plans of the kinds of moves).
+// Element types are those of the program: kernels compute in f64 where its floats are f64, and in f32 where they are f32,
+// bf16 or f16; numbers of rows are i32. Law: a program that is prepared can be given memory; what cannot run is refused
+// here by name. O(values + plans of the kinds of moves).
 
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// A program in the types of a run, with what is kept among its monitors, whose values live to the end.
+/// A program with what is kept among its monitors, whose values live to the end.
 struct prepared_program {
   sharded_program program;
   program_pulls pulls;
@@ -28,9 +29,8 @@ struct prepared_program {
 };
 
 /// Throws program_error where the program was refused, has folded segments or a move without a plan, or where `keep`
-/// names what is not there, or the budget cannot be kept. `declared_types`: tensors keep the types of the graph, which
-/// kernels that compute in `floating` have to take. Where gradients of 16 bits are looked at for `overflow`, norm and update
-/// run by themselves.
+/// names what is not there, or the budget cannot be kept; and where kernels that compute in `floating`, f32 or f64, do not
+/// take the type of a tensor. Where gradients of 16 bits are looked at for `overflow`, norm and update run by themselves.
 prepared_program prepare_program(sharded_program p, data_type floating, const program_options& options = {});
 
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is

@@ -8,7 +8,6 @@
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
-#include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -19,7 +18,7 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 /// Throws program_error for a tensor whose type kernels that compute in `floating` do not take.
-HYPERPARALLEL_BODY void check_declared_types(const sharded_program& p, data_type floating) {
+HYPERPARALLEL_BODY void check_types(const sharded_program& p, data_type floating) {
   for (const program_compute& c : p.compute) {
     const graph_operator& op = p.graph.op[c.op];
     const auto check = [&](int tensor) {
@@ -61,10 +60,7 @@ HYPERPARALLEL_BODY prepared_program prepare_program(sharded_program p, data_type
     if (s.repeats > 1)
       throw program_error(std::string("segment \"") + p.graph.text_at(s.name) +
                           "\" is folded: only graphs that are built unrolled can run");
-  if (options.declared_types)
-    detail::check_declared_types(p, floating);
-  else
-    set_run_types(p, floating);
+  detail::check_types(p, floating);
   prepared_program prepared;
   prepared.monitors = p.graph.monitor.size;
   const bool watched = options.overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();

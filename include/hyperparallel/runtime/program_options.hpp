@@ -17,7 +17,6 @@ struct program_options {
   executor_options execution{};
   std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
   kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
-  bool declared_types = false;      ///< tensors are stored in the types of the graph, not in the one of the run
   bool vector_queue = false;        ///< vector operators on a queue of their own
   /// Moves are carried out in the way that is fastest on these links, as `on_topology(hp::h100::topology)`; on none by
   /// fewest bytes, in one step or, where terms meet, in two.

@@ -49,7 +49,7 @@ HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int ste
   };
   for (int i = 0; i < op.operand_count; ++i) k.types.operand[i] = type_of(op.operand[i]);
   for (int r = 0; r < op.result_count; ++r) k.types.result[r] = type_of(op.result[r]);
-  if (narrow) k.widened = computes == data_type::f64 ? &run_widened<double> : &run_widened<float>;
+  if (narrow) k.widened = &run_widened<float>;
   return k;
 }
 

@@ -7,7 +7,8 @@
 //   world.run_step(1, [&](int micro_batch) { … });
 //   world.loss(), world.get("gradient(weight)")
 //
-// All floats have the type T, numbers of rows are std::int32_t. A step of training is the micro-batches, then the
+// Element types are the program's. T is what kernels compute in, and what values are set and read in: double for a
+// program of f64, float for one of f32, bf16 or f16; numbers of rows are std::int32_t. A step of training is the micro-batches, then the
 // update; with one micro-batch both are one taskflow, so the update of one layer overlaps the backward of another.
 // Laws: nothing runs that the verifier has not proved safe; results are bit-equal for any number of threads and from
 // run to run; memory is that of the address plan, and what a later step overwrites cannot be read (`keep` prevents it).

@@ -2,6 +2,7 @@
 // A step in a number format for which the device states no rate.
 // expect: diag::step_cannot_be_priced<
 // expect: rate_is_not_positive
+// expect: bfloat16
 #include <hyperparallel/program.hpp>
 
 namespace hp = hyperparallel;
