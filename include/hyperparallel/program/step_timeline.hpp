@@ -5,10 +5,10 @@
 //   hp::step_timeline t = hp::timeline_of(program, form, priced, links);
 //   t.span[0].start, t.gap[0].count, t.memory[0].bytes[…]
 //
-// Spans are the rounds that step_clock.hpp plays; a gap stands for the rounds behind them that take as long as the last.
+// Spans are the rounds that step_clock.hpp plays, and of repeated layers those that take as long as the last of these, up to
+// `timeline_repetitions`; a gap stands for what follows them likewise: micro-batches, further layers.
 // Memory is that of memory_account.hpp over the steps of the first micro-batch and of the update: each point stands where the
-// queue for computing has come to, repetitions in gaps included. Where there is a pipeline the account knows no steps of
-// one stage, so there are no points.
+// queue for computing has come to. Where there is a pipeline the account knows no steps of one stage, so there are no points.
 //
 // Laws: spans and gaps of a queue stand in order and do not overlap; together they are as long as it is
 // busy; the last end is the clock's total; points stand in order of time, and the largest sum is the
@@ -17,6 +17,9 @@
 #include <hyperparallel/program/plan_evaluation.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
+
+/// Of a segment, at most.
+inline constexpr extent_t timeline_repetitions = 128;
 
 /// A step of the program in one round. Of a bucket of moves: the last of them.
 struct timeline_span {
@@ -27,7 +30,7 @@ struct timeline_span {
   friend constexpr bool operator==(const timeline_span&, const timeline_span&) = default;
 };
 
-/// Rounds of one queue that take as long as the one before them.
+/// Rounds of one queue that take as long as the one before them and have no spans.
 struct timeline_gap {
   int step = -1;  ///< the first of the repeated block; -1: micro-batches
   bool link = false;
@@ -41,6 +44,7 @@ struct timeline_gap {
 struct memory_point {
   int step = 0;
   extent_t time = 0;
+  bool evenly = false;  ///< between here and the next point lie layers that are alike, from one to the next by as much
   extent_t bytes[memory_class_count] = {};
   constexpr extent_t total() const {
     extent_t sum = 0;
@@ -68,44 +72,68 @@ struct timeline_watch {
   }
   constexpr void skipped(int step, extent_t micro_batch, const queue_clocks& before, const queue_clocks& after,
                          extent_t count) const {
-    note(step, false, micro_batch, before.compute, after.compute, count);
-    note(step, true, micro_batch, before.communication, after.communication, count);
+    const extent_t compute = after.compute - before.compute, carried = after.communication - before.communication;
+    extent_t written = 0;
+    if (step >= 0) {
+      const extent_t played = to.span.last().repetition + 1;
+      written = larger(0, smaller(count, timeline_repetitions - played));
+      int first = to.span.size;
+      while (first > 0 && to.span[first - 1].repetition == played - 1 && to.span[first - 1].step >= step) --first;
+      for (extent_t k = 1, last = to.span.size; k <= written; ++k)
+        for (int i = first; i < last; ++i) {
+          timeline_span s = to.span[i];
+          s.repetition += k;
+          s.start += k * (s.link ? carried : compute);
+          s.end += k * (s.link ? carried : compute);
+          to.span.push(s);
+        }
+    }
+    if (written == count) return;
+    note({step, false, micro_batch, count - written, after.compute + written * compute}, compute);
+    note({step, true, micro_batch, count - written, after.communication + written * carried}, carried);
   }
 
  private:
-  constexpr void note(int step, bool link, extent_t micro_batch, extent_t before, extent_t after,
-                      extent_t count) const {
-    if (after > before) to.gap.push({step, link, micro_batch, count, after, after + (after - before) * count});
+  constexpr void note(timeline_gap g, extent_t each) const {
+    g.end = g.start + g.count * each;
+    if (each > 0) to.gap.push(g);
   }
 };
 
-/// When the queue for computing begins a step of the first micro-batch or of the update, in any repetition.
-class compute_starts {
+/// Where the queue for computing has come to when a step of the first micro-batch or of the update begins, in any
+/// repetition.
+class compute_places {
  public:
   static constexpr extent_t unknown = -1;
 
-  constexpr compute_starts(const sharded_program& p, const storage_uses& used, const step_timeline& t) : uses(used) {
-    span_of.resize(p.step.size * storage_uses::written_out, -1);
+  constexpr compute_places(const sharded_program& p, const storage_uses& used, const step_timeline& of)
+      : uses(used), t(of) {
+    first.resize(p.step.size, -1);
+    second.resize(p.step.size, -1);
+    before.resize(p.step.size, -1);
     gap_of.resize(used.blocks.size, -1);
     for (int k = 0; k < t.span.size; ++k)
-      if (const timeline_span& s = t.span[k]; !s.link && is_told(p, s.step, s.micro_batch))
-        span_of[s.step * storage_uses::written_out + static_cast<int>(s.repetition)] = k;
+      if (const timeline_span& s = t.span[k]; !s.link && s.repetition < 2 && is_told(p, s.step, s.micro_batch))
+        (s.repetition == 0 ? first : second)[s.step] = k;
     for (int k = 0; k < t.gap.size; ++k)
       if (const timeline_gap& g = t.gap[k]; !g.link && g.step >= 0 && is_told(p, g.step, g.micro_batch))
         gap_of[used.block_of[g.step]] = k;
+    for (const step_block& b : used.blocks) {
+      int last = -1;
+      for (int i = b.begin; i < b.end; ++i) {
+        before[i] = last;
+        if (first[i] >= 0) last = i;
+      }
+      last_of.push(last);
+    }
   }
 
-  /// `unknown` of what is not in that queue.
-  constexpr extent_t of(const step_timeline& t, int step, extent_t repetition) const {
-    const int gap = gap_of[uses.block_of[step]];
-    extent_t behind = 0;  // the last that is played
-    int last = storage_uses::written_out - 1;
-    while (last > 0 && span_of[step * storage_uses::written_out + last] < 0) --last;
-    const int played = repetition < last ? static_cast<int>(repetition) : last;
-    const int span = span_of[step * storage_uses::written_out + played];
-    if (span < 0) return unknown;
-    if (gap >= 0) behind = (repetition - played) * t.gap[gap].each();
-    return t.span[span].start + behind;
+  /// `unknown` where nothing was computed before in its block.
+  constexpr extent_t operator()(int step, extent_t repetition) const {
+    if (first[step] >= 0) return span_of(step, repetition).start;
+    if (before[step] >= 0) return span_of(before[step], repetition).end;
+    const int last = last_of[uses.block_of[step]];
+    return last >= 0 && repetition > 0 ? span_of(last, repetition - 1).end : unknown;
   }
 
  private:
@@ -113,20 +141,36 @@ class compute_starts {
     return micro_batch == 0 || p.step[step].phase > graph_phase::accumulate;
   }
 
+  constexpr timeline_span span_of(int step, extent_t repetition) const {
+    const extent_t written = smaller(repetition, timeline_repetitions - 1);
+    const int gap = gap_of[uses.block_of[step]];
+    const extent_t behind = gap < 0 ? 0 : (repetition - written) * t.gap[gap].each();
+    timeline_span s = t.span[first[step] + static_cast<int>(written) * (second[step] - first[step])];
+    s.start += behind;
+    s.end += behind;
+    return s;
+  }
+
   const storage_uses& uses;
-  growing_array<int> span_of;  ///< by step and repetition
-  growing_array<int> gap_of;   ///< by block
+  const step_timeline& t;
+  growing_array<int> first, second;  ///< spans of each step's first two repetitions; all have as many spans
+  growing_array<int> before;         ///< the step of the same block that is computed before it, -1
+  growing_array<int> last_of;        ///< by block: the last one that is computed
+  growing_array<int> gap_of;         ///< by block
 };
 
 constexpr void note_memory(const sharded_program& p, const priced_program& priced, step_timeline& t) {
   const storage_uses uses(p);
-  const compute_starts starts(p, uses, t);
+  const compute_places place(p, uses, t);
   extent_t reached = 0;
+  int before = -1;  // the last point's repetition
   const auto see = [&](int step, int order, const extent_t* alive, const extent_t* within) {
     const step_block& b = uses.blocks[uses.block_of[step]];
     const extent_t repeats = repeats_of(p.graph, b.segment);
     const extent_t repetition = order < b.repetitions / 2 ? order : repeats - b.repetitions + order;
-    reached = larger(reached, starts.of(t, step, repetition));
+    reached = larger(reached, place(step, repetition));
+    if (step == b.begin && order == before + 2) t.memory.last().evenly = true;  // the middle one stands between them
+    before = order;
     memory_point point{step, reached};
     for (int c = 0; c < memory_class_count; ++c) point.bytes[c] = alive[c] + within[c];
     t.memory.push(point);
