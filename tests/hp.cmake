@@ -20,6 +20,15 @@ function(hyperparallel_add_hp_json name status)
   endif()
 endfunction()
 
+# With --html: the page holds what --json prints, and pictures of these kinds.
+function(hyperparallel_add_hp_page name status kinds)
+  if(Python3_FOUND)
+    add_test(NAME hp.${name}.page COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_page.py" ${status} ${kinds}
+                                          -- $<TARGET_FILE:hp> ${ARGN})
+    set_tests_properties(hp.${name}.page PROPERTIES LABELS example TIMEOUT 600)
+  endif()
+endfunction()
+
 hyperparallel_add_hp(help --help)
 set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*models .*offload .*sched .*Exit status: 0 good")
 foreach(subcommand IN ITEMS explain replay tables plan models offload)
@@ -90,6 +99,13 @@ hyperparallel_add_hp_json(plan.own_hardware 0 FIGURES "hardware=\"my_cluster\"" 
 hyperparallel_add_hp(plan.supernode plan "${configs}/llama3_8b.json" --devices 15488 --fix tp=8,zero=1
                      --hardware supernode_15488_4d)
 set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carried by the busiest link.*over column" TIMEOUT 3)
+
+hyperparallel_add_hp_page(plan 0 areas,timeline,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
+                          tp=8,dp=2,zero=1,micro_batches=4)
+hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline plan "${configs}/llama3_8b.json" --devices 64)
+hyperparallel_add_hp_page(plan.pipeline 1 timeline,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
+                          tp=8,pp=4,ep=8,zero=1,micro_batches=16)
+hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
 hyperparallel_add_hp(models models)
 # Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.

@@ -145,6 +145,10 @@ if(TARGET hp)
                    "$<TARGET_FILE:hp>" "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json")
   set_tests_properties(refusal.hp.plan.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                        "ended by Ctrl-C with [1-9][0-9]* plans left")
+  hyperparallel_add_refusal(hp plan.html_into_no_folder 2 "cannot write 'missing/plan.html'" plan "${llama}" --devices 16 --html
+                            missing/plan.html)
+  hyperparallel_add_refusal(hp plan.html_exists 2 "llama3_8b.json' exists; --force overwrites it" plan "${llama}" --devices 16
+                            --html "${llama}")
   hyperparallel_add_refusal(hp plan.no_file 2 "cannot read 'missing.json'" plan missing.json --devices 4)
   hyperparallel_add_refusal(hp plan.unknown_hardware 2 "--hardware: 'h1000' is not known; known: matrix384, ascend_910b" plan
                             "${llama}" --devices 4 --hardware h1000)

@@ -51,6 +51,9 @@ TEST_FOLDERS = {"runtime/mpi": "mpi"}
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
     "support/compiled.hpp": "macros of compiled mode; the consumer of two units and every test against the library use them",
+    "report/page_pictures.hpp": "a script that page.hpp writes; the suite pages of scripts/test draws it in a browser",
+    "report/page_script.hpp": "likewise",
+    "report/page_style.hpp": "a style that page.hpp writes",
     "runtime/program_error.hpp": "a type alone",
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
     "runtime/run_options.hpp": "options alone; executor_test tries them",

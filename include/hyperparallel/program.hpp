@@ -56,6 +56,7 @@
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/program/step_timeline.hpp>
 #include <hyperparallel/program/step_timing.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
 #include <hyperparallel/program/strategy_search.hpp>

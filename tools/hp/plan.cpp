@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../../examples/command_line.hpp"
+#include "plan/pictures.hpp"
 #include "plan/search_json.hpp"
 #include "plan/search_text.hpp"
 
@@ -27,25 +28,39 @@ int complain(const std::string& why) {
   return 1;
 }
 
-int search(const choice& c) {
+/// Prints the answer, and writes its page where one is asked for.
+template <class Answer>
+void tell(const Answer& a, const std::string& title, const choice& c, hp_tool::page_output& page) {
+  if (c.as_json || page.is_asked()) {
+    hp_tool::json document = json_of(a);
+    if (page.is_asked()) {
+      document["pictures"] = pictures_of(a);
+      page.write(title, document);
+    }
+    if (c.as_json) return hp_tool::print(document);
+  }
+  std::fputs(to_text(a).c_str(), stdout);
+}
+
+std::string title_of(const answer& a) {
+  return "hp plan: " + a.config.family + " on " + decoder_plans::count_text(a.devices, "device") + " of " +
+         a.hardware.name.text;
+}
+
+int search(const choice& c, hp_tool::page_output& page) {
   decoder_plans::search_answer s = decoder_plans::search_answer_of(c);
   if (s.found.ok() && s.why > s.found.best.size)
     throw hp_tool::bad_input("--why: there are " + std::to_string(s.found.best.size) + " plans");
-  if (c.as_json)
-    hp_tool::print(json_of(s));
-  else
-    std::fputs(to_text(s).c_str(), stdout);
+  tell(s, title_of(s.best), c, page);
   return s.found.ok() ? 0 : complain(decoder_plans::none_text(s));
 }
 
 int run(const choice& c) {
-  if (c.fixes.empty()) return search(c);
+  hp_tool::page_output page(c.page);
+  if (c.fixes.empty()) return search(c, page);
   if (c.why > 0) throw hp_tool::bad_input("--why: compares plans of a search; --fix names one");
   const answer a = decoder_plans::answer_of(c);
-  if (c.as_json)
-    hp_tool::print(json_of(a));
-  else
-    std::fputs(to_text(a).c_str(), stdout);
+  tell(a, title_of(a) + ", " + decoder_plans::fixes_of(a.plan), c, page);
   if (a.is_good()) return 0;
   return complain(a.status.ok() ? decoder_plans::shortfall_text(a) : decoder_plans::cause_text(a.status));
 }
@@ -84,6 +99,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));
   add_json(app, c->as_json);
+  add_page(app, c->page);
   app.footer(
       "Reads the config.json of a decoder; prints whether a step of training fits into a device's memory and by how "
       "much,\n"
@@ -98,6 +114,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "mask, over the bf16 peak of the matrix cores of all devices.\n\n"
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
+      "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
       "hp plan config.json --devices 64 --hardware own.json, where own.json may be {\"like\": \"h100\", \"levels\": "
       "[...]}\n"

@@ -21,6 +21,25 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
+/// How far both queues are.
+struct queue_clocks {
+  extent_t compute = 0, communication = 0;
+  constexpr extent_t later() const { return larger(compute, communication); }
+};
+
+/// A round of steps that the clock plays: a repetition of a segment, in the order of play, of a micro-batch.
+struct played_round {
+  extent_t micro_batch = 0, repetition = 0;
+};
+
+/// Sees what the clock plays: `ran` each step but those that a later one of their bucket carries; `skipped` rounds like the
+/// one from `before` to `after`, which are not played: repetitions of the block that begins with `step`, micro-batches
+/// where that is -1. This one ignores it.
+struct unwatched {
+  constexpr void ran(int, const played_round&, extent_t, extent_t, bool) const {}
+  constexpr void skipped(int, extent_t, const queue_clocks&, const queue_clocks&, extent_t) const {}
+};
+
 template <class Prices>
 class two_queues {
  public:
@@ -41,19 +60,21 @@ class two_queues {
 
   growing_array<extent_t> taken;  ///< by the block that begins with each step, in the last micro-batch played
 
-  constexpr step_times run() {
+  template <class Watch = unwatched>
+  constexpr step_times run(Watch&& watch = {}) {
     int update = 0;
     while (update < p.step.size && p.step.item[update].phase <= graph_phase::accumulate) ++update;
     const extent_t micro_batches = form.rounds(graph_phase::forward);
     int played = 0;
-    clocks before{}, after{};
+    queue_clocks before{}, after{};
     for (; played < micro_batches && played < micro_batches_played; ++played) {
       before = now;
-      play(0, update);
+      play(0, update, played, watch);
       after = now;
     }
+    if (played < micro_batches) watch.skipped(-1, played - 1, before, after, micro_batches - played);
     skip(before, after, micro_batches - played);
-    play(update, p.step.size);
+    play(update, p.step.size, played - 1, watch);
     extent_t total = now.later();
     total = larger(total, larger(times.compute_busy, times.communication_busy));
     if (times.total.ok()) times.total.picoseconds = total;
@@ -64,11 +85,6 @@ class two_queues {
  private:
   static constexpr int repetitions_played = 4;
   static constexpr int micro_batches_played = 2;
-
-  struct clocks {
-    extent_t compute = 0, communication = 0;
-    constexpr extent_t later() const { return larger(compute, communication); }
-  };
 
   /// The last move of each bucket in program order carries all of it.
   constexpr void find_bucket_ends() {
@@ -144,7 +160,8 @@ class two_queues {
   }
 
   /// Plays steps [begin, end), the repetitions of their segments included.
-  constexpr void play(int begin, int end) {
+  template <class Watch>
+  constexpr void play(int begin, int end, extent_t micro_batch, Watch& watch) {
     for (int i = begin; i < end;) {
       int stop = i + 1;
       while (stop < end && p.step.item[stop].segment == p.step.item[i].segment &&
@@ -152,14 +169,15 @@ class two_queues {
         ++stop;
       const int segment = p.step.item[i].segment;
       const extent_t repeats = repeats_of(p.graph, segment);
-      clocks before{};
+      queue_clocks before{};
       const extent_t began = now.later();
       extent_t played = 0;
       for (; played < repeats && played < repetitions_played; ++played) {
         before = now;
         if (played > 0) carry(segment, p.step.item[i].phase);
-        for (int s = i; s < stop; ++s) run_step(s);
+        for (int s = i; s < stop; ++s) run_step(s, {micro_batch, played}, watch);
       }
+      if (played < repeats) watch.skipped(i, micro_batch, before, now, repeats - played);
       skip(before, now, repeats - played);
       taken.item[i] = now.later() - began;
       i = stop;
@@ -180,7 +198,7 @@ class two_queues {
   }
 
   /// `count` more rounds like the one that took from `before` to `after`.
-  constexpr void skip(const clocks& before, const clocks& after, extent_t count) {
+  constexpr void skip(const queue_clocks& before, const queue_clocks& after, extent_t count) {
     if (count <= 0) return;
     const extent_t compute = (after.compute - before.compute) * count;
     const extent_t communication = (after.communication - before.communication) * count;
@@ -193,7 +211,8 @@ class two_queues {
     now.communication += communication;
   }
 
-  constexpr void run_step(int i) {
+  template <class Watch>
+  constexpr void run_step(int i, const played_round& round, Watch& watch) {
     const bool link = of_link.item[i];
     if (link && bucket_end.item[i] != i) return;
     const int begin = values.begin.item[i], written = values.written.item[i], end = values.begin.item[i + 1];
@@ -204,6 +223,7 @@ class two_queues {
       if (const extent_t time = ready.item[read_by(k)]; time > start) start = time;
     const extent_t finish = start + duration.item[i];
     (link ? now.communication : now.compute) = finish;
+    watch.ran(i, round, start, finish, link);
     for (int k = written; k < end; ++k) arrive(values.value.item[k], finish, link);
     for (int k = first_in_bucket.item[i]; k >= 0; k = next_in_bucket.item[k])
       arrive(values.value.item[values.written.item[k]], finish, link);
@@ -227,7 +247,7 @@ class two_queues {
   growing_array<extent_t> ready;     ///< when each value is there
   growing_array<int> handed_on;      ///< values that one repetition hands to another
   growing_array<bool> travelled;     ///< which queue brought it
-  clocks now{};
+  queue_clocks now{};
   step_times times{};
 };
 

@@ -45,6 +45,12 @@ using memory_account = memory_account_by<memory_class_count>;
 
 namespace detail {
 
+/// Sees what is alive in each step in which that changes: in place `order` of the repetitions of its block in the order of
+/// play, of those that are written out, but for the middle one of many. This one ignores it.
+struct unwatched_memory {
+  constexpr void operator()(int, int, const extent_t*, const extent_t*) const {}
+};
+
 /// Sorts storages into `Kinds` kinds by `kind_of_storage`; what lies between steps of a move is of kind `between_moves`.
 template <int Kinds, class KindOf>
 class memory_walk {
@@ -58,7 +64,8 @@ class memory_walk {
         kind_between_moves(between_moves),
         alignment(rounding) {}
 
-  constexpr memory_account_by<Kinds> run() {
+  template <class Watch>
+  constexpr memory_account_by<Kinds> run(Watch&& watch) {
     first_at.resize(of.times + 1, -1);
     first_within.resize(p.step.size + 1, -1);
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
@@ -67,7 +74,7 @@ class memory_walk {
       const extent_t staged = kind_of(moves, p.step.item[i].index).staged_bytes;
       if (staged > 0) add_within(kind_between_moves, i, i, rounded(staged));
     }
-    return take_maxima();
+    return take_maxima(watch);
   }
 
  private:
@@ -126,7 +133,8 @@ class memory_walk {
     }
   }
 
-  constexpr memory_account_by<Kinds> take_maxima() {
+  template <class Watch>
+  constexpr memory_account_by<Kinds> take_maxima(Watch& watch) {
     memory_account_by<Kinds> a = always;
     extent_t alive[array_bound(Kinds)] = {};
     for (int c = 0; c < Kinds; ++c) alive[c] = a.most[c] = a.at_peak[c] = a.resident[c];
@@ -149,6 +157,7 @@ class memory_walk {
             total += changes.item[k].bytes;
           }
           if (weighted && r == middle) continue;
+          watch(i, r, alive, within);
           // A kind that does not change here had its say before, in a block's first step at the latest.
           if (i == b.begin)
             for (int c = 0; c < Kinds; ++c) a.most[c] = larger(a.most[c], alive[c] + within[c]);
@@ -190,13 +199,13 @@ class memory_walk {
 }  // namespace detail
 
 /// The account of a program's device by kinds of one's own: `kind_of(storage)` is from 0 to `Kinds` - 1, `between` that of
-/// what lies between steps of a move.
-template <int Kinds, class KindOf>
+/// what lies between steps of a move. `watch` sees the account grow, see detail::unwatched_memory.
+template <int Kinds, class KindOf, class Watch = detail::unwatched_memory>
 constexpr memory_account_by<Kinds> memory_account_of(const sharded_program& p, const program_moves& moves,
                                                      const storage_uses& uses, const KindOf& kind_of, int between,
-                                                     extent_t alignment = 1) {
+                                                     extent_t alignment = 1, Watch&& watch = {}) {
   if (p.status.code != strategy_code::ok) return memory_account_by<Kinds>::of_nothing();
-  return detail::memory_walk<Kinds, KindOf>(p, moves, uses, kind_of, between, alignment).run();
+  return detail::memory_walk<Kinds, KindOf>(p, moves, uses, kind_of, between, alignment).run(watch);
 }
 
 /// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`. Of a

@@ -13,6 +13,7 @@
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/plan_fit.hpp>
 
+#include "../page_output.hpp"
 #include "../subcommand.hpp"
 
 namespace decoder_plans {
@@ -30,6 +31,7 @@ struct choice {
   std::string convention{};  ///< that memory is told by beside the account; empty: none
   int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;
+  hp_tool::page_request page{};
 };
 
 inline std::string known_hardware_names() {

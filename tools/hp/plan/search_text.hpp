@@ -6,24 +6,9 @@
 
 #include "search.hpp"
 #include "text.hpp"
+#include "time_causes.hpp"
 
 namespace decoder_plans {
-
-/// The time of a plan by cause; the parts add up to it.
-struct time_causes {
-  hp::extent_t computing = 0;
-  hp::extent_t bubble = 0;   ///< of computing, the share of a pipeline's rounds that fill and drain it
-  hp::extent_t exposed = 0;  ///< communication that nothing hides
-  hp::extent_t handed = 0;   ///< from stage to stage
-  explicit time_causes(const hp::plan_estimate& e) {
-    const hp::extent_t busy = e.evaluation.times.compute_busy, more = e.plan.pp - 1;
-    bubble = static_cast<hp::extent_t>(static_cast<double>(busy) * static_cast<double>(more) /
-                                       static_cast<double>(e.plan.micro_batches + more));
-    computing = busy - bubble;
-    exposed = e.evaluation.times.exposed;
-    handed = e.evaluation.hops;
-  }
-};
 
 /// The sentence on memory: whether a faster plan was priced that does not fit.
 inline std::string binding_text(const search_answer& s) {

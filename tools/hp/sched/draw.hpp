@@ -84,8 +84,9 @@ inline int draw(const draw_request& given) {
   }
   // Both are open before one is written.
   using file = std::unique_ptr<hp::atomic_file>;
-  const file svg = given.svg.empty() ? nullptr : file(new hp::atomic_file(opened(given.svg, given.force)));
-  const file trace = given.trace.empty() ? nullptr : file(new hp::atomic_file(opened(given.trace, given.force)));
+  const file svg = given.svg.empty() ? nullptr : file(new hp::atomic_file(hp_tool::opened(given.svg, given.force)));
+  const file trace =
+      given.trace.empty() ? nullptr : file(new hp::atomic_file(hp_tool::opened(given.trace, given.force)));
   try {
     if (svg) hp::report::write_pipeline_svg(*svg, drawing);
   } catch (const std::length_error& e) {

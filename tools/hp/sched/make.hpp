@@ -4,16 +4,14 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
-#include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/torch_schedule.hpp>
 #include <hyperparallel/pipeline/parameter_actions.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/report/format_pipeline.hpp>
 
-#include "../subcommand.hpp"
+#include "../opened_file.hpp"
 #include "list.hpp"
 
 namespace sched {
@@ -26,18 +24,6 @@ struct make_request {
   int ranks = 0, chunks = 0, micro_batches = 0;
   bool idle = true, transfers = false, force = false;
 };
-
-/// Writes to a path of the user: what is wrong with the path is bad input.
-inline hyperparallel::atomic_file opened(const std::string& path, bool force) {
-  std::error_code ignored;
-  if (!force && std::filesystem::is_regular_file(path, ignored))
-    throw hp_tool::bad_input(hp::quoted_path(path) + " exists; --force overwrites it");
-  try {
-    return hp::atomic_file(path);
-  } catch (const hp::io_error& e) {
-    throw hp_tool::bad_input(e.what());
-  }
-}
 
 inline int make(const make_request& given) {
   if (given.name.empty()) throw hp_tool::bad_input("no schedule is named; known: " + known_names());
@@ -63,7 +49,7 @@ inline int make(const make_request& given) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
-  hp::atomic_file file = opened(given.output, given.force);
+  hp::atomic_file file = hp_tool::opened(given.output, given.force);
   file.write(text);
   file.commit();
   return 0;

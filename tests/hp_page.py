@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""hp SUBCOMMAND --html FILE writes a page that shows what --json prints, without a browser.
+
+    hp_page.py STATUS KIND,… -- PROGRAM ARGUMENT …
+
+STATUS is the exit status, KIND … the kinds of its pictures in their order. The page is well formed, fetches nothing, has at
+most 5 MB, and holds the document that --json prints with it; without --html that document is the same but for its pictures.
+"""
+import json
+import subprocess
+import sys
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+MOST_BYTES = 5_000_000
+VOID = {"meta"}
+FETCHING = {"src", "href", "data", "action", "poster", "srcset", "xlink:href"}
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.data, self.inside = [], "", False
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in FETCHING:
+                sys.exit(f"<{tag} {name}=…> fetches {value}")
+        if tag not in VOID:
+            self.open.append(tag)
+        self.inside = ("id", "data") in attributes and tag == "script"
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            sys.exit(f"</{tag}> ends nothing that is open")
+        self.inside = False
+
+    def handle_data(self, text):
+        if self.inside:
+            self.data += text
+
+
+def run(status, command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != status:
+        sys.exit(f"ended with {done.returncode}, not {status}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def without(document, *names):
+    """`document` without members that differ from run to run: how long a search took."""
+    if isinstance(document, dict) and "search" in document:
+        document = document | {"search": {k: v for k, v in document["search"].items() if k != "seconds"}}
+    return {k: v for k, v in document.items() if k not in names}
+
+
+def main():
+    split = sys.argv.index("--")
+    status, kinds, command = int(sys.argv[1]), sys.argv[2].split(","), sys.argv[split + 1:]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "page.html"
+        printed = run(status, command + ["--json", "--html", str(file)])
+        text = file.read_text(encoding="utf-8")
+    page = Page()
+    page.feed(text)
+    page.close()
+    if page.open or not text.startswith("<!DOCTYPE html>"):
+        sys.exit(f"still open at the end: {page.open}")
+    if json.loads(page.data) != printed:
+        sys.exit("the page holds another document than --json prints")
+    if without(printed, "pictures") != without(run(status, command + ["--json"])):
+        sys.exit("--json prints another document without --html")
+    if "http:" in text or "https:" in text:
+        sys.exit("the page names an address")
+    if len(text.encode()) > MOST_BYTES:
+        sys.exit(f"the page has {len(text.encode())} bytes")
+    found = [picture["kind"] for picture in printed["pictures"]]
+    if found != kinds:
+        sys.exit(f"its pictures are {found}")
+    for picture in printed["pictures"]:
+        for name in ("spans", "points", "rows", "cells"):
+            if name in picture and not picture[name]:
+                sys.exit(f"a picture of kind {picture['kind']} has no {name}")
+
+
+main()

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The pictures of hp plan's page (report/page.hpp): memory over time, the timeline of a step, plans beside each other.
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/program/step_timeline.hpp>
+#include <hyperparallel/report/format_program.hpp>
+
+#include "json.hpp"
+#include "search.hpp"
+#include "time_causes.hpp"
+
+namespace decoder_plans {
+
+inline double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
+
+/// Each text once, by number.
+class numbered_texts {
+ public:
+  std::size_t number_of(const std::string& text) {
+    const auto [at, is_new] = number_.try_emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return at->second;
+  }
+  json take() { return json(std::move(texts_)); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> number_;
+  std::vector<std::string> texts_;
+};
+
+/// The timeline of a plan's step and what a device holds meanwhile.
+class step_pictures {
+ public:
+  explicit step_pictures(const answer& asked)
+      : a(asked),
+        prices(a.hardware.device, a.hardware.links),
+        p(hp::partition(hp::training_graph_of(a.config.model, a.plan), hp::strategy_of(a.plan))),
+        priced(p, prices),
+        moves(priced.moves()),
+        line(hp::timeline_of(p, hp::pipeline_form(p.graph, a.plan.pp), priced, prices.links())) {}
+
+  json timeline() const {
+    numbered_texts names, groups;
+    json spans = json::array();
+    for (const hp::timeline_span& s : line.span)
+      spans.push_back({s.link ? 1 : 0, groups.number_of(group_of(s)), names.number_of(name_of_step(s.step)),
+                       seconds_of(s.start), seconds_of(s.end - s.start), s.micro_batch + 1, s.repetition + 1});
+    json gaps = json::array();
+    for (const hp::timeline_gap& g : line.gap)
+      gaps.push_back({g.link ? 1 : 0, seconds_of(g.start), seconds_of(g.end - g.start), text_of(g)});
+    return {{"kind", "timeline"},
+            {"title", "A step in time"},
+            {"about",
+             a.plan.pp > 1
+                 ? "The queues of one stage's device; each step takes its share of the stage. What stages hand over is "
+                   "not in it."
+                 : "The queues of a device. Hatched: what takes as long as the last that is drawn."},
+            {"axis", "step"},
+            {"unit", "seconds"},
+            {"total", seconds_of(line.total)},
+            {"rows", {"computing", "communication"}},
+            {"groups", groups.take()},
+            {"names", names.take()},
+            {"details", {"micro-batch", "repetition"}},
+            {"spans", std::move(spans)},
+            {"gaps", std::move(gaps)}};
+  }
+
+  /// Of a pipeline there is none.
+  bool has_memory() const { return !line.memory.empty(); }
+  json memory() const {
+    json points = json::array(), labels = json::array(), evenly = json::array(), kinds = json::array(),
+         gaps = json::array();
+    for (int c = 0; c < hp::memory_class_count; ++c) kinds.push_back(name_of(static_cast<hp::memory_class>(c)));
+    for (const hp::memory_point& m : line.memory) {
+      json point = {seconds_of(m.time)};
+      for (const hp::extent_t bytes : m.bytes) point.push_back(bytes);
+      if (m.evenly) evenly.push_back(points.size());
+      points.push_back(std::move(point));
+      labels.push_back("in " + name_of_step(m.step));
+    }
+    if (line.others_end > line.others_start)
+      gaps.push_back({seconds_of(line.others_start), seconds_of(line.others_end - line.others_start),
+                      "the other micro-batches hold what the first one does"});
+    return {{"kind", "areas"},
+            {"title", "Memory of a device over time"},
+            {"about",
+             "By kind, over the steps of the first micro-batch and of the update; between layers that are "
+             "alike it goes evenly."},
+            {"axis", "step"},
+            {"unit", "bytes"},
+            {"x_unit", "seconds"},
+            {"total", seconds_of(line.total)},
+            {"kinds", std::move(kinds)},
+            {"points", std::move(points)},
+            {"labels", std::move(labels)},
+            {"evenly", std::move(evenly)},
+            {"limit", {{"name", "what the device has"}, {"value", a.hardware.device.tier[0].bytes}}},
+            {"gaps", std::move(gaps)}};
+  }
+
+ private:
+  const char* group_of(const hp::timeline_span& s) const {
+    return s.link ? hp::name_of(kind_of(moves, p.step[s.step].index).plan) : hp::name_of(p.step[s.step].phase);
+  }
+
+  /// "layers.attention.query (contract)", "all-gather of layers.attention.query.weight along dp".
+  std::string name_of_step(int step) const {
+    const hp::program_step& s = p.step[step];
+    if (!s.is_move) {
+      const hp::graph_operator& op = p.graph.op[p.compute[s.index].op];
+      return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
+    }
+    const hp::move_kind& kind = kind_of(moves, s.index);
+    const hp::program_move& m = p.move[s.index];
+    std::string out = std::string(hp::name_of(kind.plan)) + " of " + p.graph.name_of_tensor(p.value[m.target].tensor);
+    const std::string axes = hp::report::axes_text(p.mesh, kind.axes);
+    if (!axes.empty()) out += " along " + axes;
+    int together = 0;
+    for (const hp::program_move& other : p.move) together += m.bucket >= 0 && other.bucket == m.bucket ? 1 : 0;
+    return together > 1 ? out + ", a bucket of " + std::to_string(together) : out;
+  }
+
+  static std::string text_of(const hp::timeline_gap& g) {
+    return std::to_string(g.count) + (g.step < 0 ? " more micro-batches" : " more layers") + " like the last";
+  }
+
+  const answer& a;
+  hp::plan_prices prices;
+  hp::sharded_program p;
+  hp::priced_program priced;
+  hp::program_moves moves;
+  hp::step_timeline line;
+};
+
+/// Plans beside each other, the first of them `what`: by cause of time, and by kind of memory.
+inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_estimate>& plans,
+                    const std::string& about) {
+  json times = json::array(), memory = json::array();
+  for (const hp::plan_estimate& e : plans) {
+    const time_causes t(e);
+    const std::string name =
+        fixes_of(e.plan) +
+        (hp::device_count_of(e.plan) == a.devices ? "" : " on " + std::to_string(hp::device_count_of(e.plan)));
+    times.push_back(
+        {{"name", name},
+         {"values", {seconds_of(t.computing), seconds_of(t.bubble), seconds_of(t.exposed), seconds_of(t.handed)}}});
+    json held = json::array();
+    for (const hp::extent_t bytes : e.held) held.push_back(bytes);
+    held.push_back(e.passing);
+    held.push_back(a.reserve.needed(e.evaluation.memory) - e.evaluation.memory - a.reserve.library_bytes);
+    held.push_back(a.reserve.library_bytes);
+    memory.push_back({{"name", name}, {"values", std::move(held)}});
+  }
+  json kinds = json::array();
+  for (int c = 0; c < hp::memory_class_count; ++c) kinds.push_back(name_of(static_cast<hp::memory_class>(c)));
+  for (const char* more : {"passing, at the peak", "allocator", "run time and libraries"}) kinds.push_back(more);
+  pictures.push_back({{"kind", "bars"},
+                      {"title", "Time of a step by cause"},
+                      {"about", about},
+                      {"unit", "seconds"},
+                      {"parts", {"computing", "bubble", "exposed communication", "handed from stage to stage"}},
+                      {"rows", std::move(times)}});
+  pictures.push_back({{"kind", "bars"},
+                      {"title", "Memory of a device at its peak, by kind"},
+                      {"about", about},
+                      {"unit", "bytes"},
+                      {"parts", std::move(kinds)},
+                      {"limit", {{"name", "what the device has"}, {"value", a.hardware.device.tier[0].bytes}}},
+                      {"rows", std::move(memory)}});
+}
+
+inline void draw_step(json& pictures, const answer& a) {
+  const step_pictures step(a);
+  if (step.has_memory()) pictures.push_back(step.memory());
+  pictures.push_back(step.timeline());
+}
+
+inline json pictures_of(const answer& a) {
+  json pictures = json::array();
+  std::vector<hp::plan_estimate> plans;
+  if (a.status.ok()) plans.push_back(a.estimate);
+  for (const priced_plan& p : a.others) plans.push_back(p.estimate);
+  if (a.status.ok()) draw_step(pictures, a);
+  if (!plans.empty())
+    compare(pictures, a, plans,
+            !a.status.ok()     ? "The nearest plans that can be."
+            : plans.size() > 1 ? "The plan, and the smallest changes that make it fit."
+                               : "The plan.");
+  return pictures;
+}
+
+inline json pictures_of(const search_answer& s) {
+  json pictures = json::array();
+  if (!s.found.ok()) return pictures;
+  compare(pictures, s.best, {s.found.best.begin(), s.found.best.end()},
+          "The fastest plans that fit, the fastest first.");
+  draw_step(pictures, s.best);
+  return pictures;
+}
+
+}  // namespace decoder_plans

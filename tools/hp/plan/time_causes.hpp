@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The time of a plan's step by cause.
+
+#include <hyperparallel/program/plan_estimate.hpp>
+
+namespace decoder_plans {
+
+namespace hp = hyperparallel;
+
+/// The parts add up to the time of the step.
+struct time_causes {
+  hp::extent_t computing = 0;
+  hp::extent_t bubble = 0;   ///< of computing, the share of a pipeline's rounds that fill and drain it
+  hp::extent_t exposed = 0;  ///< communication that nothing hides
+  hp::extent_t handed = 0;   ///< from stage to stage
+  explicit time_causes(const hp::plan_estimate& e) {
+    const hp::extent_t busy = e.evaluation.times.compute_busy, more = e.plan.pp - 1;
+    bubble = static_cast<hp::extent_t>(static_cast<double>(busy) * static_cast<double>(more) /
+                                       static_cast<double>(e.plan.micro_batches + more));
+    computing = busy - bubble;
+    exposed = e.evaluation.times.exposed;
+    handed = e.evaluation.hops;
+  }
+};
+
+}  // namespace decoder_plans
