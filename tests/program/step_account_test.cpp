@@ -55,8 +55,8 @@ TEST(step_account, of_a_refused_program_tells_why_and_nothing_else) {
   EXPECT_EQ(a.times, hp::step_times::of_nothing(hp::cost_code::program_is_refused));
   EXPECT_FALSE(a.ok());
   hp::growing_array<hp::extent_t> block_duration;
-  EXPECT_EQ(hp::account_of(p, hp::kinds_of_moves(p), hp::storage_uses(p), hp::matrix384::device,
-                           hp::on_topology(hp::matrix384::topology), block_duration),
+  EXPECT_EQ(hp::account_of(p, hp::kinds_of_moves(p, hp::on_topology(hp::matrix384::topology)), hp::storage_uses(p),
+                           hp::matrix384::device, block_duration),
             a);
 }
 

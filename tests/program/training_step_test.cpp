@@ -238,8 +238,7 @@ TEST(training_step, plans_what_its_parts_plan_at_run_time) {
   const hp::interconnect links = hp::on_topology(hp::matrix384::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, links);
   hp::growing_array<hp::extent_t> block_duration;
-  const hp::step_account a =
-      hp::account_of(p, moves, hp::storage_uses(p), hp::matrix384::device, links, block_duration);
+  const hp::step_account a = hp::account_of(p, moves, hp::storage_uses(p), hp::matrix384::device, block_duration);
   EXPECT_EQ(a, tight::account);
   EXPECT_EQ(hp::offload_step(p, moves, hp::storage_uses(p), block_duration, hp::matrix384::device, s.offload),
             tight::offload);

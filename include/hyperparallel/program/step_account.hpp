@@ -59,27 +59,26 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 
 }  // namespace detail
 
-/// The account on devices that `net`, which has the ranks of the mesh's positions, joins. `block_duration`
-/// becomes what time_step says of blocks; none where the program or the hardware is refused. Domain: `uses` and
-/// `moves`, chosen on `net`, are the program's.
+/// The account on devices that the links join which `moves` are chosen on; these have the ranks of the mesh's positions.
+/// `block_duration` becomes what time_step says of blocks; none where the program or the hardware is refused. Domain:
+/// `moves` and `uses` are the program's.
 constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
-                                  const device_value& d, const interconnect& net,
-                                  growing_array<extent_t>& block_duration) {
-  step_account a = detail::account_head(p, d, net);
+                                  const device_value& d, growing_array<extent_t>& block_duration) {
+  step_account a = detail::account_head(p, d, moves.links);
   block_duration.clear();
   if (p.status.code != strategy_code::ok || !a.hardware.ok()) return a;
   const growing_array<move_load> load = loads_of_moves(p, moves);
   a.memory = memory_account_of(p, moves, uses);
   a.work = total_work(p);
   a.traffic = traffic_of(p, moves, load);
-  a.times = time_step(p, moves, load, d, net, block_duration);
+  a.times = time_step(p, moves, load, d, moves.links, block_duration);
   return a;
 }
 constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {
-  if (p.status.code != strategy_code::ok) return detail::account_head(p, d, net);
+  step_account head = detail::account_head(p, d, net);
+  if (p.status.code != strategy_code::ok || !head.hardware.ok()) return head;
   growing_array<extent_t> block_duration;
-  const interconnect priced = check_hardware(d, net, position_count(p.mesh.shape)).ok() ? net : without_links;
-  return account_of(p, kinds_of_moves(p, priced), storage_uses(p), d, net, block_duration);
+  return account_of(p, kinds_of_moves(p, net), storage_uses(p), d, block_duration);
 }
 
 /// The account on a preset, position r of the mesh on rank r: the last axis is innermost.

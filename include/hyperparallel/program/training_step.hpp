@@ -178,7 +178,7 @@ struct evaluated_step {
     const program_moves moves = kinds_of_moves(p, interconnect_of(Hardware::topology));
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
-    e.account = account_of(p, moves, uses, Hardware::device, interconnect_of(Hardware::topology), block_duration);
+    e.account = account_of(p, moves, uses, Hardware::device, block_duration);
     if (!e.account.times.total.ok()) e.unrated = unrated_work_of(Hardware::device, p);
     if (settings.offload.budget > 0)
       e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);

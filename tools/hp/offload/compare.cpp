@@ -105,9 +105,9 @@ class comparison {
   void plan(entry& e) const {
     if (e.plan.offload) return;
     const hp::sharded_program p = hp::partition(graphs_[e.graph], e.plan.strategy);
-    const hp::program_moves moves = hp::kinds_of_moves(p);
+    const hp::program_moves moves = hp::kinds_of_moves(p, hp::on_topology(machine::topology));
     hp::growing_array<hp::extent_t> block_duration;
-    hp::account_of(p, moves, hp::storage_uses(p), device_, hp::on_topology(machine::topology), block_duration);
+    hp::account_of(p, moves, hp::storage_uses(p), device_, block_duration);
     hp::step_offload_settings how;
     how.budget = budget_;
     how.recomputation = !e.plan.recomputed;
