@@ -47,6 +47,11 @@ hyperparallel_add_hp_json(explain.other_mesh 0 FIGURES target.mesh.z=8 target.sh
                           COMMAND explain --mesh x=2,y=4 --from x,None --to-mesh z=8 --to-shape 4096 --to z --shape 64x64
                                   --dtype f32)
 
+hyperparallel_add_hp_page(explain 0 matrix,matrix,matrix,bars explain --mesh x=2,y=4 --from x,None --to "None,(y,x)"
+                          --shape 64x64 --dtype f32)
+hyperparallel_add_hp_page(explain.other_mesh 0 matrix,matrix explain --mesh x=2,y=4 --from x,None --to-mesh z=8 --to-shape 4096
+                          --to z --shape 64x64 --dtype f32)
+
 set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
 hyperparallel_add_hp_json(replay 0 FIGURES passed=85 failed=0 files.0.passed=85 files.0.ours_at_bound=65
                           files.0.theirs_stated=16 files.0.moves.0.id files.0.failures=[]
@@ -100,10 +105,10 @@ hyperparallel_add_hp(plan.supernode plan "${configs}/llama3_8b.json" --devices 1
                      --hardware supernode_15488_4d)
 set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carried by the busiest link.*over column" TIMEOUT 3)
 
-hyperparallel_add_hp_page(plan 0 areas,timeline,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
+hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
                           tp=8,dp=2,zero=1,micro_batches=4)
-hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline plan "${configs}/llama3_8b.json" --devices 64)
-hyperparallel_add_hp_page(plan.pipeline 1 timeline,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
+hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
+hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
 hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
@@ -223,6 +228,9 @@ add_test(NAME hp.sched.draw.input
 set_tests_properties(hp.sched.draw.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^2 ranks, .*F3b1")
 add_test(NAME hp.sched.draw.files
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
+add_test(NAME hp.sched.draw.page
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --html '${tables}/zbv.html' --force && grep -o '\"safe\":true.*\"makespan\":[0-9]*' '${tables}/zbv.html'")
+set_tests_properties(hp.sched.draw.page PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "safe.*makespan.:51")
 set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$")
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION

@@ -80,9 +80,13 @@ def main():
     if found != kinds:
         sys.exit(f"its pictures are {found}")
     for picture in printed["pictures"]:
-        for name in ("spans", "points", "rows", "cells"):
+        for name in ("spans", "points", "rows", "values"):
             if name in picture and not picture[name]:
                 sys.exit(f"a picture of kind {picture['kind']} has no {name}")
+        if picture["title"] == "Who receives from whom":
+            received = sum(sum(row) for row in picture["values"])
+            if received != printed["certificate"]["received_by_all_bytes"]:
+                sys.exit(f"the matrix shows {received} bytes, the certificate others")
 
 
 main()

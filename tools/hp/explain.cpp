@@ -19,7 +19,9 @@
 
 #include "explain/arguments.hpp"
 #include "explain/json.hpp"
+#include "explain/pictures.hpp"
 #include "json_output.hpp"
+#include "page_output.hpp"
 #include "subcommand.hpp"
 
 namespace {
@@ -31,6 +33,7 @@ struct request {
   std::string topology = "generic_host", objective, memory_limit;
   std::vector<std::string> partial, to_partial;
   bool as_json = false;
+  hp_tool::page_request page{};
 };
 
 /// One side of a move as its arguments say.
@@ -46,6 +49,10 @@ struct read_side {
   }
   std::string drawing() const {
     return fmt::format("{}\n{}", hp::named(layout, mesh), hp::report::draw_layout(layout, mesh, shape, ranks()));
+  }
+  hp_tool::json picture(const std::string& when) const {
+    return hp_tool::layout_picture(when + ": " + fmt::format("{}", hp::named(layout, mesh)), layout, mesh, shape,
+                                   ranks());
   }
   hp_tool::json document() const { return explain_json::side_of(mesh, shape, layout, listed); }
 };
@@ -186,26 +193,35 @@ hp::relocation plan_relocation(const request& given, const both_sides& sides) {
 }
 
 void explain(const request& given) {
+  hp_tool::page_output page(given.page);
   const hp::data_type type = read_type("--dtype", given.dtype);
   const both_sides sides = read_sides(given);
   const hp::extent_t bytes = hp::bytes_of(type);
   const bool stays = given.to_mesh.empty() && given.to_shape.empty() && given.to_ranks.empty();
+  const bool as_document = given.as_json || page.is_asked();
   std::string out = fmt::format("{} {} on {}", type, sides.source.shape, sides.source.mesh);
   hp_tool::json document = {
       {"type", hp::name_of(type)}, {"source", sides.source.document()}, {"target", sides.target.document()}};
+  hp_tool::json pictures = {sides.source.picture("before"), sides.target.picture("after")};
   if (stays) {
     const planned_move m = plan_move(given, sides, bytes);
     document["topology"] = given.topology;
-    if (given.as_json)
-      document.update(explain_json::move_of(m.plan, m.choice, m.links, bytes));
-    else
-      out += "\n\n" + text_of(m, given, sides, bytes);
+    if (as_document) document.update(explain_json::move_of(m.plan, m.choice, m.links, bytes));
+    if (page.is_asked()) {
+      if (sides.source.ranks().count <= explain_pictures::most_ranks)
+        pictures.push_back(explain_pictures::traffic(m.choice.plan, sides.source.ranks(), bytes));
+      pictures.push_back(explain_pictures::ways(m.choice));
+    }
+    if (!given.as_json) out += "\n\n" + text_of(m, given, sides, bytes);
   } else {
     const hp::relocation r = plan_relocation(given, sides);
-    if (given.as_json)
-      document.update(explain_json::relocation_of(r, bytes));
-    else
+    if (as_document) document.update(explain_json::relocation_of(r, bytes));
+    if (!given.as_json)
       out += fmt::format(", to {} on {}\n\n{}", sides.target.shape, sides.target.mesh, hp::explained(r, bytes));
+  }
+  if (page.is_asked()) {
+    document["pictures"] = std::move(pictures);
+    page.write(fmt::format("hp explain: {} {} on {}", type, sides.source.shape, sides.source.mesh), document);
   }
   if (given.as_json) return hp_tool::print(document);
   out += "\nbefore  " + sides.source.drawing() + "\nafter   " + sides.target.drawing();
@@ -239,6 +255,7 @@ hp_tool::work hp_tool::add_explain(CLI::App& app) {
   app.add_option("--objective", given->objective, "choose the way by bytes or time");
   app.add_option("--memory-limit", given->memory_limit, "on the peak of a rank whose source is given up, as in 96MiB");
   add_json(app, given->as_json);
+  add_page(app, given->page);
   app.footer(
       "Reads nothing but its options. Prints the kind of the move, what each step brings, a certificate beside the "
       "least\n"

@@ -117,6 +117,7 @@ void add_draw(CLI::App& app, sched::draw_request& given) {
   add_reading(app, given.read);
   app.add_option("--width", given.width, "characters of a line (default 120)")->check(command_line::whole(20, 10'000));
   app.add_option("--svg", given.svg, "writes an SVG drawing to this file, and no text");
+  app.add_option("--html", given.html, "writes a page with zoom and search to this file, and no text");
   app.add_option("--trace", given.trace,
                  "writes a trace for Perfetto to this file, a unit of time as a microsecond, and no text");
   app.add_flag("--force", given.force, "overwrites files that exist");
@@ -124,7 +125,8 @@ void add_draw(CLI::App& app, sched::draw_request& given) {
       "Reads a table of torch.distributed.pipelining, or makes a published schedule. Prints a picture in text, a line "
       "for\n"
       "each rank: each action from where it starts, as wide as its time.\n\n"
-      "hp sched draw ZB-V --ranks 4 --micro-batches 8\nhp sched draw zbv.csv --times 10,11,8 --svg zbv.svg\n\n"
+      "hp sched draw ZB-V --ranks 4 --micro-batches 8\nhp sched draw zbv.csv --times 10,11,8 --svg zbv.svg\n"
+      "hp sched draw DualPipeV --ranks 8 --micro-batches 16 --html dualpipev.html\n\n"
       "Exit status: 0 drawn, 1 not safe or the output is full, 2 bad input.");
 }
 
@@ -176,7 +178,7 @@ hp_tool::work hp_tool::add_sched(CLI::App& app) {
   const auto given = std::make_shared<requests>();
   CLI::App* const make = app.add_subcommand("make", "A published schedule as a table.");
   CLI::App* const check = app.add_subcommand("check", "A table proved and timed.");
-  CLI::App* const draw = app.add_subcommand("draw", "A schedule as text, as an SVG drawing, as a trace.");
+  CLI::App* const draw = app.add_subcommand("draw", "A schedule as text, as an SVG drawing, as a page, as a trace.");
   CLI::App* const list = app.add_subcommand("list", "The published schedules and what they need.");
   CLI::App* const split = app.add_subcommand("split", "Layers in stages, as Megatron and torch take them.");
   add_make(*make, given->make);

@@ -96,6 +96,21 @@ constexpr void add_axes(traffic_account& a, unsigned axes, extent_t bytes, exten
 
 }  // namespace detail
 
+/// Calls `visit(step, kind, bytes, times)` for each move that brings something: what its busiest receiver takes in a step of
+/// training, and how often it runs in it.
+template <class Visit>
+constexpr void visit_traffic(const sharded_program& p, const program_moves& moves, const Visit& visit) {
+  for (int i = 0; i < p.step.size; ++i) {
+    const program_step& s = p.step.item[i];
+    if (!s.is_move) continue;
+    const move_kind& k = kind_of(moves, s.index);
+    if (k.received == 0) continue;
+    const int tensor = p.value.item[p.move.item[s.index].source].tensor;
+    const extent_t times = times_of(p, s);
+    visit(s, k, k.received * bytes_of(p.graph.tensor.item[tensor].type) * times, times);
+  }
+}
+
 /// The account of a program whose moves are sorted. `load` is of each kind, or empty: then no levels are counted. Of a
 /// refused program it is `traffic_account::of_nothing()`.
 constexpr traffic_account traffic_of(const sharded_program& p, const program_moves& moves,
@@ -105,23 +120,17 @@ constexpr traffic_account traffic_of(const sharded_program& p, const program_mov
   growing_array<extent_t> weight, runs;  // of each kind: how often it runs, with the bytes of its elements and without
   weight.resize(load.size, 0);
   runs.resize(load.size, 0);
-  for (int i = 0; i < p.step.size; ++i) {
-    const program_step& s = p.step.item[i];
-    if (!s.is_move) continue;
-    const move_kind& k = kind_of(moves, s.index);
-    if (k.received == 0) continue;
+  visit_traffic(p, moves, [&](const program_step& s, const move_kind& k, extent_t bytes, extent_t times) {
     const int tensor = p.value.item[p.move.item[s.index].source].tensor;
-    const extent_t times = times_of(p, s), element_bytes = bytes_of(p.graph.tensor.item[tensor].type);
-    const extent_t bytes = k.received * element_bytes * times;
     a.bytes += bytes;
     a.moves += times;
     a.by_phase[static_cast<int>(s.phase)] += bytes;
     a.by_class[static_cast<int>(traffic_class_of(p.graph, tensor))] += bytes;
     detail::add_axes(a, k.axes, bytes, times);
-    if (load.size == 0) continue;
-    weight.item[moves.of.item[s.index]] += element_bytes * times;
+    if (load.size == 0) return;
+    weight.item[moves.of.item[s.index]] += bytes_of(p.graph.tensor.item[tensor].type) * times;
     runs.item[moves.of.item[s.index]] += times;
-  }
+  });
   for (int k = 0; k < load.size; ++k)
     for (int l = 0; l < max_link_levels && runs.item[k] > 0; ++l) {
       a.by_level[l] += elements_over(load.item[k], l) * weight.item[k];

@@ -153,42 +153,66 @@ inline std::string drawing_notes(const layout_value& l, const mesh_value& names,
 
 namespace report {
 
-/// The drawing, each line ended by a line break. Domain: `check_shape(l, s)` is ok; `names` is the mesh of `l`; `ranks`
-/// lists its positions. O(positions · cuts).
-inline std::string draw_layout(const layout_value& l, const mesh_value& names, const shape& s, const rank_list& ranks,
-                               const drawing_options& options = {}) {
+/// The grid of a drawing: who holds which piece of two dims, in words.
+struct layout_grid {
+  int row_dim = -1, column_dim = -1;               ///< -1: the tensor has none
+  std::vector<std::string> row;                    ///< "0:16 y=0"
+  std::vector<std::string> interval, coordinates;  ///< of each column
+  std::vector<std::vector<std::string>> cell;      ///< by row and column
+  std::string notes;                               ///< what the grid does not show, in lines
+};
+
+/// Domain: `check_shape(l, s)` is ok; `names` is the mesh of `l`; `ranks` lists its positions. O(positions · cuts).
+inline layout_grid grid_of(const layout_value& l, const mesh_value& names, const shape& s, const rank_list& ranks,
+                           const drawing_options& options = {}) {
   namespace hidden = hyperparallel::detail;
-  int row_dim = -1, column_dim = -1;
-  hidden::choose_dims(l, row_dim, column_dim);
-  const hidden::drawn_dim rows = hidden::choose_pieces(l, row_dim, options.rows),
-                          columns = hidden::choose_pieces(l, column_dim, options.columns);
+  layout_grid g;
+  hidden::choose_dims(l, g.row_dim, g.column_dim);
+  const hidden::drawn_dim rows = hidden::choose_pieces(l, g.row_dim, options.rows),
+                          columns = hidden::choose_pieces(l, g.column_dim, options.columns);
   axis_list partial;
   for (int a = 0; a < l.mesh.axis_count; ++a)
     if (l.partial[a] != reduce_op::none) partial.axis[partial.count++] = a;
   const std::size_t terms = static_cast<std::size_t>(group_size(l.mesh, partial)), wide = columns.piece.size();
-  std::vector<std::vector<std::vector<int>>> cell(rows.piece.size() * wide, std::vector<std::vector<int>>(terms));
+  std::vector<std::vector<std::vector<int>>> held(rows.piece.size() * wide, std::vector<std::vector<int>>(terms));
   for (int p = 0; p < position_count(l.mesh); ++p) {
     const coordinate c = coordinates_of(l.mesh, p);
-    const int row = hidden::piece_of(l, row_dim, c), column = hidden::piece_of(l, column_dim, c);
+    const int row = hidden::piece_of(l, g.row_dim, c), column = hidden::piece_of(l, g.column_dim, c);
     for (std::size_t i = 0; i < rows.piece.size(); ++i)
       for (std::size_t j = 0; j < wide; ++j)
         if (rows.piece[i] == row && columns.piece[j] == column)
-          cell[i * wide + j][static_cast<std::size_t>(index_in_group(l.mesh, partial, p))].push_back(rank_at(ranks, p));
+          held[i * wide + j][static_cast<std::size_t>(index_in_group(l.mesh, partial, p))].push_back(rank_at(ranks, p));
+  }
+  for (std::size_t j = 0; j < wide; ++j) {
+    const hidden::piece_label label = hidden::label_of(l, names, s, g.column_dim, columns.piece[j]);
+    g.interval.push_back(label.interval);
+    g.coordinates.push_back(label.coordinates);
   }
   const std::string sign = hidden::sign_of(l);
-  std::vector<std::vector<std::string>> grid(rows.piece.size() + 2, std::vector<std::string>(wide + 1));
-  for (std::size_t j = 0; j < wide; ++j) {
-    const hidden::piece_label label = hidden::label_of(l, names, s, column_dim, columns.piece[j]);
-    grid[0][j + 1] = label.interval;
-    grid[1][j + 1] = label.coordinates;
-  }
   for (std::size_t i = 0; i < rows.piece.size(); ++i) {
-    const hidden::piece_label label = hidden::label_of(l, names, s, row_dim, rows.piece[i]);
-    grid[i + 2][0] = label.interval + (label.coordinates.empty() ? "" : " ") + label.coordinates;
+    const hidden::piece_label label = hidden::label_of(l, names, s, g.row_dim, rows.piece[i]);
+    g.row.push_back(label.interval + (label.coordinates.empty() ? "" : " ") + label.coordinates);
+    std::vector<std::string>& cells = g.cell.emplace_back();
     for (std::size_t j = 0; j < wide; ++j) {
       const bool gap = rows.piece[i] == hidden::left_out || columns.piece[j] == hidden::left_out;
-      grid[i + 2][j + 1] = gap ? ".." : hidden::cell_text(cell[i * wide + j], sign, options);
+      cells.push_back(gap ? ".." : hidden::cell_text(held[i * wide + j], sign, options));
     }
+  }
+  g.notes = hidden::drawing_notes(l, names, g.row_dim, g.column_dim);
+  return g;
+}
+
+/// The drawing, each line ended by a line break. Domain and cost of `grid_of`.
+inline std::string draw_layout(const layout_value& l, const mesh_value& names, const shape& s, const rank_list& ranks,
+                               const drawing_options& options = {}) {
+  const layout_grid g = grid_of(l, names, s, ranks, options);
+  const std::size_t wide = g.interval.size();
+  std::vector<std::vector<std::string>> grid(g.row.size() + 2, std::vector<std::string>(1));
+  grid[0].insert(grid[0].end(), g.interval.begin(), g.interval.end());
+  grid[1].insert(grid[1].end(), g.coordinates.begin(), g.coordinates.end());
+  for (std::size_t i = 0; i < g.row.size(); ++i) {
+    grid[i + 2][0] = g.row[i];
+    grid[i + 2].insert(grid[i + 2].end(), g.cell[i].begin(), g.cell[i].end());
   }
   std::vector<std::size_t> width(wide + 1, 1);
   for (const std::vector<std::string>& line : grid)
@@ -201,12 +225,12 @@ inline std::string draw_layout(const layout_value& l, const mesh_value& names, c
     for (std::size_t j = 1; j <= wide; ++j)
       line += (i < 2 ? "   " : " | ") + grid[i][j] + std::string(width[j] - text_width(grid[i][j]), ' ');
     if (i >= 2) line += " |";
-    if (i == 0 && column_dim >= 0) line += "   dim " + std::to_string(column_dim);
+    if (i == 0 && g.column_dim >= 0) line += "   dim " + std::to_string(g.column_dim);
     line.resize(line.find_last_not_of(' ') + 1);
     if (!line.empty()) out += line + "\n";
     if (i >= 1) out += rule + "\n";
   }
-  return out + hidden::drawing_notes(l, names, row_dim, column_dim);
+  return out + g.notes;
 }
 
 inline std::string draw_layout(const layout_value& l, const mesh_value& names, const shape& s,

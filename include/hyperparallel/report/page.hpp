@@ -13,6 +13,8 @@
 //              "limit": {"name", "value"}; "gaps": [x, width, text]; "labels" of the points; "evenly": numbers of points from
 //              which it goes evenly to the next
 //   bars       "parts"; "rows": [{"name", "values"}]; "limit"
+//   matrix     "rows", "columns": names, told by "row_name" and "column_name"; "values" by row and column; "texts" likewise
+//              where cells show words
 // Laws: what a parser reads from the page's script "data" is the document; equal inputs give equal bytes; the page names no
 // address. O(bytes).
 

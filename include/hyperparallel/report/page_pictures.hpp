@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pictures that a page draws, see page.hpp for their JSON. Law: a picture has one element of class "mark" for each item:
-// a span or gap of a timeline, a kind of areas, a part of each row of bars.
+// a span or gap of a timeline, a kind of areas, a part of each row of bars, a cell of a matrix.
 
 namespace hyperparallel { inline namespace v0_2 { namespace report { namespace detail {
 
@@ -34,6 +34,7 @@ draw.timeline = picture => {
       mark.element.style.display = seen ? "" : "none";
       if (!seen) continue;
       fill(mark.element, {x: from.toFixed(2), width: Math.max(to - from, 0.3).toFixed(2)}, []);
+      mark.element.style.strokeWidth = to - from > 3 ? "" : "0";
       if (to - from > 46 && !mark.element.classList.contains("gap"))
         inside.append(svg("text", {class: "inside" + (is_dark(mark.group) ? " light" : ""), x: from + 4, y: mark.row * row_height + 19}, short(mark.label, Math.floor((to - from) / 6.3))));
     }
@@ -184,6 +185,37 @@ draw.bars = picture => {
   watch_marks(drawn, marks);
   frame.append(drawn, legend(picture.parts.map((part, k) => [part, k])));
   if (limit) frame.append(html("p", {class: "hint"}, `The dashed line is ${limit.name}, ${words(limit.value, picture.unit)}.`));
+  return frame;
+};
+
+draw.matrix = picture => {
+  const {rows, columns, values, texts} = picture, name_width = 190, row_height = 28;
+  const cell_width = Math.min(150, (wide - name_width) / columns.length), top = 26 + (picture.column_name ? 16 : 0);
+  const {frame, drawn} = section(picture);
+  drawn.setAttribute("viewBox", `0 0 ${wide} ${top + rows.length * row_height + 6}`);
+  const most = Math.max(...values.flat()) || 1, marks = [];
+  if (picture.column_name) drawn.append(svg("text", {class: "faint", x: name_width, y: 13}, picture.column_name));
+  if (picture.row_name) drawn.append(svg("text", {class: "faint", x: name_width - 8, y: top - 7, "text-anchor": "end"}, picture.row_name));
+  columns.forEach((name, j) => drawn.append(
+    svg("text", {x: name_width + (j + 0.5) * cell_width, y: top - 7, "text-anchor": "middle"}, short(name, Math.max(2, Math.floor(cell_width / 7.4))))));
+  rows.forEach((name, i) => {
+    const y = top + i * row_height;
+    drawn.append(svg("text", {x: name_width - 8, y: y + 18, "text-anchor": "end"}, short(name, 28)));
+    columns.forEach((column, j) => {
+      const value = values[i][j], x = name_width + j * cell_width, share = value / most;
+      const text = texts ? texts[i][j] : value > 0 ? words(value, picture.unit) : "";
+      const element = svg("rect", {class: "mark", x: x + 1, y: y + 1, width: cell_width - 2, height: row_height - 2,
+                                   style: texts ? "fill:var(--c4)" : `fill:color-mix(in srgb, var(--c0) ${(12 + 88 * share).toFixed(1)}%, var(--paper))`});
+      if (value === 0) element.style.fill = "none";
+      marks.push({element, text: [`${picture.row_name || ""} ${name}`, `${picture.column_name || ""} ${column}`, text || words(value, picture.unit)].map(t => t.trim()).join("\n")});
+      drawn.append(element);
+      if (cell_width > 40)
+        drawn.append(svg("text", {class: value === 0 ? "" : texts ? "inside" : share > 0.5 ? "inside light" : "", "pointer-events": "none",
+                                  x: x + cell_width / 2, y: y + 18, "text-anchor": "middle"}, short(text, Math.floor(cell_width / 6.3))));
+    });
+  });
+  watch_marks(drawn, marks);
+  frame.append(drawn);
   return frame;
 };
 )script";

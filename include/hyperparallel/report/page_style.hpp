@@ -27,8 +27,8 @@ svg .axis line, svg .axis path { stroke: var(--line); stroke-width: 1; fill: non
 svg .axis text, svg .faint { fill: var(--faint); }
 .mark { stroke: var(--mark-line); stroke-width: 0.5; }
 .mark.dim { opacity: 0.15; }
-.mark.found { stroke: var(--ink); stroke-width: 1.5; }
-.mark.now { stroke: var(--ink); stroke-width: 2.5; }
+.mark.found { stroke: var(--ink); stroke-width: 1.5 !important; }
+.mark.now { stroke: var(--ink); stroke-width: 2.5 !important; }
 .gap { fill: url("#hatch"); stroke: var(--line); stroke-width: 0.5; }
 svg text.inside { fill: #000; pointer-events: none; font-size: 11px; }
 svg text.light { fill: #fff; }

@@ -2,15 +2,16 @@
 #pragma once
 // The pictures of hp plan's page (report/page.hpp): memory over time, the timeline of a step, plans beside each other.
 
-#include <cstddef>
+#include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <hyperparallel/program/step_timeline.hpp>
+#include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
+#include "../pictures.hpp"
 #include "json.hpp"
 #include "search.hpp"
 #include "time_causes.hpp"
@@ -18,21 +19,6 @@
 namespace decoder_plans {
 
 inline double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
-
-/// Each text once, by number.
-class numbered_texts {
- public:
-  std::size_t number_of(const std::string& text) {
-    const auto [at, is_new] = number_.try_emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return at->second;
-  }
-  json take() { return json(std::move(texts_)); }
-
- private:
-  std::unordered_map<std::string, std::size_t> number_;
-  std::vector<std::string> texts_;
-};
 
 /// The timeline of a plan's step and what a device holds meanwhile.
 class step_pictures {
@@ -46,7 +32,7 @@ class step_pictures {
         line(hp::timeline_of(p, hp::pipeline_form(p.graph, a.plan.pp), priced, prices.links())) {}
 
   json timeline() const {
-    numbered_texts names, groups;
+    hp_tool::numbered_texts names, groups;
     json spans = json::array();
     for (const hp::timeline_span& s : line.span)
       spans.push_back({s.link ? 1 : 0, groups.number_of(group_of(s)), names.number_of(name_of_step(s.step)),
@@ -70,6 +56,63 @@ class step_pictures {
             {"details", {"micro-batch", "repetition"}},
             {"spans", std::move(spans)},
             {"gaps", std::move(gaps)}};
+  }
+
+  /// What a device receives in a step, by phase and by the axes of the mesh along which it comes.
+  json traffic() const {
+    std::vector<unsigned> axes;
+    std::vector<std::vector<hp::extent_t>> bytes(hp::graph_phase_count);
+    const hp::pipeline_form form(p.graph, a.plan.pp);
+    hp::visit_traffic(p, moves,
+                      [&](const hp::program_step& s, const hp::move_kind& k, hp::extent_t received, hp::extent_t) {
+                        const std::size_t column =
+                            static_cast<std::size_t>(std::find(axes.begin(), axes.end(), k.axes) - axes.begin());
+                        if (column == axes.size()) {
+                          axes.push_back(k.axes);
+                          for (std::vector<hp::extent_t>& row : bytes) row.push_back(0);
+                        }
+                        bytes[static_cast<std::size_t>(s.phase)][column] += form.held(s.segment).of(received);
+                      });
+    json rows = json::array(), columns = json::array(), values = json::array();
+    for (const unsigned mask : axes) columns.push_back(hp::report::axes_text(p.mesh, mask));
+    for (int phase = 0; phase < hp::graph_phase_count; ++phase) {
+      rows.push_back(hp::name_of(static_cast<hp::graph_phase>(phase)));
+      values.push_back(bytes[static_cast<std::size_t>(phase)]);
+    }
+    return {{"kind", "matrix"},
+            {"title", "Traffic on the mesh"},
+            {"about",
+             "What the busiest receiver of each move takes in a step, by phase and by the axes along which it comes; " +
+                 hp::report::mesh_text(p.mesh) + "."},
+            {"unit", "bytes"},
+            {"row_name", "phase"},
+            {"column_name", "along"},
+            {"rows", std::move(rows)},
+            {"columns", std::move(columns)},
+            {"values", std::move(values)}};
+  }
+
+  /// Of parameters, an example of each layout, the largest first.
+  std::vector<json> layouts() const {
+    std::vector<int> shown;
+    for (int t = 0; t < p.graph.tensor.size; ++t) {
+      if (p.graph.tensor[t].kind != hp::graph_tensor_kind::parameter || p.home[t] < 0) continue;
+      const auto same =
+          std::find_if(shown.begin(), shown.end(), [&](int other) { return layout_of(other) == layout_of(t); });
+      if (same == shown.end())
+        shown.push_back(t);
+      else if (elements_of(p.graph.tensor[t]) > elements_of(p.graph.tensor[*same]))
+        *same = t;
+    }
+    std::stable_sort(shown.begin(), shown.end(),
+                     [&](int x, int y) { return elements_of(p.graph.tensor[x]) > elements_of(p.graph.tensor[y]); });
+    if (shown.size() > most_layouts) shown.resize(most_layouts);
+    std::vector<json> out;
+    for (const int t : shown)
+      out.push_back(hp_tool::layout_picture(
+          fmt::format("{} {}: {}", p.graph.name_of_tensor(t), p.graph.tensor[t].shape, hp::named(layout_of(t), p.mesh)),
+          layout_of(t), p.mesh, p.graph.tensor[t].shape, hp::all_ranks(p.mesh.shape)));
+    return out;
   }
 
   /// Of a pipeline there is none.
@@ -106,6 +149,10 @@ class step_pictures {
   }
 
  private:
+  static constexpr std::size_t most_layouts = 4;
+
+  const hp::layout_value& layout_of(int tensor) const { return p.value[p.home[tensor]].layout; }
+
   const char* group_of(const hp::timeline_span& s) const {
     return s.link ? hp::name_of(kind_of(moves, p.step[s.step].index).plan) : hp::name_of(p.step[s.step].phase);
   }
@@ -180,6 +227,8 @@ inline void draw_step(json& pictures, const answer& a) {
   const step_pictures step(a);
   if (step.has_memory()) pictures.push_back(step.memory());
   pictures.push_back(step.timeline());
+  if (json traffic = step.traffic(); !traffic["columns"].empty()) pictures.push_back(std::move(traffic));
+  for (json& layout : step.layouts()) pictures.push_back(std::move(layout));
 }
 
 inline json pictures_of(const answer& a) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hp sched draw: a published schedule, or one in torch's file, as text, as an SVG drawing or as a trace.
+// hp sched draw: a published schedule, or one in torch's file, as text, as an SVG drawing, as a page or as a trace.
 
 #include <cstdint>
 #include <cstdio>
@@ -15,15 +15,17 @@
 #include <hyperparallel/report/draw_pipeline_text.hpp>
 #include <hyperparallel/report/trace_pipeline.hpp>
 
+#include "../page_output.hpp"
 #include "check.hpp"
 #include "make.hpp"
+#include "pictures.hpp"
 
 namespace sched {
 
 struct draw_request {
   check_request read;  ///< its file, or a name in its place; and the costs
   int ranks = 0, chunks = 0, width = 120;
-  std::string svg, trace;
+  std::string svg, trace, html;
   bool force = false;
 };
 
@@ -66,6 +68,8 @@ inline int draw(const draw_request& given) {
   if (what.empty())
     throw hp_tool::bad_input("no file and no schedule is named; '-' is standard input; known: " + known_names());
   if (!given.svg.empty() && given.svg == given.trace) throw hp_tool::bad_input("--svg and --trace name one file");
+  if (!given.html.empty() && (given.html == given.svg || given.html == given.trace))
+    throw hp_tool::bad_input("--html names the file of another option");
   const hp::named_schedule* const schedule = named_in(given);
   const hp::pipeline_schedule s = schedule != nullptr ? generated(given, *schedule) : read_schedule(given);
   const hp::pipeline_costs costs = given.read.costs();
@@ -78,11 +82,12 @@ inline int draw(const draw_request& given) {
   } catch (const std::invalid_argument& e) {
     throw std::runtime_error(std::string("the schedule is not safe: ") + e.what());
   }
-  if (given.svg.empty() && given.trace.empty()) {
+  if (given.svg.empty() && given.trace.empty() && given.html.empty()) {
     std::fputs(hp::report::draw_pipeline_text(drawing, {.width = given.width}).c_str(), stdout);
     return 0;
   }
-  // Both are open before one is written.
+  // All are open before one is written.
+  hp_tool::page_output page({given.html, given.force});
   using file = std::unique_ptr<hp::atomic_file>;
   const file svg = given.svg.empty() ? nullptr : file(new hp::atomic_file(hp_tool::opened(given.svg, given.force)));
   const file trace =
@@ -93,6 +98,11 @@ inline int draw(const draw_request& given) {
     throw hp_tool::bad_input(e.what());
   }
   if (trace) hp::report::write_pipeline_trace(*trace, drawing);
+  if (page.is_asked()) {
+    hp_tool::json document = document_of({s, hp::unbounded::value, false, drawing.account}, "");
+    document["pictures"] = pictures_of(drawing);
+    page.write("hp sched: " + hp::report::title_of(drawing), document);
+  }
   if (svg) svg->commit();
   if (trace) trace->commit();
   return 0;
