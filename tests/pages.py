@@ -5,15 +5,18 @@
     pages.py HP [--screenshots FOLDER]
 
 Every page is opened from its file, without a network. No error is on the console and nothing but the page is requested; each
-picture has as many marks as its JSON has items; pointer, keys, zoom and search change the document as they should; light and
-dark differ; a page for 512 devices has at most 5 MB. With --screenshots the pictures of the documentation are written anew.
-Needs chromium, chromium-driver and python3-selenium of Debian.
+picture has as many marks as its JSON has items; pointer, keys, zoom and search change the document as they should; what is
+saved as SVG needs no style; light and dark differ; a page for 512 devices has at most 5 MB. With --screenshots the pictures of
+the documentation are written anew. Needs chromium, chromium-driver and python3-selenium of Debian.
 """
 import json
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -118,6 +121,24 @@ class Picture:
         self.driver.execute_script("arguments[0].blur()", self.drawn)
         expect(not self.tip.is_displayed(), self.say("the tip stays without the focus"))
 
+    def check_saved(self, folder):
+        shown = self.driver.execute_script(
+            "return [...arguments[0].querySelectorAll('*')].filter(e => getComputedStyle(e).display !== 'none').length", self.drawn)
+        self.click("save as SVG")
+        file = folder / (re.sub("[^A-Za-z0-9]+", "_", self.json["title"]) + ".svg")
+        for _ in range(100):
+            if file.exists() and file.stat().st_size > 0:
+                break
+            time.sleep(0.05)
+        if not file.exists():
+            return expect(False, self.say("no SVG is saved"))
+        text = file.read_text(encoding="utf-8")
+        drawing = ElementTree.fromstring(text)
+        defs = len(list(drawing[0].iter()))
+        expect(len(list(drawing.iter())) - 1 - defs == shown, self.say("the SVG has other elements than the picture"))
+        expect("var(" not in text and "class=" not in text, self.say("the SVG needs the page's style"))
+        file.unlink()
+
     def click(self, label):
         button = self.frame.find_element(By.CSS_SELECTOR, f"button[aria-label='{label}']")
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
@@ -182,6 +203,7 @@ def check_page(driver, name, file):
         one.check_marks()
         one.check_hover()
         one.check_keys()
+        one.check_saved(file.parent)
         if one.json["kind"] in ("timeline", "areas"):
             partners = [p for p in pictures if p is not one and one.json.get("axis") and p.json.get("axis") == one.json["axis"]]
             one.check_zoom(partners[0] if partners else None)
@@ -196,7 +218,8 @@ def check_page(driver, name, file):
     expect(paper[0] != paper[1], f"{name}: light and dark are the same")
     wrong = [entry["message"] for entry in driver.get_log("browser")]
     expect(not wrong, f"{name}: on the console: {wrong}")
-    others = [url for url in requested(driver) if url != file.as_uri()]
+    # What a page saves has an address within it.
+    others = [url for url in requested(driver) if url != file.as_uri() and not url.startswith("blob:")]
     expect(not others, f"{name}: requested {others}")
     expect(file.stat().st_size <= MOST_BYTES, f"{name}: {file.stat().st_size} bytes")
     print(f"{name}: {file.stat().st_size} bytes, {sum(items_of(p) for p in document['pictures'])} marks in "
@@ -232,6 +255,7 @@ def main():
             if len(sys.argv) > 3 and sys.argv[2] == "--screenshots":
                 take_screenshots(driver, folder, Path(sys.argv[3]))
                 return
+            driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": name})
             for page, _, _ in PAGES:
                 check_page(driver, page, folder / f"{page}.html")
         finally:

@@ -210,8 +210,8 @@ draw.matrix = picture => {
       const value = values[i][j], x = name_width + j * cell_width, share = value / most;
       const text = texts ? texts[i][j] : value > 0 ? words(value, picture.unit) : "";
       const element = svg("rect", {class: "mark", x: x + 1, y: y + 1, width: cell_width - 2, height: row_height - 2,
-                                   style: texts ? "fill:var(--c4)" : `fill:color-mix(in srgb, var(--c0) ${(12 + 88 * share).toFixed(1)}%, var(--paper))`});
-      if (value === 0) element.style.fill = "transparent";
+                                   style: texts ? "fill:var(--c4)" : `fill:var(--c0);fill-opacity:${(0.12 + 0.88 * share).toFixed(3)}`});
+      if (value === 0) fill(element, {style: "fill:none;pointer-events:all"}, []);
       marks.push({element, text: [`${picture.row_name || ""} ${name}`, `${picture.column_name || ""} ${column}`, text || words(value, picture.unit)].map(t => t.trim()).join("\n")});
       drawn.append(element);
       if (cell_width > 40)
