@@ -99,19 +99,23 @@ draw.areas = picture => {
     while (low < up) { const middle = (low + up + 1) >> 1; if (points[middle][0] <= time) low = middle; else up = middle - 1; }
     return low;
   };
+  const held = (at, time) => {  // amounts of each kind
+    const now = points[at].slice(1), next = points[at + 1];
+    if (!even.has(at) || !next) return now;
+    const share = (time - points[at][0]) / (next[0] - points[at][0] || 1);
+    return now.map((value, k) => value + (next[k + 1] - value) * share);
+  };
   view.listeners.push(() => {
     const first = last_before(view.from);
     let last = first;
     while (last + 1 < points.length && points[last + 1][0] < view.to) ++last;
-    const seen = points.slice(first, last + 1);
-    const edge = (count) => {  // the sum of the first kinds, from left to right
+    const edge = count => {  // the sum of the first kinds, from left to right
       const out = [];
-      seen.forEach((point, k) => {
-        const y = y_of(point.slice(1, 1 + count).reduce((a, b) => a + b, 0)).toFixed(2);
-        const next = seen[k + 1], from = Math.max(at_time(view, point[0]), left), to = next ? at_time(view, next[0]) : left + inner;
-        const reached = next && even.has(first + k) ? y_of(next.slice(1, 1 + count).reduce((a, b) => a + b, 0)).toFixed(2) : y;
-        out.push([from.toFixed(2), y], [Math.min(to, left + inner).toFixed(2), reached]);
-      });
+      for (let at = first; at <= last; ++at) {
+        const from = Math.max(points[at][0], view.from), to = at < last ? points[at + 1][0] : view.to;
+        for (const time of [from, Math.max(from, to)])
+          out.push([at_time(view, time).toFixed(2), y_of(held(at, time).slice(0, count).reduce((a, b) => a + b, 0)).toFixed(2)]);
+      }
       return out;
     };
     let under = edge(0);
@@ -130,19 +134,20 @@ draw.areas = picture => {
     drawn.setAttribute("data-view", `${view.from} ${view.to}`);
   });
   let now = -1;
-  const tell = (at, x, y) => {
+  const tell = (at, time, x, y) => {
     now = at;
-    const point = points[at], place = Math.min(Math.max(at_time(view, point[0]), left), left + inner);
+    const amounts = held(at, time), place = Math.min(Math.max(at_time(view, time), left), left + inner);
     fill(cursor, {x1: place, x2: place, visibility: "visible"}, []);
-    show_tip([`from ${words(point[0], picture.x_unit)}: ${words(total(point), picture.unit)}`,
-              ...picture.kinds.map((kind, k) => [kind, point[k + 1]]).filter(([, v]) => v > 0).map(([kind, v]) => `${kind} ${words(v, picture.unit)}`),
-              ...(picture.labels ? [picture.labels[at]] : [])].join("\n"), x, y);
+    show_tip([`at ${words(time, picture.x_unit)}: ${words(amounts.reduce((a, b) => a + b, 0), picture.unit)}`,
+              ...picture.kinds.map((kind, k) => [kind, Math.round(amounts[k])]).filter(([, v]) => v > 0).map(([kind, v]) => `${kind} ${words(v, picture.unit)}`),
+              ...(picture.labels ? [even.has(at) ? "between layers that are alike" : picture.labels[at]] : [])].join("\n"), x, y);
   };
   const leave = () => { cursor.setAttribute("visibility", "hidden"); hide_tip(); now = -1; };
   drawn.addEventListener("pointermove", e => {
     const box = drawn.getBoundingClientRect(), x = (e.clientX - box.left) * wide / box.width;
     if (x < left || x > left + inner) return leave();
-    tell(last_before(view.from + (x - left) / inner * (view.to - view.from)), e.clientX, e.clientY);
+    const time = Math.max(view.from + (x - left) / inner * (view.to - view.from), points[0][0]);
+    tell(last_before(time), time, e.clientX, e.clientY);
   });
   drawn.addEventListener("pointerleave", leave);
   drawn.addEventListener("blur", leave);
@@ -151,7 +156,7 @@ draw.areas = picture => {
     if (step === 0) return;
     e.preventDefault();
     const at = now < 0 ? last_before(view.from) : Math.min(Math.max(now + step, 0), points.length - 1), box = drawn.getBoundingClientRect();
-    tell(at, box.left + at_time(view, points[at][0]) * box.width / wide, box.top + 40);
+    tell(at, points[at][0], box.left + at_time(view, points[at][0]) * box.width / wide, box.top + 40);
   });
   const bar = html("div", {class: "bar"});
   add_zoom(bar, drawn, view);
@@ -205,8 +210,8 @@ draw.matrix = picture => {
       const value = values[i][j], x = name_width + j * cell_width, share = value / most;
       const text = texts ? texts[i][j] : value > 0 ? words(value, picture.unit) : "";
       const element = svg("rect", {class: "mark", x: x + 1, y: y + 1, width: cell_width - 2, height: row_height - 2,
-                                   style: texts ? "fill:var(--c4)" : `fill:color-mix(in srgb, var(--c0) ${(12 + 88 * share).toFixed(1)}%, var(--paper))`});
-      if (value === 0) element.style.fill = "none";
+                                   style: texts ? "fill:var(--c4)" : `fill:var(--c0);fill-opacity:${(0.12 + 0.88 * share).toFixed(3)}`});
+      if (value === 0) fill(element, {style: "fill:none;pointer-events:all"}, []);
       marks.push({element, text: [`${picture.row_name || ""} ${name}`, `${picture.column_name || ""} ${column}`, text || words(value, picture.unit)].map(t => t.trim()).join("\n")});
       drawn.append(element);
       if (cell_width > 40)

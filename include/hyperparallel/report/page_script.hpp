@@ -74,9 +74,27 @@ function watch_marks(picture, marks) {
   });
 }
 
-function section(picture, marks, extras) {
+// A picture as a file of its own, as it is seen: what styles say becomes attributes, so that other programs draw it, too.
+const told = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "text-anchor"];
+function save_svg(drawn, title) {
+  const copy = drawn.cloneNode(true), seen = [drawn, ...drawn.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((element, at) => {
+    const style = getComputedStyle(seen[at]);
+    if (style.display === "none") return element.remove();
+    for (const key of told) element.setAttribute(key, style.getPropertyValue(key).replace(/url\("(.*)"\)/, "url($1)"));
+    for (const name of ["style", "class", "tabindex", "role"]) element.removeAttribute(name);
+  });
+  copy.prepend(document.querySelector("defs").cloneNode(true));
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], {type: "image/svg+xml"}));
+  html("a", {download: title.replace(/[^A-Za-z0-9]+/g, "_") + ".svg", href: address}).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+function section(picture) {
   const drawn = svg("svg", {class: "picture", tabindex: 0, role: "img", "aria-label": picture.title, "data-kind": picture.kind});
-  const frame = html("section", {"data-kind": picture.kind}, html("h2", {}, picture.title), html("p", {class: "about"}, picture.about || ""));
+  const save = html("button", {type: "button", class: "save", "aria-label": "save as SVG", title: "save as SVG"}, "SVG");
+  save.addEventListener("click", () => save_svg(drawn, picture.title));
+  const frame = html("section", {"data-kind": picture.kind}, save, html("h2", {}, picture.title), html("p", {class: "about"}, picture.about || ""));
   return {frame, drawn};
 }
 function legend(names) {

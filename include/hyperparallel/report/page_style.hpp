@@ -19,6 +19,7 @@ p { margin: 2px 0 8px; }
 section { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; margin: 14px 0; overflow-x: auto; }
 .bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin: 6px 0; }
 button, input { font: inherit; font-size: 13px; color: var(--ink); background: var(--paper); border: 1px solid var(--line); border-radius: 5px; padding: 3px 9px; }
+button.save { float: right; }
 button:hover { border-color: var(--ink); }
 :focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 svg.picture { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif; user-select: none; }
