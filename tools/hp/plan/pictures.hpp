@@ -104,8 +104,10 @@ class step_pictures {
       else if (elements_of(p.graph.tensor[t]) > elements_of(p.graph.tensor[*same]))
         *same = t;
     }
-    std::stable_sort(shown.begin(), shown.end(),
-                     [&](int x, int y) { return elements_of(p.graph.tensor[x]) > elements_of(p.graph.tensor[y]); });
+    std::sort(shown.begin(), shown.end(), [&](int x, int y) {
+      const hp::extent_t of_x = elements_of(p.graph.tensor[x]), of_y = elements_of(p.graph.tensor[y]);
+      return of_x != of_y ? of_x > of_y : x < y;
+    });
     if (shown.size() > most_layouts) shown.resize(most_layouts);
     std::vector<json> out;
     for (const int t : shown)
