@@ -28,6 +28,7 @@ TEST(PlanPrices, AddUpToBusyTimes) {
       if (p.status.code != hp::strategy_code::ok) continue;
       for (hp::program_move& m : p.move) m.bucket = -1;
       hp::extent_t compute = 0, communication = 0;
+      const hp::interconnect net = hp::on_topology(topology);
       const hp::program_moves kinds = hp::kinds_of_moves(p, net);
       const hp::priced_program priced(p, prices);
       for (int k = 0; k < p.step.size; ++k) {
@@ -35,7 +36,6 @@ TEST(PlanPrices, AddUpToBusyTimes) {
         EXPECT_EQ(priced.is_of_link(k), link) << s.name.text;
         (link ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
       }
-      const hp::interconnect net = hp::on_topology(topology);
       const hp::step_times t = hp::time_step(p, kinds, hp::loads_of_moves(p, kinds), device, net);
       EXPECT_EQ(compute, t.compute_busy) << s.name.text;
       EXPECT_EQ(communication, t.communication_busy) << s.name.text;

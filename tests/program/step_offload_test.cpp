@@ -25,11 +25,11 @@ struct planned_step {
 
   constexpr explicit planned_step(const searched::small_model& model, const char* strategy = "single", int ranks = 1,
                                   int slow = 1)
-      : p(hp::partition(model.build(), hp::strategy_called(strategy, ranks).strategy)), moves(hp::kinds_of_moves(p)) {
+      : p(hp::partition(model.build(), hp::strategy_called(strategy, ranks).strategy)),
+        moves(hp::kinds_of_moves(p, hp::on_topology(hp::generic_host::topology))) {
     device.tier[1].bandwidth /= slow;
     device.tier[1].latency = 0;
-    account = hp::account_of(p, moves, hp::storage_uses(p), device, hp::on_topology(hp::generic_host::topology),
-                             block_duration);
+    account = hp::account_of(p, moves, hp::storage_uses(p), device, block_duration);
   }
   constexpr hp::step_offload within(hp::extent_t budget, hp::step_offload_settings how = {}) const {
     how.budget = budget;
@@ -196,8 +196,7 @@ TEST(StepOffload, AStandingLinkIsRefused) {
 
 TEST(StepOffload, NothingIsPlannedWithoutDurations) {
   planned_step s(deep);
-  const hp::step_account a = hp::account_of(s.p, s.moves, hp::storage_uses(s.p), hp::device_value{},
-                                            hp::on_topology(hp::generic_host::topology), s.block_duration);
+  const hp::step_account a = hp::account_of(s.p, s.moves, hp::storage_uses(s.p), hp::device_value{}, s.block_duration);
   ASSERT_FALSE(a.hardware.ok());
   EXPECT_EQ(s.block_duration.size, 0);
   EXPECT_EQ(s.within(s.account.memory.peak / 2).code, hp::offloading_code::hardware_is_refused);
