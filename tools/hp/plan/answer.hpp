@@ -77,10 +77,12 @@ inline answer answer_of(const choice& c) {
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   if (a.is_good()) return a;
-  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve,
-                           [&](const hp::plan_estimate& e, int changes) { a.others.push_back({e, changes}); });
-  std::stable_sort(a.others.begin(), a.others.end(), [](const priced_plan& x, const priced_plan& y) {
+  const auto is_faster = [](const priced_plan& x, const priced_plan& y) {
     return x.estimate.evaluation.time < y.estimate.evaluation.time;
+  };
+  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, [&](const hp::plan_estimate& e, int changes) {
+    const priced_plan fresh{e, changes};
+    a.others.insert(std::upper_bound(a.others.begin(), a.others.end(), fresh, is_faster), fresh);
   });
   if (a.others.size() > most_fitting_plans) a.others.resize(most_fitting_plans);
   return a;
