@@ -14,7 +14,7 @@ constexpr topology_value topology_of(const Level&... level) {
   return {static_cast<int>(sizeof...(Level)), {level...}};
 }
 
-/// Assumed for every accelerator whose data sheet tells peaks alone.
+/// Assumed for every accelerator whose data sheet states peaks alone.
 namespace assumed {
 
 inline constexpr matrix_tile tile{128, 128};                ///< of a core in a large product

@@ -5,7 +5,7 @@
 // Sources: Google Cloud's pages "TPU v4", "TPU v5e" and "TPU v5p" for peaks, HBM and bandwidth of the interconnect; for v4
 // also arXiv 2304.01433. A torus is taken for one level of links: a chip is assumed to use the two links along one axis at a
 // time, and ranks of the pod are all equally far. f32 products are assumed to be six of bf16; f16 is not multiplied. Vector
-// rates, the host's memory where no page tells it, launches and latencies are assumed (preset_parts.hpp).
+// rates, the host's memory where no page states it, launches and latencies are assumed (preset_parts.hpp).
 
 #include <hyperparallel/hardware/preset_parts.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The norm of a model that is told at run time which one it has.
+// A norm whose kind is chosen at run time.
 //
 //   norm_layer{"attention_norm", 1e-5, norm_form::layer}(m, x)        as layer_norm_layer{"attention_norm", 1e-5}(m, x)
 

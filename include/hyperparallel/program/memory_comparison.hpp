@@ -5,7 +5,7 @@
 //   const hp::memory_comparison c = hp::compare_with_megatron_2022(llama3, plan, prices);
 //   c.convention.total() + (the sum of c.difference(part) over the parts) == c.ours.total()
 //
-// The convention is told the layers, width and heads of the decoder and the degrees of the plan, nothing else; what it does
+// The convention takes the layers, width and heads of the decoder and the degrees of the plan, nothing else; what it does
 // not know is in the differences. It has no experts, latents, context or expert parallelism: of these it is not defined.
 // Units: bytes.
 

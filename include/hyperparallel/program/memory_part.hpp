@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of a decoder that a device's memory is told by, fine enough for two accounts to be compared part by part.
+// The parts of a decoder by which a device's memory is accounted, fine enough for two accounts to be compared part by part.
 //
 //   parameters, gradients, optimizer   each of attention, of feed-forward layers, of norms and biases, of what is outside layers
 //   activations                        after the tensors of Korthikanti et al., 2205.05198, section 4.1, and what that leaves out

@@ -3,8 +3,8 @@
 // One order of a program's steps for a device that computes and moves at the same time: moves begin as early as they
 // can and are waited for as late as they may.
 //
-// A move is started, then finished, row by row where it takes several steps. Meanwhile it owns its blocks: nobody writes
-// its source nor uses its target, nor what it stages. Computing goes on with whatever needs neither, the earliest step of
+// A move is started, then finished, row by row where it takes several steps. Meanwhile it owns its blocks: no other
+// step writes its source or uses its target or what it stages. Computing goes on with whatever needs neither, the earliest step of
 // the program first; only where nothing is left, or a move wants to start and many are in flight, the oldest one is
 // finished. A row that another follows is also finished after a few computations, so that the next one has company, too.
 // Laws: two steps that use one address, one of them writing, keep the order of the program; so every value is what the

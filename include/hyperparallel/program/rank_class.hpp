@@ -86,27 +86,14 @@ constexpr class_pulls class_of(const program_pulls& pulls, const rank_difference
   return c;
 }
 
-/// Lists, for each record of the table of rank 0, the queues that wait for it, by difference: a rank that waits for one at
-/// a difference is told by it at the opposite one. Domain: waits and ends of waits are there. O(tasks + waits).
+/// Lists, for each record of the table of rank 0, the queues that wait for it, by difference: the record that a rank
+/// awaits at a difference lists that rank at the opposite one. Domain: waits and ends of waits are there.
+/// O(tasks + waits).
 constexpr void list_readers_of_class(grown_execution_table& t, const rank_differences& by) {
   const int per_rank = t.size.queues;
-  growing_array<int> next;  // how often a record is waited for, then where its next reader goes
-  next.resize(t.size.tasks, 0);
-  const auto awaited = [&](const word_wait& w) { return t.queue_begin.item[w.word % per_rank] + w.threshold - 1; };
-  for (const word_wait& w : t.wait) ++next.item[awaited(w)];
-  int readers = 0;
-  for (int r = 0; r < t.size.tasks; ++r) {
-    const int first = readers;
-    t.record.item[r].reader_end = readers += next.item[r];
-    next.item[r] = first;
-  }
-  t.reader.resize(readers, 0);
-  for (int q = 0, w = 0; q < per_rank; ++q)
-    for (int r = t.queue_begin.item[q]; r < t.queue_begin.item[q + 1]; ++r)
-      for (; w < t.record.item[r].wait_end; ++w)
-        t.reader.item[next.item[awaited(t.wait.item[w])]++] =
-            by.opposite(t.wait.item[w].word / per_rank) * per_rank + q;
-  t.size.waits = t.size.readers = readers;
+  detail::list_readers(
+      t, [&](int word) { return word % per_rank; },
+      [&](int word, int queue) { return by.opposite(word / per_rank) * per_rank + queue; });
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -2,9 +2,8 @@
 #pragma once
 // A move by the name of its candidate: the plans that carry it out, and what its busiest device receives.
 //
-// Laws: the parts are those that `choose_move` builds for the candidate on the same links; of the exchange, the busiest
-// device is that of its certificate. Of any other candidate it is the busiest one of each step, so the sum is at most
-// reached where one device is the busiest in all of them. Units: elements.
+// Laws: the parts are those that `choose_move` builds for the candidate on the same links. The busiest device is that of
+// each step by itself: an upper bound of what one device receives in all steps. Units: elements.
 
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/redistribution/candidates.hpp>

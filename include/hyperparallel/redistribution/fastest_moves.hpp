@@ -203,7 +203,7 @@ class candidate_counter {
   growing_array<move_trail> known;
 };
 
-/// Whether two tensors between the same layouts are cut alike, but for the size of what nobody owns.
+/// Whether two tensors between the same layouts are cut alike, but for the size of unowned dims.
 constexpr bool are_cut_alike(const refined_move& a, const refined_move& b) {
   if (a.code != b.code || a.blank.shape.rank != b.blank.shape.rank || !(a.source == b.source) ||
       !(a.target == b.target))

@@ -8,7 +8,7 @@
 // with the outer groups, through one device of each block (pattern_groups.hpp). Any other step is counted by running
 // through its receivers: through all of them on up to `most_counted_positions` devices, beyond that through those that
 // have coordinate 0 or 1 on every axis that takes part, where senders are taken to be no busier than receivers.
-// A full mesh has a port for each link, so of it the busiest link along each axis is told (mesh_levels.hpp).
+// A full mesh has a port for each link, so its load is that of the busiest link along each axis (mesh_levels.hpp).
 // Laws: wherever nothing is sampled the time is `price_step`'s, and so is the sum of what is received; where groups do not
 // nest and a reduction's shares are uneven, those collected and sent count as the largest, so that time may be greater.
 // Units: elements, picoseconds.

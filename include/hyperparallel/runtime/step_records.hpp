@@ -20,7 +20,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// What a block holds that nobody brings: the identity of what it waits for.
+/// Elements of a block that no sender brings: the identity of its reduction.
 struct block_fill {
   extent_t elements = 0;  ///< 0: the step brings the whole block
   std::int64_t bytes = 0;

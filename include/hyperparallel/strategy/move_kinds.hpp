@@ -6,7 +6,7 @@
 // rotations of one layout pulls the whole block of another device. Any other is the candidate that is fastest on the
 // links (redistribution/fastest_moves.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
 // which that plan collects on one device: every device fetches all terms, so that all devices do the same. Laws: the
-// kinds tell what each move's own plan would; without links and for more than one number, received elements are those of
+// kinds are what each move's own plan would be; without links and for more than one number, received elements are those of
 // the certificate. O(moves · kinds + kinds · plan).
 
 #include <hyperparallel/redistribution/candidate_parts.hpp>
@@ -125,7 +125,7 @@ constexpr move_load choose_candidate(const layout_value& source, const layout_va
   return by_all.code == cost_code::ok ? by_all : best;
 }
 
-/// Sets what tells of the steps of a candidate that can be built. Counting what the busiest device receives may take as
+/// Sets steps, staging and received elements of a candidate that can be built. Counting what the busiest device receives may take as
 /// long as devices are many where they share fewer elements than they are.
 constexpr void take_candidate(const layout_value& source, const layout_value& target, const move_plan& exchange,
                               move_candidate candidate, const interconnect& links, int element_bytes, move_kind& k,
