@@ -4,9 +4,9 @@
 #include <hyperparallel/runtime/first_values.ipp>
 #include <hyperparallel/runtime/gradient_overflow.ipp>
 #include <hyperparallel/runtime/model_run.ipp>
-#include <hyperparallel/runtime/prepared_program.ipp>
 #include <hyperparallel/runtime/program_values.ipp>
 #include <hyperparallel/runtime/program_world.ipp>
+#include <hyperparallel/runtime/world_lowering.ipp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

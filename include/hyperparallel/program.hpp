@@ -16,6 +16,7 @@
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
 #include <hyperparallel/program/megatron_2022.hpp>
 #include <hyperparallel/program/memory_comparison.hpp>

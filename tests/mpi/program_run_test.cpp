@@ -67,8 +67,9 @@ TEST(mpi_program_run, is_the_share_of_a_run_within_one_process) {
     EXPECT_FALSE(out.is_final);
     hp::program_memory all(w.program, w.slots);
     hp::program_tasks tasks(w.program, w.pulls, all, &kernels);
-    hp::program_run alone(w.program, w.pulls, hp::plan_addresses(w.program), tasks, {}, {});
-    EXPECT_EQ(std::vector<int>(w.run.reads().begin(), w.run.reads().end()), alone.reads());
+    const hp::lowered_program lowered = hp::lower(w.program, {}, hp::micro_phases);
+    const hp::program_run alone(w.program, *lowered.find_run(hp::micro_phases), tasks, {});
+    EXPECT_EQ(w.run.reads(), alone.reads());
     for (int s = 0; s < w.program.storage.size; ++s) {
       EXPECT_EQ(w.run.writes(s), alone.writes(s));
       EXPECT_EQ(w.run.survives(s), alone.survives(s));

@@ -98,21 +98,10 @@ TEST(GradientOverflow, IsNotLookedAtWhereItIsIgnored) {
 }
 
 // The range of bf16 is that of binary32, in which gradients are computed: this one overflows in neither.
-TEST(GradientOverflow, LooksAtWhatUpdatesReadOfGradientsOf16Bits) {
+TEST(GradientOverflow, ARangeAsWideAsThatOfTheArithmeticDoesNotEndTheStep) {
   steep_run run(steep(data_type::bf16, 1, 1.0), "dp", 2, hp::overflow_response::stop);
   run.train_step([&](int) { set_rows(run, 16); });
   EXPECT_EQ(run.steps(), 1);
-  const auto names = [](data_type type, int micro_batches) {
-    const hp::sharded_program p =
-        hp::partition(steep(type, micro_batches, 1.0), hp::strategy_called("zero1", 2).strategy);
-    std::string all;
-    for (const int v : hp::gradients_that_may_overflow(p))
-      all += std::string(p.graph.name_of_tensor(p.value[v].tensor)) + " ";
-    return all;
-  };
-  EXPECT_EQ(names(data_type::f32, 1), "");
-  EXPECT_NE(names(data_type::f16, 1).find("gradient(large)"), std::string::npos) << names(data_type::f16, 1);
-  EXPECT_NE(names(data_type::bf16, 2).find("large"), std::string::npos) << names(data_type::bf16, 2);
 }
 
 // What leaves for slower memory comes back for the update.

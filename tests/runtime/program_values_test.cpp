@@ -30,7 +30,7 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   };
 
   explicit quiet_world(const hp::sharded_program& p, const std::vector<int>& hosted = {0, 1})
-      : values(hp::prepare_program(p, hp::data_type::f64), hosted) {}
+      : values(hp::lowered_for(p, hp::data_type::f64), hosted, hp::overflow_response::stop) {}
 
   template <class U>
   void read(int t, hp::data_type type, U* whole) const {
@@ -41,7 +41,7 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   hp::run_result run(unsigned phases) {
     runs.push_back(phases);
     run_of everything;
-    for (int s = 0; s < program_.storage.size; ++s) everything.written.insert(s);
+    for (int s = 0; s < program().storage.size; ++s) everything.written.insert(s);
     carry_out(everything, result == hp::run_result::complete);
     return result;
   }

@@ -153,4 +153,17 @@ constexpr offload_plan keep_all(int gaps) {
   return plan;
 }
 
+/// What the plan takes, and what every plan takes at least. Where there is no plan it takes `not_counted` of everything.
+struct offload_certificate {
+  bool feasible = false;
+  extent_t time = not_counted, time_bound = 0;
+  extent_t exposed = not_counted;  ///< time less that of operators and recomputations alone
+  extent_t bytes_in = not_counted, bytes_in_bound = 0;
+  extent_t bytes_out = not_counted, bytes_out_bound = 0;
+  extent_t peak[most_tiers] = {not_counted, not_counted, not_counted, not_counted};
+  extent_t least_budget = not_counted;
+  int least_budget_op = -1;  ///< the operator that needs it
+  friend constexpr bool operator==(const offload_certificate&, const offload_certificate&) = default;
+};
+
 }}  // namespace hyperparallel::v0_2

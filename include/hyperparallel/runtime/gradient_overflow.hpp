@@ -5,13 +5,10 @@
 // An update from a gradient that is infinite or no number makes its parameter, and soon every other, no number. A step
 // of training looks at the gradients that norm and update read, before they run, and ends with the name of the first, or
 // leaves the update out and goes on from the parameters as they are (`program_options::overflow`).
-// What is looked at, in programs that store a gradient as bf16 or f16: every float that a step of norm or update reads and
-// a micro-batch wrote, accumulators of 32 bits among them, on every rank, pending terms included. Programs whose gradients
-// have 32 bits or more are not looked at: their range is that of the arithmetic. O(bytes of gradients) a step.
+// What is looked at are the values of strategy/narrow_gradients.hpp on every rank, pending terms included.
+// O(bytes of gradients) a step.
 
-#include <vector>
-
-#include <hyperparallel/strategy/sharded_program.hpp>
+#include <hyperparallel/strategy/narrow_gradients.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -24,12 +21,9 @@ enum class overflow_response : unsigned char {
   ignore,  ///< nothing is looked at
 };
 
-/// The values to look at, in the order in which the program makes them; none where no gradient is stored in 16 bits.
-std::vector<int> gradients_that_may_overflow(const sharded_program& p);
-
 /// The place in `values` of the first that has an element which is infinite or no number on a rank whose memory is here;
-/// `values.size()` where all are finite.
-int first_overflow(const sharded_program& p, const program_memory& memory, const std::vector<int>& values);
+/// `values.size` where all are finite.
+int first_overflow(const sharded_program& p, const program_memory& memory, const growing_array<int>& values);
 
 }}  // namespace hyperparallel::v0_2
 

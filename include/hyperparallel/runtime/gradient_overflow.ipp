@@ -5,11 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
-#include <hyperparallel/strategy/lifetimes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -43,30 +41,8 @@ inline bool all_finite(const std::byte* block, extent_t elements, data_type type
 
 }  // namespace detail
 
-HYPERPARALLEL_BODY std::vector<int> gradients_that_may_overflow(const sharded_program& p) {
-  bool narrow = false;
-  for (const graph_tensor& t : p.graph.tensor)
-    narrow = narrow || (t.kind == graph_tensor_kind::gradient && bytes_of(t.type) == 2);
-  if (!narrow) return {};
-  const auto is_of = [](const program_step& s, unsigned phases) { return is_in(phases, static_cast<int>(s.phase)); };
-  std::vector<bool> read(static_cast<std::size_t>(p.storage.size), false);
-  const auto storage_of = [&](int v) { return static_cast<std::size_t>(p.value[v].storage); };
-  for (const program_step& s : p.step)
-    if (is_of(s, update_phases))
-      visit_values(p, s, [&](int v, bool is_written) { read[storage_of(v)] = read[storage_of(v)] || !is_written; });
-  std::vector<int> values;
-  for (const program_step& s : p.step)
-    if (is_of(s, micro_phases))
-      visit_values(p, s, [&](int v, bool is_written) {
-        if (!is_written || !read[storage_of(v)]) return;
-        read[storage_of(v)] = false;  // each storage once
-        values.push_back(v);
-      });
-  return values;
-}
-
 HYPERPARALLEL_BODY int first_overflow(const sharded_program& p, const program_memory& memory,
-                                      const std::vector<int>& values) {
+                                      const growing_array<int>& values) {
   int first = 0;
   for (const int v : values) {
     const data_type type = p.graph.tensor[p.value[v].tensor].type;

@@ -2,17 +2,16 @@
 #pragma once
 // Some phases of a program as a plan that has been proved safe and is ready to run.
 //
-// Laws: what does not pass `prove_program` is never run, and what is proved is the table that threads read; a run changes
-// the storages that `writes` tells and spoils those that do not survive. Names in errors are those of operators and
-// tensors.
+// The plan is that of the class of ranks, proved when it was lowered (program/lowered_program.hpp); its table of all
+// ranks, which threads read, decides nothing. Laws: a run changes the storages that `writes` tells and spoils those that
+// do not survive. Names in errors are those of operators and tensors.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/lower_program.hpp>
-#include <hyperparallel/program/program_proof.hpp>
+#include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
@@ -20,9 +19,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 class program_run {
  public:
-  /// `p` and `tasks` have to outlive it. Throws program_error with the step that cannot be lowered.
-  program_run(const sharded_program& p, const program_pulls& pulls, const program_addresses& addresses,
-              program_tasks& tasks, const program_flow_options& how, const executor_options& options);
+  /// The program and `tasks` have to outlive it.
+  program_run(const sharded_program& p, const lowered_run& run, program_tasks& tasks, const executor_options& options);
 
   unsigned phases() const { return phases_; }
   int tasks() const { return executor_->tasks(); }
@@ -32,7 +30,7 @@ class program_run {
   void cancel() noexcept { executor_->cancel(); }
 
   /// Values that have to be there before a run.
-  const std::vector<int>& reads() const { return reads_; }
+  const growing_array<int>& reads() const { return reads_; }
   bool survives(int storage) const { return survives_[storage]; }
   bool writes(int storage) const { return writes_[storage]; }
   /// Bytes that others bring to a rank in one run.
@@ -45,7 +43,7 @@ class program_run {
   std::vector<const char*> operation_, written_;  ///< of each step
   growing_array<bool> survives_, writes_;         ///< of each storage
   std::vector<std::int64_t> received_;            ///< of each rank
-  std::vector<int> reads_;
+  growing_array<int> reads_;
   std::unique_ptr<executor<>> executor_;
 };
 

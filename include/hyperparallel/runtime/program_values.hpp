@@ -29,8 +29,8 @@
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/runtime/gradient_overflow.hpp>
-#include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
+#include <hyperparallel/runtime/world_lowering.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -45,7 +45,7 @@ class program_values {
   program_values(const program_values&) = delete;
   program_values& operator=(const program_values&) = delete;
 
-  const sharded_program& program() const { return program_; }
+  const sharded_program& program() const { return lowered_.program; }
   int ranks() const;
   /// The tensor of that name. Throws program_error.
   int tensor(const std::string& name) const;
@@ -61,7 +61,7 @@ class program_values {
   /// Zeros everywhere, of what may be a sum of terms as well.
   void clear(int t);
   /// Whether some step reads the tensor, or it is one that a run leaves a next value of.
-  bool is_used(int t) const { return program_.home[t] >= 0; }
+  bool is_used(int t) const { return program().home[t] >= 0; }
 
   /// The whole tensor as it is: what lives from step to step, or what a run has left; terms that wait are reduced.
   /// Throws where its memory has been taken by another since, or nothing has written it yet.
@@ -72,7 +72,7 @@ class program_values {
 
   /// The i-th monitored number after a run.
   T monitor(int i) const;
-  int monitors() const { return monitors_; }
+  int monitors() const { return lowered_.monitors; }
   /// The mean over the micro-batches of the last `run_step`.
   T loss() const { return loss_; }
 
@@ -100,8 +100,8 @@ class program_values {
     requires std::is_invocable_v<const Feed&, int>
   run_result run_step(std::int64_t step, const Feed& feed, const Watch&... watch) {
     check_training_step(step);
-    const int micro_batches = program_.graph.micro_batches;
-    const bool in_one_run = micro_batches == 1 && watched_gradients_.empty();
+    const int micro_batches = program().graph.micro_batches;
+    const bool in_one_run = runs_as_a_whole(program(), lowered_.watches_gradients);
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
@@ -109,7 +109,7 @@ class program_values {
       self().set_training_step(number_of_call(step, m));
       const run_result result = self().run(in_one_run ? micro_phases | update_phases : micro_phases, watch...);
       if (result == run_result::cancelled) return result;
-      sum += get(program_.graph.loss).front();
+      sum += get(program().graph.loss).front();
     }
     self().set_training_step(step);
     loss_ = sum / static_cast<T>(micro_batches);
@@ -126,21 +126,21 @@ class program_values {
   /// Bytes of memory of a tier that a rank has been given, and what the address plan says. Domain: the rank's memory is
   /// here.
   std::int64_t high_water(int rank, int tier = 0) const;
-  std::int64_t planned_bytes(int tier = 0) const { return addresses_.high_water[tier]; }
-  std::int64_t alive_maximum(int tier = 0) const { return addresses_.alive_maximum[tier]; }
+  std::int64_t planned_bytes(int tier = 0) const { return lowered_.addresses.high_water[tier]; }
+  std::int64_t alive_maximum(int tier = 0) const { return lowered_.addresses.alive_maximum[tier]; }
   int tiers() const;
   /// What the plan of the memory budget promises; not feasible without a budget.
-  const offload_certificate& offloading() const { return offloading_; }
+  const offload_certificate& offloading() const { return lowered_.offloading; }
   /// Bytes that other ranks have brought to the rank, in all complete runs.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
   /// Of one run of some phases, by level of the links that moves are chosen on: see `hyperparallel::received_by_level`.
   std::vector<std::int64_t> received_by_level(unsigned phases = micro_phases | update_phases) const {
-    return hyperparallel::received_by_level(program_, pulls_, phases);
+    return hyperparallel::received_by_level(program(), lowered_.pulls, phases);
   }
 
  protected:
   /// The memory of these ranks is here. Throws std::bad_alloc.
-  program_values(prepared_program&& p, const std::vector<int>& hosted);
+  program_values(lowered_program&& l, const std::vector<int>& hosted, overflow_response overflow);
   ~program_values();
 
   /// Whether floats of type `stored` are read and written as those of the run.
@@ -153,28 +153,23 @@ class program_values {
   /// Before a run that reads these values. Throws program_error.
   void check_reads(const auto& reads) {
     for (const int v : reads)
-      if (!valid(program_.value[v].storage)) refuse_to_read(v);
+      if (!valid(program().value[v].storage)) refuse_to_read(v);
   }
   /// From here on what the run writes or takes the addresses of has no value.
   template <class Run>
   void begin_run(const Run& r) {
-    for (int s = 0; s < program_.storage.size; ++s) valid(s) = valid(s) && !r.writes(s) && r.survives(s);
+    for (int s = 0; s < program().storage.size; ++s) valid(s) = valid(s) && !r.writes(s) && r.survives(s);
   }
   /// The run is complete.
   template <class Run>
   void end_run(const Run& r) {
-    for (int s = 0; s < program_.storage.size; ++s) valid(s) = valid(s) || (r.writes(s) && r.survives(s));
+    for (int s = 0; s < program().storage.size; ++s) valid(s) = valid(s) || (r.writes(s) && r.survives(s));
     for (int rank = 0; rank < ranks(); ++rank) received_[static_cast<std::size_t>(rank)] += r.received(rank);
   }
 
   std::string label(int t) const;
 
-  int monitors_ = 0;
-  std::vector<std::int64_t> duration_;  ///< of each step, where planned
-  offload_certificate offloading_{};
-  sharded_program program_;
-  program_pulls pulls_;
-  program_addresses addresses_;
+  lowered_program lowered_;
   program_slots slots_;
   std::unique_ptr<program_memory> memory_;
 
@@ -182,7 +177,7 @@ class program_values {
   World& self() { return static_cast<World&>(*this); }
   const World& self() const { return static_cast<const World&>(*this); }
   [[noreturn]] void refuse_to_read(int value) const;
-  std::size_t count(int t) const { return static_cast<std::size_t>(elements_of(program_.graph.tensor[t])); }
+  std::size_t count(int t) const { return static_cast<std::size_t>(elements_of(program().graph.tensor[t])); }
   std::vector<bool>::reference valid(int storage) { return valid_[static_cast<std::size_t>(storage)]; }
 
   void set_home(int t, data_type type, const void* whole, std::size_t elements);
@@ -198,7 +193,7 @@ class program_values {
 
   graph_status training_{};  ///< why steps would not train
   overflow_response overflow_;
-  std::vector<int> watched_gradients_;    ///< values that are looked at before an update
+  growing_array<int> watched_gradients_;  ///< values that are looked at before an update
   std::vector<index_range> index_range_;  ///< of each tensor of numbers of rows or labels
   std::vector<bool> valid_;               ///< of each storage: it holds a value
   std::vector<std::int64_t> received_;

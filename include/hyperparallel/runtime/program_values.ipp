@@ -22,16 +22,16 @@ int program_values<World, T>::ranks() const {
 
 template <class World, class T>
 int program_values<World, T>::tensor(const std::string& name) const {
-  const int t = find_tensor(program_.graph, name.c_str());
-  if (t < 0) throw program_error(text_of_unknown_tensor(program_.graph, name));
+  const int t = find_tensor(program().graph, name.c_str());
+  if (t < 0) throw program_error(text_of_unknown_tensor(program().graph, name));
   return t;
 }
 
 template <class World, class T>
 void program_values<World, T>::clear(int t) {
-  if (program_.home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
-  memory_->clear(program_.home[t]);
-  valid(program_.value[program_.home[t]].storage) = true;
+  if (program().home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
+  memory_->clear(program().home[t]);
+  valid(program().value[program().home[t]].storage) = true;
 }
 
 template <class World, class T>
@@ -50,19 +50,20 @@ std::vector<std::int32_t> program_values<World, T>::get_index(int t) const {
 
 template <class World, class T>
 T program_values<World, T>::monitor(int i) const {
-  if (i < 0 || i >= monitors_) throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(monitors_));
-  return get(program_.graph.monitor[i]).front();
+  if (i < 0 || i >= lowered_.monitors)
+    throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(lowered_.monitors));
+  return get(program().graph.monitor[i]).front();
 }
 
 template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
-  for (const program_compute& c : program_.compute) {
-    const graph_operator& op = program_.graph.op[c.op];
+  for (const program_compute& c : program().compute) {
+    const graph_operator& op = program().graph.op[c.op];
     if (op.kind != id_of<ops::accumulate>) continue;
-    const int home = program_.home[op.operand[0]];
+    const int home = program().home[op.operand[0]];
     if (home < 0) continue;
     memory_->clear(home);
-    valid(program_.value[home].storage) = true;
+    valid(program().value[home].storage) = true;
   }
 }
 
@@ -80,36 +81,32 @@ template <class World, class T>
 program_values<World, T>::~program_values() = default;
 
 template <class World, class T>
-program_values<World, T>::program_values(prepared_program&& p, const std::vector<int>& hosted)
-    : monitors_(p.monitors),
-      duration_(std::move(p.duration)),
-      offloading_(p.offloading),
-      program_(std::move(p.program)),
-      pulls_(std::move(p.pulls)),
-      addresses_(std::move(p.addresses)),
-      slots_(slots_of(program_, pulls_.moves, addresses_)),
-      memory_(std::make_unique<program_memory>(program_, slots_, hosted)),
-      training_(check_training(program_.graph)),
-      overflow_(p.overflow) {
-  if (overflow_ != overflow_response::ignore) watched_gradients_ = gradients_that_may_overflow(program_);
-  index_range_.resize(static_cast<std::size_t>(program_.graph.tensor.size));
-  for (int t = 0; t < program_.graph.tensor.size; ++t)
-    if (program_.home[t] >= 0 && program_.graph.tensor[t].type == data_type::i32)
-      index_range_[static_cast<std::size_t>(t)] = index_range_of(program_.graph, t);
-  valid_.assign(static_cast<std::size_t>(program_.storage.size), false);
+program_values<World, T>::program_values(lowered_program&& l, const std::vector<int>& hosted,
+                                         overflow_response overflow)
+    : lowered_(std::move(l)),
+      slots_(slots_of(program(), lowered_.pulls.moves, lowered_.addresses)),
+      memory_(std::make_unique<program_memory>(program(), slots_, hosted)),
+      training_(check_training(program().graph)),
+      overflow_(overflow) {
+  if (lowered_.watches_gradients) watched_gradients_ = gradients_that_may_overflow(program());
+  index_range_.resize(static_cast<std::size_t>(program().graph.tensor.size));
+  for (int t = 0; t < program().graph.tensor.size; ++t)
+    if (program().home[t] >= 0 && program().graph.tensor[t].type == data_type::i32)
+      index_range_[static_cast<std::size_t>(t)] = index_range_of(program().graph, t);
+  valid_.assign(static_cast<std::size_t>(program().storage.size), false);
   received_.assign(static_cast<std::size_t>(ranks()), 0);
-  for (int t = 0; t < program_.home.size; ++t)
-    if (program_.home[t] >= 0 && program_.graph.tensor[t].kind == graph_tensor_kind::state)
-      valid(program_.value[program_.home[t]].storage) = true;
+  for (int t = 0; t < program().home.size; ++t)
+    if (program().home[t] >= 0 && program().graph.tensor[t].kind == graph_tensor_kind::state)
+      valid(program().value[program().home[t]].storage) = true;
 }
 
 template <class World, class T>
 bool program_values<World, T>::gradients_are_finite() const {
-  const int all = static_cast<int>(watched_gradients_.size());
-  const int first = self().least_of_all(first_overflow(program_, *memory_, watched_gradients_));
+  const int all = watched_gradients_.size;
+  const int first = self().least_of_all(first_overflow(program(), *memory_, watched_gradients_));
   if (first == all) return true;
   if (overflow_ == overflow_response::skip) return false;
-  const int t = program_.value[watched_gradients_[static_cast<std::size_t>(first)]].tensor;
+  const int t = program().value[watched_gradients_[first]].tensor;
   throw program_error(label(t) +
                       " is not finite: gradients are stored in 16 bits, and the step ends before its update; "
                       "program_options::overflow says what to do instead");
@@ -117,15 +114,15 @@ bool program_values<World, T>::gradients_are_finite() const {
 
 template <class World, class T>
 int program_values<World, T>::value_to_read(int t, data_type type) const {
-  if (const data_type stored = program_.graph.tensor[t].type; stored != type && !is_read_as(stored, type))
+  if (const data_type stored = program().graph.tensor[t].type; stored != type && !is_read_as(stored, type))
     throw program_error(label(t) + " has elements of type " + name_of(stored) + ", asked as " + name_of(type));
-  int found = program_.home[t];
-  if (found >= 0 && valid_[static_cast<std::size_t>(program_.value[found].storage)]) return found;
+  int found = program().home[t];
+  if (found >= 0 && valid_[static_cast<std::size_t>(program().value[found].storage)]) return found;
   found = -1;
-  for (int v = 0; v < program_.value.size; ++v) {
-    const program_value& one = program_.value[v];
+  for (int v = 0; v < program().value.size; ++v) {
+    const program_value& one = program().value[v];
     if (one.tensor != t || !valid_[static_cast<std::size_t>(one.storage)]) continue;
-    if (found < 0 || (is_partial(program_.value[found].layout) && !is_partial(one.layout))) found = v;
+    if (found < 0 || (is_partial(program().value[found].layout) && !is_partial(one.layout))) found = v;
   }
   if (found < 0)
     throw program_error(label(t) +
@@ -136,19 +133,19 @@ int program_values<World, T>::value_to_read(int t, data_type type) const {
 
 template <class World, class T>
 std::string program_values<World, T>::label(int t) const {
-  return std::string(name_of(program_.graph.tensor[t].kind)) + " \"" + program_.graph.name_of_tensor(t) + "\"";
+  return std::string(name_of(program().graph.tensor[t].kind)) + " \"" + program().graph.name_of_tensor(t) + "\"";
 }
 
 template <class World, class T>
 void program_values<World, T>::set_home(int t, data_type type, const void* whole, std::size_t elements) {
-  const int home = program_.home[t];
+  const int home = program().home[t];
   if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
-  const data_type stored = program_.graph.tensor[t].type;
+  const data_type stored = program().graph.tensor[t].type;
   if (stored != type && !is_read_as(stored, type))
     throw program_error(label(t) + " has elements of type " + name_of(stored) + ", given " + name_of(type));
   if (elements != count(t))
     throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
-  if (is_partial(program_.value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+  if (is_partial(program().value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
   if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
   if (stored == type) {
     memory_->scatter(home, static_cast<const std::byte*>(whole));
@@ -160,7 +157,7 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
     });
     memory_->scatter(home, narrow.data());
   }
-  valid(program_.value[home].storage) = true;
+  valid(program().value[home].storage) = true;
 }
 
 template <class World, class T>
@@ -171,7 +168,7 @@ void program_values<World, T>::check_number_of(std::int64_t step) {
 template <class World, class T>
 void program_values<World, T>::check_training_step(std::int64_t step) const {
   if (training_.code != graph_code::ok)
-    throw program_error("steps of this graph would not train it: " + text_of_refusal(program_.graph, training_));
+    throw program_error("steps of this graph would not train it: " + text_of_refusal(program().graph, training_));
   check_number_of(step);
 }
 
@@ -189,16 +186,16 @@ void program_values<World, T>::check_indices(int t, const std::int32_t* whole) c
   for (std::size_t i = 0; i < count(t); ++i)
     if (!r.has(whole[i]))
       throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
-                          place_text(program_.graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                          place_text(program().graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
                           (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
                           (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
-                          program_.graph.name_of_op(r.op) + "\")");
+                          program().graph.name_of_op(r.op) + "\")");
 }
 
 template <class World, class T>
 void program_values<World, T>::refuse_to_read(int value) const {
-  const int t = program_.value[value].tensor;
-  throw program_error(label(t) + (program_.home[t] == value ? " was not set" : " has no value yet"));
+  const int t = program().value[value].tensor;
+  throw program_error(label(t) + (program().home[t] == value ? " was not set" : " has no value yet"));
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -53,7 +53,7 @@ class program_world : public program_values<program_world<T>, T> {
  private:
   friend values;
 
-  program_world(prepared_program&& p, const program_options& options);
+  program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned), const program_options& options);
 
   void read(int t, data_type type, T* whole) const;
   void read(int t, data_type type, std::int32_t* whole) const;

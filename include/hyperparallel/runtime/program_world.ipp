@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/runtime/prepared_program.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/runtime/program_values.ipp>
 #include <hyperparallel/runtime/program_world.hpp>
+#include <hyperparallel/runtime/world_lowering.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -23,16 +23,14 @@ namespace detail {
 /// outlive them.
 class program_runs {
  public:
-  program_runs(const sharded_program& p, const program_pulls& pulls, const program_addresses& addresses,
-               const program_memory& memory, const std::vector<std::int64_t>& step_duration, kernel_choice kernels,
-               data_type computes, const program_options& options)
-      : options_(options),
-        program_(p),
-        pulls_(pulls),
-        addresses_(addresses),
-        step_duration_(step_duration),
-        tasks_(p, pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
-    options_.execution.copy_workers = options_.execution.copy_workers || !options.budget.tiers.empty();
+  /// `add` brings runs that are not among those of `l`.
+  program_runs(lowered_program& l, void (*add)(lowered_program&, unsigned), const program_memory& memory,
+               kernel_choice kernels, data_type computes, const program_options& options)
+      : lowered_(l),
+        add_(add),
+        execution_(options.execution),
+        tasks_(l.program, l.pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
+    execution_.copy_workers = execution_.copy_workers || !options.budget.tiers.empty();
   }
 
   program_tasks& tasks() { return tasks_; }
@@ -41,12 +39,9 @@ class program_runs {
   program_run& run_of(unsigned phases) {
     for (const std::unique_ptr<program_run>& f : run_)
       if (f->phases() == phases) return *f;
-    program_flow_options how;
-    how.phases = phases;
-    how.vector_queue = options_.vector_queue;
-    how.step_duration = step_duration_.empty() ? nullptr : step_duration_.data();
+    if (lowered_.find_run(phases) == nullptr) add_(lowered_, phases);
     return *run_.emplace_back(
-        std::make_unique<program_run>(program_, pulls_, addresses_, tasks_, how, options_.execution));
+        std::make_unique<program_run>(lowered_.program, *lowered_.find_run(phases), tasks_, execution_));
   }
   run_result run(program_run& f, const progress& watch) {
     running_.store(&f, std::memory_order_release);
@@ -61,11 +56,9 @@ class program_runs {
   }
 
  private:
-  program_options options_;
-  const sharded_program& program_;
-  const program_pulls& pulls_;
-  const program_addresses& addresses_;
-  const std::vector<std::int64_t>& step_duration_;
+  lowered_program& lowered_;
+  void (*add_)(lowered_program&, unsigned);
+  executor_options execution_;
   program_tasks tasks_;
   std::atomic<program_run*> running_{nullptr};
   std::vector<std::unique_ptr<program_run>> run_;
@@ -75,14 +68,15 @@ class program_runs {
 
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
-    : program_world(prepare_program(std::move(p), data_type_of<T>, options), options) {}
+    : program_world(lowered_for(std::move(p), data_type_of<T>, options), &add_run, options) {}
 
 template <class T>
-program_world<T>::program_world(prepared_program&& p, const program_options& options)
-    : values(std::move(p), all_ranks(p.program)),
-      runs_(std::make_unique<detail::program_runs>(
-          this->program_, this->pulls_, this->addresses_, *this->memory_, this->duration_,
-          options.kernels != nullptr ? options.kernels : &kernel_of<T>, data_type_of<T>, options)) {}
+program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),
+                                const program_options& options)
+    : values(std::move(l), all_ranks(l.program), options.overflow),
+      runs_(std::make_unique<detail::program_runs>(this->lowered_, add, *this->memory_,
+                                                   options.kernels != nullptr ? options.kernels : &kernel_of<T>,
+                                                   data_type_of<T>, options)) {}
 
 template <class T>
 program_world<T>::~program_world() = default;

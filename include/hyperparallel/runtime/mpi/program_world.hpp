@@ -70,7 +70,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   template <class Make>
   mpi_program_world(const mpi_world& world, const std::string& name, const Make& make,
                     const program_options& options) try
-      : values(agreed_program(world, name, make, options), world.hosted()),
+      : values(agreed_program(world, name, make, options), world.hosted(), options.overflow),
         world_(world),
         name_(name),
         kernels_(options.kernels != nullptr ? options.kernels : &kernel_of<T>) {
@@ -83,12 +83,12 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   }
 
   template <class Make>
-  static prepared_program agreed_program(const mpi_world& world, const std::string& name, const Make& make,
-                                         const program_options& options) {
-    prepared_program p;
+  static lowered_program agreed_program(const mpi_world& world, const std::string& name, const Make& make,
+                                        const program_options& options) {
+    lowered_program p;
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
-      p = prepare_program(make(), data_type_of<T>, options);
+      p = lowered_for(make(), data_type_of<T>, options);
       if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
@@ -125,8 +125,9 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   detail::mpi_program_run& run_of(unsigned phases) {
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
       if (r->phases() == phases) return *r;
-    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
-        world_, this->program_, this->pulls_, this->slots_, *this->memory_, kernels_, phases, data_type_of<T>));
+    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(world_, this->program(), this->lowered_.pulls,
+                                                                        this->slots_, *this->memory_, kernels_, phases,
+                                                                        data_type_of<T>));
   }
 
   /// What is on its way when a value is read.
@@ -170,7 +171,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     auto way = std::make_unique<reading>(world_.channel());
     way->block = this->memory_->gathered_blocks(value);
     strided_copy whole;
-    whole.run = local_bytes(this->program_, value);
+    whole.run = local_bytes(this->program(), value);
     for (const gathered_block& b : way->block) {
       const int from = world_.process_of(b.rank);
       way->place.push_back(from == world_.process() ? 0 : way->messages.receive(from, whole, nullptr));
