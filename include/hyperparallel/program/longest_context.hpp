@@ -9,7 +9,7 @@
 // prefill, in decode, so that the time is that of an HBM that is large enough. Memory counts as `verdict_of` counts it: fits, not tight.
 //
 // Laws: a context fits iff it is at most the longest, which is at least that without offloading where DRAM has room; what is hidden is at most
-// what fits. O(log tokens · layers), the second times the layers of a stage.
+// what fits. O(layers + log tokens · stages), the second O(layers · log tokens).
 
 #include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/serving_estimate.hpp>
@@ -33,6 +33,8 @@ struct context_limit {
   friend constexpr bool operator==(const context_limit&, const context_limit&) = default;
 };
 
+enum class serving_step : unsigned char { prefill, decode };
+
 namespace detail {
 
 /// Whether all stages fit, and else which memory is too small.
@@ -40,8 +42,7 @@ class serving_room {
  public:
   constexpr serving_room(const decoder& d, const serving_plan& plan, const device_value& device,
                          const memory_reserve& reserve)
-      : p(plan) {
-    for (int stage = 0; stage < p.pp; ++stage) amounts.push(serving_amounts_of(d, p, stage));
+      : p(plan), stages(amounts_of_stages(d, plan)) {
     hbm = largest_peak(reserve, device.tier[0].bytes);
     const int t = tier_index(device, memory_kind::dram);
     dram = t < 0 ? 0 : device.tier[t].bytes;
@@ -49,19 +50,26 @@ class serving_room {
 
   constexpr extent_t layers() const {
     extent_t most = 0;
-    for (int s = 0; s < amounts.size; ++s) most = larger(most, amounts[s].layers);
+    for (const serving_amounts& a : stages) most = larger(most, a.layers);
     return most;
   }
   /// What is too small, or `nothing`.
   constexpr context_bound check(extent_t context) const {
-    for (int s = 0; s < amounts.size; ++s) {
-      const serving_memory m = serving_memory_of(amounts[s], p, context);
+    for (const serving_amounts& a : stages) {
+      const serving_memory m = serving_memory_of(a, p, context);
       if (m.peak() > hbm) return context_bound::hbm_size;
       if (m.offloaded > dram) return context_bound::dram_size;
     }
     return context_bound::nothing;
   }
   constexpr void offload(extent_t layers) { p.offloaded_layers = layers; }
+  constexpr serving_phase phase(extent_t context, serving_step step, const device_value& device,
+                                const interconnect& links) const {
+    serving_plan at = p;
+    at.context = context;
+    const serving_estimate e = estimate_serving(stages, at, device, links);
+    return step == serving_step::prefill ? e.prefill : e.decode;
+  }
 
  private:
   /// The largest peak that a device of `bytes` holds beside the reserve.
@@ -73,7 +81,7 @@ class serving_room {
   }
 
   serving_plan p;
-  growing_array<serving_amounts> amounts;
+  growing_array<serving_amounts> stages;
   extent_t hbm = 0, dram = 0;
 };
 
@@ -108,10 +116,8 @@ constexpr context_limit longest_context(const decoder& d, const serving_plan& p,
   return limit;
 }
 
-enum class serving_step : unsigned char { prefill, decode };
-
 /// Over all numbers of offloaded layers, of equal contexts the fewest. Precondition: `check_serving` says ok, hardware can be.
-constexpr context_limit longest_hidden_context(const decoder& d, serving_plan p, const device_value& device,
+constexpr context_limit longest_hidden_context(const decoder& d, const serving_plan& p, const device_value& device,
                                                const interconnect& links, const memory_reserve& reserve,
                                                serving_step step) {
   detail::serving_room room(d, p, device, reserve);
@@ -119,13 +125,8 @@ constexpr context_limit longest_hidden_context(const decoder& d, serving_plan p,
   const extent_t most = tier_index(device, memory_kind::dram) < 0 ? 0 : room.layers();
   for (extent_t layers = 0; layers <= most; ++layers) {
     room.offload(layers);
-    p.offloaded_layers = layers;
     context_limit limit = detail::longest_in(room, d);
-    const auto phase_at = [&](extent_t n) {
-      p.context = n;
-      const serving_estimate e = estimate_serving(d, p, device, links);
-      return step == serving_step::prefill ? e.prefill : e.decode;
-    };
+    const auto phase_at = [&](extent_t n) { return room.phase(n, step, device, links); };
     const extent_t hidden = detail::largest_that(limit.tokens, [&](extent_t n) {
       const serving_phase phase = phase_at(n);
       return phase.ok() && phase.hides_dram();

@@ -14,6 +14,7 @@
 // with the layers that are offloaded. What leaves 64 bits is `not_counted`. Units: elements, bytes, operations.
 
 #include <hyperparallel/program/serving_plan.hpp>
+#include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -96,6 +97,14 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
     a.widest =
         larger(a.widest, d.experts.top_k * (d.hidden + 3 * share.experts.width) + 3 * share.experts.shared_width);
   return a;
+}
+
+/// Of the stages, in order: one device of each. What a plan says beside its degrees does not bear on them. O(layers).
+constexpr growing_array<serving_amounts> amounts_of_stages(const decoder& d, const serving_plan& p) {
+  growing_array<serving_amounts> stages;
+  stages.reserve(p.pp);
+  for (int stage = 0; stage < p.pp; ++stage) stages.push(serving_amounts_of(d, p, stage));
+  return stages;
 }
 
 /// Bytes of so many elements of `bits` each.

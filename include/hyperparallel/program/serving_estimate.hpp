@@ -13,7 +13,7 @@
 //
 // Products run in bf16 whatever the weights are stored in, tokens are even over experts, attention is causal. Left out: launches, norms
 // and activations' traffic, sampling, schedulers. Laws: time is at least each of its roofs; it does not fall with the context.
-// Units: picoseconds, bytes. O(layers + stages + ep).
+// Units: picoseconds, bytes.
 
 #include <hyperparallel/program/serving_amounts.hpp>
 #include <hyperparallel/redistribution/rank_collectives.hpp>
@@ -221,13 +221,14 @@ constexpr void finish_phase(serving_phase& phase, const serving_plan& p, double 
 }  // namespace detail
 
 /// The estimate of a plan. `code` of a phase says why it has no time, as where layers are offloaded and the device has no DRAM.
-/// Precondition: `check_serving` says ok, parameters fit, hardware can be.
-constexpr serving_estimate estimate_serving(const decoder& d, const serving_plan& p, const device_value& device,
-                                            const interconnect& links) {
+/// Precondition: `check_serving` says ok, parameters fit, hardware can be; `stages` are those of the plan's degrees.
+/// O(stages + ep).
+constexpr serving_estimate estimate_serving(const growing_array<serving_amounts>& stages, const serving_plan& p,
+                                            const device_value& device, const interconnect& links) {
   serving_estimate e;
   e.plan = p;
   for (int stage = 0; stage < p.pp; ++stage) {
-    const serving_amounts a = serving_amounts_of(d, p, stage);
+    const serving_amounts& a = stages[stage];
     const serving_memory m = serving_memory_of(a, p, p.context);
     const detail::serving_pass pass(a, p, device, links);
     if (stage == 0 || m.peak() > e.memory.peak()) e.memory = m;
@@ -242,6 +243,12 @@ constexpr serving_estimate estimate_serving(const decoder& d, const serving_plan
                        groups * static_cast<double>(smaller(p.pp, p.sequences())) * static_cast<double>(p.context));
   detail::finish_phase(e.decode, p, static_cast<double>(p.batch));
   return e;
+}
+
+/// The same of a decoder. O(layers + stages + ep).
+constexpr serving_estimate estimate_serving(const decoder& d, const serving_plan& p, const device_value& device,
+                                            const interconnect& links) {
+  return estimate_serving(amounts_of_stages(d, p), p, device, links);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -25,7 +25,8 @@ constexpr link_level link_from_inside(const interconnect& net, int number) {
 }
 constexpr int ranks_from_inside(const interconnect& net, int number) {
   if (net.kind == interconnect_kind::full_mesh) return net.mesh.size[link_count(net) - 1 - number];
-  return net.topology.level[number].group / (number > 0 ? net.topology.level[number - 1].group : 1);
+  const link_level* level = net.topology.level;
+  return number > 0 ? level[number].group / level[number - 1].group : level[0].group;
 }
 
 constexpr time_cost all_reduce_from(const interconnect& net, int number, int ranks, std::int64_t bytes) {

@@ -11,8 +11,8 @@ namespace tables {
 
 struct tensor_parallel_setting {
   const char* model;
-  hyperparallel::decoder decoder;
-  hyperparallel::decoder_plan plan;
+  hp::decoder decoder;
+  hp::decoder_plan plan;
 };
 
 /// Tensor parallelism alone, with sequence parallelism, eight micro-batches of a sequence.
