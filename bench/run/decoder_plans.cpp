@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to estimate a plan of training of Llama-3-8B on few devices and on a supernode of 15 488 NPUs, and to estimate
-// serving it: one plan, and the longest context whose offload prefill hides.
+// What it takes to estimate a plan of training of Llama-3-8B on few devices and on a supernode of 15 488 NPUs, and to
+// estimate serving it: one plan, and the longest context whose offload prefill hides.
 #include <benchmark/benchmark.h>
 
 #include <hyperparallel/program/known_hardware.hpp>

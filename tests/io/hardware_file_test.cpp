@@ -172,7 +172,7 @@ TEST(hardware_file, whatever_is_read_can_be) {
 }
 
 // A file that renames a preset keeps its pool of DRAM; one that states memory or links has none.
-TEST(HardwareFile, OwnMemoryOrLinksLeaveThePool) {
+TEST(hardware_file, own_memory_or_links_leave_the_pool) {
   const auto pool_of = [](const char* text) { return hp::parse_hardware_file(text, "h.json").pool; };
   EXPECT_EQ(pool_of(R"({"like": "matrix384", "name": "mine"})"), hp::matrix384::pool);
   EXPECT_EQ(pool_of(R"({"like": "matrix384", "device": {"launch_us": 1}})"), hp::matrix384::pool);

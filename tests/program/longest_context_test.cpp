@@ -81,7 +81,8 @@ TEST(LongestContext, WindowsBindNothing) {
   EXPECT_EQ(hp::longest_context(d, {.chunk = 8}, of_bytes(1'000'000, 0), no_reserve).bound, hp::context_bound::nothing);
 }
 
-// What is hidden is hidden and fits, no other number of layers gets further, and it is at least what fits without offloading.
+// What is hidden is hidden and fits, no other number of layers gets further, and it is at least what fits without
+// offloading.
 TEST(LongestContext, HiddenIsTheBestOfAllNumbersOfLayers) {
   int longer = 0;
   for (const hp::decoder& d : small_decoders::all())

@@ -38,7 +38,8 @@ void visit_plans(const Visit& visit) {
       hp::visit_serving_plans(d, {.batch = 5, .chunk = 4}, devices, [&](const hp::serving_plan& p) { visit(d, p); });
 }
 
-// What all devices hold is the model: each parameter at least once, and without tp and dp each once but for a tied head.
+// What all devices hold is the model: each parameter at least once, and without tp and dp each once but for a tied
+// head.
 TEST(ServingAmounts, DevicesHoldTheModel) {
   visit_plans([](const hp::decoder& d, const hp::serving_plan& p) {
     hp::extent_t all = 0, experts = 0;

@@ -29,8 +29,8 @@ constexpr hp::device_value round_numbers() {
   return d;
 }
 
-// By hand and by the compiler: decode of one sequence of 1000 tokens reads the parameters but for the embedding's table, and 128 KiB
-// for each token, at 1 TB/s; multiplies them twice, and 4 · 4096 · 32 times a cached token.
+// By hand and by the compiler: decode of one sequence of 1000 tokens reads the parameters but for the embedding's
+// table, and 128 KiB for each token, at 1 TB/s; multiplies them twice, and 4 · 4096 · 32 times a cached token.
 constexpr hp::serving_estimate by_hand =
     hp::estimate_serving(hp::test::llama3_8b, {.context = 1000}, round_numbers(), h100_links);
 constexpr hp::extent_t streamed = 8'030'261'248 - 128'256 * 4096;
@@ -71,7 +71,8 @@ void visit_plans(const Visit& visit) {
                                 [&](const hp::serving_plan& p) { visit(d, p); });
 }
 
-// Time is at least each roof, of as many stages as there are; it does not fall with the context, nor with the batch in decode.
+// Time is at least each roof, of as many stages as there are; it does not fall with the context, nor with the batch in
+// decode.
 TEST(ServingEstimate, TimeIsAtLeastEachRoofAndDoesNotFall) {
   visit_plans([](const hp::decoder& d, hp::serving_plan p) {
     hp::serving_estimate last;
@@ -94,8 +95,8 @@ TEST(ServingEstimate, TimeIsAtLeastEachRoofAndDoesNotFall) {
   });
 }
 
-// Without DRAM there is no time for what lies in it; links that do not join the devices have no time either; sizes that leave 64
-// bits say so.
+// Without DRAM there is no time for what lies in it; links that do not join the devices have no time either; sizes that
+// leave 64 bits say so.
 TEST(ServingEstimate, WhatHasNoPriceSaysWhy) {
   hp::device_value without = round_numbers();
   without.tier_count = 1;

@@ -10,8 +10,8 @@ namespace {
 
 namespace hp = hyperparallel;
 
-// Each of the settings has less exposed communication on a supernode than on servers, over HCCS and over RoCE; the published share
-// lies between both.
+// Each of the settings has less exposed communication on a supernode than on servers, over HCCS and over RoCE; the
+// published share lies between both.
 TEST(SupernodeFigures, TheExposedShareOfTensorParallelismFalls) {
   for (const tables::tensor_parallel_setting& s : tables::tensor_parallel_settings) {
     const double hccs = tables::exposed_share(tables::step_on<hp::ascend_910b>(s)),
@@ -24,8 +24,8 @@ TEST(SupernodeFigures, TheExposedShareOfTensorParallelismFalls) {
   }
 }
 
-// The counter-proof: twice the dies of one tensor-parallel group make the step faster, but each die makes fewer tokens, on a supernode too;
-// neither fits with states in f32. A supernode loses less than servers do.
+// The counter-proof: twice the dies of one tensor-parallel group make the step faster, but each die makes fewer tokens,
+// on a supernode too; neither fits with states in f32. A supernode loses less than servers do.
 TEST(SupernodeFigures, WiderTensorParallelismCostsTokensADie) {
   const auto& [eight, sixteen] = tables::wider_tensor_parallel;
   const hp::plan_estimate narrow = tables::step_on<hp::matrix384>(eight),

@@ -28,8 +28,8 @@ static_assert(hp::all_reduce_time(two_levels, 16, 1 << 28).picoseconds <=
               hp::hierarchical_all_reduce_time(inner, 4, outer, 4, 1 << 28).picoseconds);
 static_assert(hp::all_to_all_time(one_level, 1, 1, 100) == hp::time_cost{});
 
-// A rank sends and receives at least 2 (p - 1) / p of the buffer over its fastest links, and over the level that joins all
-// its share of the group.
+// A rank sends and receives at least 2 (p - 1) / p of the buffer over its fastest links, and over the level that joins
+// all its share of the group.
 TEST(RankCollectives, NoAllReduceIsBelowWhatLinksCarry) {
   for (int ranks = 2; ranks <= 64; ++ranks)
     for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1000}, std::int64_t{1} << 30}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hp serve config.json --devices 8 [--hardware matrix384] [--fix tp=8,…]
 //
-// An estimate of inference by closed form: whether weights and cache fit, the longest context, prefill and decode as rooflines.
+// An estimate of inference by closed form: whether weights and cache fit, the longest context, prefill and decode as
+// rooflines.
 
 #include <cstdio>
 #include <memory>

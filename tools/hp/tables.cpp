@@ -2,8 +2,8 @@
 //
 // hp tables [--json]
 //
-// Published figures of HyperParallel-MoE (arXiv 2605.23764), HyperOffload (arXiv 2602.00748) and of tensor parallelism on
-// supernodes beside ours, from one set of parameters and the presets of hardware.
+// Published figures of HyperParallel-MoE (arXiv 2605.23764), HyperOffload (arXiv 2602.00748) and of tensor parallelism
+// on supernodes beside ours, from one set of parameters and the presets of hardware.
 
 #include <cstdio>
 #include <memory>

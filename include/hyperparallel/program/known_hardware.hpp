@@ -2,8 +2,8 @@
 #pragma once
 // All presets by name, as values: what tools look hardware up in.
 //
-// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers stand
-// with the presets (hardware/*presets.hpp). O(presets).
+// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers
+// stand with the presets (hardware/*presets.hpp). O(presets).
 
 #include <hyperparallel/hardware/ascend_presets.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
@@ -27,8 +27,8 @@ constexpr known_hardware known_as(const char* name) {
   return h;
 }
 
-/// The device with its part of the shared DRAM, where all devices hold and copy at once that the outermost links of bounded
-/// reach join; else the device. O(levels).
+/// The device with its part of the shared DRAM, where all devices hold and copy at once that the outermost links of
+/// bounded reach join; else the device. O(levels).
 constexpr device_value device_in_pool(const known_hardware& h) {
   if (h.pool.cpus == 0 || h.links.kind != interconnect_kind::topology) return h.device;
   int sharers = 1;

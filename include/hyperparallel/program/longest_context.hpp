@@ -5,11 +5,12 @@
 //   hp::longest_context(llama3, plan, device, reserve)                               {tokens, what binds}
 //   hp::longest_hidden_context(llama3, plan, device, links, reserve, hp::serving_step::prefill)
 //
-// The second lets as many layers' caches lie in DRAM as it takes, if what comes from there takes no longer than what runs beside it in
-// prefill, in decode, so that the time is that of an HBM that is large enough. Memory counts as `verdict_of` counts it: fits, not tight.
+// The second lets as many layers' caches lie in DRAM as it takes, if what comes from there takes no longer than what
+// runs beside it in prefill, in decode, so that the time is that of an HBM that is large enough. Memory counts as
+// `verdict_of` counts it: fits, not tight.
 //
-// Laws: a context fits iff it is at most the longest, which is at least that without offloading where DRAM has room; what is hidden is at most
-// what fits. O(layers + log tokens · stages), the second O(layers · log tokens).
+// Laws: a context fits iff it is at most the longest, which is at least that without offloading where DRAM has room;
+// what is hidden is at most what fits. O(layers + log tokens · stages), the second O(layers · log tokens).
 
 #include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/serving_estimate.hpp>
@@ -116,7 +117,8 @@ constexpr context_limit longest_context(const decoder& d, const serving_plan& p,
   return limit;
 }
 
-/// Over all numbers of offloaded layers, of equal contexts the fewest. Precondition: `check_serving` says ok, hardware can be.
+/// Over all numbers of offloaded layers, of equal contexts the fewest. Precondition: `check_serving` says ok, hardware
+/// can be.
 constexpr context_limit longest_hidden_context(const decoder& d, const serving_plan& p, const device_value& device,
                                                const interconnect& links, const memory_reserve& reserve,
                                                serving_step step) {

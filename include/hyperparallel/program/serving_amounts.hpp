@@ -5,13 +5,15 @@
 //   const hp::serving_amounts a = hp::serving_amounts_of(llama3, plan, 0);
 //   hp::serving_memory_of(a, plan, 32768).peak()
 //
-// A token leaves in the cache of each layer a key and a value of each key head that the device has, or a latent and a rotary
-// key; a layer with a window keeps the window's tokens. Layers whose cache lies in DRAM have two buffers in HBM: one is read, the
-// next layer's comes in. Activations are those of one pass in 16 bits, as an estimate: the residual stream twice, and the widest of what
-// attention and feed-forward layers pass on; and f32 logits of a token of each sequence.
+// A token leaves in the cache of each layer a key and a value of each key head that the device has, or a latent and a
+// rotary key; a layer with a window keeps the window's tokens. Layers whose cache lies in DRAM have two buffers in HBM:
+// one is read, the next layer's comes in. Activations are those of one pass in 16 bits, as an estimate: the residual
+// stream twice, and the widest of what attention and feed-forward layers pass on; and f32 logits of a token of each
+// sequence.
 //
-// Laws: on one device the parameters are `parameters_of`, over all stages; memory does not fall with the context, nor does HBM rise
-// with the layers that are offloaded. What leaves 64 bits is `not_counted`. Units: elements, bytes, operations.
+// Laws: on one device the parameters are `parameters_of`, over all stages; memory does not fall with the context, nor
+// does HBM rise with the layers that are offloaded. What leaves 64 bits is `not_counted`. Units: elements, bytes,
+// operations.
 
 #include <hyperparallel/program/serving_plan.hpp>
 #include <hyperparallel/support/growing_array.hpp>

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An estimate, by closed form, of what serving a decoder takes: memory of a device by tier, time of prefill and of decode.
+// An estimate, by closed form, of what serving a decoder takes: memory of a device by tier, time of prefill and of
+// decode.
 //
-//   const hp::serving_estimate e = hp::estimate_serving(llama3, plan, hp::h100::device, hp::interconnect_of(hp::h100::topology));
-//   e.memory.peak(), e.prefill.time(), e.decode.tokens_per_second, hp::name_of(e.decode.bound())
+//   const hp::serving_estimate e = hp::estimate_serving(llama3, plan, device, links);
+//   e.memory.peak(), e.prefill.time, e.decode.tokens_per_second, hp::name_of(e.decode.bound())
 //
-// Time of a pass through a stage is a roofline: the longest of operations, of bytes of HBM and of bytes that come from DRAM, each at the
-// share of its peak that the device reaches, and after it what nothing hides: all-reduces over tp, all-to-alls over ep, what
-// stages hand over. Prefill takes the prompt of one sequence in chunks; each reads the weights and the cache before it. Decode makes
-// one token of each sequence; it reads the weights, of experts at most as many as the tokens choose, and all of the cache. A
-// sequence waits for each stage as long as for the slowest.
+// Time of a pass through a stage is a roofline: the longest of operations, of bytes of HBM and of bytes that come from
+// DRAM, each at the share of its peak that the device reaches, and after it what nothing hides: all-reduces over tp,
+// all-to-alls over ep, what stages hand over. Prefill takes the prompt of one sequence in chunks; each reads the
+// weights and the cache before it. Decode makes one token of each sequence; it reads the weights, of experts at most as
+// many as the tokens choose, and all of the cache. A sequence waits for each stage as long as for the slowest.
 //
-// Products run in bf16 whatever the weights are stored in, tokens are even over experts, attention is causal. Left out: launches, norms
-// and activations' traffic, sampling, schedulers. Laws: time is at least each of its roofs; it does not fall with the context.
-// Units: picoseconds, bytes.
+// Products run in bf16 whatever the weights are stored in, tokens are even over experts, attention is causal. Left out:
+// launches, norms and activations' traffic, sampling, schedulers. Laws: time is at least each of its roofs; it does not
+// fall with the context. Units: picoseconds, bytes.
 
 #include <hyperparallel/program/serving_amounts.hpp>
 #include <hyperparallel/redistribution/rank_collectives.hpp>
@@ -220,9 +221,9 @@ constexpr void finish_phase(serving_phase& phase, const serving_plan& p, double 
 
 }  // namespace detail
 
-/// The estimate of a plan. `code` of a phase says why it has no time, as where layers are offloaded and the device has no DRAM.
-/// Precondition: `check_serving` says ok, parameters fit, hardware can be; `stages` are those of the plan's degrees.
-/// O(stages + ep).
+/// The estimate of a plan. `code` of a phase says why it has no time, as where layers are offloaded and the device has
+/// no DRAM. Precondition: `check_serving` says ok, parameters fit, hardware can be; `stages` are those of the plan's
+/// degrees. O(stages + ep).
 constexpr serving_estimate estimate_serving(const growing_array<serving_amounts>& stages, const serving_plan& p,
                                             const device_value& device, const interconnect& links) {
   serving_estimate e;

@@ -5,10 +5,11 @@
 //   hp::serving_plan p{.tp = 8, .batch = 16, .context = 32768};
 //   hp::check_serving(llama3, p, 8).ok()
 //
-// Degrees multiply to the devices: dp · ep · tp · pp, tp on the innermost links, stages on the outermost. Sequences are dealt
-// to dp and ep; ep cuts the routed experts as well. tp cuts heads, widths and vocabulary; of key heads that are fewer than tp
-// each device has one. Latents of attention are whole on each device of tp. A stage has an even part of the layers, in order, the
-// first the embedding, the last the head. A device's sequences go through the stages in as many parts as there are stages.
+// Degrees multiply to the devices: dp · ep · tp · pp, tp on the innermost links, stages on the outermost. Sequences are
+// dealt to dp and ep; ep cuts the routed experts as well. tp cuts heads, widths and vocabulary; of key heads that are
+// fewer than tp each device has one. Latents of attention are whole on each device of tp. A stage has an even part of
+// the layers, in order, the first the embedding, the last the head. A device's sequences go through the stages in as
+// many parts as there are stages.
 //
 // Law: where `check_serving` says ok, each device's share of a stage has whole sizes (`share_of`).
 
@@ -62,7 +63,8 @@ constexpr decoder_plan_status check_serving(const decoder& d, const serving_plan
   return demand.found;
 }
 
-/// Calls `visit(plan)` for all degrees of so many devices that can be, with what else `from` says. O(divisors³ · layers).
+/// Calls `visit(plan)` for all degrees of so many devices that can be, with what else `from` says. O(divisors³ ·
+/// layers).
 template <class Visit>
 constexpr void visit_serving_plans(const decoder& d, const serving_plan& from, int devices, const Visit& visit) {
   const auto visit_divisors = [](int n, const auto& each) {
@@ -83,8 +85,8 @@ constexpr void visit_serving_plans(const decoder& d, const serving_plan& from, i
   });
 }
 
-/// The decoder of a device's share of each layer: heads, widths and vocabulary by tp. Routed experts are as many as before.
-/// Precondition: the plan can be. O(1).
+/// The decoder of a device's share of each layer: heads, widths and vocabulary by tp. Routed experts are as many as
+/// before. Precondition: the plan can be. O(1).
 constexpr decoder share_of(const decoder& d, const serving_plan& p) {
   decoder share = d;
   share.vocabulary /= p.tp;

@@ -5,10 +5,11 @@
 //   hp::all_reduce_time(net, 16, bytes)         ranks 0 … 15: reduce-scatter from the inside out, all-gather back
 //   hp::all_to_all_time(net, 8, 4, bytes)       ranks 0, 4, … 28
 //
-// An all-reduce goes level by level: inside a group of links, then between groups with what a rank holds of its own. Ranks
-// that do not fill groups evenly are taken as all joined by the outermost link among them alone. In an all-to-all of a topology a rank sends to its peers
-// one after the other, on all levels at once; on a full mesh data goes along one axis after the other. Laws: one rank takes
-// no time; no price is below what the links of a rank have to carry. Units: picoseconds, bytes.
+// An all-reduce goes level by level: inside a group of links, then between groups with what a rank holds of its own.
+// Ranks that do not fill groups evenly are taken as all joined by the outermost link among them alone. In an all-to-all
+// of a topology a rank sends to its peers one after the other, on all levels at once; on a full mesh data goes along
+// one axis after the other. Laws: one rank takes no time; no price is below what the links of a rank have to carry.
+// Units: picoseconds, bytes.
 
 #include <hyperparallel/hardware/collective_cost.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
@@ -54,15 +55,16 @@ constexpr time_cost all_reduce_from(const interconnect& net, int number, int ran
 
 }  // namespace detail
 
-/// Of `bytes` on each of the ranks 0 … `ranks` - 1. Domain: `status_of` is ok, ranks ≥ 1, bytes ≥ 0. O(levels · log ranks).
+/// Of `bytes` on each of the ranks 0 … `ranks` - 1. Domain: `status_of` is ok, ranks ≥ 1, bytes ≥ 0. O(levels · log
+/// ranks).
 constexpr time_cost all_reduce_time(const interconnect& net, int ranks, std::int64_t bytes) {
   if (ranks < 1) return {cost_code::count_is_not_positive, 0};
   if (bytes < 0) return {cost_code::amount_is_negative, 0};
   return detail::all_reduce_from(net, 0, ranks, bytes);
 }
 
-/// Of `bytes` on each of the ranks 0, `stride`, … (`ranks` - 1) · `stride`, an even part for each. Domain: `status_of` is
-/// ok, ranks and stride ≥ 1, bytes ≥ 0. O(ranks · levels).
+/// Of `bytes` on each of the ranks 0, `stride`, … (`ranks` - 1) · `stride`, an even part for each. Domain: `status_of`
+/// is ok, ranks and stride ≥ 1, bytes ≥ 0. O(ranks · levels).
 constexpr time_cost all_to_all_time(const interconnect& net, int ranks, int stride, std::int64_t bytes) {
   if (ranks < 1 || stride < 1) return {cost_code::count_is_not_positive, 0};
   if (bytes < 0) return {cost_code::amount_is_negative, 0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the one that makes the most tokens; and the
-// longest contexts by where the cache lies. Law: what is told of a place is the estimate with its layers offloaded.
+// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the one that makes the most tokens;
+// and the longest contexts by where the cache lies. Law: what is told of a place is the estimate with its layers
+// offloaded.
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// S1: how long a context fits on a die and what memory it takes, with the cache of keys and values in HBM and in DRAM, from the sizes of public
-// models and the preset of the die alone. Nothing is fitted: A11 is the published figure with a model that is.
+// S1: how long a context fits on a die and what memory it takes, with the cache of keys and values in HBM and in DRAM,
+// from the sizes of public models and the preset of the die alone. Nothing is fitted: A11 is the published figure with
+// a model that is.
 //
-// One sequence in bf16 on a die of Matrix384 that has its part of the shared DRAM. "Hidden": as many layers' caches lie in DRAM as the time
-// of prefill, or of decode, is not longer for.
+// One sequence in bf16 on a die of Matrix384 that has its part of the shared DRAM. "Hidden": as many layers' caches lie
+// in DRAM as the time of prefill, or of decode, is not longer for.
 
 #include <string>
 
@@ -31,7 +32,8 @@ class cache_offload {
     return hp::longest_hidden_context(d, {}, device, links, {}, step).tokens;
   }
   double gain(hp::extent_t tokens) const { return static_cast<double>(tokens) / static_cast<double>(in_hbm()); }
-  /// At the longest context that fits without DRAM: the least HBM that offload takes which prefill hides, over that without.
+  /// At the longest context that fits without DRAM: the least HBM that offload takes which prefill hides, over that
+  /// without.
   double least_peak() const {
     hp::serving_plan p{.context = in_hbm()};
     const hp::extent_t before = hp::estimate_serving(d, p, device, links).memory.peak();

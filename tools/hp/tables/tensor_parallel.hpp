@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// S2: the share of a training step that communication of tensor parallelism is exposed for, on servers of 910B whose eight NPUs are joined by HCCS,
-// on 910B joined by RoCE alone, and on a Matrix384 supernode. S3: a dense model of 72 billion parameters on 8 dies and on 16. S4: the links behind both.
+// S2: the share of a training step that communication of tensor parallelism is exposed for, on servers of 910B whose
+// eight NPUs are joined by HCCS, on 910B joined by RoCE alone, and on a Matrix384 supernode. S3: a dense model of 72
+// billion parameters on 8 dies and on 16. S4: the links behind both.
 //
-// The settings were chosen before they were priced (tensor_parallel_settings.hpp); no source says on which model, degree and sequence the
-// published 52.9 % were found. Times are those of hp plan.
+// The settings were chosen before they were priced (tensor_parallel_settings.hpp); no source says on which model,
+// degree and sequence the published 52.9 % were found. Times are those of hp plan.
 
 #include <stdexcept>
 #include <string>
