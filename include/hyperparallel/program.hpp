@@ -53,6 +53,7 @@
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/serving_amounts.hpp>
 #include <hyperparallel/program/serving_estimate.hpp>
+#include <hyperparallel/program/serving_pass.hpp>
 #include <hyperparallel/program/serving_plan.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>

@@ -47,21 +47,6 @@ constexpr hp::serving_estimate two_layers =
 static_assert(two_layers.decode.of(hp::serving_roof::dram_bytes) == 8192 * 1000 * 10 + 2 * hp::microsecond);
 static_assert(two_layers.offloaded == 8192 * 1000 && two_layers.decode.hides_dram());
 
-/// The sums that prefill has in closed form, token by token and chunk by chunk.
-TEST(ServingEstimate, PositionsAreThoseOfLoops) {
-  for (hp::extent_t tokens = 1; tokens <= 24; ++tokens)
-    for (hp::extent_t window = 1; window <= 26; ++window) {
-      hp::extent_t seen = 0;
-      for (hp::extent_t t = 0; t < tokens; ++t) seen += std::min(t + 1, window);
-      EXPECT_EQ(hp::detail::seen_positions(tokens, window), seen);
-      for (hp::extent_t chunk = 1; chunk <= 25; ++chunk) {
-        hp::extent_t read = 0;
-        for (hp::extent_t begin = chunk; begin < tokens; begin += chunk) read += std::min(begin, window);
-        EXPECT_EQ(hp::detail::positions_before_chunks(tokens, chunk, window), read) << tokens << " " << chunk;
-      }
-    }
-}
-
 template <class Visit>
 void visit_plans(const Visit& visit) {
   for (const hp::decoder& d : small_decoders::all())

@@ -64,12 +64,19 @@ class serving_room {
     return context_bound::nothing;
   }
   constexpr void offload(extent_t layers) { p.offloaded_layers = layers; }
-  constexpr serving_phase phase(extent_t context, serving_step step, const device_value& device,
-                                const interconnect& links) const {
-    serving_plan at = p;
-    at.context = context;
-    const serving_estimate e = estimate_serving(stages, at, device, links);
-    return step == serving_step::prefill ? e.prefill : e.decode;
+  /// Whether in every stage what comes from DRAM takes no longer than what runs beside it; the code where it is not
+  /// priced.
+  constexpr cost_code check_hiding(extent_t context, serving_step step, const device_value& device,
+                                   const interconnect& links, bool& hides) const {
+    hides = true;
+    for (const serving_amounts& a : stages) {
+      const serving_pass pass(a, p, device, links);
+      const serving_phase phase =
+          step == serving_step::prefill ? pass.prefill_beside_links(context) : pass.decode_beside_links(context);
+      hides = hides && phase.ok() && phase.hides_dram();
+      if (!phase.ok()) return phase.code;
+    }
+    return cost_code::ok;
   }
 
  private:
@@ -128,13 +135,16 @@ constexpr context_limit longest_hidden_context(const decoder& d, const serving_p
   for (extent_t layers = 0; layers <= most; ++layers) {
     room.offload(layers);
     context_limit limit = detail::longest_in(room, d);
-    const auto phase_at = [&](extent_t n) { return room.phase(n, step, device, links); };
-    const extent_t hidden = detail::largest_that(limit.tokens, [&](extent_t n) {
-      const serving_phase phase = phase_at(n);
-      return phase.ok() && phase.hides_dram();
-    });
-    if (hidden < limit.tokens)
-      limit = {hidden, phase_at(hidden + 1).ok() ? context_bound::dram_link : context_bound::nothing, layers};
+    const auto hides = [&](extent_t n) {
+      bool hidden = false;
+      room.check_hiding(n, step, device, links, hidden);
+      return hidden;
+    };
+    if (const extent_t hidden = detail::largest_that(limit.tokens, hides); hidden < limit.tokens) {
+      bool more = false;
+      const bool priced = room.check_hiding(hidden + 1, step, device, links, more) == cost_code::ok;
+      limit = {hidden, priced ? context_bound::dram_link : context_bound::nothing, layers};
+    }
     limit.offloaded_layers = layers;
     if (layers == 0 || limit.tokens > best.tokens) best = limit;
   }

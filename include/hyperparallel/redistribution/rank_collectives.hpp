@@ -64,18 +64,21 @@ constexpr time_cost all_reduce_time(const interconnect& net, int ranks, std::int
 }
 
 /// Of `bytes` on each of the ranks 0, `stride`, … (`ranks` - 1) · `stride`, an even part for each. Domain: `status_of`
-/// is ok, ranks and stride ≥ 1, bytes ≥ 0. O(ranks · levels).
+/// is ok, ranks and stride ≥ 1, bytes ≥ 0. O(levels), on a full mesh
+/// O(ranks · levels).
 constexpr time_cost all_to_all_time(const interconnect& net, int ranks, int stride, std::int64_t bytes) {
   if (ranks < 1 || stride < 1) return {cost_code::count_is_not_positive, 0};
   if (bytes < 0) return {cost_code::amount_is_negative, 0};
   const int links = link_count(net);
   time_cost time;
   if (net.kind != interconnect_kind::full_mesh) {
-    int peers[max_link_levels] = {};
-    for (int p = 1; p < ranks; ++p)
-      if (!visit_links(net, 0, p * stride, [&](int l) { ++peers[l]; })) return {cost_code::ranks_are_not_connected, 0};
-    for (int l = 0; l < links; ++l)
-      time = slower(time, detail::alpha_beta(link_at(net, l), peers[l], bytes, peers[l], ranks));
+    std::int64_t reached = 0;  // peers within the groups of a level
+    for (int l = 0; l < links; ++l) {
+      const std::int64_t peers = smaller(ranks - 1, (net.topology.level[l].group - 1) / stride) - reached;
+      time = slower(time, detail::alpha_beta(link_at(net, l), peers, bytes, peers, ranks));
+      reached += peers;
+    }
+    if (reached < ranks - 1) return {cost_code::ranks_are_not_connected, 0};
     return time;
   }
   if (std::int64_t{ranks - 1} * stride >= position_count(net.mesh)) return {cost_code::ranks_are_not_connected, 0};

@@ -38,12 +38,10 @@ inline json memory_json(const answer& a) {
           {"token_cache_bytes", a.estimate.token_cache_bytes}};
 }
 
-/// A context without a limit is null.
 inline json json_of(const place& p) {
-  const bool limited = p.longest.bound != hp::context_bound::nothing;
   return {{"cache_in", p.key},
           {"offloaded_layers", p.longest.offloaded_layers},
-          {"longest_context", limited ? json(p.longest.tokens) : json()},
+          {"longest_context", p.longest.tokens},
           {"bound_by", name_of(p.longest.bound)},
           {"peak_bytes", p.estimate.memory.peak()},
           {"prefill_seconds", seconds_or_null(p.estimate.prefill.time)},

@@ -74,7 +74,7 @@ inline std::string memory_text(const answer& a) {
 }
 
 inline std::string tokens_text(const hp::context_limit& l) {
-  if (l.bound == hp::context_bound::nothing) return "no limit";
+  if (l.bound == hp::context_bound::nothing) return fmt::format("at least {}", l.tokens);
   return l.tokens == 0 ? "none" : std::to_string(l.tokens);
 }
 
