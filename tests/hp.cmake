@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*models .*offload .*sched .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan models offload)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*models .*offload .*sched .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan serve models offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -111,6 +111,31 @@ hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,m
 hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
 hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
+
+# 72 billion parameters do not fit on 8 dies nor on 16 with states in f32, whatever tp is.
+foreach(tp IN ITEMS 8 16)
+  hyperparallel_add_hp_json(plan.dense_72b_tp${tp} 1 FIGURES "verdict=\"does not fit\"" plan.tp=${tp} parameters=72287920128
+                            COMMAND plan "${configs}/qwen15_72b.json" --devices ${tp} --fix tp=${tp},micro_batches=8 --batch 8)
+endforeach()
+
+# 128 KiB of cache a token, 16 GiB at 131 072 tokens; half of the layers in DRAM leaves half of it and two buffers.
+hyperparallel_add_hp(serve serve "${configs}/llama3_8b.json" --devices 8 --batch 64 --context 32768)
+set_tests_properties(hp.serve PROPERTIES PASS_REGULAR_EXPRESSION
+                     "an estimate by closed form.*fits: a device needs .*longest context.*decode of a token each")
+hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\"" memory.weights_bytes=16060522496
+                          memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
+                          memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+# Latents: 576 elements a token in each of 61 layers, whole on each device of tp.
+hyperparallel_add_hp_json(serve.latents 0 FIGURES memory.token_cache_bytes=70272 plan.ep=8 plan.tp=8 legal=true
+                          COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --batch 64 --weights 8)
+hyperparallel_add_hp_json(serve.windows 0 FIGURES caches.0.longest_context plan.tp=2
+                          COMMAND serve "${configs}/gemma2_27b.json" --devices 2 --fix tp=2 --hardware h100)
+hyperparallel_add_hp_json(serve.own_hardware 0 FIGURES "hardware=\"my_cluster\"" memory.device_bytes=103079215104
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 16 --hardware "${configs}/own_hardware.json")
+hyperparallel_add_hp_json(serve.does_not_fit 1 FIGURES "verdict=\"does not fit\""
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 1000000)
+hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
 hyperparallel_add_hp(models models)
 # Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.

@@ -160,6 +160,22 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
+  hyperparallel_add_late_refusal(hp serve.divisors /dev/null 1 "tp=3 does not divide attention heads, 32" serve "${llama}"
+                                 --devices 3 --fix tp=3)
+  hyperparallel_add_late_refusal(hp serve.does_not_fit /dev/null 1 "GiB of 64.0 GiB of HBM, 79.9 GiB are missing" serve "${llama}"
+                                 --devices 1 --context 1000000)
+  hyperparallel_add_late_refusal(hp serve.dram_does_not_fit /dev/null 1 "GiB of 96.0 GiB of DRAM, 26.1 GiB are missing" serve
+                                 "${llama}" --devices 1 --context 1000000 --offload 32)
+  hyperparallel_add_refusal(hp serve.positions 2 "context is 4096; expected at most 2048" serve
+                            "${CMAKE_CURRENT_SOURCE_DIR}/configs/gpt_22b.json" --devices 1)
+  hyperparallel_add_refusal(hp serve.other_degree 2 "--fix: 'cp=2' names nothing that can be fixed; known: tp, pp, dp, ep" serve
+                            "${llama}" --devices 2 --fix cp=2)
+  hyperparallel_add_refusal(hp serve.no_dram 2 "hbm_alone.json has no DRAM behind HBM" serve "${llama}" --devices 4
+                            --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/hbm_alone.json" --offload 1)
+  hyperparallel_add_refusal(hp serve.too_many_operations 2 "operations or bytes of a step leave 64 bits" serve
+                            "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json" --devices 1 --context 1048576 --batch 1048576)
+  hyperparallel_add_refusal(hp serve.no_file 2 "cannot read 'missing.json'" serve missing.json --devices 4)
+  hyperparallel_add_number_refusals("hp;serve" "whole number from" --devices --batch --context --chunk --weights --cache --offload)
   hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
                             lama)
   hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)
@@ -299,8 +315,8 @@ function(hyperparallel_add_explain_refusal name expect)
 endfunction()
 
 if(TARGET hp)
-  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, models, offload, sched")
-  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, models, offload, sched" move)
+  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, serve, models, offload, sched")
+  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, serve, models, offload, sched" move)
   hyperparallel_add_refusal(hp unknown_option 2 "hp: The following argument was not expected: --move; known: --help" --move)
   hyperparallel_add_refusal(hp explain.no_value 2 "hp explain: --dtype: 1 required TEXT missing" explain --dtype)
   hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)

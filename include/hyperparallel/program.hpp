@@ -15,6 +15,7 @@
 #include <hyperparallel/program/choice_stages.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/folded_period.hpp>
+#include <hyperparallel/program/longest_context.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
@@ -51,6 +52,10 @@
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
+#include <hyperparallel/program/serving_amounts.hpp>
+#include <hyperparallel/program/serving_estimate.hpp>
+#include <hyperparallel/program/serving_pass.hpp>
+#include <hyperparallel/program/serving_plan.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_durations.hpp>

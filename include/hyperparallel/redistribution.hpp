@@ -9,4 +9,5 @@
 #include <hyperparallel/redistribution/lower_move.hpp>
 #include <hyperparallel/redistribution/mesh_change.hpp>
 #include <hyperparallel/redistribution/move_batch.hpp>
+#include <hyperparallel/redistribution/rank_collectives.hpp>
 #include <hyperparallel/redistribution/redistribution.hpp>

@@ -171,4 +171,15 @@ TEST(hardware_file, whatever_is_read_can_be) {
   EXPECT_GT(read, 500);
 }
 
+// A file that renames a preset keeps its pool of DRAM; one that states memory or links has none.
+TEST(hardware_file, own_memory_or_links_leave_the_pool) {
+  const auto pool_of = [](const char* text) { return hp::parse_hardware_file(text, "h.json").pool; };
+  EXPECT_EQ(pool_of(R"({"like": "matrix384", "name": "mine"})"), hp::matrix384::pool);
+  EXPECT_EQ(pool_of(R"({"like": "matrix384", "device": {"launch_us": 1}})"), hp::matrix384::pool);
+  EXPECT_EQ(pool_of(R"({"like": "matrix384", "device": {"memory": [{"gib": 64, "gb_per_s": 1600}]}})"),
+            hp::memory_pool{});
+  EXPECT_EQ(pool_of(R"({"like": "matrix384", "levels": [{"name": "net", "gb_per_s": 25, "latency_us": 2}]})"),
+            hp::memory_pool{});
+}
+
 }  // namespace

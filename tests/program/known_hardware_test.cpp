@@ -31,6 +31,17 @@ TEST(KnownHardware, EveryPresetCanBe) {
   }
 }
 
+// 192 CPUs of 384 GiB and 160 GB/s for the 768 dies of a supernode: a quarter of a CPU each.
+TEST(KnownHardware, DiesOfASupernodeShareItsDram) {
+  const hp::known_hardware& h = *hp::find_hardware("matrix384");
+  const hp::device_value d = hp::device_in_pool(h);
+  EXPECT_EQ(d.tier[1].bytes, 96 * hp::GiB);
+  EXPECT_EQ(d.tier[1].bandwidth, 40 * hp::gigabyte);
+  EXPECT_EQ(d.tier[0], h.device.tier[0]);
+  const hp::known_hardware& alone = *hp::find_hardware("h100");
+  EXPECT_EQ(hp::device_in_pool(alone), alone.device);
+}
+
 TEST(KnownHardware, UnknownNamesAreNotFound) {
   EXPECT_EQ(hp::find_hardware(""), nullptr);
   EXPECT_EQ(hp::find_hardware("h1000"), nullptr);

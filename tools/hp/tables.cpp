@@ -2,8 +2,8 @@
 //
 // hp tables [--json]
 //
-// Published figures of HyperParallel-MoE (arXiv 2605.23764) and HyperOffload (arXiv 2602.00748) beside ours, from one
-// set of parameters.
+// Published figures of HyperParallel-MoE (arXiv 2605.23764), HyperOffload (arXiv 2602.00748) and of tensor parallelism
+// on supernodes beside ours, from one set of parameters and the presets of hardware.
 
 #include <cstdio>
 #include <memory>
@@ -14,6 +14,7 @@
 
 #include "json_output.hpp"
 #include "subcommand.hpp"
+#include "tables/cache_offload.hpp"
 #include "tables/host_swap_sweep.hpp"
 #include "tables/l2_interleave.hpp"
 #include "tables/longest_sequence.hpp"
@@ -26,6 +27,7 @@
 #include "tables/skew.hpp"
 #include "tables/step.hpp"
 #include "tables/tables.hpp"
+#include "tables/tensor_parallel.hpp"
 
 namespace {
 
@@ -35,10 +37,10 @@ anchor_rows all_anchors(const parameters& p, const offload_parameters& o) {
   const module_figures modules = simulate_modules(p);
   const double module_speed_up[] = {modules.speed_up(0), modules.speed_up(1), modules.speed_up(2)};
   anchor_rows rows;
-  for (const anchor_rows& part :
-       {module_table(modules), end_to_end(p, module_speed_up), ceilings(p), better_than_published(p, modules),
-        l2_interleave(p), masking(p), skew(p), host_swap_sweep(o), recompute_or_offload(o),
-        longest_sequence(o, p.device(false)), reactive_paging(o, p.device(false))})
+  for (const anchor_rows& part : {module_table(modules), end_to_end(p, module_speed_up), ceilings(p),
+                                  better_than_published(p, modules), l2_interleave(p), masking(p), skew(p),
+                                  host_swap_sweep(o), recompute_or_offload(o), longest_sequence(o, p.device(false)),
+                                  reactive_paging(o, p.device(false)), cache_offload_rows(), tensor_parallel_rows()})
     rows.insert(rows.end(), part.begin(), part.end());
   return rows;
 }

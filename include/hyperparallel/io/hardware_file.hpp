@@ -189,11 +189,16 @@ inline known_hardware parse_hardware_file(std::string_view text, const std::stri
   }
   if (const std::optional<std::string> name = f.optional_text("name", short_text::capacity))
     h.name = short_text(name->c_str());
+  const known_hardware preset = h;
   if (std::optional<config_fields> device = f.inside("device"))
     detail::read_device(*device, h.device, like.has_value());
   else if (!like)
     f.missing("device");
   detail::read_links(f, h, like.has_value());
+  // Memory and links that a file states are not those that a preset's devices share.
+  for (int t = 0; t < max_memory_tiers; ++t)
+    if (h.device.tier[t] != preset.device.tier[t]) h.pool = {};
+  if (!(h.links == preset.links)) h.pool = {};
   detail::refuse_left(f);
   return h;
 }

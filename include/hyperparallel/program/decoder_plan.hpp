@@ -125,20 +125,25 @@ struct plan_demands {
   }
 };
 
-/// Heads and widths by tp: keys and values are replicated where key heads do not divide and groups of queries do.
-constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp) {
+/// Widths and vocabulary by tp.
+constexpr void demand_widths(plan_demands& demand, const decoder& d, extent_t tp) {
   bool dense = false, sparse = false;
   for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
+  if (dense) demand.divides("tp", "feed-forward width", d.feed_forward.width, tp);
+  if (sparse) demand.divides("tp", "width of an expert", d.experts.width, tp);
+  if (sparse) demand.divides("tp", "width of shared experts", d.experts.shared_width, tp);
+  demand.divides("tp", "vocabulary", d.vocabulary, tp);
+}
+
+/// Heads and widths by tp: keys and values are replicated where key heads do not divide and groups of queries do.
+constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp) {
   if (d.has_latents)
     demand.divides("tp", "attention heads", d.latent_attention.heads, tp);
   else if (d.attention.query_heads % tp != 0)
     demand.divides("tp", "attention heads", d.attention.query_heads, tp);
   else if (d.attention.query_heads / d.attention.key_heads % tp != 0)
     demand.divides("tp", "key and value heads", d.attention.key_heads, tp);
-  if (dense) demand.divides("tp", "feed-forward width", d.feed_forward.width, tp);
-  if (sparse) demand.divides("tp", "width of an expert", d.experts.width, tp);
-  if (sparse) demand.divides("tp", "width of shared experts", d.experts.shared_width, tp);
-  demand.divides("tp", "vocabulary", d.vocabulary, tp);
+  demand_widths(demand, d, tp);
 }
 
 }  // namespace detail

@@ -2,8 +2,8 @@
 #pragma once
 // All presets by name, as values: what tools look hardware up in.
 //
-// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers stand
-// with the presets (hardware/*presets.hpp). O(presets).
+// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers
+// stand with the presets (hardware/*presets.hpp). O(presets).
 
 #include <hyperparallel/hardware/ascend_presets.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
@@ -17,11 +17,24 @@ struct known_hardware {
   short_text name{};
   device_value device{};
   interconnect links{};
+  memory_pool pool{};  ///< that the devices' DRAM is in, where it is shared; else one of no CPUs
 };
 
 template <hardware_type Hardware>
 constexpr known_hardware known_as(const char* name) {
-  return {name, Hardware::device, interconnect_of(Hardware::topology)};
+  known_hardware h{name, Hardware::device, interconnect_of(Hardware::topology)};
+  if constexpr (requires { Hardware::pool; }) h.pool = Hardware::pool;
+  return h;
+}
+
+/// The device with its part of the shared DRAM, where all devices hold and copy at once that the outermost links of
+/// bounded reach join; else the device. O(levels).
+constexpr device_value device_in_pool(const known_hardware& h) {
+  if (h.pool.cpus == 0 || h.links.kind != interconnect_kind::topology) return h.device;
+  int sharers = 1;
+  for (int l = 0; l < h.links.topology.level_count; ++l)
+    if (const int group = h.links.topology.level[l].group; group != unbounded_group) sharers = group;
+  return with_pool(h.device, h.pool, sharers);
 }
 
 /// The first is what tools take where none is named.

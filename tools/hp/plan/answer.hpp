@@ -49,7 +49,7 @@ inline answer asked_of(const choice& c) {
            .hardware = hardware_called(c.hardware),
            .devices = c.devices,
            .reserve = c.reserve,
-           .plan = fix_reader(c).read()};
+           .plan = plan_of(c)};
   try {
     a.config = hp::read_model_config(c.config);
   } catch (const hp::io_error& e) {

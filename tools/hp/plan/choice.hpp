@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,26 +55,27 @@ inline hp::known_hardware hardware_called(const std::string& name) {
   }
 }
 
-/// Reads --fix: each name once.
+/// What --fix of hp plan may name.
+inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp", "cp", "ep", "zero", "micro_batches",
+                                                  "recompute", "sp"};
+
+/// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
  public:
-  explicit fix_reader(const choice& asked) : c(asked) {}
+  fix_reader(std::string_view fixes_asked, int devices_asked, std::span<const std::string_view> known_names)
+      : fixes(fixes_asked), devices(devices_asked), known(known_names) {}
 
   hp::decoder_plan read() {
-    for (std::string_view left = c.fixes; !left.empty();) {
+    for (std::string_view left = fixes; !left.empty();) {
       const std::size_t comma = std::min(left.find(','), left.size());
       read_one(left.substr(0, comma));
       left.remove_prefix(std::min(comma + 1, left.size()));
     }
     fill_data();
-    plan.sequence = c.sequence;
-    plan.batch = c.batch > 0 ? c.batch : hp::extent_t{plan.dp} * plan.ep * plan.micro_batches;
     return plan;
   }
 
  private:
-  static constexpr const char* known = "tp, pp, dp, cp, ep, zero, micro_batches, recompute, sp";
-
   [[noreturn]] static void refuse(std::string_view one, const std::string& why) {
     throw hp_tool::bad_input("--fix: '" + std::string(one) + "' " + why);
   }
@@ -82,16 +84,20 @@ class fix_reader {
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) refuse(one, "has no value; expected one as tp=8");
     const std::string_view name = one.substr(0, equals), value = one.substr(equals + 1);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string names;
+      for (const std::string_view each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+      refuse(one, "names nothing that can be fixed; known: " + names);
+    }
     if (std::find(named.begin(), named.end(), name) != named.end())
       refuse(one, "contradicts the " + std::string(name) + " before it");
     named.push_back(name);
     if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
-    int hp::decoder_plan::* number = name == "micro_batches" ? &hp::decoder_plan::micro_batches : nullptr;
+    int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)
       if (name == d.name) number = d.of;
-    if (number == nullptr) refuse(one, std::string("names nothing that can be fixed; known: ") + known);
     read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.*number);
   }
 
@@ -114,18 +120,28 @@ class fix_reader {
       if (plan.*d.of > 1) told += (told.empty() ? "" : " x ") + std::string(d.name) + "=" + std::to_string(plan.*d.of);
     const bool data_is_named = std::find(named.begin(), named.end(), "dp") != named.end();
     const std::string degrees = told.empty() ? "degrees of 1" : told;
-    if (data_is_named && product != c.devices)
+    if (data_is_named && product != devices)
       throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) + " devices; --devices is " +
-                               std::to_string(c.devices));
-    if (c.devices % product != 0)
+                               std::to_string(devices));
+    if (devices % product != 0)
       throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) +
-                               " devices, of which --devices, " + std::to_string(c.devices) + ", is no multiple");
-    if (!data_is_named) plan.dp = static_cast<int>(c.devices / product);
+                               " devices, of which --devices, " + std::to_string(devices) + ", is no multiple");
+    if (!data_is_named) plan.dp = static_cast<int>(devices / product);
   }
 
-  const choice& c;
+  std::string_view fixes;
+  int devices;
+  std::span<const std::string_view> known;
   hp::decoder_plan plan{};
   std::vector<std::string_view> named;
 };
+
+/// The plan of training that is asked for: a sequence for each data rank and micro-batch where no batch is named.
+inline hp::decoder_plan plan_of(const choice& c) {
+  hp::decoder_plan plan = fix_reader(c.fixes, c.devices, plan_fixes).read();
+  plan.sequence = c.sequence;
+  plan.batch = c.batch > 0 ? c.batch : hp::extent_t{plan.dp} * plan.ep * plan.micro_batches;
+  return plan;
+}
 
 }  // namespace decoder_plans

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the one that makes the most tokens;
+// and the longest contexts by where the cache lies. Law: what is told of a place is the estimate with its layers
+// offloaded.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/report/format_hardware.hpp>
+
+#include "../plan/words.hpp"
+#include "choice.hpp"
+
+namespace serving {
+
+/// Where the cache may lie.
+struct place {
+  const char* name;  ///< in tables
+  const char* key;   ///< in JSON
+  hp::context_limit longest{};
+  hp::serving_estimate estimate{};  ///< at the context that is asked for
+};
+
+struct answer {
+  hp::model_config config;
+  hp::known_hardware hardware;
+  hp::device_value device;  ///< with its part of a shared DRAM
+  int devices;
+  hp::memory_reserve reserve;
+  hp::serving_plan plan{};
+  int legal_plans = 0;  ///< that were estimated; 0: the plan is fixed
+  hp::decoder_plan_status status{};
+  hp::serving_estimate estimate{};
+  std::vector<place> places{};
+
+  hp::extent_t dram_bytes() const {
+    const int t = tier_index(device, hp::memory_kind::dram);
+    return t < 0 ? 0 : device.tier[t].bytes;
+  }
+  /// Of what lies in DRAM, too.
+  hp::fit_verdict verdict(const hp::serving_estimate& e) const {
+    if (e.offloaded > dram_bytes()) return hp::fit_verdict::does_not_fit;
+    return hp::verdict_of(e.memory.peak(), reserve, device.tier[0].bytes);
+  }
+  bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
+};
+
+/// The config and hardware that are named. Throws bad_input.
+inline answer asked_of(const choice& c) {
+  answer a{.config = {},
+           .hardware = decoder_plans::hardware_called(c.hardware),
+           .device = {},
+           .devices = c.devices,
+           .reserve = c.reserve,
+           .plan = c.plan};
+  try {
+    a.config = hp::read_model_config(c.config);
+  } catch (const hp::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
+  a.device = hp::device_in_pool(a.hardware);
+  if (c.memory > 0) a.device.tier[0].bytes = c.memory;
+  const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);
+  if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
+  if (a.plan.offloaded_layers > 0 && tier_index(a.device, hp::memory_kind::dram) < 0)
+    throw hp_tool::bad_input("--offload: " + c.hardware + " has no DRAM behind HBM");
+  return a;
+}
+
+/// Of the degrees that fit those that make the most tokens a second; where none fits, those that need the least HBM.
+inline void choose_degrees(answer& a) {
+  hp::serving_estimate best;
+  bool fits = false;
+  hp::visit_serving_plans(a.config.model, a.plan, a.devices, [&](const hp::serving_plan& p) {
+    const hp::serving_estimate e = hp::estimate_serving(a.config.model, p, a.device, a.hardware.links);
+    if (!e.ok()) return;
+    const bool good = a.verdict(e) == hp::fit_verdict::fits;
+    const bool better = good == fits ? (good ? e.decode.tokens_per_second > best.decode.tokens_per_second
+                                             : e.memory.peak() < best.memory.peak())
+                                     : good;
+    if (a.legal_plans++ > 0 && !better) return;
+    best = e;
+    fits = good;
+  });
+  if (a.legal_plans > 0) a.plan = best.plan;
+}
+
+inline answer answer_of(const choice& c) {
+  answer a = asked_of(c);
+  if (!c.fixes.empty()) {
+    const hp::decoder_plan fixed = decoder_plans::fix_reader(c.fixes, c.devices, known_fixes).read();
+    a.plan.tp = fixed.tp;
+    a.plan.pp = fixed.pp;
+    a.plan.dp = fixed.dp;
+    a.plan.ep = fixed.ep;
+  } else {
+    a.plan.dp = a.devices;
+    choose_degrees(a);
+  }
+  a.status = hp::check_serving(a.config.model, a.plan, c.devices);
+  if (a.status.code == hp::decoder_plan_code::number_is_out_of_range)
+    throw hp_tool::bad_input(decoder_plans::cause_text(a.status));
+  if (!a.status.ok()) return a;
+  const hp::extent_t stage_layers = hp::ceil_divide(a.config.model.layers, a.plan.pp);
+  a.plan.offloaded_layers = std::min(a.plan.offloaded_layers, stage_layers);
+  const auto estimated = [&](hp::extent_t layers) {
+    hp::serving_plan p = a.plan;
+    p.offloaded_layers = layers;
+    return hp::estimate_serving(a.config.model, p, a.device, a.hardware.links);
+  };
+  a.estimate = estimated(a.plan.offloaded_layers);
+  if (!a.estimate.ok())
+    throw hp_tool::bad_input("operations or bytes of a step leave 64 bits: name a smaller --batch or --context");
+  const auto add = [&](const char* name, const char* key, const hp::context_limit& longest) {
+    a.places.push_back({name, key, longest, estimated(longest.offloaded_layers)});
+  };
+  const auto longest_with = [&](hp::extent_t layers) {
+    hp::serving_plan p = a.plan;
+    p.offloaded_layers = layers;
+    return hp::longest_context(a.config.model, p, a.device, a.reserve);
+  };
+  add("HBM", "hbm", longest_with(0));
+  if (a.plan.offloaded_layers > 0) add("DRAM, as --offload says", "as_asked", longest_with(a.plan.offloaded_layers));
+  if (tier_index(a.device, hp::memory_kind::dram) < 0) return a;
+  const auto hidden = [&](hp::serving_step step) {
+    return hp::longest_hidden_context(a.config.model, a.plan, a.device, a.hardware.links, a.reserve, step);
+  };
+  add("DRAM, as far as prefill hides it", "hidden_by_prefill", hidden(hp::serving_step::prefill));
+  add("DRAM, as far as decode hides it", "hidden_by_decode", hidden(hp::serving_step::decode));
+  add("DRAM, all of it", "dram", longest_with(stage_layers));
+  return a;
+}
+
+}  // namespace serving
