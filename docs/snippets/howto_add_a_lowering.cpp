@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include <hyperparallel/mpmd.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow.hpp>
 
 namespace hp = hyperparallel;
@@ -66,7 +66,7 @@ struct running {
   hp::tile_chain chain;
   tensors tensor;
   hp::chain_places places;
-  hp::world* world;
+  hp::taskflow_world* world;
   float& number(int rank, int t, int unit = 0) const {
     return world->data<float>(hp::slot_of(chain, places, rank, t, unit))[0];
   }
@@ -95,9 +95,9 @@ int main() {
   r.chain = describe(r.tensor);
   hp::counting_taskflow sized;
   r.places = hp::lower_chain(r.chain, sized);  // where each tensor's slots are
-  hp::world_options options;
+  hp::taskflow_world_options options;
   options.execution.names = {operation_names, 3, nullptr, 0};
-  hp::world world(plan::flow, plan::schedule, options);
+  hp::taskflow_world world(plan::flow, plan::schedule, options);
   r.world = &world;
   world.bind(twice, &run_twice, &r);
   world.bind(put, &run_put, &r);

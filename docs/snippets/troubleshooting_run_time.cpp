@@ -22,7 +22,7 @@
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
@@ -72,14 +72,14 @@ constexpr const char* slots[] = {"gate_up[0]"};
 void work(const hp::kernel_call&) {}
 void fail(const hp::kernel_call&) { throw std::runtime_error("the tile is all NaN"); }
 
-hp::world_options named() {
-  hp::world_options o;
+hp::taskflow_world_options named() {
+  hp::taskflow_world_options o;
   o.execution.names = {operations, 2, slots, 1};
   return o;
 }
 
 void task_error() {
-  hp::world world(flow, good, named());
+  hp::taskflow_world world(flow, good, named());
   world.bind(0, &fail);
   world.bind(1, &work);
   assert(text_of<hp::task_error>([&] { world.run(); }) ==
@@ -89,13 +89,13 @@ void task_error() {
 }
 
 void unsafe_plan_error() {
-  assert(text_of<hp::unsafe_plan_error>([&] { hp::world world(flow, bad, named()); }) ==
+  assert(text_of<hp::unsafe_plan_error>([&] { hp::taskflow_world world(flow, bad, named()); }) ==
          "the plan is not proved safe: a wait needs a signal that comes later in the plan's order, task 1 on rank 0 "
          "(SwiGLU), event 0; hp::unchecked runs it without proof");
 }
 
 void deadlock_error() {
-  hp::world world(hp::unchecked, flow, bad, named());
+  hp::taskflow_world world(hp::unchecked, flow, bad, named());
   world.bind(0, &work);
   world.bind(1, &work);
   assert(text_of<hp::deadlock_error>([&] { world.run(); }) ==
@@ -104,9 +104,9 @@ void deadlock_error() {
 }
 
 void stall_error() {
-  hp::world_options o = named();
+  hp::taskflow_world_options o = named();
   o.execution.watchdog = 100;  // ms
-  hp::world world(flow, good, o);
+  hp::taskflow_world world(flow, good, o);
   world.bind(0, [](const hp::kernel_call& call) {
     while (!call.stopping()) std::this_thread::yield();  // never done, but polite
   });
@@ -118,16 +118,16 @@ void stall_error() {
 }
 
 void bind_error() {
-  hp::world world(flow, good, named());
+  hp::taskflow_world world(flow, good, named());
   world.bind(0, &work);
   assert(text_of<hp::bind_error>([&] { world.run(); }) == "no kernel is bound to SwiGLU");
 }
 
 void arena_error() {
   const std::vector<std::int64_t> tiers = {32};
-  hp::world_options small = named();
+  hp::taskflow_world_options small = named();
   small.tier_bytes = tiers;
-  assert(text_of<hp::arena_error>([&] { hp::world world(flow, good, small); }) ==
+  assert(text_of<hp::arena_error>([&] { hp::taskflow_world world(flow, good, small); }) ==
          "arena of rank 0, tier 0: 64 bytes asked at offset 0, 32 bytes free");
 }
 

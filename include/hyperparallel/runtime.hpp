@@ -26,4 +26,4 @@
 #include <hyperparallel/runtime/program_world.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/runtime/single_device.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow.hpp>
 
 #include "chains.hpp"
@@ -180,7 +180,7 @@ struct distributed {
   hp::collective_matmul_chain m;
   hp::planned_flow planned;
   hp::chain_places places;
-  std::unique_ptr<hp::world> world;
+  std::unique_ptr<hp::taskflow_world> world;
 
   explicit distributed(const hp::collective_matmul& plan, int threads)
       : p(plan),
@@ -189,9 +189,9 @@ struct distributed {
     hp::counting_taskflow sized;
     places = hp::lower_chain(m.chain, sized);
     EXPECT_EQ(planned.verify().code, hp::verify_code::ok);
-    hp::world_options options;
+    hp::taskflow_world_options options;
     options.execution.threads = threads;
-    world = std::make_unique<hp::world>(planned.flow(), planned.schedule(), options);
+    world = std::make_unique<hp::taskflow_world>(planned.flow(), planned.schedule(), options);
     const auto bind = [&](operation o, hp::kernel k) { world->bind(static_cast<int>(o), k, this); };
     bind(operation::gather, [](const hp::kernel_call& c) { self(c).send(c, self(c).m.tensor.rows, p_devices(c)); });
     bind(operation::scatter, [](const hp::kernel_call& c) { self(c).send(c, self(c).m.tensor.product, 1); });

@@ -24,7 +24,7 @@ static_assert(hp::model_type<model> && !hp::model_type<strategy> && !hp::model_t
 static_assert(hp::step_option<hp::accumulating<2>> && !hp::step_option<hp::adamw> && !hp::step_option<int>);
 
 // What is said in place of a proof, so that no assertion fails behind a refusal, is none where it is kept as one.
-static_assert(hp::detail::step_that_is_refused::verified);
+static_assert(hp::detail::step_that_is_refused::verified && hp::detail::step_that_is_refused::lawful);
 static_assert(!hp::proof(hp::detail::step_that_is_refused::verified));
 
 // A build that needs the results of its operators is asked with them; one that the compiler cannot run is none either way.

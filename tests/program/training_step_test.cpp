@@ -44,10 +44,11 @@ TEST(training_step, keeps_the_account_that_its_parts_make_at_run_time) {
   EXPECT_EQ(step::account, account(g, hybrid::value));
   EXPECT_EQ(step::parameters, hp::parameter_count(g));
   EXPECT_EQ(step::peak, step::account.memory.peak);
-  static_assert(step::verified && hp::proved<step>::met);
+  static_assert(step::lawful && hp::lawful<step>::met);
+  static_assert(step::verified && hp::proved<step>::met && hp::fits<step>());
   EXPECT_EQ(wide_step::account,
             account(hp::training_graph<model>(hp::sgd::value, settings(hp::data_type::f32)), sharded::value));
-  static_assert(wide_step::verified);
+  static_assert(wide_step::lawful);
 }
 
 TEST(training_step, options_say_what_the_graph_is_like) {
@@ -65,7 +66,7 @@ TEST(training_step, options_say_what_the_graph_is_like) {
   EXPECT_GT(recomputed, 10);
   EXPECT_GT(muons, 0);
   EXPECT_EQ(busy_step::account, account(g, hybrid::value));
-  static_assert(busy_step::verified);
+  static_assert(busy_step::lawful);
 
   hp::step_settings kept = s;
   kept.recomputed = {};
@@ -130,7 +131,7 @@ TEST(training_step, fits_alive_up_to_its_peak) {
 
 TEST(training_step, one_device_moves_nothing) {
   using single = hp::train_step<model, hp::strategy<alone, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
-  static_assert(single::verified);
+  static_assert(single::lawful);
   EXPECT_EQ(single::account.times.exposed, 0);
   EXPECT_GT(single::peak, step::peak);
 }
@@ -173,9 +174,9 @@ TEST(training_step, is_accounted_on_a_full_mesh) {
       !hp::valid_train_step<two_products, hp::strategy<row_of<32>, hp::data_parallel<"dp">>, hp::adamw, meshed>);
 }
 
-TEST(training_step, laws_are_proved_refused_or_not_asked) {
-  static_assert(row_step<32>::verified && hp::most_proved_devices == 32);
-  static_assert(!row_step<64>::verified && row_step<64>::verified.state == hp::proof_state::not_asked);
+TEST(training_step, is_lawful_or_not_or_not_asked) {
+  static_assert(row_step<32>::lawful && hp::most_proved_devices == 32);
+  static_assert(!row_step<64>::lawful && row_step<64>::lawful.state == hp::proof_state::not_asked);
   EXPECT_GT(row_step<64>::account.times.total.picoseconds, 0) << "accepted and accounted all the same";
 
   const auto program = [](int devices) {
@@ -190,6 +191,27 @@ TEST(training_step, laws_are_proved_refused_or_not_asked) {
     ASSERT_NE(hp::check_program(p).code, hp::program_code::ok);
     EXPECT_EQ(hp::laws_of(p).state, devices <= 32 ? hp::proof_state::refused : hp::proof_state::not_asked);
   }
+}
+
+// ---- plans ----
+
+TEST(training_step, its_plan_is_proved_refused_or_not_asked) {
+  static_assert(row_step<8>::verified && row_step<8>::planned::image.rest.status.ok());
+  static_assert(row_step<8>::size_of_plan.tasks >= 8 * row_step<8>::size_of_plan.steps);
+  using budgeted = hp::train_step<two_products, hp::strategy<row_of<2>, hp::data_parallel<"dp">>, hp::adamw,
+                                  hp::matrix384, hp::offloaded_within<hp::MiB>>;
+  static_assert(budgeted::lawful && budgeted::verified.state == hp::proof_state::not_asked,
+                "a budget is planned at start");
+  SUCCEED();
+}
+
+// What is alive at once leaves gaps between addresses.
+TEST(training_step, addresses_may_not_fit_where_what_is_alive_would) {
+  static_assert(hp::fits<step, step::planned::image.rest.addresses.high_water[0]>());
+  static_assert(!hp::fits<step, step::planned::image.rest.addresses.high_water[0] - 1>());
+  static_assert(hp::fits_alive<step, step::planned::image.rest.addresses.high_water[0] - 1>(),
+                "a budget that bytes alive would accept, and addresses exceed");
+  SUCCEED();
 }
 
 // Names of a concept: false where train_step would be an error.

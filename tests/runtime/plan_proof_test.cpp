@@ -2,7 +2,7 @@
 #include <hyperparallel/runtime/plan_proof.hpp>
 
 #include <hyperparallel/program/planned_flow.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow/static_taskflow.hpp>
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ using proved = hp::proved_plan<hp::static_taskflow<safe_handover, machine>>;
 
 constexpr const char* operations[] = {"produce", "consume"};
 constexpr const char* slots[] = {"buffer"};
-const hp::world_options named{.execution = {.threads = 1, .names = {operations, 2, slots, 1}}};
+const hp::taskflow_world_options named{.execution = {.threads = 1, .names = {operations, 2, slots, 1}}};
 
 const char* const race =
     "the plan is not proved safe: task 1 on rank 0 (consume) and task 0 on rank 0 (produce) use buffer, one of them "
@@ -61,9 +61,11 @@ hp::run_result runs(X& x) {
 
 TEST(plan_proof, a_race_is_refused_at_every_entry) {
   const hp::planned_flow late(handover{}, machine, {});
-  EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::world w(late.flow(), late.schedule(), named); }), race);
-  EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::profiled_world w(late.flow(), late.schedule(), named); }), race);
-  EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::world w(racing{}, named); }), race);
+  EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::taskflow_world w(late.flow(), late.schedule(), named); }), race);
+  EXPECT_EQ(
+      error_of<hp::unsafe_plan_error>([&] { hp::profiled_taskflow_world w(late.flow(), late.schedule(), named); }),
+      race);
+  EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::taskflow_world w(racing{}, named); }), race);
   EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::executor<> x(late.flow(), late.schedule(), named.execution); }),
             race);
   EXPECT_EQ(error_of<hp::unsafe_plan_error>([&] { hp::executor<> x(racing{}, named.execution); }), race);
@@ -81,7 +83,7 @@ TEST(plan_proof, a_race_is_refused_at_every_entry) {
 
 TEST(plan_proof, who_says_unchecked_runs_it) {
   const hp::planned_flow late(handover{}, machine, {});
-  hp::world w(hp::unchecked, late.flow(), late.schedule(), named);
+  hp::taskflow_world w(hp::unchecked, late.flow(), late.schedule(), named);
   hp::executor<> x(hp::unchecked, late.flow(), late.schedule(), named.execution);
   hp::executor<> y(hp::unchecked, hp::bound_plan(racing{}), named.execution);
   EXPECT_EQ(runs(w), hp::run_result::complete);
@@ -91,7 +93,7 @@ TEST(plan_proof, who_says_unchecked_runs_it) {
 
 TEST(plan_proof, a_proved_plan_runs) {
   const hp::planned_flow late(handover{true}, machine, {});
-  hp::world w(late.flow(), late.schedule(), named), of_type(proved{}, named);
+  hp::taskflow_world w(late.flow(), late.schedule(), named), of_type(proved{}, named);
   hp::executor<> x(proved{}, named.execution);
   EXPECT_EQ(runs(w), hp::run_result::complete);
   EXPECT_EQ(runs(of_type), hp::run_result::complete);

@@ -1,175 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/one_sided.hpp>
 #include <hyperparallel/runtime/world.hpp>
+
+#include <hyperparallel/layers.hpp>
+
+#include <support/error_of.hpp>
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-#include <string>
+#include <numeric>
 #include <thread>
 
-#include <hyperparallel/taskflow/list_schedule.hpp>
-
-#include "random_plan.hpp"
+namespace hp = hyperparallel;
 
 namespace {
 
-namespace hp = hyperparallel;
-using hp::testing_plans::owned_plan;
+using hp::data_type;
+using tested::error_of;
 
-constexpr int ranks = 4;
-
-/// An all-to-all of one number: rank r puts 100 r + s into every rank s, then each rank sums what it got.
-constexpr auto all_to_all = [](auto& f) {
-  for (int r = 0; r < ranks; ++r) hp::add_event(f, r);
-  for (int r = 0; r < ranks; ++r) hp::add_slot(f, r, 0, 0, ranks * 8);
-  for (int r = 0; r < ranks; ++r) hp::add_slot(f, r, 1, 64, 8);
-  for (int r = 0; r < ranks; ++r)
-    for (int s = 0; s < ranks; ++s) {
-      hp::add_task(f, hp::resource::aiv, r, 1, 0, s);
-      hp::add_signal(f, s);
-      hp::add_access(f, s, 8 * r, 8 * r + 8, hp::access_mode::write);
-    }
-  for (int r = 0; r < ranks; ++r) {
-    hp::add_task(f, hp::resource::aic, r, 1, 1, 0);
-    hp::add_wait(f, r);
-    hp::add_access(f, r, 0, 8 * ranks, hp::access_mode::read);
-    hp::add_access(f, ranks + r, 0, 8, hp::access_mode::write);
+struct decoder {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 4), seq = m.dim("seq", 8);
+    const int tokens = m.index_input("tokens", {batch, seq}), labels = m.index_input("labels", {batch, seq});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{
+        .attention = {.query_heads = 4, .key_heads = 2, .head_dim = 4}, .feed_forward = {.width = 32}};
+    int x = hp::token_embedding{.vocabulary = 32, .hidden = 16}(m, tokens);
+    x = m.repeat("layers", 2, x, block);
+    hp::language_head{.vocabulary = 32}(m, x, labels);
   }
 };
+struct mesh : hp::device_matrix<hp::axis{"dp", 2}, hp::axis{"tp", 2}> {};
+using split = hp::strategy<mesh, hp::fully_sharded<"dp", 3>, hp::tensor_parallel<"tp">>;
+template <class... Options>
+using step_with = hp::train_step<decoder, split, hp::adamw, hp::matrix384, Options...>;
 
-constexpr const char* operations[] = {"put", "sum"};
-constexpr const char* slots[] = {"inbox 0", "inbox 1", "inbox 2", "inbox 3", "total 0"};
-
-void plan_it(owned_plan& plan) {
-  plan.build(all_to_all);
-  std::vector<int> queue;
-  for (int r = 0; r < ranks; ++r) queue.insert(queue.end(), ranks, 2 * r + 1);
-  for (int r = 0; r < ranks; ++r) queue.push_back(2 * r);
-  plan.enqueue({ranks, {1, 1, 0, 0, 0}}, queue);
+std::vector<std::int32_t> tokens_of(int batches) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(batches) * 32);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>((i * i + 3 * i) % 32);
+  return all;
+}
+std::span<const std::int32_t> batch_of(const std::vector<std::int32_t>& all, std::int64_t batch) {
+  return std::span(all).subspan(static_cast<std::size_t>(batch) * 32, 32);
 }
 
-void put(const hp::kernel_call& c) {
-  hp::world& w = *static_cast<hp::world*>(c.user);
-  const std::int64_t value = 100 * c.rank + c.item;
-  hp::put_rows(w.arenas(), {c.item, 0, 8 * c.rank, 8}, {reinterpret_cast<const std::byte*>(&value), 1, 8, 8});
+/// The same program planned at start, fed by hand.
+template <class Step>
+std::vector<double> planned_at_start(int steps, int threads) {
+  using number = typename hp::world<Step>::number;
+  hp::step_settings s = Step::evaluated::settings();
+  s.build.unrolled = true;
+  hp::model_run<number> run(
+      hp::training_graph<decoder>(hp::adamw::value, s), split::value,
+      {.program = {.execution = {.threads = threads}, .topology = hp::interconnect_of(hp::matrix384::topology)}});
+  const std::vector<std::int32_t> tokens = tokens_of(3), labels = tokens_of(2);
+  std::vector<double> losses;
+  for (int i = 0; i < steps; ++i)
+    losses.push_back(static_cast<double>(run.train_step([&](int m) {
+      const std::int64_t batch = std::int64_t{i} * s.micro_batches + m;
+      run.world().set("tokens", batch_of(tokens, batch % 3));
+      run.world().set("labels", batch_of(labels, batch % 2));
+    })));
+  return losses;
+}
+template <class Step>
+std::vector<double> planned_by_the_compiler(int steps, int threads) {
+  hp::world<Step> world({.execution = {.threads = threads}});
+  const std::vector<std::int32_t> tokens = tokens_of(3), labels = tokens_of(2);
+  return world.feed("tokens", tokens).feed("labels", labels).train(steps);
 }
 
-void sum(const hp::kernel_call& c) {
-  hp::world& w = *static_cast<hp::world*>(c.user);
-  std::int64_t total = 0;
-  for (const std::int64_t v : w.data<std::int64_t>(c.rank)) total += v;
-  w.data<std::int64_t>(ranks + c.rank)[0] += total;
+template <class Step>
+void expect_the_same_bits() {
+  const std::vector<double> losses = planned_by_the_compiler<Step>(6, 1);
+  ASSERT_EQ(losses.size(), 6U);
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ(planned_by_the_compiler<Step>(6, 2), losses);
+  EXPECT_EQ(planned_at_start<Step>(6, 1), losses);
+  EXPECT_EQ(planned_at_start<Step>(6, 2), losses);
 }
 
-TEST(World, RanksTalkThroughTheirArenas) {
-  owned_plan plan;
-  plan_it(plan);
-  hp::world w(plan.flow, plan.schedule);
-  EXPECT_EQ(w.ranks(), ranks);
-  EXPECT_EQ(w.arenas().tiers(), 2);
-  EXPECT_EQ(w.arenas().high_water(2, 0), 32);
-  EXPECT_EQ(w.arenas().high_water(2, 1), 72);
-  EXPECT_EQ(w.arenas().bytes(2, 1), 72);
-  w.bind(0, put, &w);
-  w.bind(1, sum, &w);
-  for (int round = 1; round <= 200; ++round) {
-    ASSERT_EQ(w.run(), hp::run_result::complete);
-    for (int r = 0; r < ranks; ++r) ASSERT_EQ(w.data<std::int64_t>(ranks + r)[0], round * (600 + ranks * r));
-  }
+using in_bf16 = step_with<>;
+using in_f64 = step_with<hp::precision<data_type::f64>, hp::accumulating<2>>;
+using in_f32 = step_with<hp::precision<data_type::f32>, hp::with_vector_queue, hp::looking_ahead<4>,
+                         hp::keeping_value<"gradient(embedding.weight)">>;
+static_assert(in_bf16::verified && in_f32::verified);
+static_assert(std::is_same_v<hp::world<in_bf16>::number, float>);
+
+TEST(World, HasTheBitsOfAPlanMadeAtStart) {
+  expect_the_same_bits<in_bf16>();
+  expect_the_same_bits<in_f32>();
 }
 
-TEST(World, AFailureNamesTheTensorAndTheWorldRunsAgain) {
-  owned_plan plan;
-  plan_it(plan);
-  hp::world w(plan.flow, plan.schedule, {.execution = {.names = {operations, 2, slots, 5}}});
-  w.bind(0, put, &w);
-  w.bind(1, [](const hp::kernel_call& c) {
-    if (c.rank == 0) throw std::runtime_error("overflow");
-  });
-  try {
-    w.run();
-    FAIL();
-  } catch (const hp::task_error& e) {
-    EXPECT_EQ(std::string(e.what()), "task 16 on rank 0: sum writing total 0 failed: overflow");
-  }
-  EXPECT_EQ(w.slot_name(7), "slot 7");
-  EXPECT_EQ(w.operation_name(1), "sum");
-  w.bind(1, sum, &w);
-  EXPECT_EQ(w.run(), hp::run_result::complete);
-  EXPECT_EQ(w.data<std::int64_t>(ranks + 3)[0], 600 + ranks * 3);
-  EXPECT_EQ(w.finished(), w.tasks());
+TEST(World, KeepsWhatItsStepKeeps) {
+  hp::world<in_f32> world;
+  const std::vector<std::int32_t> tokens = tokens_of(1);
+  world.feed("tokens", tokens).feed("labels", tokens).train(1);
+  const std::vector<float> gradient = world.fetch("gradient(embedding.weight)");
+  EXPECT_EQ(gradient.size(), 32U * 16U);
+  EXPECT_GT(std::accumulate(gradient.begin(), gradient.end(), 0.0, [](double s, float g) { return s + g * g; }), 0.0);
+  hp::world<in_bf16> other;
+  other.feed("tokens", tokens).feed("labels", tokens).train(1);
+  EXPECT_EQ(
+      error_of<hp::program_error>([&] { other.fetch("gradient(embedding.weight)"); }),
+      "gradient \"gradient(embedding.weight)\" has no value: nothing has written it, or its memory was used again; it "
+      "can be kept by program_options::keep");
 }
 
-TEST(World, ASlotThatDoesNotFitIsRefusedBeforeAnythingRuns) {
-  owned_plan plan;
-  plan_it(plan);
-  const std::int64_t enough[] = {32, 72};
-  const hp::world fits(plan.flow, plan.schedule, {.tier_bytes = enough});
-  const std::int64_t too_small[] = {32, 71};
-  try {
-    const hp::world w(plan.flow, plan.schedule, {.tier_bytes = too_small});
-    FAIL();
-  } catch (const hp::arena_error& e) {
-    EXPECT_EQ(e.rank, 0);
-    EXPECT_EQ(e.tier, 1);
-    EXPECT_EQ(e.bytes_free, 7);
-  }
-  const std::int64_t one_tier[] = {32};
-  EXPECT_THROW(hp::world(plan.flow, plan.schedule, {.tier_bytes = one_tier}), hp::arena_error);
+TEST(World, AFeedThatDoesNotFitIsNamed) {
+  hp::world<in_bf16> world;
+  const std::vector<std::int32_t> tokens = tokens_of(1);
+  const std::vector<float> floats(32);
+  const auto refusal = [&](const std::string& name, const auto& values) {
+    return error_of<hp::program_error>([&] { world.feed(name, values); });
+  };
+  EXPECT_EQ(refusal("token", tokens), "the graph has no tensor \"token\", the nearest is \"tokens\"");
+  EXPECT_EQ(refusal("tokens", floats), "input \"tokens\" has elements of type i32, given f32");
+  EXPECT_EQ(refusal("tokens", std::vector<std::int32_t>(33)), "input \"tokens\" has 32 elements, given 33");
+  EXPECT_EQ(refusal("tokens", std::vector<std::int32_t>(32, 32)),
+            "input \"tokens\" is 32 at [0, 0], expected 0 to 31 (read by operator \"embed\")");
+  EXPECT_EQ(refusal("embedding.weight", floats), "\"embedding.weight\" is no input but a parameter: it is not fed");
+  EXPECT_EQ(error_of<hp::program_error>([&] { world.train(1); }), "input \"tokens\" was not set");
 }
 
-constexpr auto constant_flow = hp::build_fixed<hp::measure(all_to_all)>(all_to_all);
-constexpr auto constant_schedule = hp::schedule_fixed<2 * ranks>(constant_flow, {ranks, {1, 1, 0, 0, 0}});
-
-TEST(World, RunsAPlanOfTheCompiler) {
-  hp::world w(hp::constant_plan<constant_flow, constant_schedule>{});
-  w.bind(0, put, &w);
-  w.bind(1, sum, &w);
-  for (int round = 1; round <= 20; ++round) {
-    ASSERT_EQ(w.run(), hp::run_result::complete);
-    for (int r = 0; r < ranks; ++r) ASSERT_EQ(w.data<std::int64_t>(ranks + r)[0], round * (600 + ranks * r));
-  }
+TEST(World, TrainsUntilAHookSaysSo) {
+  hp::world<in_bf16> world;
+  const std::vector<std::int32_t> tokens = tokens_of(1);
+  world.feed("tokens", tokens).feed("labels", tokens);
+  std::vector<std::int64_t> seen, told;
+  int fed = 0;
+  const std::vector<double> losses =
+      world.train(10, {.before_micro_batch = [&](std::int64_t, int) { ++fed; },
+                       .after_step =
+                           [&](const hp::trained_step& s) {
+                             EXPECT_EQ(s.of, 10);
+                             seen.push_back(s.step);
+                             return s.done < 4;
+                           },
+                       .progress = [&](const hp::trained_step& s) { told.push_back(s.step); },
+                       .period = 1'000'000});
+  EXPECT_EQ(losses.size(), 4U);
+  EXPECT_EQ(fed, 4);
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(told, std::vector<std::int64_t>{4}) << "the last step is always told";
+  EXPECT_EQ(world.steps(), 4);
+  EXPECT_EQ(world.train(2).size(), 2U);
+  EXPECT_EQ(world.steps(), 6);
 }
 
-/// One way for a run to end early: a kernel for the sums, and what the run then does.
-enum class way { throws, is_cancelled, stalls };
+TEST(World, ACancelledStepDoesNotCount) {
+  hp::world<in_bf16> world;
+  const std::vector<std::int32_t> tokens = tokens_of(1);
+  world.feed("tokens", tokens).feed("labels", tokens);
+  std::thread other;
+  const std::vector<double> losses = world.train(1'000'000, {.after_step = [&](const hp::trained_step& s) {
+                                                   if (s.step == 3) other = std::thread([&] { world.cancel(); });
+                                                   return true;
+                                                 }});
+  other.join();
+  EXPECT_GE(losses.size(), 3U);
+  EXPECT_EQ(world.steps(), static_cast<std::int64_t>(losses.size()));
+}
 
-TEST(World, RunsWholeAfterEveryKindOfFailure) {
-  owned_plan plan;
-  plan_it(plan);
-  hp::world w(plan.flow, plan.schedule, {.execution = {.watchdog = 200}});
-  w.bind(0, put, &w);
-  int complete = 0;
-  for (int round = 0; round < 2; ++round)
-    for (const way how : {way::throws, way::is_cancelled, way::stalls}) {
-      switch (how) {
-        case way::throws:
-          w.bind(1, [](const hp::kernel_call&) { throw std::runtime_error("overflow"); });
-          EXPECT_THROW(w.run(), hp::task_error);
-          break;
-        case way::is_cancelled:
-          w.bind(
-              1,
-              [](const hp::kernel_call& c) {
-                static_cast<hp::world*>(c.user)->cancel();
-                EXPECT_TRUE(c.stopping());
-              },
-              &w);
-          EXPECT_EQ(w.run(), hp::run_result::cancelled);
-          break;
-        case way::stalls:
-          w.bind(1, [](const hp::kernel_call& c) {
-            while (!c.stopping()) std::this_thread::yield();
-          });
-          EXPECT_THROW(w.run(), hp::stall_error);
-          break;
-      }
-      w.bind(1, sum, &w);
-      ASSERT_EQ(w.run(), hp::run_result::complete);
-      ++complete;
-      for (int r = 0; r < ranks; ++r) ASSERT_EQ(w.data<std::int64_t>(ranks + r)[0], complete * (600 + ranks * r));
-    }
+/// The training that goes on from values and a number of steps is the one that was not interrupted.
+TEST(World, GoesOnFromValuesThatWereFetched) {
+  using step = in_f32;
+  const std::vector<std::int32_t> tokens = tokens_of(1);
+  hp::world<step> whole, first, second({.seed = 7});
+  for (hp::world<step>* w : {&whole, &first, &second}) w->feed("tokens", tokens).feed("labels", tokens);
+  const std::vector<double> losses = whole.train(5);
+  first.train(2);
+  const hp::graph& g = first.program().program().graph;
+  for (int t = 0; t < g.tensor.size; ++t)
+    if ((g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state) &&
+        g.tensor[t].replaces < 0)
+      second.set(g.name_of_tensor(t), first.fetch(g.name_of_tensor(t)));
+  second.set_steps(first.steps());
+  EXPECT_EQ(second.train(3), std::vector<double>(losses.begin() + 2, losses.end()));
 }
 
 }  // namespace

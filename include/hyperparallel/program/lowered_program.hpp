@@ -29,7 +29,9 @@ enum class lowering_code : unsigned char {
   move_is_refused,
   run_is_not_lowered,
   run_is_not_proved,
-  memory_is_exceeded
+  memory_is_exceeded,
+  plan_is_too_large,          ///< for a constant: not of `lower`, as the following
+  budget_is_planned_at_start  ///< of a world
 };
 
 /// Where it is not ok: `at` is a segment, the place of a name in `keep`, a move or a tier, as the code says.

@@ -18,6 +18,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int max_recomputed_patterns = 8;
+inline constexpr int max_kept_values = 8;
 
 /// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of
 /// the folded one.
@@ -25,6 +26,9 @@ struct step_settings {
   build_options_in<data_type::bf16> build{};
   int micro_batches = 1;
   static_vector<short_text, max_recomputed_patterns> recomputed{};
+  static_vector<const char*, max_kept_values> kept{};  ///< tensors that a world can read after a step
+  int lookahead = 0;                                   ///< steps by which moves may run ahead
+  bool vector_queue = false;                           ///< vector operators on a queue of their own
   step_offload_settings offload{};
 };
 
@@ -165,7 +169,7 @@ struct proof_of_a_refused_step : proof {
 struct step_that_is_refused {
   static constexpr step_account account{};
   static constexpr extent_t parameters = 0, peak = 0;
-  static constexpr proof_of_a_refused_step verified{};
+  static constexpr proof_of_a_refused_step verified{}, lawful{};
   static constexpr step_offload offload{};
 };
 

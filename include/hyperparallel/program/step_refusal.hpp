@@ -118,6 +118,11 @@ template <int>
 struct devices_of_the_mesh {};
 template <int>
 struct devices_asked {};
+/// Of a plan that the compiler is to make: steps of a rank, tasks of all ranks.
+template <extent_t Steps>
+struct steps_of_the_plan {};
+template <extent_t Tasks>
+struct tasks_of_the_plan {};
 
 namespace diag {
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
@@ -144,6 +149,8 @@ template <class Needed, class Given>
 struct memory_is_exceeded;
 template <proof_state, class Devices, class Asked>
 struct laws_are_not_proved;
+template <proof_state, auto Code, class Steps, class Tasks>
+struct plan_is_not_proved;
 }  // namespace diag
 
 namespace detail {
@@ -269,11 +276,20 @@ template <class Evaluated>
 struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Evaluated::result.refusal.strategy> {};
 
 template <proof_state State, int Devices, int Asked>
-struct proof_verdict {
+struct laws_verdict {
   using type = diag::laws_are_not_proved<State, devices_of_the_mesh<Devices>, devices_asked<Asked>>;
 };
 template <int Devices, int Asked>
-struct proof_verdict<proof_state::proved, Devices, Asked> {
+struct laws_verdict<proof_state::proved, Devices, Asked> {
+  using type = accepted;
+};
+
+template <proof_state State, auto Code, auto Size>
+struct step_plan_verdict {
+  using type = diag::plan_is_not_proved<State, Code, steps_of_the_plan<Size.steps>, tasks_of_the_plan<Size.tasks>>;
+};
+template <auto Code, auto Size>
+struct step_plan_verdict<proof_state::proved, Code, Size> {
   using type = accepted;
 };
 

@@ -7,7 +7,8 @@
 //   using tight = hp::train_step<…, hp::offloaded_within<24 * GiB>, hp::keeping<"head.*">>;   // with slower tiers
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
-// against its laws and accounts it; what it keeps is the account. A model or strategy that cannot be is one error line
+// against its laws and accounts it; what it keeps is the account. A second one, where `verified` or `plan` is named, makes
+// the plan that `world<step>` runs (step_plan.hpp). A model or strategy that cannot be is one error line
 // with the names and sizes, and so is hardware that cannot be, or whose links do
 // not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,
 // nothing recomputed.
@@ -20,6 +21,7 @@
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
+#include <hyperparallel/program/step_plan.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -72,6 +74,25 @@ struct precision {
     if (are_floats) s.build.parameter = Parameters, s.build.activation = Activations;
   }
 };
+/// A world of the step can read this tensor after a step of training.
+template <fixed_string Name>
+struct keeping_value {
+  static constexpr void apply(step_settings& s) { s.kept.push(Name.text); }
+};
+/// Moves may run so many steps ahead of where they are needed; takes memory beyond the least.
+template <int Steps>
+struct looking_ahead {
+  using sets = setting<"lookahead">;
+  static constexpr void apply(step_settings& s) {
+    static_assert(Steps >= 0, "moves look ahead by 0 steps at least");
+    if (Steps >= 0) s.lookahead = Steps;
+  }
+};
+/// Vector operators have a queue of their own, beside the matrix operators'.
+struct with_vector_queue {
+  using sets = setting<"vector queue">;
+  static constexpr void apply(step_settings& s) { s.vector_queue = true; }
+};
 /// What does not fit into so many bytes of the fastest memory leaves for slower tiers, and comes back in time.
 template <extent_t Bytes>
 struct offloaded_within {
@@ -122,6 +143,10 @@ template <class Option>
 inline constexpr int recomputed_patterns_in = 0;
 template <fixed_string Pattern>
 inline constexpr int recomputed_patterns_in<recomputing<Pattern>> = 1;
+template <class Option>
+inline constexpr int kept_values_in = 0;
+template <fixed_string Name>
+inline constexpr int kept_values_in<keeping_value<Name>> = 1;
 
 }  // namespace detail
 
@@ -159,6 +184,7 @@ struct step_evaluation {
   step_offload offload{};
   extent_t parameters = 0;
   unrated_work unrated{};  ///< where the step has no price
+  plan_size plan{};
 };
 
 template <class Model, class Strategy, class Optimizer, class Hardware, class... Options>
@@ -166,9 +192,14 @@ struct evaluated_step {
   static_assert((memory_rules_in<Options> + ... + 0) <= most_offload_patterns, "a step has at most 16 memory rules");
   static_assert((recomputed_patterns_in<Options> + ... + 0) <= max_recomputed_patterns,
                 "a step recomputes at most 8 patterns");
+  static_assert((kept_values_in<Options> + ... + 0) <= max_kept_values, "a step keeps at most 8 values");
+  static constexpr step_settings settings() {
+    step_settings s;
+    (Options::apply(s), ...);
+    return s;
+  }
   static constexpr step_evaluation evaluate() {
-    step_settings settings;
-    (Options::apply(settings), ...);
+    const step_settings settings = evaluated_step::settings();
     const graph g = training_graph<Model>(Optimizer::value, settings);
     const sharded_program p = partition(g, Strategy::value);
     step_evaluation e;
@@ -183,8 +214,21 @@ struct evaluated_step {
     if (settings.offload.budget > 0)
       e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
     e.parameters = parameter_count(g);
+    e.plan = size_of_plan(p, moves);
     return e;
   }
+  /// What `world<step>` runs.
+  static constexpr lowered_program lowered() {
+    step_settings settings = evaluated_step::settings();
+    settings.build.unrolled = true;
+    lowering_options how{.topology = interconnect_of(Hardware::topology),
+                         .vector_queue = settings.vector_queue,
+                         .lookahead = settings.lookahead};
+    for (const char* name : settings.kept) how.keep.push(name);
+    return lower_training(partition(training_graph<Model>(Optimizer::value, settings), Strategy::value), how);
+  }
+  /// A plan with a budget of memory is made at the start of a world.
+  static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
   using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape)>;
   static constexpr bool refused() { return result.refusal.kind != refusal_kind::nothing || !hardware::status.ok(); }
   /// Of a step that is not refused before it is priced.
@@ -199,7 +243,25 @@ struct accepted_step {
   static constexpr step_account account = Evaluated::result.account;
   static constexpr extent_t parameters = Evaluated::result.parameters;
   /// The program keeps its laws: not asked on more than `most_proved_devices`. Ask `check_program` at run time there.
-  static constexpr proof verified = Evaluated::result.laws;
+  static constexpr proof lawful = Evaluated::result.laws;
+  /// The plan of the unrolled program is safe: not asked of a larger one than `size_of_plan` allows, or under a budget.
+  static constexpr proof verified = [] {
+    if constexpr (Evaluated::asks_plan())
+      return planned_step<Evaluated>::verified;
+    else
+      return proof{};
+  }();
+  /// Why the plan is refused or not asked, where it is.
+  static constexpr lowering_code lowered = [] {
+    if constexpr (Evaluated::asks_plan())
+      return planned_step<Evaluated>::image.rest.status.code;
+    else
+      return Evaluated::result.offload.budget > 0 ? lowering_code::budget_is_planned_at_start
+                                                  : lowering_code::plan_is_too_large;
+  }();
+  static constexpr hyperparallel::plan_size size_of_plan = Evaluated::result.plan;
+  /// Domain: the plan is asked; `planned::image` is it.
+  using planned = planned_step<Evaluated>;
   /// With a budget of memory: how it is kept.
   static constexpr step_offload offload = Evaluated::result.offload;
   /// Most bytes of a device's fastest memory alive at once.
@@ -208,6 +270,16 @@ struct accepted_step {
 
 template <class Evaluated>
 using kept_of_step = std::conditional_t<Evaluated::ok(), accepted_step<Evaluated>, step_that_is_refused>;
+
+}  // namespace detail
+
+namespace detail {
+
+template <class Step>
+struct step_plan_verdict_of : step_plan_verdict<Step::verified.state, Step::lowered, Step::size_of_plan> {};
+template <class Step>
+  requires is_refused_step<Step>
+struct step_plan_verdict_of<Step> : std::type_identity<accepted> {};
 
 }  // namespace detail
 
@@ -232,6 +304,7 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
   using model = Model;
   using strategy = Strategy;
   using hardware = Hardware;
+  using options = boost::mp11::mp_list<Options...>;
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
   static_assert(insist<typename evaluated::hardware::type>::met);
@@ -241,18 +314,36 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
 };
 
 /// Whether at most so many bytes of a device's fastest memory are alive at once; what the step's hardware has, unless
-/// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits` of address_plan.hpp).
+/// given. Addresses are not asked: alignment and gaps between blocks come on top (`fits`).
 template <class Step, extent_t Bytes = Step::account.memory_bytes>
 constexpr bool fits_alive() {
   return detail::is_refused_step<Step> || (Step::peak > 0 && Step::peak <= Bytes);
 }
 
-/// `static_assert(proved<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
+/// Whether the addresses that the step's plan has found lie within so many bytes of a device's fastest memory, alignment
+/// and gaps included; of a step whose plan is not asked: no.
+template <class Step, extent_t Bytes = Step::account.memory_bytes>
+constexpr bool fits() {
+  if constexpr (detail::is_refused_step<Step>)
+    return true;
+  else if constexpr (!Step::verified)
+    return false;
+  else
+    return Step::planned::image.rest.addresses.high_water[0] <= Bytes;
+}
+
+/// `static_assert(lawful<step>::met)`: one error line with the sizes where the step's laws are refused or not asked.
+template <class Step>
+struct lawful {
+  static constexpr bool met =
+      insist<typename detail::laws_verdict<detail::is_refused_step<Step> ? proof_state::proved : Step::lawful.state,
+                                           position_count(Step::account.mesh.shape), most_proved_devices>::type>::met;
+};
+
+/// `static_assert(proved<step>::met)`: one error line with the sizes where the step's plan is refused or not asked.
 template <class Step>
 struct proved {
-  static constexpr bool met =
-      insist<typename detail::proof_verdict<detail::is_refused_step<Step> ? proof_state::proved : Step::verified.state,
-                                            position_count(Step::account.mesh.shape), most_proved_devices>::type>::met;
+  static constexpr bool met = insist<typename detail::step_plan_verdict_of<Step>::type>::met;
 };
 
 /// `static_assert(alive_within<step, 56 * GiB>::met)`: one error line with both sizes where more is alive at once.

@@ -32,6 +32,8 @@ class model_run {
  public:
   /// Throws program_error where the strategy does not fit the graph, or kernels that compute in T do not take its types.
   model_run(const graph& g, const strategy_value& s, const model_run_options& options = {});
+  /// Of a step of training that is lowered already, see `program_world`.
+  explicit model_run(lowered_program&& l, const model_run_options& options = {});
   /// In a place whose processes all come here: throws on all of them what is wrong on one.
   template <class Place>
   model_run(const Place& place, const graph& g, const strategy_value& s, const model_run_options& options = {})
@@ -40,6 +42,7 @@ class model_run {
   }
 
   World& world() { return world_; }
+  const World& world() const { return world_; }
   const hyperparallel::graph& model() const { return world_.program().graph; }
   std::int64_t steps() const { return steps_; }
   /// Steps whose gradients were not finite in their 16 bits, where `program_options::overflow` says to skip these. They
@@ -58,8 +61,11 @@ class model_run {
     const run_result result = world_.run_step(steps_ + 1, feed);
     if (result == run_result::complete) ++steps_;
     if (result == run_result::skipped) ++skipped_;
+    last_ = result;
     return world_.loss();
   }
+  /// Of the last `train_step`.
+  run_result result() const { return last_; }
 
   /// Gives parameters and masters their first values again, other states zeros.
   void set_first_values();
@@ -73,6 +79,7 @@ class model_run {
   model_run_options options_;
   World world_;
   std::int64_t steps_ = 0, skipped_ = 0;
+  run_result last_ = run_result::complete;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/graph/index_range.hpp>
@@ -16,6 +17,12 @@ namespace hyperparallel { inline namespace v0_2 {
 template <class T, class World>
 model_run<T, World>::model_run(const graph& g, const strategy_value& s, const model_run_options& options)
     : options_(options), world_(partitioned(g, s), options.program) {
+  set_first_values();
+}
+
+template <class T, class World>
+model_run<T, World>::model_run(lowered_program&& l, const model_run_options& options)
+    : options_(options), world_(std::move(l), options.program) {
   set_first_values();
 }
 

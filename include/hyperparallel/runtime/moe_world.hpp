@@ -19,7 +19,7 @@
 #include <hyperparallel/program/moe_program.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
-#include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/runtime/taskflow_world.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -40,8 +40,8 @@ class moe_world {
 
   const moe_plan& plan() const { return context_->plan; }
   const planned_flow& planned() const { return *planned_; }
-  basic_world<Profile>& world() { return *world_; }
-  const basic_world<Profile>& world() const { return *world_; }
+  basic_taskflow_world<Profile>& world() { return *world_; }
+  const basic_taskflow_world<Profile>& world() const { return *world_; }
 
   /// hidden × experts, row-major; every rank gets a copy. Throws std::invalid_argument on another size.
   void set_router(std::span<const float> weight) {
@@ -116,11 +116,11 @@ class moe_world {
     context_->layout = describe_moe(made.plan);
     context_->places = lower_chain(context_->layout.chain, sized);
     name_slots();
-    world_options where;
+    taskflow_world_options where;
     where.execution = execution;
     where.execution.names = {moe_operation_names, moe_operation_count, slot_names_.data(),
                              static_cast<int>(slot_names_.size())};
-    world_ = std::make_unique<basic_world<Profile>>(unchecked, planned_->flow(), planned_->schedule(), where);
+    world_ = std::make_unique<basic_taskflow_world<Profile>>(unchecked, planned_->flow(), planned_->schedule(), where);
     context_->slots = planned_->flow().slot;
     context_->arenas = &world_->arenas();
     for (int o = 0; o < moe_forward_operation_count; ++o) world_->bind(o, moe_kernels[o], context_.get());
@@ -223,7 +223,7 @@ class moe_world {
   std::unique_ptr<planned_flow> planned_;
   std::vector<std::string> names_;
   std::vector<const char*> slot_names_;
-  std::unique_ptr<basic_world<Profile>> world_;
+  std::unique_ptr<basic_taskflow_world<Profile>> world_;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -2,9 +2,9 @@
 #pragma once
 // The proof that a plan asks for before it runs the first time, and the words for those who do without.
 //
-//   hp::world world(flow, schedule);                  // proved here, once; throws unsafe_plan_error
-//   hp::world world(hp::proved_plan<my_taskflow>{});  // a static_taskflow: the compiler has proved it
-//   hp::world world(hp::unchecked, flow, schedule);   // runs without a proof
+//   hp::taskflow_world world(flow, schedule);                  // proved here, once; throws unsafe_plan_error
+//   hp::taskflow_world world(hp::proved_plan<my_taskflow>{});  // a static_taskflow: the compiler has proved it
+//   hp::taskflow_world world(hp::unchecked, flow, schedule);   // runs without a proof
 //
 // The proof is `check_flow`, then the local rule of verify.hpp. Law: the rule may refuse a safe plan, it never accepts
 // an unsafe one. Complexity: that of the two, once for each executor; runs cost nothing more.

@@ -38,6 +38,9 @@ class program_world : public program_values<program_world<T>, T> {
  public:
   /// Throws program_error, std::bad_alloc.
   explicit program_world(sharded_program p, const program_options& options = {});
+  /// Of a program that is lowered already: its runs are all that there are, and of the options those count that do not
+  /// change a plan. Throws program_error, std::bad_alloc.
+  explicit program_world(lowered_program&& l, const program_options& options = {});
   ~program_world();
 
   using values::run_step;
@@ -55,6 +58,7 @@ class program_world : public program_values<program_world<T>, T> {
 
   program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned), const program_options& options);
 
+  [[noreturn]] static void refuse_run(lowered_program& l, unsigned phases);
   void read(int t, data_type type, T* whole) const;
   void read(int t, data_type type, std::int32_t* whole) const;
   void set_training_step(std::int64_t step);

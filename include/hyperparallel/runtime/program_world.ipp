@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,17 @@ class program_runs {
 template <class T>
 program_world<T>::program_world(sharded_program p, const program_options& options)
     : program_world(lowered_for(std::move(p), data_type_of<T>, options), &add_run, options) {}
+
+template <class T>
+program_world<T>::program_world(lowered_program&& l, const program_options& options)
+    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)), &refuse_run, options) {}
+
+template <class T>
+void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
+  std::string there;
+  for (const lowered_run& r : l.run) there += (there.empty() ? "" : ", ") + std::to_string(r.phases);
+  throw program_error("phases " + std::to_string(phases) + " are no run of this plan: it has " + there);
+}
 
 template <class T>
 program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),

@@ -1,119 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A world: the memory of all simulated ranks and the executor of one program over it.
+// Runs a step of training as the compiler has planned it: on simulated ranks, on threads.
 //
-// The program may be a constant of the compiler or built a moment ago; the world copies what it needs of it. It knows
-// no model: operations are numbers bound to kernels, tensors are slots. Laws: nothing runs that has not been proved
-// safe, unless the caller says `unchecked`; every slot of the program lies inside its arena before anything runs; a
-// world whose run failed can run again on the same memory.
+//   using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384>;
+//   static_assert(step::verified);                       // of the very plan that runs
+//   hp::world<step> world;                               // nothing is planned here
+//   world.feed("tokens", tokens).feed("labels", labels);
+//   for (double loss : world.train(1000)) …
+//   world.fetch("layers.3.attention.query.weight")
+//
+// Element types, moves, addresses, order and waits are those of the step's type; operators of its list bring their
+// kernels. Parameters begin as first_values.hpp says, which depends on the seed alone, not on the strategy. Values fed of
+// several micro-batches are taken in turn.
+// Laws: the same step gives the same bits on any number of threads, and those of `program_world` on the same program; a
+// step that ends in an error or is cancelled has not happened to `steps()`. Errors are program_error and name the tensor.
+// A step whose plan is not asked, or refused, is one error line: `program_world` plans such a one at its start.
+// Complexity: start O(values + tasks) beyond filling memory.
 
-#include <cstddef>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/executor.hpp>
-#include <hyperparallel/taskflow/storage.hpp>
+#include <hyperparallel/kernels/operator_kernels.hpp>
+#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 struct world_options {
-  /// Bytes of each tier of every rank. Empty: each tier is as large as its highest slot needs on any rank.
-  std::span<const std::int64_t> tier_bytes{};
   executor_options execution{};
+  std::uint64_t seed = 1;                                ///< of first values
+  overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite: stop or skip
+  bool measured = false;                                 ///< `program_world::step_durations` can be asked for
+};
+
+/// What is told after a step of training.
+struct trained_step {
+  std::int64_t step = 0;          ///< done in all, from 1
+  std::int64_t done = 0, of = 0;  ///< of this call of `train`
+  double loss = 0;
+  double seconds = 0;  ///< since that call began
+};
+
+struct training_options {
+  /// Called before each micro-batch, which it may feed. `step` counts from 1.
+  std::function<void(std::int64_t step, int micro_batch)> before_micro_batch{};
+  /// Called after each step, for checkpoints, validation, rates; false ends the training.
+  std::function<bool(const trained_step&)> after_step{};
+  /// Called after the first step that ends `period` milliseconds after the last call, and after the last one.
+  std::function<void(const trained_step&)> progress{};
+  std::int64_t period = 1000;
 };
 
 namespace detail {
 
-template <class Flow>
-std::vector<std::int64_t> needed_tier_bytes(const Flow& f) {
-  std::vector<std::int64_t> bytes;
-  for (int i = 0; i < f.size.slots; ++i) {
-    const slot& s = f.slot[i];
-    if (s.tier < 0) continue;
-    if (at(s.tier) >= bytes.size()) bytes.resize(at(s.tier) + 1, 0);
-    if (s.offset + s.bytes > bytes[at(s.tier)]) bytes[at(s.tier)] = s.offset + s.bytes;
-  }
-  return bytes;
+/// The operators that the options of a step name.
+template <class Options>
+struct operators_among;
+template <class... Options>
+struct operators_among<boost::mp11::mp_list<Options...>> {
+  using type = operators<builtin>;
+};
+template <class... Own, class... Rest>
+struct operators_among<boost::mp11::mp_list<operators<Own...>, Rest...>> {
+  using type = operators<Own...>;
+};
+template <class First, class... Rest>
+struct operators_among<boost::mp11::mp_list<First, Rest...>> : operators_among<boost::mp11::mp_list<Rest...>> {};
+
+template <class Image>
+constexpr bool computes_in_f64(const Image& image, int tensors) {
+  for (int t = 0; t < tensors; ++t)
+    if (image.template items<graph_tensor>()[t].type == data_type::f64) return true;
+  return false;
 }
 
 }  // namespace detail
 
-template <class Profile = no_profile>
-class basic_world {
+template <class Step>
+class world {
+  static_assert(proved<Step>::met);
+  using planned = typename Step::planned;
+
  public:
-  /// Binds and proves the plan, allocates the arenas, places every slot. Throws bind_error, unsafe_plan_error,
-  /// arena_error (a slot does not fit).
-  template <class Flow, class Schedule>
-  basic_world(const Flow& f, const Schedule& s, const world_options& options = {})
-      : slots_(f.slot, f.slot + f.size.slots), executor_(f, s, options.execution) {
-    lay_out(f, s.machine.ranks, options);
+  /// What kernels compute in, and what values are fed and fetched in.
+  using number = std::conditional_t<
+      detail::computes_in_f64(planned::image, planned::sizes.count[detail::image_place<graph_tensor>]), double, float>;
+
+  /// Throws program_error, std::bad_alloc.
+  explicit world(const world_options& options = {}) : run_(program_of(planned::image), options_of(options)) {}
+
+  // ---- values ----
+
+  /// The input of this name, for all steps from here on: of one micro-batch, or of several, one after the other, which
+  /// are taken in turn. Throws program_error where there is no such input, and for other sizes and types.
+  world& feed(const std::string& name, std::span<const number> values) { return feed_any(name, values, floats_); }
+  world& feed(const std::string& name, std::span<const std::int32_t> values) {
+    return feed_any(name, values, numbers_);
   }
-
-  /// The same without proof: for a plan that has been proved elsewhere, or that the caller knows to be safe.
-  template <class Flow, class Schedule>
-  basic_world(unchecked_t, const Flow& f, const Schedule& s, const world_options& options = {})
-      : slots_(f.slot, f.slot + f.size.slots), executor_(unchecked, f, s, options.execution) {
-    lay_out(f, s.machine.ranks, options);
+  /// The whole value of a parameter or a state.
+  world& set(const std::string& name, std::span<const number> values) {
+    run_.world().set(name, values);
+    return *this;
   }
+  /// The whole tensor of this name as it is: a parameter, a state, an input, or what the step keeps.
+  std::vector<number> fetch(const std::string& name) const { return run_.world().get(name); }
 
-  /// The same for a plan that the compiler has lowered; it is not copied.
-  template <const auto& Flow, const auto& Schedule, execution_options Options>
-  explicit basic_world(constant_plan<Flow, Schedule, Options> p, const world_options& options = {})
-      : slots_(Flow.slot, Flow.slot + Flow.size.slots), executor_(p, options.execution) {
-    lay_out(Flow, Schedule.machine.ranks, options);
+  // ---- training ----
+
+  /// Up to so many steps; the loss of each, before its update. Ends before that where a hook says so or `cancel` is
+  /// called. Throws program_error where an input has no value, and what kernels and hooks throw.
+  std::vector<double> train(std::int64_t steps, const training_options& how = {}) {
+    using clock = std::chrono::steady_clock;
+    const clock::time_point begin = clock::now();
+    clock::time_point told = begin;
+    std::vector<double> losses;
+    cancelled_.store(false, std::memory_order_relaxed);
+    while (static_cast<std::int64_t>(losses.size()) < steps && !cancelled_.load(std::memory_order_relaxed)) {
+      const double loss = train_step(how);
+      if (run_.result() == run_result::cancelled) break;
+      losses.push_back(loss);
+      const clock::time_point now = clock::now();
+      const trained_step one{run_.steps(), static_cast<std::int64_t>(losses.size()), steps, loss,
+                             std::chrono::duration<double>(now - begin).count()};
+      const bool goes_on = (!how.after_step || how.after_step(one)) && one.done < steps;
+      if (how.progress && (!goes_on || now - told >= std::chrono::milliseconds(how.period))) {
+        how.progress(one);
+        told = now;
+      }
+      if (!goes_on) break;
+    }
+    return losses;
   }
-
-  /// The same for a plan that the compiler has proved, too.
-  template <class Taskflow, execution_options Options>
-  explicit basic_world(proved_plan<Taskflow, Options> p, const world_options& options = {})
-      : slots_(p.flow.slot, p.flow.slot + p.flow.size.slots), executor_(p, options.execution) {
-    lay_out(p.flow, p.schedule.machine.ranks, options);
+  /// Ends a training that goes on in another thread: the step that runs does not count.
+  void cancel() noexcept {
+    cancelled_.store(true, std::memory_order_relaxed);
+    run_.world().cancel();
   }
+  std::int64_t steps() const { return run_.steps(); }
+  /// Steps done before, of a training that goes on from a checkpoint.
+  void set_steps(std::int64_t done) { run_.set_steps(done); }
+  std::int64_t skipped() const { return run_.skipped(); }
 
-  int ranks() const { return arenas_.ranks(); }
-  int slots() const { return static_cast<int>(slots_.size()); }
-  const arena_set& arenas() const { return arenas_; }
-
-  /// Domain of the three: 0 ≤ number < slots().
-  const slot& slot_at(int number) const { return slots_[static_cast<std::size_t>(number)]; }
-  std::byte* address(int number) const { return arenas_.address(slot_at(number)); }
-  template <class T>
-  std::span<T> data(int number) const {
-    return arenas_.template span<T>(slot_at(number));
-  }
-
-  const program_names& names() const { return executor_.names(); }
-  std::string slot_name(int number) const { return hyperparallel::slot_name(executor_.names(), number); }
-  std::string operation_name(int number) const { return hyperparallel::operation_name(executor_.names(), number); }
-
-  /// See executor: `bind`, `run` and what it throws, `cancel`, `finished`, `profile`.
-  void bind(int operation, kernel k, void* user = nullptr) { executor_.bind(operation, k, user); }
-  run_result run(const progress& watch = {}) { return executor_.run(watch); }
-  void cancel() noexcept { executor_.cancel(); }
-  std::int64_t finished() const { return executor_.finished(); }
-  int tasks() const { return executor_.tasks(); }
-  int threads() const { return executor_.threads(); }
-  const Profile& profile() const { return executor_.profile(); }
+  /// The program, what it took and who received what; see program_world.
+  program_world<number>& program() { return run_.world(); }
+  const program_world<number>& program() const { return run_.world(); }
 
  private:
-  template <class Flow>
-  void lay_out(const Flow& f, int ranks, const world_options& options) {
-    if (options.tier_bytes.empty())
-      arenas_ = arena_set(ranks, detail::needed_tier_bytes(f));
-    else
-      arenas_ = arena_set(ranks, options.tier_bytes);
-    for (const slot& one : slots_) arenas_.place(one);
+  template <class T>
+  struct fed_input {
+    std::vector<T> values;
+    std::size_t batches = 1;
+  };
+  template <class T>
+  using fed_inputs = std::map<int, fed_input<T>>;
+
+  static model_run_options options_of(const world_options& o) {
+    model_run_options all;
+    all.seed = o.seed;
+    all.program.execution = o.execution;
+    all.program.kernels = &kernels_of<number, typename detail::operators_among<typename Step::options>::type>;
+    all.program.measured = o.measured;
+    all.program.overflow = o.overflow;
+    return all;
   }
 
-  std::vector<slot> slots_;
-  arena_set arenas_;
-  executor<Profile> executor_;
-};
+  template <class T>
+  world& feed_any(const std::string& name, std::span<const T> values, fed_inputs<T>& kept) {
+    program_world<number>& w = run_.world();
+    const int t = w.tensor(name);
+    const graph& g = w.program().graph;
+    if (g.tensor[t].kind != graph_tensor_kind::input)
+      throw program_error("\"" + name + "\" is no input but a " + name_of(g.tensor[t].kind) + ": it is not fed");
+    const std::size_t one = static_cast<std::size_t>(elements_of(g.tensor[t])), batches = values.size() / one;
+    if (batches < 2 || values.size() != batches * one) {
+      w.set(t, values);  // says what is wrong with it
+      kept.erase(t);
+      return *this;
+    }
+    for (std::size_t b = 0; b < batches; ++b) w.set(t, values.subspan(b * one, one));  // all are checked
+    kept[t] = {{values.begin(), values.end()}, batches};
+    return *this;
+  }
 
-using world = basic_world<>;
-using profiled_world = basic_world<record_profile>;
+  template <class T>
+  void set_batch(const fed_inputs<T>& inputs, std::int64_t micro_batch) {
+    for (const auto& [t, fed] : inputs) {
+      const std::size_t one = fed.values.size() / fed.batches;
+      const std::size_t at = static_cast<std::size_t>(micro_batch) % fed.batches;
+      run_.world().set(t, std::span<const T>(fed.values).subspan(at * one, one));
+    }
+  }
+
+  double train_step(const training_options& how) {
+    const std::int64_t step = run_.steps() + 1, micro_batches = run_.model().micro_batches;
+    return static_cast<double>(run_.train_step([&](int m) {
+      set_batch(floats_, (step - 1) * micro_batches + m);
+      set_batch(numbers_, (step - 1) * micro_batches + m);
+      if (how.before_micro_batch) how.before_micro_batch(step, m);
+    }));
+  }
+
+  model_run<number> run_;
+  fed_inputs<number> floats_;
+  fed_inputs<std::int32_t> numbers_;
+  std::atomic<bool> cancelled_{false};
+};
 
 }}  // namespace hyperparallel::v0_2

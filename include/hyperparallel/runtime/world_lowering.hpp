@@ -22,6 +22,9 @@ lowered_program lowered_for(sharded_program p, data_type floating, const program
 /// safe.
 void add_run(lowered_program& l, unsigned phases);
 
+/// Throws program_error for a tensor whose type kernels that compute in `floating`, f32 or f64, do not take.
+void check_element_types(const sharded_program& p, data_type floating);
+
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.
 sharded_program partitioned(const graph& g, const strategy_value& s);

@@ -18,22 +18,6 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-/// Throws program_error for a tensor whose type kernels that compute in `floating` do not take.
-HYPERPARALLEL_BODY void check_types(const sharded_program& p, data_type floating) {
-  for (const program_compute& c : p.compute) {
-    const graph_operator& op = p.graph.op[c.op];
-    const auto check = [&](int tensor) {
-      const data_type type = p.graph.tensor[tensor].type;
-      if (floating == data_type::f64 ? widens_to<double>(type) : widens_to<float>(type)) return;
-      throw program_error(std::string("operator ") + p.graph.text_at(op.name) + " (" + p.graph.value_of(op).name +
-                          ") has no kernel for \"" + p.graph.name_of_tensor(tensor) + "\" of " + name_of(type) +
-                          " that computes in " + name_of(floating));
-    };
-    for (int i = 0; i < op.operand_count; ++i) check(op.operand[i]);
-    for (int r = 0; r < op.result_count; ++r) check(op.result[r]);
-  }
-}
-
 /// Throws program_error for links that are refused or do not join the ranks of the mesh.
 HYPERPARALLEL_BODY void check_links(const interconnect& links, const mesh_shape& mesh) {
   if (links.kind == interconnect_kind::unpriced) return;
@@ -64,6 +48,8 @@ HYPERPARALLEL_BODY std::string text_of_refusal(const lowered_program& l, const p
   const lowering_status& s = l.status;
   switch (s.code) {
     case lowering_code::ok:
+    case lowering_code::plan_is_too_large:
+    case lowering_code::budget_is_planned_at_start:
       break;
     case lowering_code::program_is_refused:
       return "the program was refused: " + reason_of_refusal(p, {.name = p.strategy, .mesh = p.mesh});
@@ -94,10 +80,25 @@ HYPERPARALLEL_BODY std::string text_of_refusal(const lowered_program& l, const p
 
 }  // namespace detail
 
+HYPERPARALLEL_BODY void check_element_types(const sharded_program& p, data_type floating) {
+  for (const program_compute& c : p.compute) {
+    const graph_operator& op = p.graph.op[c.op];
+    const auto check = [&](int tensor) {
+      const data_type type = p.graph.tensor[tensor].type;
+      if (floating == data_type::f64 ? widens_to<double>(type) : widens_to<float>(type)) return;
+      throw program_error(std::string("operator ") + p.graph.text_at(op.name) + " (" + p.graph.value_of(op).name +
+                          ") has no kernel for \"" + p.graph.name_of_tensor(tensor) + "\" of " + name_of(type) +
+                          " that computes in " + name_of(floating));
+    };
+    for (int i = 0; i < op.operand_count; ++i) check(op.operand[i]);
+    for (int r = 0; r < op.result_count; ++r) check(op.result[r]);
+  }
+}
+
 HYPERPARALLEL_BODY lowered_program lowered_for(sharded_program p, data_type floating, const program_options& options) {
   if (p.status.code == strategy_code::ok) {
     detail::check_links(options.topology, p.mesh.shape);
-    detail::check_types(p, floating);
+    check_element_types(p, floating);
   }
   lowering_options how{options.topology, options.vector_queue, options.lookahead, options.budget.bytes, {}};
   for (const std::string& name : options.keep) how.keep.push(name.c_str());

@@ -275,6 +275,9 @@ inline constexpr refusal_words refusal_table[] = {
      "the laws of the program are {words 1}: its mesh has {devices_of_the_mesh} devices, the compiler asks up to "
      "{devices_asked}",
      "Assert the same model and strategy on a small mesh, or ask check_program at run time"},
+    {"plan_is_not_proved",
+     "the plan of the step is {words 1}, {words 2}: {steps_of_the_plan} steps, {tasks_of_the_plan} tasks",
+     "The compiler plans up to 1000 steps and 20000 tasks; assert fewer layers or ranks, or run hp::program_world"},
     {"memory_budget_is_too_small",
      "the budget of {bytes_given} bytes is too small: {bytes_needed} are needed at once[, by {alive}]",
      "Raise the budget, shard what is named further, or recompute more"},

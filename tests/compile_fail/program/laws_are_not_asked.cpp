@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step on more devices than the compiler asks its laws on is not proved, and does not pass as if it were.
+// A step on more devices than the compiler asks its laws on is not called lawful, and does not pass as if it were.
 // expect: static assertion failed
 #include <hyperparallel/program.hpp>
 
@@ -18,7 +18,7 @@ struct pair {
 };
 template <int Devices>
 using step_on = hp::train_step<pair, hp::strategy<mesh<Devices>, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
-static_assert(step_on<32>::verified && !step_on<64>::verified);
+static_assert(step_on<32>::lawful && !step_on<64>::lawful);
 
 #ifdef NEGATIVE
 using step = step_on<64>;
@@ -26,4 +26,4 @@ using step = step_on<64>;
 using step = step_on<32>;
 #endif
 
-static_assert(step::verified);
+static_assert(step::lawful);

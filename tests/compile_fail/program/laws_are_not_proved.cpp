@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proof is insisted on where the compiler asks for none.
+// Laws are insisted on where the compiler does not ask them.
 // expect: diag::laws_are_not_proved<
 // expect: proof_state::not_asked
 // expect: devices_of_the_mesh<64>
@@ -21,7 +21,7 @@ struct pair {
 };
 template <int Devices>
 using step_on = hp::train_step<pair, hp::strategy<mesh<Devices>, hp::data_parallel<"dp">>, hp::adamw, hp::matrix384>;
-static_assert(step_on<32>::verified && !step_on<64>::verified);
+static_assert(step_on<32>::lawful && !step_on<64>::lawful);
 
 #ifdef NEGATIVE
 using step = step_on<64>;
@@ -29,4 +29,4 @@ using step = step_on<64>;
 using step = step_on<32>;
 #endif
 
-static_assert(hp::proved<step>::met);
+static_assert(hp::lawful<step>::met);
