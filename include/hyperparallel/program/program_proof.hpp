@@ -22,7 +22,7 @@
 //
 // That the algorithm accepts no unsafe table is proved in proofs/program_proof.v; that this code computes the same verdict
 // is tested. A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
-// Complexity: O(tasks · queues of a rank + waits + accesses + rows · address ranges).
+// Complexity: O(tasks · queues of a rank + waits + accesses) and what ranges of addresses take (address_ranges.hpp).
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/rank_class.hpp>
