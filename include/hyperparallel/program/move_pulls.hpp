@@ -124,7 +124,6 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
     const move_kind& kind = all.moves.kind[k];
     const program_move& m = p.move[kind.example];
     const program_value &from = p.value[m.source], &to = p.value[m.target];
-    move_pulls pulls;
     all.status.move = kind.example;
     if (kind.code != move_code::ok) {
       all.status.code = move_pulls_code::plan_is_refused;
@@ -136,6 +135,7 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       all.status.code = move_pulls_code::rotation_meets_other_layout;
       return all;
     }
+    move_pulls& pulls = all.kind.item[all.kind.push({})];
     if (turned || kind.steps == 0) {
       detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
     } else {
@@ -144,7 +144,6 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       pulls.row = rows_of(pulls.parts, bytes_of(tensor.type)).row;
       detail::list_senders(to.layout.mesh, pulls);
     }
-    all.kind.push(pulls);
   }
   all.status = {};
   return all;
