@@ -498,6 +498,38 @@ static_assert(step::parameters == 671'026'404'352 && step::account.times.total.o
 """
 
 
+def unrolled(layers, parted):
+    """A training step of a small transformer whose layers are not folded."""
+    text = include("layers.hpp") + include("program/training_step.hpp") + NAMESPACE + mesh("mesh", [("dp", 2), ("tp", 4)])
+    text += f"""struct language_model {{
+  static constexpr void build(hp::model_builder& m) {{
+    const int batch = m.dim("batch", 8), seq = m.dim("seq", 32);
+    const int tokens = m.index_input("tokens", {{batch, seq}}), labels = m.index_input("labels", {{batch, seq}});
+    const hp::transformer_block<hp::attention_layer, hp::swiglu_layer> block{{
+        .attention = {{.query_heads = 8, .key_heads = 4, .head_dim = 8}}, .feed_forward = {{.width = 128}}}};
+    int x = hp::token_embedding{{.vocabulary = 256, .hidden = 64}}(m, tokens);
+    x = m.repeat("layers", {layers}, x, block);
+    hp::language_head{{.vocabulary = 256}}(m, x, labels);
+  }}
+}};
+using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 1>, hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
+constexpr int run() {{
+  const hp::graph g = hp::training_graph<language_model>(hp::adamw::value, {{.build = {{.unrolled = true}}}});
+"""
+    steps = "hp::partition(g, strategy::value).step.size" if parted else "g.op.size"
+    return text + f"  return {steps};\n}}\nstatic_assert(run() > 40 * {layers});\n"
+
+
+def unrolled_graph(layers):
+    """A transformer of separate layers: built, differentiated, with its optimizer."""
+    return unrolled(layers, False)
+
+
+def unrolled_program(layers):
+    """The same, partitioned over 2 × 4 devices under ZeRO-1, tensor and sequence parallelism."""
+    return unrolled(layers, True)
+
+
 def offloaded_steps(_):
     """Three models on their strategies, all in one unit, each planned within the 64 GiB of a die beside host memory."""
     text = "".join(f'#include "{EXAMPLES}/models/{name}.hpp"\n' for name in ["deepseek_v3", "llama3_8b", "qwen3_30b_a3b"])
@@ -582,5 +614,7 @@ FAMILIES = {
     "moe_program": moe_program,
     "moe_training": moe_training,
     "training_step": training_step,
+    "unrolled_graph": unrolled_graph,
+    "unrolled_program": unrolled_program,
     "offloaded_steps": offloaded_steps,
 }

@@ -128,6 +128,26 @@ TEST(growing_array, n_pushes_move_fewer_than_2n_elements_and_none_after_reserve)
   }
 }
 
+// An array that follows another one element by element is `resize`d each time.
+TEST(growing_array, n_times_one_element_more_move_fewer_than_2n_elements_and_none_after_reserve) {
+  for (const int first : {0, 1, 7, 100})
+    for (const int n : {1, 8, 65, 1000}) {
+      hp::growing_array<counted> a;
+      a.resize(first, counted(1));
+      EXPECT_EQ(a.capacity(), first);
+      counted::moved = 0;
+      for (int i = 1; i <= n; ++i) a.resize(first + i, counted(2));
+      EXPECT_LT(counted::moved, 2 * (first + n));
+      for (int i = 0; i < a.size; ++i) ASSERT_EQ(a[i].value, i < first ? 1 : 2);
+      hp::growing_array<counted> b;
+      b.reserve(n);
+      counted::moved = 0;
+      for (int i = 1; i <= n; ++i) b.resize(i, counted(2));
+      EXPECT_EQ(counted::moved, 0);
+      EXPECT_EQ(b.capacity(), n);
+    }
+}
+
 TEST(growing_array, equality_looks_at_the_elements_in_use) {
   hp::growing_array<int> a, b;
   EXPECT_TRUE(a == b);

@@ -13,7 +13,8 @@
 // places, at the same addresses. A task waits for the last writer of what it reads, and for the
 // readers since and the writer of what it writes; where it moves into memory, for those of all former tenants. What its
 // queue has waited for before is not waited for again. Operation numbers are steps of the program, `item` is the rank of
-// a compute task and (row of the move · ranks + rank) of a move. Complexity: O(accesses + waits + rows · address ranges).
+// a compute task and (row of the move · ranks + rank) of a move.
+// Complexity: O(accesses + waits) and what ranges of addresses take (address_ranges.hpp).
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/program_plan.hpp>

@@ -90,23 +90,24 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
 
 constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
   const int positions = position_count(mesh);
+  growing_array<int> listed;  // of each device: the last receiver that it is a sender of, over all rows
+  listed.resize(positions, -1);
   for (const move_row& row : pulls.row)
     for (int p = 0; p < positions; ++p) {
       const move_plan& plan = pulls.parts.part[row.part];
       const move_step& step = plan.step[row.step];
       const step_receiver r = receiver_of(step, plan.shape, p);
-      const int first = pulls.sender.size;
+      const int receiver = pulls.sender_begin.push(pulls.sender.size);
       extent_t elements = 0;
       for (extent_t k = 0; k < r.transfers; ++k) {
         const transfer t = transfer_at(step, r, k);
         const extent_t part = volume(t.part);
         if (part == 0) continue;
         if (!is_own(r, t)) elements += part;
-        bool known = false;
-        for (int s = first; s < pulls.sender.size && !known; ++s) known = pulls.sender[s] == t.sender;
-        if (!known) pulls.sender.push(t.sender);
+        if (listed.item[t.sender] == receiver) continue;
+        listed.item[t.sender] = receiver;
+        pulls.sender.push(t.sender);
       }
-      pulls.sender_begin.push(first);
       pulls.pulled.push(elements);
     }
   pulls.sender_begin.push(pulls.sender.size);
@@ -123,7 +124,6 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
     const move_kind& kind = all.moves.kind[k];
     const program_move& m = p.move[kind.example];
     const program_value &from = p.value[m.source], &to = p.value[m.target];
-    move_pulls pulls;
     all.status.move = kind.example;
     if (kind.code != move_code::ok) {
       all.status.code = move_pulls_code::plan_is_refused;
@@ -135,6 +135,7 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       all.status.code = move_pulls_code::rotation_meets_other_layout;
       return all;
     }
+    move_pulls& pulls = all.kind.item[all.kind.push({})];
     if (turned || kind.steps == 0) {
       detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
     } else {
@@ -143,7 +144,6 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       pulls.row = rows_of(pulls.parts, bytes_of(tensor.type)).row;
       detail::list_senders(to.layout.mesh, pulls);
     }
-    all.kind.push(pulls);
   }
   all.status = {};
   return all;

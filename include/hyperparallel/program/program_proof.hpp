@@ -22,7 +22,7 @@
 //
 // That the algorithm accepts no unsafe table is proved in proofs/program_proof.v; that this code computes the same verdict
 // is tested. A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
-// Complexity: O(tasks · queues of a rank + waits + accesses + rows · address ranges).
+// Complexity: O(tasks · queues of a rank + waits + accesses) and what ranges of addresses take (address_ranges.hpp).
 
 #include <hyperparallel/program/move_pulls.hpp>
 #include <hyperparallel/program/rank_class.hpp>
@@ -96,7 +96,6 @@ class program_prover {
                            unsigned phases, const machine_shape& m, const Table& t)
       : program_(p),
         pulls_(pulls),
-        address_(a),
         phases_(phases),
         machine_(m),
         table_(t),
@@ -109,15 +108,7 @@ class program_prover {
     known_.resize(t.size.queues * queues_, 0);
     done_.resize(t.size.queues, 0);
     gone_.resize(p.storage.size, false);
-    // Tiers lie one behind the other in one address space.
-    extent_t end[max_memory_tiers] = {};
-    for (int s = 0; s < p.storage.size; ++s) reach(end[p.storage[s].tier], range_of(s).end);
-    for (int move = 0; move < p.move.size; ++move)
-      for (int k = 0; k < kind_of(pulls.moves, move).staged.size; ++k) {
-        staged_by_.push(move);
-        reach(end[0], range_of(staged_place(p, pulls.moves, move, k)).end);
-      }
-    for (int tier = 1; tier < max_memory_tiers; ++tier) first_[tier] = first_[tier - 1] + end[tier - 1];
+    find_ranges(a);
   }
 
   constexpr program_proof run() {
@@ -178,17 +169,27 @@ class program_prover {
   constexpr int tier_of_place(int place) const {
     return place < program_.storage.size ? program_.storage[place].tier : 0;
   }
-  constexpr place_range range_of(int place) const {
-    const extent_t first = first_[tier_of_place(place)];
-    if (place < program_.storage.size) {
-      const extent_t begin = first + address_.storage[place];
-      return {begin, begin + aligned(program_.storage[place].bytes)};
+  constexpr place_range range_of(int place) const { return range_.item[place]; }
+  /// Tiers lie one behind the other in one address space.
+  constexpr void find_ranges(const program_addresses& a) {
+    range_.reserve(place_count(program_, pulls_.moves));
+    extent_t end[max_memory_tiers] = {};
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const program_storage& one = program_.storage[s];
+      range_.push({a.storage[s], a.storage[s] + aligned(one.bytes)});
+      reach(end[one.tier], range_.last().end);
     }
-    const int move = staged_by_[place - program_.storage.size];
-    if (address_.staged[move] < 0) return {};
-    const staged_block& one = kind_of(pulls_.moves, move).staged[place - staged_place(program_, pulls_.moves, move, 0)];
-    const extent_t begin = address_.staged[move] + one.offset;
-    return {begin, begin + aligned(one.bytes)};
+    for (int move = 0; move < program_.move.size; ++move)
+      for (const staged_block& one : kind_of(pulls_.moves, move).staged) {
+        const extent_t begin = a.staged[move] + one.offset;
+        range_.push(a.staged[move] < 0 ? place_range{} : place_range{begin, begin + aligned(one.bytes)});
+        reach(end[0], range_.last().end);
+      }
+    for (int tier = 1; tier < max_memory_tiers; ++tier) first_[tier] = first_[tier - 1] + end[tier - 1];
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const extent_t first = first_[program_.storage[s].tier];
+      if (first > 0) range_.item[s] = {range_.item[s].begin + first, range_.item[s].end + first};
+    }
   }
 
   // ---- a row: what it reads and writes ----
@@ -338,7 +339,6 @@ class program_prover {
 
   const sharded_program& program_;
   const program_pulls& pulls_;
-  const program_addresses& address_;
   unsigned phases_;
   const machine_shape& machine_;
   const Table& table_;
@@ -347,7 +347,7 @@ class program_prover {
   int queues_ = 0, per_rank_ = 0;
   shadow_memory memory_;
   extent_t first_[max_memory_tiers] = {};  // of each tier in the address space
-  growing_array<int> staged_by_;           // of each staged block: its move
+  growing_array<place_range> range_;       // of each place
   growing_array<bool> gone_;               // of each storage: detached, and not back yet
   growing_array<used_place> read_, write_;
   growing_array<int> over_;          // histories that the row ends

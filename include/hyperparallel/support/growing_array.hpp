@@ -4,8 +4,9 @@
 //
 // It lives inside one constant evaluation as it does at run time: what such an evaluation keeps must be copied into
 // arrays of fixed size before it ends (transient allocation, C++20 [expr.const]). Hot loops read the public pointer.
-// Laws: elements [0, size) are constructed and keep their order; a copy is deep; growing doubles, so n pushes copy
-// fewer than 2n elements, and none at all after `reserve(n)`.
+// Laws: elements [0, size) are constructed and keep their order; a copy is deep; growing doubles, so n elements that are
+// pushed, or added by `resize` one after the other, move fewer than 2n, and none at all after `reserve(n)`. A first
+// `resize` and `reserve` take no more room than they are asked for.
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -70,7 +71,7 @@ class growing_array {
   }
   /// `count` elements; new ones are `value`, those beyond `count` are gone.
   constexpr void resize(int count, const T& value = T{}) {
-    reserve(count);
+    if (count > capacity_) reserve(count < 2 * capacity_ ? 2 * capacity_ : count);
     for (int i = size; i < count; ++i) item[i] = value;
     size = count;
   }
