@@ -14,13 +14,18 @@ set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
-# lightly, since their copies of the loop driver cost more than they run.
+# lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
 set(hyperparallel_costly_tests program_strategy_search program_training_step report_trace runtime_offloaded_training
     runtime_training_parity)
 set(hyperparallel_unoptimised_tests
     dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
     properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise
-    properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators)
+    properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators
+    runtime_world_strategies_1 runtime_world_strategies_2 runtime_world_strategies_3 runtime_world_strategies_4)
+# Not built at all, unless HYPERPARALLEL_EXHAUSTIVE is in the environment where the project is configured.
+set(hyperparallel_exhaustive_tests runtime_world_strategies_5 runtime_world_strategies_6 runtime_world_strategies_7
+    runtime_world_strategies_8 runtime_world_strategies_9)
+list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.
@@ -98,6 +103,9 @@ foreach(source IN LISTS sources)
   hyperparallel_test_group(${folder} ${entity} group)
   if(folder STREQUAL "properties" AND NOT TARGET rapidcheck)
     message(STATUS "hyperparallel: RapidCheck not found, ${folder}_${entity} is not built")
+    continue()
+  endif()
+  if(${folder}_${entity} IN_LIST hyperparallel_exhaustive_tests AND NOT DEFINED ENV{HYPERPARALLEL_EXHAUSTIVE})
     continue()
   endif()
   if(entity MATCHES "eigen_" AND NOT TARGET Eigen3::Eigen)

@@ -90,6 +90,8 @@ WITHOUT_HEADER = {
     "runtime/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
     "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
+    **{f"runtime/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
+                                                 "start; world_strategies.hpp says which" for i in range(1, 10)},
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",
 }

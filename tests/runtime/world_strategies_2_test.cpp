@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world_strategies.hpp"
+
+namespace {
+
+TEST(WorldStrategies2, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<1>(); }
+
+}  // namespace
