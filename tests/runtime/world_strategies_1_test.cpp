@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies1, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<0>(); }
+TEST(WorldStrategies1, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<0>();
+}
 
 }  // namespace

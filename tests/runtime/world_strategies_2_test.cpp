@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies2, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<1>(); }
+TEST(WorldStrategies2, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<1>();
+}
 
 }  // namespace

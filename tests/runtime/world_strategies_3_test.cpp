@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies3, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<2>(); }
+TEST(WorldStrategies3, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<2>();
+}
 
 }  // namespace

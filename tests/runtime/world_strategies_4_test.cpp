@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies4, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<3>(); }
+TEST(WorldStrategies4, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<3>();
+}
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies5, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<4>(); }
+TEST(WorldStrategies5, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<4>();
+}
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies6, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<5>(); }
+TEST(WorldStrategies6, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<5>();
+}
 
 }  // namespace

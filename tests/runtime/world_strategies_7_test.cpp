@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies7, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<6>(); }
+TEST(WorldStrategies7, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<6>();
+}
 
 }  // namespace

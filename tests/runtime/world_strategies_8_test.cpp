@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies8, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<7>(); }
+TEST(WorldStrategies8, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<7>();
+}
 
 }  // namespace

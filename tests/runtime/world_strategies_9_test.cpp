@@ -3,6 +3,8 @@
 
 namespace {
 
-TEST(WorldStrategies9, HaveTheBitsOfAPlanMadeAtStart) { world_strategies::expect_the_same_bits_in_row<8>(); }
+TEST(WorldStrategies9, HaveTheBitsOfAPlanMadeAtStartAndOfDelayedRuns) {
+  world_strategies::expect_the_same_bits_in_row<8>();
+}
 
 }  // namespace
