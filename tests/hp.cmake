@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*models .*offload .*sched .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan models offload)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*offload .*sched .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan offload)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -110,19 +110,12 @@ hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matr
 hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
 hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
-hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
-
-hyperparallel_add_hp(models models)
-# Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.
+# Numbers of devices that are no powers of two.
 foreach(devices IN ITEMS 7 12)
-  hyperparallel_add_hp(models.${devices}_devices models --model llama --devices ${devices} --no-accounts)
+  hyperparallel_add_hp_json(plan.${devices}_devices 0 FIGURES plans.0.plan.dp search.complete=true
+                            COMMAND plan "${configs}/llama3_8b.json" --devices ${devices})
 endforeach()
-hyperparallel_add_hp_json(models 0 FIGURES searches.0.model="Llama-3-8B" searches.0.devices=4 searches.0.sequences=32
-                          searches.0.search.complete=true searches.0.plans.0.behind_share=0.0
-                          searches.0.plans.0.step_seconds searches.0.account.memory.peak_bytes
-                          COMMAND models --model llama --devices 4)
-hyperparallel_add_hp_json(models.none 1 FIGURES searches.0.plans=[] searches.0.why searches.0.search.device_bytes=68719476736
-                          COMMAND models --model deepseek --devices 8)
+hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
 hyperparallel_add_hp(offload offload --devices 4 8)
 hyperparallel_add_hp(offload.3_devices offload --model llama --devices 3)

@@ -53,7 +53,7 @@ if(TARGET hp)
   hyperparallel_add_late_refusal(hp full_output.help /dev/full 1 "hp: cannot write to standard output" --help)
   hyperparallel_add_late_refusal(hp full_output.tables /dev/full 1 "hp tables: cannot write to standard output" tables)
   hyperparallel_add_late_refusal(hp full_output.json /dev/full 1 "hp tables: cannot write to standard output" tables --json)
-  foreach(subcommand IN ITEMS models offload sched)
+  foreach(subcommand IN ITEMS offload sched)
     hyperparallel_add_late_refusal(hp full_output.${subcommand} /dev/full 1 "hp ${subcommand}: cannot write to standard output"
                                    ${subcommand} --help)
   endforeach()
@@ -160,17 +160,6 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
-  hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
-                            lama)
-  hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)
-  hyperparallel_add_refusal(hp models.no_value 2 "hp models: --devices: 1 required INT" models --devices)
-  hyperparallel_add_refusal(hp models.no_legal_degrees 1 "7 divides none of batch (64), seq (4096) and vocab (128256) and is above the largest pipeline degree (4)"
-                            models --model llama --devices 7 --sequences 64)
-  hyperparallel_add_refusal(hp models.does_not_fit 1 "no plan fits: each holds at least 937." models --model deepseek
-                            --devices 8)
-  hyperparallel_add_refusal(hp models.fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
-                            models --model qwen --devices 8)
-
   hyperparallel_add_refusal(hp offload.unknown_model 2 "hp offload: --model: lama not in {llama,qwen,deepseek,all}" offload
                             --model lama)
   hyperparallel_add_number_refusals("hp;offload" "whole number from" --devices --sequences --bandwidth --memory)
@@ -299,8 +288,8 @@ function(hyperparallel_add_explain_refusal name expect)
 endfunction()
 
 if(TARGET hp)
-  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, models, offload, sched")
-  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, models, offload, sched" move)
+  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, offload, sched")
+  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, offload, sched" move)
   hyperparallel_add_refusal(hp unknown_option 2 "hp: The following argument was not expected: --move; known: --help" --move)
   hyperparallel_add_refusal(hp explain.no_value 2 "hp explain: --dtype: 1 required TEXT missing" explain --dtype)
   hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)

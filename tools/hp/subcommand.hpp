@@ -21,7 +21,6 @@ work add_explain(CLI::App& app);
 work add_replay(CLI::App& app);
 work add_tables(CLI::App& app);
 work add_plan(CLI::App& app);
-work add_models(CLI::App& app);
 work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
 
@@ -35,7 +34,6 @@ inline constexpr subcommand subcommands[] = {
     {"replay", "Ground-truth vectors, one JSON object a line, held against the library.", add_replay},
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"plan", "Whether training fits on devices and how long a step takes, from a config.json.", add_plan},
-    {"models", "The fastest strategies to train large models on so many dies.", add_models},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
     {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched}};
 
