@@ -105,9 +105,9 @@ hyperparallel_add_hp(plan.supernode plan "${configs}/llama3_8b.json" --devices 1
                      --hardware supernode_15488_4d)
 set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carried by the busiest link.*over column" TIMEOUT 3)
 
-hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
+hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
                           tp=8,dp=2,zero=1,micro_batches=4)
-hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
+hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
 hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
 # Numbers of devices that are no powers of two.

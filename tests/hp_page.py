@@ -90,3 +90,11 @@ def main():
 
 
 main()
+        if picture["title"] == "Traffic on the mesh":
+            busiest = sum(map(sum, picture["values"]))
+        if picture["title"] == "Traffic between devices":
+            values = picture["values"]
+            if any(row[device] for device, row in enumerate(values)):
+                sys.exit("a device receives from itself")
+            if not 0 < max(map(sum, values)) <= busiest:
+                sys.exit(f"a device receives {max(map(sum, values))} bytes, the busiest receivers {busiest}")
