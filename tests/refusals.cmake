@@ -160,6 +160,11 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
+  hyperparallel_add_refusal(hp plan.one_file 2 "hp plan: --html and --svg name one file" plan "${llama}" --devices 16 --html plan.svg
+                            --svg plan.svg)
+  hyperparallel_add_refusal(hp plan.svg_into_no_folder 2 "cannot write 'missing/plan.svg'" plan "${llama}" --devices 16 --svg
+                            missing/plan.svg)
+
   hyperparallel_add_refusal(hp offload.unknown_model 2 "hp offload: --model: lama not in {llama,qwen,deepseek,all}" offload
                             --model lama)
   hyperparallel_add_number_refusals("hp;offload" "whole number from" --devices --sequences --bandwidth --memory)
