@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*offload .*sched .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan offload)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*offload .*sched .*trace .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan offload trace)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -224,7 +224,25 @@ add_test(NAME hp.sched.draw.files
 add_test(NAME hp.sched.draw.page
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --html '${tables}/zbv.html' --force && grep -o '\"safe\":true.*\"makespan\":[0-9]*' '${tables}/zbv.html'")
 set_tests_properties(hp.sched.draw.page PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "safe.*makespan.:51")
-set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$")
+set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$"
+                                                    FIXTURES_SETUP hp_trace_written)
+# The schedule's own figures: 4 ranks of 48 units, and 51 until the last is done.
+set(trace "${tables}/zbv.json")
+hyperparallel_add_hp(trace trace "${trace}")
+set_tests_properties(hp.trace PROPERTIES PASS_REGULAR_EXPRESSION "^192 spans on 4 rows in 51.000 us\n\n.*rank 3 +48 .*3.000 us\n")
+hyperparallel_add_hp_json(trace 0 FIGURES spans=192 total_seconds=5.1e-05 rows.0.spans=48 rows.3.busy_seconds.F=1.6e-05
+                          COMMAND trace "${trace}")
+hyperparallel_add_hp_page(trace 0 timeline,bars trace "${trace}")
+if(TARGET moe_layer)  # a real run: eight ranks of six queues
+  add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
+  set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
+                       "spans on 48 rows in .*wait.*rank 7, copy in .*GMM1 ")
+endif()
+foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED hp_trace_written)
+  endif()
+endforeach()
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P.*DualPipe +both ways, on two ranks each +1 +P even, m even, m >= 2 P.*Chimera .* P even, m even")

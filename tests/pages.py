@@ -39,7 +39,10 @@ PAGES = [
     ("sched", 0, ["sched", "draw", "DualPipeV", "--ranks", 8, "--micro-batches", 16]),
     ("explain", 0, ["explain", "--mesh", "x=4,y=4", "--from", "x,None", "--to", "None,(y,x)", "--shape", "64x64", "--dtype",
                     "f32"]),
+    ("trace", 0, ["trace", "run.json"]),
 ]
+# The trace of the page "trace", written before.
+TRACE = ["sched", "draw", "DualPipeV", "--ranks", 4, "--micro-batches", 8, "--trace"]
 failures = []
 
 
@@ -240,6 +243,7 @@ def main():
     hp = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        subprocess.run([hp, *map(str, TRACE), str(folder / "run.json")], check=True)
         for page, status, arguments in PAGES:
             done = subprocess.run([hp, *map(str, arguments), "--html", str(folder / f"{page}.html")], cwd=folder,
                                   capture_output=True, text=True)

@@ -23,6 +23,7 @@ work add_tables(CLI::App& app);
 work add_plan(CLI::App& app);
 work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
+work add_trace(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -35,6 +36,7 @@ inline constexpr subcommand subcommands[] = {
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"plan", "Whether training fits on devices and how long a step takes, from a config.json.", add_plan},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
-    {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched}};
+    {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched},
+    {"trace", "A trace of a run: how long each row is busy with what, as a page.", add_trace}};
 
 }  // namespace hp_tool
