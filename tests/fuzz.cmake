@@ -33,5 +33,5 @@ foreach(source IN LISTS targets)
   file(COPY ${files} DESTINATION "${seeds}")
   add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=${seconds} -timeout=20 -rss_limit_mb=4096
                                      -print_final_stats=1 "${corpus}" "${seeds}")
-  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 0)
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 3600)
 endforeach()
