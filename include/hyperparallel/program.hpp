@@ -14,6 +14,7 @@
 #include <hyperparallel/program/choice_relaxation.hpp>
 #include <hyperparallel/program/choice_stages.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/longest_context.hpp>
 #include <hyperparallel/program/lower_program.hpp>
