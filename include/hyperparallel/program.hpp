@@ -23,6 +23,7 @@
 #include <hyperparallel/program/megatron_2022.hpp>
 #include <hyperparallel/program/memory_comparison.hpp>
 #include <hyperparallel/program/memory_part.hpp>
+#include <hyperparallel/program/message_order.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
@@ -35,7 +36,6 @@
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/offloading_code.hpp>
-#include <hyperparallel/program/overlapped_order.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
