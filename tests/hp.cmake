@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*models .*offload .*sched .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan serve models offload)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*offload .*sched .*trace .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan serve offload trace)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")
@@ -105,12 +105,11 @@ hyperparallel_add_hp(plan.supernode plan "${configs}/llama3_8b.json" --devices 1
                      --hardware supernode_15488_4d)
 set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carried by the busiest link.*over column" TIMEOUT 3)
 
-hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
+hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
                           tp=8,dp=2,zero=1,micro_batches=4)
-hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
+hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
 hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
-hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
 # 72 billion parameters do not fit on 8 dies nor on 16 with states in f32, whatever tp is.
 foreach(tp IN ITEMS 8 16)
@@ -137,17 +136,12 @@ hyperparallel_add_hp_json(serve.does_not_fit 1 FIGURES "verdict=\"does not fit\"
                           COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 1000000)
 hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
-hyperparallel_add_hp(models models)
-# Numbers of devices that are no powers of two have plans too, with as many sequences as are planned by default.
+# Numbers of devices that are no powers of two.
 foreach(devices IN ITEMS 7 12)
-  hyperparallel_add_hp(models.${devices}_devices models --model llama --devices ${devices} --no-accounts)
+  hyperparallel_add_hp_json(plan.${devices}_devices 0 FIGURES plans.0.plan.dp search.complete=true
+                            COMMAND plan "${configs}/llama3_8b.json" --devices ${devices})
 endforeach()
-hyperparallel_add_hp_json(models 0 FIGURES searches.0.model="Llama-3-8B" searches.0.devices=4 searches.0.sequences=32
-                          searches.0.search.complete=true searches.0.plans.0.behind_share=0.0
-                          searches.0.plans.0.step_seconds searches.0.account.memory.peak_bytes
-                          COMMAND models --model llama --devices 4)
-hyperparallel_add_hp_json(models.none 1 FIGURES searches.0.plans=[] searches.0.why searches.0.search.device_bytes=68719476736
-                          COMMAND models --model deepseek --devices 8)
+hyperparallel_add_hp_page(plan.cannot_be 1 bars,bars plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 
 hyperparallel_add_hp(offload offload --devices 4 8)
 hyperparallel_add_hp(offload.3_devices offload --model llama --devices 3)
@@ -256,7 +250,25 @@ add_test(NAME hp.sched.draw.files
 add_test(NAME hp.sched.draw.page
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --html '${tables}/zbv.html' --force && grep -o '\"safe\":true.*\"makespan\":[0-9]*' '${tables}/zbv.html'")
 set_tests_properties(hp.sched.draw.page PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "safe.*makespan.:51")
-set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$")
+set_tests_properties(hp.sched.draw.files PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^==.*</svg>\n\n==.*\n]}\n$"
+                                                    FIXTURES_SETUP hp_trace_written)
+# The schedule's own figures: 4 ranks of 48 units, and 51 until the last is done.
+set(trace "${tables}/zbv.json")
+hyperparallel_add_hp(trace trace "${trace}")
+set_tests_properties(hp.trace PROPERTIES PASS_REGULAR_EXPRESSION "^192 spans on 4 rows in 51.000 us\n\n.*rank 3 +48 .*3.000 us\n")
+hyperparallel_add_hp_json(trace 0 FIGURES spans=192 total_seconds=5.1e-05 rows.0.spans=48 rows.3.busy_seconds.F=1.6e-05
+                          COMMAND trace "${trace}")
+hyperparallel_add_hp_page(trace 0 timeline,bars trace "${trace}")
+if(TARGET moe_layer)  # a real run: eight ranks of six queues
+  add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
+  set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
+                       "spans on 48 rows in .*wait.*rank 7, copy in .*GMM1 ")
+endif()
+foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
+  if(TEST ${test})
+    set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED hp_trace_written)
+  endif()
+endforeach()
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P.*DualPipe +both ways, on two ranks each +1 +P even, m even, m >= 2 P.*Chimera .* P even, m even")

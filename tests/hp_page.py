@@ -6,6 +6,7 @@
 
 STATUS is the exit status, KIND … the kinds of its pictures in their order. The page is well formed, fetches nothing, has at
 most 5 MB, and holds the document that --json prints with it; without --html that document is the same but for its pictures.
+With --svg the same pictures are one drawing, well formed, with a mark for each item.
 """
 import json
 import subprocess
@@ -13,6 +14,9 @@ import sys
 import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
+
+from page_items import items_of
 
 MOST_BYTES = 5_000_000
 VOID = {"meta"}
@@ -49,6 +53,20 @@ def run(status, command):
     return json.loads(done.stdout)
 
 
+def check_drawing(text, pictures):
+    if "script" in text or "href" in text:
+        sys.exit("the drawing runs or fetches something")
+    drawing = ElementTree.fromstring(text)
+    marks = sum(element.get("class") == "mark" for element in drawing.iter())
+    items = sum(map(items_of, pictures))
+    if marks != items:
+        sys.exit(f"the drawing has {marks} marks of {items} items")
+    titles = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    for picture in pictures:
+        if picture["title"] not in titles:
+            sys.exit(f"the drawing has no '{picture['title']}'")
+
+
 def without(document, *names):
     """`document` without members that differ from run to run: how long a search took."""
     if isinstance(document, dict) and "search" in document:
@@ -60,9 +78,10 @@ def main():
     split = sys.argv.index("--")
     status, kinds, command = int(sys.argv[1]), sys.argv[2].split(","), sys.argv[split + 1:]
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "page.html"
-        printed = run(status, command + ["--json", "--html", str(file)])
+        file, drawing = Path(folder) / "page.html", Path(folder) / "page.svg"
+        printed = run(status, command + ["--json", "--html", str(file), "--svg", str(drawing)])
         text = file.read_text(encoding="utf-8")
+        check_drawing(drawing.read_text(encoding="utf-8"), printed["pictures"])
     page = Page()
     page.feed(text)
     page.close()
@@ -87,6 +106,14 @@ def main():
             received = sum(sum(row) for row in picture["values"])
             if received != printed["certificate"]["received_by_all_bytes"]:
                 sys.exit(f"the matrix shows {received} bytes, the certificate others")
+        if picture["title"] == "Traffic on the mesh":
+            busiest = sum(map(sum, picture["values"]))
+        if picture["title"] == "Traffic between devices":
+            values = picture["values"]
+            if any(row[device] for device, row in enumerate(values)):
+                sys.exit("a device receives from itself")
+            if not 0 < max(map(sum, values)) <= busiest:
+                sys.exit(f"a device receives {max(map(sum, values))} bytes, the busiest receivers {busiest}")
 
 
 main()

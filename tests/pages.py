@@ -24,6 +24,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from page_items import items_of
+
 CONFIGS = Path(__file__).resolve().parent / "configs"
 MOST_BYTES = 5_000_000
 # Name, exit status, arguments.
@@ -37,7 +39,10 @@ PAGES = [
     ("sched", 0, ["sched", "draw", "DualPipeV", "--ranks", 8, "--micro-batches", 16]),
     ("explain", 0, ["explain", "--mesh", "x=4,y=4", "--from", "x,None", "--to", "None,(y,x)", "--shape", "64x64", "--dtype",
                     "f32"]),
+    ("trace", 0, ["trace", "run.json"]),
 ]
+# The trace of the page "trace", written before.
+TRACE = ["sched", "draw", "DualPipeV", "--ranks", 4, "--micro-batches", 8, "--trace"]
 failures = []
 
 
@@ -53,14 +58,6 @@ def browser():
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-
-
-def items_of(picture):
-    """How many marks a picture is to have."""
-    return {"timeline": lambda: len(picture["spans"]) + len(picture.get("gaps", [])),
-            "areas": lambda: len(picture["kinds"]),
-            "bars": lambda: len(picture["parts"]) * len(picture["rows"]),
-            "matrix": lambda: len(picture["rows"]) * len(picture["columns"])}[picture["kind"]]()
 
 
 def requested(driver):
@@ -243,11 +240,13 @@ def take_screenshots(driver, folder, target):
 
 
 def main():
-    hp = sys.argv[1]
+    hp = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        subprocess.run([hp, *map(str, TRACE), str(folder / "run.json")], check=True)
         for page, status, arguments in PAGES:
-            done = subprocess.run([hp, *map(str, arguments), "--html", str(folder / f"{page}.html")], capture_output=True, text=True)
+            done = subprocess.run([hp, *map(str, arguments), "--html", str(folder / f"{page}.html")], cwd=folder,
+                                  capture_output=True, text=True)
             if done.returncode != status:
                 sys.exit(f"{page}: ended with {done.returncode}, not {status}\n{done.stderr}")
         driver = browser()

@@ -53,7 +53,7 @@ if(TARGET hp)
   hyperparallel_add_late_refusal(hp full_output.help /dev/full 1 "hp: cannot write to standard output" --help)
   hyperparallel_add_late_refusal(hp full_output.tables /dev/full 1 "hp tables: cannot write to standard output" tables)
   hyperparallel_add_late_refusal(hp full_output.json /dev/full 1 "hp tables: cannot write to standard output" tables --json)
-  foreach(subcommand IN ITEMS models offload sched)
+  foreach(subcommand IN ITEMS offload sched trace)
     hyperparallel_add_late_refusal(hp full_output.${subcommand} /dev/full 1 "hp ${subcommand}: cannot write to standard output"
                                    ${subcommand} --help)
   endforeach()
@@ -176,16 +176,25 @@ if(TARGET hp)
                             "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json" --devices 1 --context 1048576 --batch 1048576)
   hyperparallel_add_refusal(hp serve.no_file 2 "cannot read 'missing.json'" serve missing.json --devices 4)
   hyperparallel_add_number_refusals("hp;serve" "whole number from" --devices --batch --context --chunk --weights --cache --offload)
-  hyperparallel_add_refusal(hp models.unknown_model 2 "hp models: --model: lama not in {llama,qwen,deepseek,all}" models --model
-                            lama)
-  hyperparallel_add_number_refusals("hp;models" "whole number from" --devices --sequences --tensor --context --pipeline)
-  hyperparallel_add_refusal(hp models.no_value 2 "hp models: --devices: 1 required INT" models --devices)
-  hyperparallel_add_refusal(hp models.no_legal_degrees 1 "7 divides none of batch (64), seq (4096) and vocab (128256) and is above the largest pipeline degree (4)"
-                            models --model llama --devices 7 --sequences 64)
-  hyperparallel_add_refusal(hp models.does_not_fit 1 "no plan fits: each holds at least 937." models --model deepseek
-                            --devices 8)
-  hyperparallel_add_refusal(hp models.fits_by_states_alone 1 "no plan fits: the smallest that was accounted in full"
-                            models --model qwen --devices 8)
+  hyperparallel_add_refusal(hp plan.one_file 2 "hp plan: --html and --svg name one file" plan "${llama}" --devices 16 --html plan.svg
+                            --svg plan.svg)
+  hyperparallel_add_refusal(hp plan.svg_into_no_folder 2 "cannot write 'missing/plan.svg'" plan "${llama}" --devices 16 --svg
+                            missing/plan.svg)
+  set(traces "${CMAKE_CURRENT_BINARY_DIR}/traces")
+  file(WRITE "${traces}/no_events.json" "{\"events\": []}")
+  file(WRITE "${traces}/no_spans.json" "{\"traceEvents\": [{\"ph\": \"i\"}]}")
+  file(WRITE "${traces}/negative.json"
+       "{\"traceEvents\": [{\"ph\": \"i\"}, {\"ph\": \"X\", \"pid\": 0, \"tid\": 0, \"name\": \"a\", \"ts\": 1, \"dur\": -1}]}")
+  file(WRITE "${traces}/no_row.json" "{\"traceEvents\": [{\"ph\": \"X\", \"pid\": 0, \"name\": \"a\", \"ts\": 1, \"dur\": 1}]}")
+  file(WRITE "${traces}/cut.json" "{\"traceEvents\": [{\"ph\": \"X\", ")
+  hyperparallel_add_refusal(hp trace.no_file 2 "hp trace: no file is named; usage: hp trace FILE.json" trace)
+  hyperparallel_add_refusal(hp trace.missing 2 "hp trace: cannot read 'missing.json'" trace missing.json)
+  hyperparallel_add_refusal(hp trace.no_events 2 "no_events.json': traceEvents is no list of events" trace "${traces}/no_events.json")
+  hyperparallel_add_refusal(hp trace.no_spans 2 "no event is a span" trace "${traces}/no_spans.json")
+  hyperparallel_add_refusal(hp trace.negative 2 "traceEvents[1].dur is -1; expected microseconds from 0" trace
+                            "${traces}/negative.json")
+  hyperparallel_add_refusal(hp trace.no_row 2 "traceEvents[0].tid is missing; expected a whole number" trace "${traces}/no_row.json")
+  hyperparallel_add_refusal(hp trace.cut 2 "cut.json': the file is not JSON (byte" trace "${traces}/cut.json")
 
   hyperparallel_add_refusal(hp offload.unknown_model 2 "hp offload: --model: lama not in {llama,qwen,deepseek,all}" offload
                             --model lama)
@@ -315,8 +324,8 @@ function(hyperparallel_add_explain_refusal name expect)
 endfunction()
 
 if(TARGET hp)
-  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, serve, models, offload, sched")
-  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, serve, models, offload, sched" move)
+  hyperparallel_add_refusal(hp no_command 2 "hp: no command is named; known: explain, replay, tables, plan, serve, offload, sched, trace")
+  hyperparallel_add_refusal(hp unknown_command 2 "hp: 'move': no such command; known: explain, replay, tables, plan, serve, offload, sched, trace" move)
   hyperparallel_add_refusal(hp unknown_option 2 "hp: The following argument was not expected: --move; known: --help" --move)
   hyperparallel_add_refusal(hp explain.no_value 2 "hp explain: --dtype: 1 required TEXT missing" explain --dtype)
   hyperparallel_add_explain_refusal(missing_option "--dtype is missing; expected the type" --dtype -)

@@ -9,7 +9,7 @@
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/report/format_program.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/runtime/world.hpp>
 
 namespace hp = hyperparallel;
 
@@ -34,7 +34,7 @@ using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fu
                               hp::tensor_parallel<"tp">, hp::pin<"*norm.weight", hp::none>>;
 using training = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::accumulating<4>,
                                 hp::recomputing<"layers.*">>;
-static_assert(training::verified && hp::fits_alive<training, hp::MiB>());
+static_assert(training::lawful && training::verified && hp::fits<training, hp::MiB>());
 static_assert(training::account.times.exposed <= training::account.times.total.picoseconds);
 
 void building() {
@@ -112,6 +112,20 @@ void programs(const hp::graph& g) {
   assert(text.starts_with("8 devices: dp 2, tp 4"));
 }
 
+void running_the_step() {
+  std::vector<std::int32_t> tokens, labels;
+  for (int i = 0; i < 4 * 8 * 16; ++i) {
+    tokens.push_back(i % 64);
+    labels.push_back((i + 1) % 64);
+  }
+  hp::world<training> world({.execution = {.threads = 2}});
+  world.feed("tokens", tokens).feed("labels", labels);  // of four micro-batches each
+  const std::vector<double> losses =
+      world.train(3, {.after_step = [](const hp::trained_step& s) { return s.loss > 0.1; }});
+  const std::vector<float> table = world.fetch("embedding.weight");  // whole, row-major
+  assert(losses.size() == 3 && table.size() == 64 * 32);
+}
+
 void running(const hp::graph& g) {
   hp::model_run_options options;
   options.program.keep = {"gradient(head.logits.weight)"};  // its memory is not given to another
@@ -134,4 +148,5 @@ int main() {
   static_assert(hp::valid_train_step<language_model, by_name, hp::adamw, hp::matrix384>);
   programs(g);
   running(g);
+  running_the_step();
 }

@@ -23,6 +23,7 @@
 #include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
+#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
@@ -259,6 +260,31 @@ void sharding_plan_error() {
          "pattern_is_overridden: up.*");
 }
 
+// A model of one product, as a step on two ranks.
+struct one_product {
+  static constexpr void build(hp::model_builder& m) {
+    const int x = m.input("x", {m.dim("batch", 4), m.dim("hidden", 8)});
+    const int w = m.parameter("weight", {m.dim("hidden", 8), m.dim("ffn", 8)});
+    const int y = m.contract("y", "bh,hf->bf", x, w);
+    m.loss(m.apply<hp::ops::reduce>("loss", {y}, {.text = "*->"}));
+  }
+};
+struct two_ranks : hp::device_matrix<hp::axis{"dp", 2}> {};
+using step = hp::train_step<one_product, hp::strategy<two_ranks, hp::data_parallel<"dp">>, hp::sgd, hp::matrix384>;
+
+void world_of_a_step() {
+  hp::world<step> training;
+  assert(text_of<hp::program_error>([&] { training.feed("z", std::vector<float>(32)); }) ==
+         "the graph has no tensor \"z\", the nearest is \"x\"");
+  assert(text_of<hp::program_error>([&] { training.feed("x", std::vector<float>(33)); }) ==
+         "input \"x\" has 32 elements, given 33");
+  assert(text_of<hp::program_error>([&] { training.feed("x", std::vector<std::int32_t>(32)); }) ==
+         "input \"x\" has elements of type bf16, given i32");
+  assert(text_of<hp::program_error>([&] { training.feed("weight", std::vector<float>(64)); }) ==
+         "\"weight\" is no input but a parameter: it is not fed");
+  assert(text_of<hp::program_error>([&] { training.train(1); }) == "input \"x\" was not set");
+}
+
 void program_error() {
   hp::model_builder m;
   const int hidden = m.dim("hidden", 8), wide = m.dim("ffn", 4);
@@ -357,6 +383,7 @@ void session_error() {
 }
 
 int main() {
+  world_of_a_step();
   program_error();
   session_error();
   layout_error();

@@ -11,7 +11,7 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
-#include <hyperparallel/io/checkpoint.hpp>
+#include <hyperparallel/io/training_checkpoint.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
@@ -86,7 +86,9 @@ class trainer {
   /// Mean cross entropy over the validation part, in nats a byte, balance loss excluded.
   double validate() {
     const hp::graph& g = judge_.model();
-    for (const int p : named(g)) judge_.world().set(p, run_.world().get(std::string(g.name_of_tensor(p))));
+    for (int p = 0; p < g.tensor.size; ++p)
+      if (g.tensor[p].kind == hp::graph_tensor_kind::parameter)
+        judge_.world().set(p, run_.world().get(std::string(g.name_of_tensor(p))));
     const std::size_t length = static_cast<std::size_t>(options_.sequence);
     const std::size_t rows = static_cast<std::size_t>(options_.batch), all = (held_ - 1) / (rows * length);
     double sum = 0;
@@ -100,25 +102,9 @@ class trainer {
     return sum / static_cast<double>(all);
   }
 
-  void save(const std::string& path) {
-    const hp::graph& g = run_.model();
-    std::vector<std::vector<T>> values;
-    std::vector<hp::saved_tensor<T>> tensors;
-    for (const int t : named(g)) values.push_back(run_.world().get(t));
-    for (const int t : named(g)) tensors.push_back({g.name_of_tensor(t), shape_of(g, t), values[tensors.size()]});
-    hp::save_checkpoint<T>(path, tensors, {{"steps", std::to_string(run_.steps())}});
-  }
-
+  void save(const std::string& path) { hp::save_training(path, run_); }
   /// Goes on from a checkpoint, whatever strategy wrote it.
-  void load(const std::string& path) {
-    const hp::graph& g = run_.model();
-    std::vector<hp::expected_tensor> expected;
-    for (const int t : named(g))
-      expected.push_back({g.name_of_tensor(t), sizeof(T) == 8 ? "F64" : "F32", shape_of(g, t)});
-    const hp::checkpoint<T> file = hp::load_checkpoint<T>(path, expected);
-    for (const auto& t : file.tensors) run_.world().set(t.name, std::span<const T>(t.values));
-    run_.set_steps(file.integer("steps"));
-  }
+  void load(const std::string& path) { hp::load_training(path, run_); }
 
  private:
   static hp::model_run_options run_options(const train_options& o) {
@@ -136,20 +122,6 @@ class trainer {
     run.world().set("tokens", std::span<const std::int32_t>(b.tokens));
     run.world().set("labels", std::span<const std::int32_t>(b.labels));
   }
-  /// Parameters and states by their lasting names.
-  static std::vector<int> named(const hp::graph& g) {
-    std::vector<int> all;
-    for (int t = 0; t < g.tensor.size; ++t)
-      if ((g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state) &&
-          g.tensor[t].replaces < 0)
-        all.push_back(t);
-    return all;
-  }
-  static std::vector<std::int64_t> shape_of(const hp::graph& g, int t) {
-    const hp::shape& s = g.tensor[t].shape;
-    return {s.extent, s.extent + s.rank};
-  }
-
   train_options options_;
   std::vector<std::uint8_t> text_;
   std::size_t held_ = 0;

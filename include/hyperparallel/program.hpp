@@ -14,6 +14,7 @@
 #include <hyperparallel/program/choice_relaxation.hpp>
 #include <hyperparallel/program/choice_stages.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/folded_period.hpp>
 #include <hyperparallel/program/longest_context.hpp>
 #include <hyperparallel/program/lower_program.hpp>
@@ -22,6 +23,7 @@
 #include <hyperparallel/program/megatron_2022.hpp>
 #include <hyperparallel/program/memory_comparison.hpp>
 #include <hyperparallel/program/memory_part.hpp>
+#include <hyperparallel/program/message_order.hpp>
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/moe_buckets.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
@@ -34,7 +36,6 @@
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/offloading_code.hpp>
-#include <hyperparallel/program/overlapped_order.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>

@@ -28,6 +28,7 @@
 #include <hyperparallel/report/gantt.hpp>
 #include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/page.hpp>
+#include <hyperparallel/report/pictures_svg.hpp>
 #include <hyperparallel/report/progress.hpp>
 #include <hyperparallel/report/queue_name.hpp>
 #include <hyperparallel/report/table.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a user who trains a model needs: layers, strategies by type and by name, the step of training as a type, and the
-// run on simulated ranks.
+// What a user who trains a model needs: layers, strategies by type and by name, the step of training as a type, and its
+// world of simulated ranks.
 
 #include <hyperparallel/support/dialect.hpp>
 
@@ -9,5 +9,5 @@
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/training_step.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

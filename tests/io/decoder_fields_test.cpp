@@ -70,6 +70,10 @@ TEST(decoder_fields, heads) {
             "head_dim is missing");
   EXPECT_EQ(heads({{"num_key_value_heads", 3}}).complaint,
             "num_key_value_heads is 3; expected a divisor of num_attention_heads, 8");
+  // Rotary positions turn pairs of numbers.
+  EXPECT_EQ(heads({{"head_dim", 127}}).complaint, "head_dim is 127; expected an even number");
+  EXPECT_EQ(heads({{"num_attention_heads", 64}, {"num_key_value_heads", 64}}).complaint,
+            "hidden_size is 64; without head_dim an even multiple of num_attention_heads, 64");
   EXPECT_EQ(heads({{"num_attention_heads", 7}}).complaint,
             "hidden_size is 64; without head_dim a multiple of num_attention_heads, 7");
 }
@@ -109,6 +113,8 @@ TEST(decoder_fields, latents) {
   EXPECT_EQ(read(with(fields, {{"qk_head_dim", 13}}), latents).complaint, "qk_head_dim is 13; known: 12");
   EXPECT_EQ(read(with(fields, {{"num_key_value_heads", 2}}), latents).complaint,
             "num_key_value_heads is 2; known: as many as num_attention_heads, 4");
+  EXPECT_EQ(read(with(fields, {{"qk_rope_head_dim", 3}}), latents).complaint,
+            "qk_rope_head_dim is 3; expected an even number");
   json without = fields;
   without.erase("q_lora_rank");
   EXPECT_EQ(read(without, latents).complaint, "q_lora_rank is missing");

@@ -28,18 +28,18 @@ hp::operator_kernel kernels(hp::operator_id kind) {
 
 struct small_world {
   hp::mpi_world world{MPI_COMM_WORLD, {2, 0, 1, 0}, {.timeout = 30s}};
-  hp::sharded_program program;
-  hp::program_pulls pulls;
+  hp::lowered_program lowered;
+  const hp::sharded_program& program = lowered.program;
+  const hp::program_pulls& pulls = lowered.pulls;
   hp::program_slots slots;
   hp::program_memory memory;
   mpi_program_run run;
 
   explicit small_world(bool data_parallel)
-      : program(small_models::two_layers_on(4, data_parallel, hp::f64)),
-        pulls(hp::pulls_of(program)),
-        slots(hp::slots_of(program, hp::plan_addresses(program))),
+      : lowered(hp::lower(small_models::two_layers_on(4, data_parallel, hp::f64), {}, hp::micro_phases)),
+        slots(hp::slots_of(program, lowered.addresses)),
         memory(program, slots, world.hosted()),
-        run(world, program, pulls, slots, memory, &kernels, hp::micro_phases) {
+        run(world, lowered, lowered.run[0], memory, &kernels) {
     for (int t = 0; t < program.home.size; ++t) {
       if (program.home[t] < 0) continue;
       std::vector<double> whole(static_cast<std::size_t>(hp::elements_of(program.graph.tensor[t])));
@@ -67,8 +67,7 @@ TEST(mpi_program_run, is_the_share_of_a_run_within_one_process) {
     EXPECT_FALSE(out.is_final);
     hp::program_memory all(w.program, w.slots);
     hp::program_tasks tasks(w.program, w.pulls, all, &kernels);
-    const hp::lowered_program lowered = hp::lower(w.program, {}, hp::micro_phases);
-    const hp::program_run alone(w.program, *lowered.find_run(hp::micro_phases), tasks, {});
+    hp::program_run alone(w.program, w.lowered.run[0], tasks, {});
     EXPECT_EQ(w.run.reads(), alone.reads());
     for (int s = 0; s < w.program.storage.size; ++s) {
       EXPECT_EQ(w.run.writes(s), alone.writes(s));
@@ -93,20 +92,6 @@ TEST(mpi_program_run, ends_everywhere_when_a_kernel_throws) {
     EXPECT_EQ(w.run.run(1, 30s).complaint, "");
     EXPECT_EQ(w.result(), expected);
   }
-}
-
-TEST(mpi_program_run, says_what_cannot_be_ordered) {
-  const hp::mpi_world world(MPI_COMM_WORLD, {0, 1, 2, 0}, {.timeout = 30s});
-  hp::sharded_program p = small_models::two_layers_on(4, true, hp::f64);
-  p.value[p.move[0].target].storage = p.value[p.move[0].source].storage;
-  const hp::program_pulls pulls = hp::pulls_of(p);
-  const hp::program_slots slots = hp::slots_of(p, hp::plan_addresses(p));
-  const hp::program_memory memory(p, slots, world.hosted());
-  const std::string what = hp::detail::complaint_of(
-      [&] { const mpi_program_run run(world, p, pulls, slots, memory, &kernels, hp::micro_phases); });
-  EXPECT_NE(what.find("(move of d_first) cannot be ordered: a move writes the blocks that others read"),
-            std::string::npos)
-      << what;
 }
 
 TEST(mpi_program_run, complaints_are_one_line) {

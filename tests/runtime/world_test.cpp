@@ -80,14 +80,26 @@ void expect_the_same_bits() {
 
 using in_bf16 = step_with<>;
 using in_f64 = step_with<hp::precision<data_type::f64>, hp::accumulating<2>>;
+struct alone : hp::device_matrix<hp::axis{"dp", 1}> {};
+using on_one = hp::train_step<decoder, hp::strategy<alone>, hp::adamw, hp::matrix384, hp::precision<data_type::f64>,
+                              hp::accumulating<2>>;
 using in_f32 = step_with<hp::precision<data_type::f32>, hp::with_vector_queue, hp::looking_ahead<4>,
                          hp::keeping_value<"gradient(embedding.weight)">>;
-static_assert(in_bf16::verified && in_f32::verified);
+static_assert(in_bf16::verified && in_f32::verified && in_f64::verified);
 static_assert(std::is_same_v<hp::world<in_bf16>::number, float>);
 
 TEST(World, HasTheBitsOfAPlanMadeAtStart) {
   expect_the_same_bits<in_bf16>();
   expect_the_same_bits<in_f32>();
+}
+
+/// Four ranks compute what one device does, but for the order of additions.
+TEST(World, HasTheLossesOfOneDevice) {
+  static_assert(std::is_same_v<hp::world<in_f64>::number, double>);
+  expect_the_same_bits<in_f64>();
+  const std::vector<double> many = planned_by_the_compiler<in_f64>(6, 2), one = planned_by_the_compiler<on_one>(6, 2);
+  ASSERT_EQ(many.size(), one.size());
+  for (std::size_t i = 0; i < many.size(); ++i) EXPECT_NEAR(many[i], one[i], 1e-9 * one[i]) << i;
 }
 
 TEST(World, KeepsWhatItsStepKeeps) {
@@ -168,7 +180,7 @@ TEST(World, GoesOnFromValuesThatWereFetched) {
   for (hp::world<step>* w : {&whole, &first, &second}) w->feed("tokens", tokens).feed("labels", tokens);
   const std::vector<double> losses = whole.train(5);
   first.train(2);
-  const hp::graph& g = first.program().program().graph;
+  const hp::graph& g = first.run().model();
   for (int t = 0; t < g.tensor.size; ++t)
     if ((g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state) &&
         g.tensor[t].replaces < 0)

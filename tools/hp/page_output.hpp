@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// --html of subcommands: a page (report/page.hpp) with what --json prints and its pictures. The file is opened before anything
-// is computed, so that a path that cannot be is told at once.
+// --html and --svg of subcommands: a page (report/page.hpp) with what --json prints and its pictures, and these pictures alone
+// (report/pictures_svg.hpp). Files are opened before anything is computed, so that a path that cannot be is told at once.
 
 #include <memory>
 #include <string>
 
 #include <hyperparallel/report/page.hpp>
+#include <hyperparallel/report/pictures_svg.hpp>
 
 #include "json_output.hpp"
 #include "opened_file.hpp"
@@ -14,29 +15,36 @@
 namespace hp_tool {
 
 struct page_request {
-  std::string html;  ///< the file; empty: none
+  std::string html, svg;  ///< the files; empty: none
   bool force = false;
 };
 
 inline void add_page(CLI::App& app, page_request& asked) {
   app.add_option("--html", asked.html, "writes a page with pictures to this file; --json has what they show, too");
-  app.add_flag("--force", asked.force, "overwrites the page where it exists")->disable_flag_override();
+  app.add_option("--svg", asked.svg, "writes these pictures below each other as an SVG drawing to this file");
+  app.add_flag("--force", asked.force, "overwrites the files where they exist")->disable_flag_override();
 }
 
 class page_output {
  public:
   explicit page_output(const page_request& asked) {
-    if (!asked.html.empty()) file_.reset(new hyperparallel::atomic_file(opened(asked.html, asked.force)));
+    if (!asked.html.empty() && asked.html == asked.svg) throw bad_input("--html and --svg name one file");
+    if (!asked.html.empty()) page_.reset(new hyperparallel::atomic_file(opened(asked.html, asked.force)));
+    if (!asked.svg.empty()) drawing_.reset(new hyperparallel::atomic_file(opened(asked.svg, asked.force)));
   }
-  bool is_asked() const { return file_ != nullptr; }
+  bool is_asked() const { return page_ != nullptr || drawing_ != nullptr; }
 
+  /// Precondition: `document` has "pictures".
   void write(const std::string& title, const json& document) {
-    hyperparallel::report::write_page(*file_, title, document.dump(-1, ' ', false, json::error_handler_t::replace));
-    file_->commit();
+    if (page_ != nullptr)
+      hyperparallel::report::write_page(*page_, title, document.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (drawing_ != nullptr) hyperparallel::report::write_pictures_svg(*drawing_, title, document.at("pictures"));
+    if (page_ != nullptr) page_->commit();
+    if (drawing_ != nullptr) drawing_->commit();
   }
 
  private:
-  std::unique_ptr<hyperparallel::atomic_file> file_;
+  std::unique_ptr<hyperparallel::atomic_file> page_, drawing_;
 };
 
 }  // namespace hp_tool

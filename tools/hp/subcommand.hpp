@@ -22,9 +22,9 @@ work add_replay(CLI::App& app);
 work add_tables(CLI::App& app);
 work add_plan(CLI::App& app);
 work add_serve(CLI::App& app);
-work add_models(CLI::App& app);
 work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
+work add_trace(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -37,8 +37,8 @@ inline constexpr subcommand subcommands[] = {
     {"tables", "Published figures beside ours, from one set of parameters.", add_tables},
     {"plan", "Whether training fits on devices and how long a step takes, from a config.json.", add_plan},
     {"serve", "An estimate of inference: memory by tier, longest context, prefill and decode.", add_serve},
-    {"models", "The fastest strategies to train large models on so many dies.", add_models},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
-    {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched}};
+    {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched},
+    {"trace", "A trace of a run: how long each row is busy with what, as a page.", add_trace}};
 
 }  // namespace hp_tool

@@ -47,7 +47,10 @@ inline void read_trunk(config_fields& f, decoder& d,
   d.attention.rope_base = d.latent_attention.rope_base = base;
 }
 
-/// Grouped queries. Precondition: the trunk is read.
+/// Of a width that rotary positions turn in pairs.
+inline constexpr const char* not_even = "expected an even number";
+
+/// Grouped queries with rotary positions. Precondition: the trunk is read.
 inline void read_heads(config_fields& f, decoder& d, absent_key_heads key_heads, absent_head_dim head_dim) {
   attention_layer& a = d.attention;
   a.query_heads = size_of_config(f, "num_attention_heads");
@@ -60,6 +63,9 @@ inline void read_heads(config_fields& f, decoder& d, absent_key_heads key_heads,
   if (!width && d.hidden % a.query_heads != 0)
     f.refuse("hidden_size", "without head_dim a multiple of num_attention_heads, " + std::to_string(a.query_heads));
   a.head_dim = width ? *width : d.hidden / a.query_heads;
+  if (a.head_dim % 2 == 0) return;
+  if (width) f.refuse("head_dim", not_even);
+  f.refuse("hidden_size", "without head_dim an even multiple of num_attention_heads, " + std::to_string(a.query_heads));
 }
 
 /// Layers from the first windowed one on, where the list says the same of every layer. Precondition: the trunk is read.
@@ -160,6 +166,7 @@ inline void read_latents(config_fields& f, decoder& d) {
   a.query_rank = f.optional_whole("q_lora_rank", largest_config_size).value_or(0);
   a.head_dim = size_of_config(f, "qk_nope_head_dim");
   a.rope_dim = size_of_config(f, "qk_rope_head_dim");
+  if (a.rope_dim % 2 != 0) f.refuse("qk_rope_head_dim", not_even);
   a.value_dim = size_of_config(f, "v_head_dim");
   a.bias = f.flag("attention_bias", false);
   f.value("auto_map");  // the published files name code beside them, whose layers are these

@@ -30,6 +30,8 @@ struct model_run_options {
 template <class T, class World = program_world<T>>
 class model_run {
  public:
+  using number = T;
+
   /// Throws program_error where the strategy does not fit the graph, or kernels that compute in T do not take its types.
   model_run(const graph& g, const strategy_value& s, const model_run_options& options = {});
   /// Of a step of training that is lowered already, see `program_world`.

@@ -25,10 +25,8 @@ HYPERPARALLEL_BODY program_memory::program_memory(const sharded_program& p, cons
   for (int i = 0; i < arenas_.ranks(); ++i) {
     place_[at(hosted_[at(i)])] = i;
     for (int tier = 0; tier < s.tiers; ++tier) prefer_huge_pages(arenas_.address(i, tier, 0), s.bytes[tier]);
-    for (slot one : s.memory) {
-      one.rank = i;
-      arenas_.place(one);
-    }
+    for (const program_place& one : s.place)
+      if (one.bytes > 0) arenas_.place({i, one.tier, one.offset, one.bytes});
   }
 }
 

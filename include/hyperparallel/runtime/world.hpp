@@ -149,9 +149,9 @@ class world {
   void set_steps(std::int64_t done) { run_.set_steps(done); }
   std::int64_t skipped() const { return run_.skipped(); }
 
-  /// The program, what it took and who received what; see program_world.
-  program_world<number>& program() { return run_.world(); }
-  const program_world<number>& program() const { return run_.world(); }
+  /// The training below: its model, `run().world()` for what it took and who received what, checkpoints.
+  model_run<number>& run() { return run_; }
+  const model_run<number>& run() const { return run_; }
 
  private:
   template <class T>

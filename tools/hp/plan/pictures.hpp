@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/step_timeline.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/report/format_program.hpp>
@@ -92,6 +93,32 @@ class step_pictures {
             {"values", std::move(values)}};
   }
 
+  /// Of more devices there is no matrix.
+  bool has_pairs() const { return hp::position_count(p.mesh.shape) <= most_paired; }
+  json pairs() const {
+    hp::program_moves chosen = moves;  // on these links
+    chosen.links = prices.links();
+    const hp::device_traffic t = hp::traffic_between(p, chosen, hp::pipeline_form(p.graph, a.plan.pp));
+    json names = json::array(), values = json::array();
+    for (int receiver = 0; receiver < t.devices; ++receiver) {
+      json row = json::array();
+      for (int sender = 0; sender < t.devices; ++sender) row.push_back(t.of(receiver, sender));
+      names.push_back(std::to_string(receiver));
+      values.push_back(std::move(row));
+    }
+    return {{"kind", "matrix"},
+            {"title", "Traffic between devices"},
+            {"about", std::string("All moves of a step") +
+                          (a.plan.pp > 1 ? " among the devices of one stage; what stages hand over is not in it" : "") +
+                          ". Devices are numbered along " + hp::report::mesh_text(p.mesh) + ", the last axis fastest."},
+            {"unit", "bytes"},
+            {"row_name", "device"},
+            {"column_name", "receives from device"},
+            {"rows", names},
+            {"columns", std::move(names)},
+            {"values", std::move(values)}};
+  }
+
   /// Of parameters, an example of each layout, the largest first.
   std::vector<json> layouts() const {
     std::vector<int> shown;
@@ -152,6 +179,7 @@ class step_pictures {
 
  private:
   static constexpr std::size_t most_layouts = 4;
+  static constexpr int most_paired = 64;
 
   const hp::layout_value& layout_of(int tensor) const { return p.value[p.home[tensor]].layout; }
 
@@ -229,7 +257,10 @@ inline void draw_step(json& pictures, const answer& a) {
   const step_pictures step(a);
   if (step.has_memory()) pictures.push_back(step.memory());
   pictures.push_back(step.timeline());
-  if (json traffic = step.traffic(); !traffic["columns"].empty()) pictures.push_back(std::move(traffic));
+  if (json traffic = step.traffic(); !traffic["columns"].empty()) {
+    pictures.push_back(std::move(traffic));
+    if (step.has_pairs()) pictures.push_back(step.pairs());
+  }
   for (json& layout : step.layouts()) pictures.push_back(std::move(layout));
 }
 

@@ -87,7 +87,7 @@ inline int draw(const draw_request& given) {
     return 0;
   }
   // All are open before one is written.
-  hp_tool::page_output page({given.html, given.force});
+  hp_tool::page_output page({.html = given.html, .svg = {}, .force = given.force});
   using file = std::unique_ptr<hp::atomic_file>;
   const file svg = given.svg.empty() ? nullptr : file(new hp::atomic_file(hp_tool::opened(given.svg, given.force)));
   const file trace =

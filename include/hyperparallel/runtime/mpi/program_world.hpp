@@ -15,8 +15,8 @@
 // so that a process that does or has something else, fails, dies or hangs is named to all processes, by the same
 // mpi_error. After an exception of a kernel the world can go on; after a message that did not come, or a silent
 // process, it is broken. A process waits for each message as long as for an agreement, so that the world's timeout has
-// to be longer than the computations by which processes may differ. Of the options `execution` and `vector_queue` say
-// nothing here: kernels run on the thread that calls, those of the process's ranks one after the other.
+// to be longer than the computations by which processes may differ. Of the options `execution` says nothing
+// here: kernels run on the thread that calls, those of the process's ranks one after the other.
 
 #include <cstdint>
 #include <memory>
@@ -93,8 +93,9 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
       statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +
-                  std::to_string(options.lookahead) + "\noverflow " +
-                  std::to_string(static_cast<int>(options.overflow)) + "\n" + statement_of(p.program, p.pulls.moves);
+                  std::to_string(options.lookahead) + "\nvector queue " + std::to_string(options.vector_queue ? 1 : 0) +
+                  "\noverflow " + std::to_string(static_cast<int>(options.overflow)) + "\n" +
+                  statement_of(p.program, p.pulls.moves);
     });
     world.channel().agree(name, statement, complaint);
     return p;
@@ -125,9 +126,9 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   detail::mpi_program_run& run_of(unsigned phases) {
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_)
       if (r->phases() == phases) return *r;
-    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(world_, this->program(), this->lowered_.pulls,
-                                                                        this->slots_, *this->memory_, kernels_, phases,
-                                                                        data_type_of<T>));
+    if (this->lowered_.find_run(phases) == nullptr) add_run(this->lowered_, phases);
+    return *run_.emplace_back(std::make_unique<detail::mpi_program_run>(
+        world_, this->lowered_, *this->lowered_.find_run(phases), *this->memory_, kernels_, data_type_of<T>));
   }
 
   /// What is on its way when a value is read.
