@@ -56,7 +56,7 @@ int tasks_of(World& world) {
 
 int start_constant_plan() {
   hp::world<step> world({.execution = {.threads = threads}});
-  return tasks_of(world.program());
+  return tasks_of(world.run().world());
 }
 
 int start_planning() {

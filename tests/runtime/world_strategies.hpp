@@ -110,7 +110,7 @@ course planned_by_the_compiler(int threads) {
   hp::world<Step> world({.execution = {.threads = threads}});
   course c;
   c.losses = world.feed("tokens", numbers(0)).feed("labels", numbers(5)).train(steps);
-  c.values = values_of(world.program());
+  c.values = values_of(world.run().world());
   return c;
 }
 
