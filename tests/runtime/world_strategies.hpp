@@ -36,8 +36,7 @@ struct sizes {
                                                    .head_dim = 4,
                                                    .experts = 4,
                                                    .top_k = 2,
-                                                   .expert_width = 8,
-                                                   .shared_width = 8};
+                                                   .expert_width = 8};
 };
 using model = models::small_moe<sizes>;
 
