@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/world.hpp>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/layers.hpp>
 
 #include <support/error_of.hpp>
@@ -50,7 +51,7 @@ std::vector<double> planned_at_start(int steps, int threads) {
   s.build.unrolled = true;
   hp::model_run<number> run(
       hp::training_graph<decoder>(hp::adamw::value, s), split::value,
-      {.program = {.execution = {.threads = threads}, .topology = hp::interconnect_of(hp::matrix384::topology)}});
+      {.program = {.execution = {.threads = threads}, .topology = hp::interconnect_of(Step::hardware::topology)}});
   const std::vector<std::int32_t> tokens = tokens_of(3), labels = tokens_of(2);
   std::vector<double> losses;
   for (int i = 0; i < steps; ++i)
@@ -79,9 +80,9 @@ void expect_the_same_bits() {
 }
 
 using in_bf16 = step_with<>;
-using in_f64 = step_with<hp::precision<data_type::f64>, hp::accumulating<2>>;
+using in_f64 = hp::train_step<decoder, split, hp::adamw, hp::h100, hp::precision<data_type::f64>, hp::accumulating<2>>;
 struct alone : hp::device_matrix<hp::axis{"dp", 1}> {};
-using on_one = hp::train_step<decoder, hp::strategy<alone>, hp::adamw, hp::matrix384, hp::precision<data_type::f64>,
+using on_one = hp::train_step<decoder, hp::strategy<alone>, hp::adamw, hp::h100, hp::precision<data_type::f64>,
                               hp::accumulating<2>>;
 using in_f32 = step_with<hp::precision<data_type::f32>, hp::with_vector_queue, hp::looking_ahead<4>,
                          hp::keeping_value<"gradient(embedding.weight)">>;
@@ -111,10 +112,9 @@ TEST(World, KeepsWhatItsStepKeeps) {
   EXPECT_GT(std::accumulate(gradient.begin(), gradient.end(), 0.0, [](double s, float g) { return s + g * g; }), 0.0);
   hp::world<in_bf16> other;
   other.feed("tokens", tokens).feed("labels", tokens).train(1);
-  EXPECT_EQ(
-      error_of<hp::program_error>([&] { other.fetch("gradient(embedding.weight)"); }),
-      "gradient \"gradient(embedding.weight)\" has no value: nothing has written it, or its memory was used again; it "
-      "can be kept by program_options::keep");
+  EXPECT_EQ(error_of<hp::program_error>([&] { other.fetch("embedding"); }),
+            "activation \"embedding\" has no value: nothing has written it, or its memory was used again; "
+            "keep it by program_options::keep, or keeping_value of a step");
 }
 
 TEST(World, AFeedThatDoesNotFitIsNamed) {
@@ -128,7 +128,7 @@ TEST(World, AFeedThatDoesNotFitIsNamed) {
   EXPECT_EQ(refusal("tokens", floats), "input \"tokens\" has elements of type i32, given f32");
   EXPECT_EQ(refusal("tokens", std::vector<std::int32_t>(33)), "input \"tokens\" has 32 elements, given 33");
   EXPECT_EQ(refusal("tokens", std::vector<std::int32_t>(32, 32)),
-            "input \"tokens\" is 32 at [0, 0], expected 0 to 31 (read by operator \"embed\")");
+            "input \"tokens\" is 32 at [0, 0], expected 0 to 31 (read by operator \"embedding\")");
   EXPECT_EQ(refusal("embedding.weight", floats), "\"embedding.weight\" is no input but a parameter: it is not fed");
   EXPECT_EQ(error_of<hp::program_error>([&] { world.train(1); }), "input \"tokens\" was not set");
 }

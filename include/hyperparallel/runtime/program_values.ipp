@@ -102,6 +102,7 @@ program_values<World, T>::program_values(lowered_program&& l, const std::vector<
 
 template <class World, class T>
 bool program_values<World, T>::gradients_are_finite() const {
+  if (overflow_ == overflow_response::ignore) return true;
   const int all = watched_gradients_.size;
   const int first = self().least_of_all(first_overflow(program(), *memory_, watched_gradients_));
   if (first == all) return true;
@@ -126,8 +127,8 @@ int program_values<World, T>::value_to_read(int t, data_type type) const {
   }
   if (found < 0)
     throw program_error(label(t) +
-                        " has no value: nothing has written it, or its memory was used again; it can be "
-                        "kept by program_options::keep");
+                        " has no value: nothing has written it, or its memory was used again; keep it "
+                        "by program_options::keep, or keeping_value of a step");
   return found;
 }
 

@@ -37,7 +37,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct world_options {
   executor_options execution{};
   std::uint64_t seed = 1;                                ///< of first values
-  overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite: stop or skip
+  overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
   bool measured = false;                                 ///< `program_world::step_durations` can be asked for
 };
 
@@ -82,11 +82,19 @@ constexpr bool computes_in_f64(const Image& image, int tensors) {
   return false;
 }
 
+/// Whether the step has a plan that may run. A refused step has said why.
+template <class Step>
+constexpr bool may_run() {
+  if constexpr (is_refused_step<Step>)
+    return false;
+  else
+    return static_cast<bool>(Step::verified);
+}
+
 }  // namespace detail
 
-template <class Step>
+template <class Step, bool MayRun = detail::may_run<Step>()>
 class world {
-  static_assert(proved<Step>::met);
   using planned = typename Step::planned;
 
  public:
@@ -212,6 +220,28 @@ class world {
   fed_inputs<number> floats_;
   fed_inputs<std::int32_t> numbers_;
   std::atomic<bool> cancelled_{false};
+};
+
+/// A step that is not proved: one error line, and none for what is done with its world.
+template <class Step>
+class world<Step, false> {
+  static_assert(proved<Step>::met);
+
+ public:
+  using number = float;
+  explicit world(const world_options& = {}) {}
+  template <class Values>
+  world& feed(const std::string&, const Values&) {
+    return *this;
+  }
+  template <class Values>
+  world& set(const std::string&, const Values&) {
+    return *this;
+  }
+  std::vector<number> fetch(const std::string&) const { return {}; }
+  std::vector<double> train(std::int64_t, const training_options& = {}) { return {}; }
+  void cancel() noexcept {}
+  std::int64_t steps() const { return 0; }
 };
 
 }}  // namespace hyperparallel::v0_2
