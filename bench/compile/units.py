@@ -498,10 +498,11 @@ static_assert(step::parameters == 671'026'404'352 && step::account.times.total.o
 """
 
 
-def unrolled(layers, parted):
-    """A training step of a small transformer whose layers are not folded."""
-    text = include("layers.hpp") + include("program/training_step.hpp") + NAMESPACE + mesh("mesh", [("dp", 2), ("tp", 4)])
-    text += f"""struct language_model {{
+def unrolled(layers, data_parallel=2):
+    """A training step of a small transformer whose layers are not folded, and its strategy."""
+    text = include("layers.hpp") + include("program/training_step.hpp") + NAMESPACE
+    text += mesh("mesh", [("dp", data_parallel), ("tp", 4)])
+    return text + f"""struct language_model {{
   static constexpr void build(hp::model_builder& m) {{
     const int batch = m.dim("batch", 8), seq = m.dim("seq", 32);
     const int tokens = m.index_input("tokens", {{batch, seq}}), labels = m.index_input("labels", {{batch, seq}});
@@ -513,21 +514,32 @@ def unrolled(layers, parted):
   }}
 }};
 using strategy = hp::strategy<mesh, hp::fully_sharded<"dp", 1>, hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
-constexpr int run() {{
-  const hp::graph g = hp::training_graph<language_model>(hp::adamw::value, {{.build = {{.unrolled = true}}}});
+constexpr hp::graph step_graph() {{
+  return hp::training_graph<language_model>(hp::adamw::value, {{.build = {{.unrolled = true}}}});
+}}
 """
-    steps = "hp::partition(g, strategy::value).step.size" if parted else "g.op.size"
-    return text + f"  return {steps};\n}}\nstatic_assert(run() > 40 * {layers});\n"
 
 
 def unrolled_graph(layers):
     """A transformer of separate layers: built, differentiated, with its optimizer."""
-    return unrolled(layers, False)
+    return unrolled(layers) + f"static_assert(step_graph().op.size > 40 * {layers});\n"
 
 
 def unrolled_program(layers):
     """The same, partitioned over 2 × 4 devices under ZeRO-1, tensor and sequence parallelism."""
-    return unrolled(layers, True)
+    return unrolled(layers) + f"static_assert(hp::partition(step_graph(), strategy::value).step.size > 40 * {layers});\n"
+
+
+def class_plan(ranks):
+    """The same of four layers: moves chosen, placed in memory, lowered, proved, and kept as a constant."""
+    return unrolled(4, ranks // 4) + """struct planned {
+  static constexpr hp::lowered_program lowered() {
+    return hp::lower_training(hp::partition(step_graph(), strategy::value),
+                              {.topology = hp::interconnect_of(hp::matrix384::topology)});
+  }
+};
+static_assert(hp::detail::planned_step<planned>::verified);
+"""
 
 
 def offloaded_steps(_):
@@ -616,5 +628,6 @@ FAMILIES = {
     "training_step": training_step,
     "unrolled_graph": unrolled_graph,
     "unrolled_program": unrolled_program,
+    "class_plan": class_plan,
     "offloaded_steps": offloaded_steps,
 }
