@@ -16,6 +16,7 @@
 #include <boost/mp11.hpp>
 
 #include <hyperparallel/program/lowered_program.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -86,7 +87,7 @@ concept holds_arrays = requires(T& t) { visit_arrays(t, [](auto&) {}); };
 /// Elements of one type.
 template <class T, int Room>
 struct image_array {
-  T item[Room > 0 ? Room : 1]{};
+  T item[array_bound(Room > 0 ? Room : 1)]{};
 };
 
 /// What a program of 1 000 steps takes. Room that is not used costs nothing, but for elements with a destructor.
@@ -179,7 +180,7 @@ struct image_buffer : detail::image_room_of_all {
 template <image_sizes Sizes>
 struct program_image : detail::image_arrays<detail::image_types, Sizes> {
   lowered_program rest{};
-  int array_size[Sizes.arrays > 0 ? Sizes.arrays : 1] = {};
+  int array_size[array_bound(Sizes.arrays > 0 ? Sizes.arrays : 1)] = {};
 
   template <class T>
   constexpr const T* items() const {
