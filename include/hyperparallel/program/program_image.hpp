@@ -13,6 +13,8 @@
 // Laws: `program_of` gives back every array and every number; where the room is too small the buffer says that it does
 // not fit. An array that `visit_arrays` does not list makes the constant no constant. Complexity: O(elements) each.
 
+#include <type_traits>
+
 #include <boost/mp11.hpp>
 
 #include <hyperparallel/program/lowered_program.hpp>
@@ -79,6 +81,44 @@ constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit(l.duration);
 }
 
+// ---- what is stored in another form: plans of moves without the room for steps that they do not have ----
+
+struct stored_part {
+  move_axes axes{};
+  layout_status layout{};
+  plan_kind kind = plan_kind::no_op;
+  hyperparallel::shape shape{};
+  int steps = 0;
+};
+/// The plans of `move_pulls`; their steps are elements of their own, its arrays follow.
+struct stored_parts {
+  int count = 0, dim = 0;
+  extent_t split = 0;
+  stored_part part[2] = {};
+};
+
+constexpr stored_parts stored(const move_parts& m) {
+  stored_parts s{m.count, m.dim, m.split, {}};
+  for (int i = 0; i < m.count; ++i)
+    s.part[i] = {m.part[i], m.part[i].layout, m.part[i].kind, m.part[i].shape, m.part[i].step_count};
+  return s;
+}
+/// Without the steps.
+constexpr move_parts restored(const stored_parts& s) {
+  move_parts m;
+  m.count = s.count;
+  m.dim = s.dim;
+  m.split = s.split;
+  for (int i = 0; i < s.count; ++i) {
+    static_cast<move_axes&>(m.part[i]) = s.part[i].axes;
+    m.part[i].layout = s.part[i].layout;
+    m.part[i].kind = s.part[i].kind;
+    m.part[i].shape = s.part[i].shape;
+    m.part[i].step_count = s.part[i].steps;
+  }
+  return m;
+}
+
 template <class T>
 concept holds_arrays = requires(T& t) { visit_arrays(t, [](auto&) {}); };
 
@@ -92,14 +132,15 @@ struct image_array {
 
 /// What a program of 1 000 steps takes. Room that is not used costs nothing, but for elements with a destructor.
 template <class T>
-inline constexpr int image_room = holds_arrays<T> || sizeof(T) > 1024 ? 1 << 8
-                                  : sizeof(T) <= 8                    ? 1 << 17
-                                                                      : 1 << 13;
+inline constexpr int image_room = holds_arrays<T>   ? 1 << 8
+                                  : sizeof(T) > 512 ? 1 << 10
+                                  : sizeof(T) <= 8  ? 1 << 17
+                                                    : 1 << 13;
 
-using image_types =
-    boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, graph_rule, graph_segment,
-                         program_value, program_storage, program_compute, program_move, program_step, move_kind,
-                         staged_block, move_load, step_levels, move_pulls, move_row, plan_row, word_wait, lowered_run>;
+using image_types = boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, graph_rule,
+                                         graph_segment, program_value, program_storage, program_compute, program_move,
+                                         program_step, move_kind, staged_block, move_load, step_levels, stored_parts,
+                                         move_step, move_row, plan_row, word_wait, lowered_run>;
 template <class T>
 inline constexpr int image_place = boost::mp11::mp_find<image_types, T>::value;
 
@@ -148,20 +189,29 @@ class image_writer {
 
   template <class T>
   constexpr void take(growing_array<T>& array) {
-    constexpr int most = image_room<T>;
-    int& next = room_.sizes.count[image_place<T>];
-    room_.fits = room_.fits && room_.sizes.arrays < image_room<extent_t> && next + array.size <= most;
-    if (room_.fits) {
-      room_.array_size[room_.sizes.arrays++] = array.size;
-      for (T& one : array) {
-        if constexpr (holds_arrays<T>) visit_arrays(one, [&](auto& inner) { take(inner); });
-        if (room_.fits) room_.image_array<T, most>::item[next++] = static_cast<T&&>(one);
-      }
+    room_.fits = room_.fits && room_.sizes.arrays < image_room<extent_t>;
+    if (room_.fits) room_.array_size[room_.sizes.arrays++] = array.size;
+    for (T& one : array) {
+      if constexpr (holds_arrays<T>) visit_arrays(one, [&](auto& inner) { take(inner); });
+      put(one);
     }
     array = {};
   }
 
  private:
+  template <class T>
+  constexpr void put(T& one) {
+    int& next = room_.sizes.count[image_place<T>];
+    room_.fits = room_.fits && next < image_room<T>;
+    if (room_.fits) room_.image_array<T, image_room<T>>::item[next++] = static_cast<T&&>(one);
+  }
+  constexpr void put(move_pulls& m) {
+    stored_parts parts = stored(m.parts);
+    put(parts);
+    for (int i = 0; i < m.parts.count; ++i)
+      for (int k = 0; k < m.parts.part[i].step_count; ++k) put(m.parts.part[i].step[k]);
+  }
+
   Room& room_;
 };
 
@@ -212,16 +262,28 @@ class image_reader {
 
   template <class T>
   constexpr void fill(growing_array<T>& array) {
-    int& next = next_[image_place<T>];
     const int size = image_.array_size[arrays_++];
     array.reserve(size);
     for (int i = 0; i < size; ++i) {
-      array.push(image_.template items<T>()[next++]);
+      array.push(get<T>());
       if constexpr (holds_arrays<T>) visit_arrays(array.last(), [&](auto& inner) { fill(inner); });
     }
   }
 
  private:
+  template <class T>
+  constexpr T get() {
+    if constexpr (std::is_same_v<T, move_pulls>) {
+      move_pulls m;
+      m.parts = restored(get<stored_parts>());
+      for (int i = 0; i < m.parts.count; ++i)
+        for (int k = 0; k < m.parts.part[i].step_count; ++k) m.parts.part[i].step[k] = get<move_step>();
+      return m;
+    } else {
+      return image_.template items<T>()[next_[image_place<T>]++];
+    }
+  }
+
   const Image& image_;
   int arrays_ = 0;
   int next_[boost::mp11::mp_size<image_types>::value] = {};
