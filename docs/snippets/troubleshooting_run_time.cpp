@@ -270,10 +270,10 @@ struct one_product {
   }
 };
 struct two_ranks : hp::device_matrix<hp::axis{"dp", 2}> {};
-using step = hp::train_step<one_product, hp::strategy<two_ranks, hp::data_parallel<"dp">>, hp::sgd, hp::matrix384>;
+using one_step = hp::train_step<one_product, hp::strategy<two_ranks, hp::data_parallel<"dp">>, hp::sgd, hp::matrix384>;
 
 void world_of_a_step() {
-  hp::world<step> training;
+  hp::world<one_step> training;
   assert(text_of<hp::program_error>([&] { training.feed("z", std::vector<float>(32)); }) ==
          "the graph has no tensor \"z\", the nearest is \"x\"");
   assert(text_of<hp::program_error>([&] { training.feed("x", std::vector<float>(33)); }) ==
