@@ -17,8 +17,8 @@ template <class T>
 using run_of = hp::model_run<T>;
 
 template <class T>
-run_of<T> small_run(const char* strategy, hp::data_type type, std::uint64_t seed = 1) {
-  return run_of<T>(small_models::decoder({.type = type}), hp::strategy_called(strategy, 2).strategy, {.seed = seed});
+run_of<T> small_run(const char* strategy, hp::data_type type) {
+  return run_of<T>(small_models::decoder({.type = type}), hp::strategy_called(strategy, 2).strategy);
 }
 template <class T>
 std::vector<T> train(run_of<T>& run, int steps) {
@@ -33,10 +33,11 @@ template <class T>
 void expect_to_go_on(hp::data_type type) {
   const io_test::workplace here;
   const std::string file = here.path("run.safetensors");
-  run_of<T> whole = small_run<T>("dp", type), first = small_run<T>("dp", type), second = small_run<T>("dp", type, 9);
+  run_of<T> whole = small_run<T>("dp", type), first = small_run<T>("dp", type), second = small_run<T>("dp", type);
   const std::vector<T> losses = train(whole, 5);
   train(first, 2);
   hp::save_training(file, first);
+  train(second, 3);  // what is loaded replaces what it has learnt
   hp::load_training(file, second);
   EXPECT_EQ(second.steps(), 2);
   EXPECT_EQ(train(second, 3), std::vector<T>(losses.begin() + 2, losses.end()));
@@ -51,10 +52,11 @@ TEST(TrainingCheckpoint, GoesOnUnderAnotherStrategy) {
   const io_test::workplace here;
   const std::string file = here.path("run.safetensors");
   run_of<double> whole = small_run<double>("dp", hp::f64), first = small_run<double>("dp", hp::f64),
-                 second = small_run<double>("zero3", hp::f64, 9);
+                 second = small_run<double>("zero3", hp::f64);
   const std::vector<double> losses = train(whole, 4);
   train(first, 2);
   hp::save_training(file, first);
+  train(second, 1);
   hp::load_training(file, second);
   const std::vector<double> rest = train(second, 2);
   for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_NEAR(rest[i], losses[i + 2], 1e-9);
