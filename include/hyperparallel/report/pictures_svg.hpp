@@ -98,7 +98,8 @@ class svg_pictures {
     for (std::size_t at = 0; at < words.size();) {
       const std::size_t end = std::min(words.find_first_of(" \n", at), words.size());
       if (static_cast<double>(shown.size() + end - at) * letter > wide - 2 * margin) end_line();
-      shown += (shown.empty() ? "" : " ") + words.substr(at, end - at);
+      if (!shown.empty()) shown += ' ';
+      shown.append(words, at, end - at);
       if (end < words.size() && words[end] == '\n') end_line();
       at = end + 1;
     }
