@@ -5,8 +5,8 @@
 //   hp::device_traffic t = hp::traffic_between(p, moves, hp::pipeline_form(p.graph, 1));
 //   t.of(receiver, sender)
 //
-// Laws: nobody receives from itself; what a device receives is what the pulls of all moves (move_pulls.hpp) bring it, as often
-// as they run; no device receives more than the traffic account says, which adds up the busiest receiver of each move. Of a
+// Laws: no device receives from itself. A device receives the sum of its pulls (move_pulls.hpp) over all runs of all moves. This
+// is at most the traffic account, which adds up the busiest receiver of each move. Of a
 // pipeline it is the traffic among the devices of one stage, as on average: what stages hand over is not in it.
 // O(kinds · (plan + transfers) + moves · devices²).
 

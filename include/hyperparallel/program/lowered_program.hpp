@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A sharded program as it runs: its moves, addresses, plans and their proofs as one value, which worlds, reports and
-// traces read.
+// A sharded program as it runs: its moves, addresses, plans and the verdict of their proofs as one value, which worlds
+// on threads and over MPI run.
 //
-//   const hp::lowered_program l = hp::lower(hp::partition(graph, strategy), {.topology = links}, {phases…});
+//   const hp::lowered_program l = hp::lower(hp::partition(graph, strategy), {.topology = links}, phases…);
 //   l.status.ok(), l.addresses.high_water[0], l.run[0].plan
 //
 // `lower` chooses the moves, places everything in memory, and makes of each set of phases that runs by itself the plan of

@@ -7,7 +7,7 @@
 //   using tight = hp::train_step<…, hp::offloaded_within<24 * GiB>, hp::keeping<"head.*">>;   // with slower tiers
 //
 // One constant evaluation builds the graph, differentiates it, appends the optimizer, partitions, holds the program
-// against its laws and accounts it; what it keeps is the account. A second one, where `verified` or `plan` is named, makes
+// against its laws and accounts it; what it keeps is the account. A second one, where `verified` or `fits` is named, makes
 // the plan that `world<step>` runs (step_plan.hpp). A model or strategy that cannot be is one error line
 // with the names and sizes, and so is hardware that cannot be, or whose links do
 // not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,

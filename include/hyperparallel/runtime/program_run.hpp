@@ -2,9 +2,9 @@
 #pragma once
 // Some phases of a program as a plan that has been proved safe and is ready to run.
 //
-// The plan is that of the class of ranks, proved when it was lowered (program/lowered_program.hpp); its table of all
-// ranks, which threads read, decides nothing. Laws: a run changes the storages that `writes` tells and spoils those that
-// do not survive. Names in errors are those of operators and tensors.
+// The plan is that of the class of ranks, proved when it was lowered (program/lowered_program.hpp). The threads read the
+// same plan expanded to all ranks. Laws: a run changes the storages for which `writes` is true, and loses the values of
+// those for which `survives` is false. Names in errors are those of operators and tensors.
 
 #include <cstdint>
 #include <memory>

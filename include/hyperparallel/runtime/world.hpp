@@ -41,7 +41,7 @@ struct world_options {
   bool measured = false;                                 ///< `program_world::step_durations` can be asked for
 };
 
-/// What is told after a step of training.
+/// The figures that hooks get after a step of training.
 struct trained_step {
   std::int64_t step = 0;          ///< done in all, from 1
   std::int64_t done = 0, of = 0;  ///< of this call of `train`

@@ -3,9 +3,9 @@
 // One process's share of some phases of a program: the kernels of its ranks, and moves beside them.
 //
 // Rows come in the order of message_order.hpp, which is the same on all processes, so that messages meet in one order. While
-// a process computes it looks after the messages in flight. Laws: a run ends on every process that is alive, whoever
-// fails: a process whose kernel throws computes no more, and sends empty messages in place of the others; who receives
-// one does so, too; who waits in vain for a message waits for no other one. A run allocates what MPI does.
+// a process computes it progresses the messages in flight. Law: a run ends on every process that is alive, whichever
+// fails. A process whose kernel throws stops computing and sends empty messages instead; a process that receives an empty
+// message does the same. After one message has timed out, no other is waited for. A run allocates what MPI does.
 
 #include <cstdint>
 #include <deque>
