@@ -148,7 +148,7 @@ class gradient_pass {
       if (!reads_as_gradient(rule.text, operands, g.op[f].result_count)) return refuse_text(f);
       if (!g.operators.has(rule.backward))
         return g.fail({graph_code::operator_is_not_in_the_list, g.op[f].name,
-                       rule.value != nullptr ? add_text(g, rule.value->name) : -1});
+                       rule.is_named ? add_text(g, rule.value->name) : -1});
       bool wanted = false, reached = false;
       for (const char* at = gradients_made_by(rule); *at != '\0'; ++at) wanted = wanted || wants_gradient(f, *at - '0');
       for (int r = 0; r < g.op[f].result_count; ++r) {

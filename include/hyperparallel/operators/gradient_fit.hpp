@@ -70,7 +70,7 @@ constexpr int unfit_backward(const operator_value& of, const gradient_writer& gr
     if (n == max_gradient_rules) return n;  // there is no room for it
     const gradient_rule& r = gradient.rule[n];
     if (!reads_as_gradient(r.text, forward.operand_count, forward.result_count)) return n;
-    if (r.value == nullptr || !numbers_fit(of, *r.value, r.text)) return n;
+    if (!r.is_named || !numbers_fit(of, *r.value, r.text)) return n;
     if (!trusted && !writes_rule(*r.value, backward_rule(forward, *r.value, r.text))) return n;
   }
   return gradient_passes(of, forward) ? -1 : gradient.count;

@@ -22,6 +22,9 @@ struct gradient_rule {
   const operator_value* value = nullptr;  ///< of the backward operator, where it was named as a type
   const char* text = "";
   bool reverses = false;  ///< attribute integer[0], a direction, is turned around
+  /// Whether there is a `value`: g++ does not compare the address of a template's variable with null in a constant
+  /// expression while a sanitizer is on.
+  bool is_named = false;
 };
 
 /// The backward operators of one operator, in the order in which `gradient` of the operator names them.

@@ -193,6 +193,7 @@ constexpr gradient_rule& gradient_writer::backward(const char* text) {
   else
     r = &backward(operators_.id_of(operator_value_of<Backward>), text);
   r->value = &operator_value_of<Backward>;
+  r->is_named = true;
   return *r;
 }
 
