@@ -6,6 +6,7 @@
 #include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/program_values.ipp>
 #include <hyperparallel/runtime/program_world.ipp>
+#include <hyperparallel/runtime/training_world.ipp>
 #include <hyperparallel/runtime/world_lowering.ipp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -16,5 +17,7 @@ template class program_world<float>;
 template class program_world<double>;
 template class model_run<float>;
 template class model_run<double>;
+template class training_world<float>;
+template class training_world<double>;
 
 }}  // namespace hyperparallel::v0_2

@@ -61,12 +61,10 @@ struct tensor_factors {
   friend constexpr bool operator==(const tensor_factors&, const tensor_factors&) = default;
 };
 
-struct factor_rule {
+/// What a rule says beside its tensors and factors.
+struct rule_facts {
   short_text name;
   int operand_count = 0, result_count = 0, factor_count = 0;
-  tensor_factors operand[max_operands] = {};
-  tensor_factors result[max_results] = {};
-  hyperparallel::factor factor[max_factors] = {};
   partial_words partials{};
   unsigned outside = 0;     ///< bit o: operand o is added to the reduction, not reduced with it (a bias)
   int flops_per_point = 0;  ///< floating-point operations per point of all factors
@@ -79,6 +77,13 @@ struct factor_rule {
   factor_place origin[max_dims] = {};  ///< of each dim of the first result: an operand's dim of the same factor
   int repeat_count = 0;
   factor_repeat repeat[max_repeats] = {};  ///< every dim whose factor an earlier dim has
+  friend constexpr bool operator==(const rule_facts&, const rule_facts&) = default;
+};
+
+struct factor_rule : rule_facts {
+  tensor_factors operand[max_operands] = {};
+  tensor_factors result[max_results] = {};
+  hyperparallel::factor factor[max_factors] = {};
   friend constexpr bool operator==(const factor_rule&, const factor_rule&) = default;
 };
 

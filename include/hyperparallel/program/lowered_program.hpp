@@ -133,7 +133,8 @@ constexpr bool lower_run(lowered_program& l, unsigned phases) {
   l.status.proof = proof;
   if (!l.status.ok()) return false;
   r.reads = detail::values_read_first(l.program, phases);
-  l.run.push(r);
+  l.run.push({});
+  l.run.last() = static_cast<lowered_run&&>(r);
   return true;
 }
 

@@ -10,7 +10,7 @@
 //   static constexpr auto image = hp::image_of<buffer.sizes>(buffer);
 //   hp::lowered_program l = hp::program_of(image);
 //
-// Laws: `program_of` gives back every array and every number; where the room is too small the buffer says that it does
+// Laws: `program_of` gives back every array and every number, and the operators, which it is given; where the room is too small the buffer says that it does
 // not fit. An array that `visit_arrays` does not list makes the constant no constant. Complexity: O(elements) each.
 
 #include <type_traits>
@@ -18,109 +18,12 @@
 #include <boost/mp11.hpp>
 
 #include <hyperparallel/program/lowered_program.hpp>
+#include <hyperparallel/program/stored_forms.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
-
-// ---- the arrays of each part; what holds arrays itself is visited through its elements ----
-
-template <class Visit>
-constexpr void visit_arrays(graph& g, const Visit& visit) {
-  visit(g.text);
-  visit(g.dim);
-  visit(g.tensor);
-  visit(g.op);
-  visit(g.rule);
-  visit(g.segment);
-  visit(g.monitor);
-}
-template <class Visit>
-constexpr void visit_arrays(move_kind& k, const Visit& visit) {
-  visit(k.staged);
-}
-template <class Visit>
-constexpr void visit_arrays(move_load& l, const Visit& visit) {
-  visit(l.step);
-}
-template <class Visit>
-constexpr void visit_arrays(move_pulls& m, const Visit& visit) {
-  visit(m.row);
-  visit(m.sender);
-  visit(m.sender_begin);
-  visit(m.pulled);
-}
-template <class Visit>
-constexpr void visit_arrays(lowered_run& r, const Visit& visit) {
-  visit(r.plan.row);
-  visit(r.plan.duration);
-  visit(r.plan.wait_end);
-  visit(r.plan.wait);
-  visit(r.plan.survives);
-  visit(r.plan.writes);
-  visit(r.reads);
-}
-template <class Visit>
-constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
-  visit_arrays(l.program.graph, visit);
-  visit(l.program.value);
-  visit(l.program.storage);
-  visit(l.program.compute);
-  visit(l.program.move);
-  visit(l.program.step);
-  visit(l.program.home);
-  visit(l.pulls.moves.kind);
-  visit(l.pulls.moves.of);
-  visit(l.pulls.moves.load);
-  visit(l.pulls.moves.first_staged);
-  visit(l.pulls.kind);
-  visit(l.addresses.storage);
-  visit(l.addresses.staged);
-  visit(l.run);
-  visit(l.duration);
-}
-
-// ---- what is stored in another form: plans of moves without the room for steps that they do not have ----
-
-struct stored_part {
-  move_axes axes{};
-  layout_status layout{};
-  plan_kind kind = plan_kind::no_op;
-  hyperparallel::shape shape{};
-  int steps = 0;
-};
-/// The plans of `move_pulls`; their steps are elements of their own, its arrays follow.
-struct stored_parts {
-  int count = 0, dim = 0;
-  extent_t split = 0;
-  stored_part part[2] = {};
-};
-
-constexpr stored_parts stored(const move_parts& m) {
-  stored_parts s{m.count, m.dim, m.split, {}};
-  for (int i = 0; i < m.count; ++i)
-    s.part[i] = {m.part[i], m.part[i].layout, m.part[i].kind, m.part[i].shape, m.part[i].step_count};
-  return s;
-}
-/// Without the steps.
-constexpr move_parts restored(const stored_parts& s) {
-  move_parts m;
-  m.count = s.count;
-  m.dim = s.dim;
-  m.split = s.split;
-  for (int i = 0; i < s.count; ++i) {
-    static_cast<move_axes&>(m.part[i]) = s.part[i].axes;
-    m.part[i].layout = s.part[i].layout;
-    m.part[i].kind = s.part[i].kind;
-    m.part[i].shape = s.part[i].shape;
-    m.part[i].step_count = s.part[i].steps;
-  }
-  return m;
-}
-
-template <class T>
-concept holds_arrays = requires(T& t) { visit_arrays(t, [](auto&) {}); };
 
 // ---- room ----
 
@@ -137,10 +40,14 @@ inline constexpr int image_room = holds_arrays<T>   ? 1 << 8
                                   : sizeof(T) <= 8  ? 1 << 17
                                                     : 1 << 13;
 
-using image_types = boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, graph_rule,
-                                         graph_segment, program_value, program_storage, program_compute, program_move,
-                                         program_step, move_kind, staged_block, move_load, step_levels, stored_parts,
-                                         move_step, move_row, plan_row, word_wait, lowered_run>;
+using image_types =
+    boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, stored_rule,
+                         tensor_factors, factor, graph_segment, layout_value, stored_value, program_storage,
+                         program_compute, program_move, program_step, move_kind, staged_block, move_load, step_levels,
+                         stored_parts, move_step, move_row, plan_row, word_wait, lowered_run>;
+/// Its elements are those of the image; the others are stored in another form, or one by one behind their arrays.
+template <class T>
+concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value && !holds_arrays<T>;
 template <class T>
 inline constexpr int image_place = boost::mp11::mp_find<image_types, T>::value;
 
@@ -190,26 +97,60 @@ class image_writer {
   template <class T>
   constexpr void take(growing_array<T>& array) {
     room_.fits = room_.fits && room_.sizes.arrays < image_room<extent_t>;
-    if (room_.fits) room_.array_size[room_.sizes.arrays++] = array.size;
-    for (T& one : array) {
-      if constexpr (holds_arrays<T>) visit_arrays(one, [&](auto& inner) { take(inner); });
-      put(one);
-    }
+    if (room_.fits) take_elements(array);
     array = {};
   }
 
  private:
   template <class T>
+  constexpr void take_elements(growing_array<T>& array) {
+    room_.array_size[room_.sizes.arrays++] = array.size;
+    if constexpr (is_stored_as_is<T>) {
+      put_all(array.item, array.size);
+    } else {
+      for (T& one : array) {
+        if constexpr (holds_arrays<T>) visit_arrays(one, [&](auto& inner) { take(inner); });
+        put(one);
+      }
+    }
+  }
+  // The loop calls nothing: a call costs a constant evaluation more than the element does.
+  template <class T>
+  constexpr void put_all(T* from, int count) {
+    int& used = room_.sizes.count[image_place<T>];
+    room_.fits = room_.fits && count <= image_room<T> - used;
+    if (!room_.fits) return;
+    T* const to = room_.image_array<T, image_room<T>>::item + used;
+    for (int i = 0; i < count; ++i) to[i] = static_cast<T&&>(from[i]);
+    used += count;
+  }
+  template <class T>
   constexpr void put(T& one) {
-    int& next = room_.sizes.count[image_place<T>];
-    room_.fits = room_.fits && next < image_room<T>;
-    if (room_.fits) room_.image_array<T, image_room<T>>::item[next++] = static_cast<T&&>(one);
+    put_all(&one, 1);
+  }
+  template <class T>
+  constexpr void put_made(T made) {
+    put(made);
+  }
+  constexpr void put(program_value& v) { put_made(stored_value{v.tensor, v.storage, place_of(v.layout), v.rotation}); }
+  constexpr void put(graph_rule& r) {
+    put_made(stored(r));
+    put_all(r.rule.operand, r.rule.operand_count);
+    put_all(r.rule.result, r.rule.result_count);
+    put_all(r.rule.factor, r.rule.factor_count);
   }
   constexpr void put(move_pulls& m) {
-    stored_parts parts = stored(m.parts);
-    put(parts);
-    for (int i = 0; i < m.parts.count; ++i)
-      for (int k = 0; k < m.parts.part[i].step_count; ++k) put(m.parts.part[i].step[k]);
+    put_made(stored(m.parts));
+    for (int i = 0; i < m.parts.count; ++i) put_all(m.parts.part[i].step, m.parts.part[i].step_count);
+  }
+  /// Layouts are stored once.
+  constexpr int place_of(layout_value& l) {
+    const int count = room_.sizes.count[image_place<layout_value>];
+    const layout_value* const known = room_.template items<layout_value>();
+    for (int at = count - 1; at >= 0; --at)
+      if (known[at] == l) return at;
+    put(l);
+    return count;
   }
 
   Room& room_;
@@ -223,6 +164,43 @@ struct image_buffer : detail::image_room_of_all {
     rest = static_cast<lowered_program&&>(l);
     detail::image_writer<detail::image_room_of_all> writer(*this);
     detail::visit_arrays(rest, [&](auto& array) { writer.take(array); });
+  }
+};
+
+namespace detail {
+
+/// Where the elements of one type begin.
+template <class T>
+struct image_items {
+  const T* item = nullptr;
+};
+template <class Types>
+struct items_of_types;
+template <class... T>
+struct items_of_types<boost::mp11::mp_list<T...>> : image_items<T>... {};
+
+}  // namespace detail
+
+/// Any image or buffer, its sizes forgotten. It lives no longer than that does.
+struct image_view : detail::items_of_types<detail::image_types> {
+  const lowered_program* rest = nullptr;
+  const int* array_size = nullptr;
+
+  template <class Image>
+    requires requires(const Image& i) { i.template items<char>(); }
+  constexpr image_view(const Image& image) : rest(&image.rest), array_size(image.array_size) {
+    take_items(image, static_cast<const detail::image_types*>(nullptr));
+  }
+
+  template <class T>
+  constexpr const T* items() const {
+    return detail::image_items<T>::item;
+  }
+
+ private:
+  template <class Image, class... T>
+  constexpr void take_items(const Image& image, const boost::mp11::mp_list<T...>*) {
+    ((detail::image_items<T>::item = image.template items<T>()), ...);
   }
 };
 
@@ -245,57 +223,71 @@ constexpr program_image<Sizes> image_of(const image_buffer& b) {
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, detail::image_types>>(
       [&]<class T>(boost::mp11::mp_identity<T>) {
         constexpr int count = Sizes.count[detail::image_place<T>];
-        for (int i = 0; i < count; ++i) image.detail::template image_array<T, count>::item[i] = b.items<T>()[i];
+        T* const to = image.detail::template image_array<T, count>::item;
+        const T* const from = b.items<T>();
+        for (int i = 0; i < count; ++i) to[i] = from[i];
       });
   for (int i = 0; i < Sizes.arrays; ++i) image.array_size[i] = b.array_size[i];
   image.rest = b.rest;
+  image.rest.program.graph.operators = {};  // a constant that names them brings in the code of all
   return image;
 }
 
 namespace detail {
 
 /// Reads the arrays of an image in the order in which they were written.
-template <class Image>
 class image_reader {
  public:
-  constexpr explicit image_reader(const Image& image) : image_(image) {}
+  constexpr explicit image_reader(const image_view& image) : image_(image) {}
 
   template <class T>
   constexpr void fill(growing_array<T>& array) {
     const int size = image_.array_size[arrays_++];
     array.reserve(size);
     for (int i = 0; i < size; ++i) {
-      array.push(get<T>());
+      array.push(T{});
+      get(array.last());
       if constexpr (holds_arrays<T>) visit_arrays(array.last(), [&](auto& inner) { fill(inner); });
     }
   }
 
  private:
   template <class T>
-  constexpr T get() {
-    if constexpr (std::is_same_v<T, move_pulls>) {
-      move_pulls m;
-      m.parts = restored(get<stored_parts>());
-      for (int i = 0; i < m.parts.count; ++i)
-        for (int k = 0; k < m.parts.part[i].step_count; ++k) m.parts.part[i].step[k] = get<move_step>();
-      return m;
-    } else {
-      return image_.template items<T>()[next_[image_place<T>]++];
-    }
+  constexpr const T& next() {
+    return image_.items<T>()[next_[image_place<T>]++];
+  }
+  template <class T>
+  constexpr void get(T& one) {
+    one = next<T>();
+  }
+  constexpr void get(program_value& v) {
+    const stored_value& s = next<stored_value>();
+    v = {s.tensor, image_.items<layout_value>()[s.layout], s.rotation, s.storage};
+  }
+  constexpr void get(graph_rule& r) {
+    r = restored(next<stored_rule>());
+    for (int o = 0; o < r.rule.operand_count; ++o) get(r.rule.operand[o]);
+    for (int o = 0; o < r.rule.result_count; ++o) get(r.rule.result[o]);
+    for (int f = 0; f < r.rule.factor_count; ++f) get(r.rule.factor[f]);
+  }
+  constexpr void get(move_pulls& m) {
+    m.parts = restored(next<stored_parts>());
+    for (int i = 0; i < m.parts.count; ++i)
+      for (int k = 0; k < m.parts.part[i].step_count; ++k) get(m.parts.part[i].step[k]);
   }
 
-  const Image& image_;
+  image_view image_;
   int arrays_ = 0;
   int next_[boost::mp11::mp_size<image_types>::value] = {};
 };
 
 }  // namespace detail
 
-/// The lowered program of an image.
-template <class Image>
-constexpr lowered_program program_of(const Image& image) {
-  lowered_program l = image.rest;
-  detail::image_reader<Image> reader(image);
+/// The lowered program of an image, of a graph with these operators.
+constexpr lowered_program program_of(const image_view& image, const operator_list& operators = builtin_list) {
+  lowered_program l = *image.rest;
+  l.program.graph.operators = operators;
+  detail::image_reader reader(image);
   detail::visit_arrays(l, [&](auto& array) { reader.fill(array); });
   return l;
 }

@@ -35,8 +35,8 @@ struct segment_entry {
 class partitioner : program_writer {
  public:
   /// `entries` has one of each segment of the graph; the walk corrects the first that is open.
-  constexpr partitioner(const graph& g, const strategy_value& s, growing_array<segment_entry>& entries)
-      : program_writer(g, s), entries_(entries) {
+  constexpr partitioner(graph&& g, const strategy_value& s, growing_array<segment_entry>& entries)
+      : program_writer(static_cast<graph&&>(g), s), entries_(entries) {
     placement_.resize(program_.graph.op.size, operator_placement{});
   }
 
@@ -367,10 +367,16 @@ constexpr sharded_program partition_here(const graph& g, const strategy_value& s
   growing_array<segment_entry> entries;
   entries.resize(g.segment.size, segment_entry{});
   for (;;) {
-    partitioner p(g, s, entries);
+    partitioner p(copy_with_room(g), s, entries);
     sharded_program program = p.run();
     if (p.closed()) return program;
   }
+}
+/// One walk is enough where no segment is folded.
+constexpr sharded_program partition_here(graph&& g, const strategy_value& s) {
+  if (g.segment.size > 0) return partition_here(g, s);
+  growing_array<segment_entry> entries;
+  return partitioner(static_cast<graph&&>(g), s, entries).run();
 }
 sharded_program partition_in_library(const graph& g, const strategy_value& s);
 
@@ -380,6 +386,11 @@ sharded_program partition_in_library(const graph& g, const strategy_value& s);
 constexpr sharded_program partition(const graph& g, const strategy_value& s) {
   HYPERPARALLEL_TWIN(detail::partition_in_library(g, s));
   return detail::partition_here(g, s);
+}
+/// The same of a graph that is not needed any more, which a constant evaluation need not copy.
+constexpr sharded_program partition(graph&& g, const strategy_value& s) {
+  HYPERPARALLEL_TWIN(detail::partition_in_library(g, s));
+  return detail::partition_here(static_cast<graph&&>(g), s);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -12,19 +12,28 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+namespace detail {
+
+/// A copy with room for sums that the walk takes apart, which would copy the graph a second time.
+constexpr graph copy_with_room(const graph& g) {
+  graph copy;
+  copy.op.reserve(g.op.size + g.op.size / 8 + 8);
+  copy.tensor.reserve(g.tensor.size + g.op.size / 8 + 8);
+  copy.text.reserve(g.text.size + g.text.size / 8);
+  copy = g;
+  return copy;
+}
+
+}  // namespace detail
+
 class program_writer {
  public:
-  constexpr program_writer(const graph& g, const strategy_value& s)
+  constexpr program_writer(graph&& g, const strategy_value& s)
       : strategy_(s), layouts_(g, strategy_), book_(program_), ring_(axis_index(s.mesh, s.ring_axis.text)) {
-    if (ring_ < 0 || layouts_.status().code != strategy_code::ok) {
-      // Room for sums that the walk takes apart, which would copy the graph a second time.
-      program_.graph.op.reserve(g.op.size + g.op.size / 8 + 8);
-      program_.graph.tensor.reserve(g.tensor.size + g.op.size / 8 + 8);
-      program_.graph.text.reserve(g.text.size + g.text.size / 8);
-      program_.graph = g;
-    } else {
+    if (ring_ < 0 || layouts_.status().code != strategy_code::ok)
+      program_.graph = static_cast<graph&&>(g);
+    else
       program_.graph = rotate_attention(g, mesh().size[ring_]);
-    }
     program_.mesh = s.mesh;
     program_.strategy = s.name;
     const int tensors = program_.graph.tensor.size, operators = program_.graph.op.size;
