@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/overlapped_messages.hpp>
+#include <hyperparallel/runtime/mpi/messages.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
@@ -48,14 +48,12 @@ class move_messages {
 
   /// Gives it the staging, which others may use while the step is not in flight. Throws mpi_error, std::bad_alloc.
   void prepare(std::byte* staging) {
-    messages_.prepare(staging);
+    messages_.prepare(mpi_transport::derived_types, staging);
     for (kept_term& k : kept_) k.to = staging + message_bytes_ + k.offset;
     std::vector<fold_record> here, staged;
     for (fold& f : fold_) {
       for (const term& t : f.terms)
-        f.block.push_back(t.block != nullptr ? t.block
-                          : t.peer < 0       ? kept_[static_cast<std::size_t>(t.place)].to
-                                             : messages_.arrived(t.peer, t.place));
+        f.block.push_back(t.block != nullptr ? t.block : staging + t.place + (t.is_kept ? message_bytes_ : 0));
       (f.here ? here : staged).push_back({f.copy, f.block, f.target, f.how});
     }
     folds_here_ = copy_schedule({}, here);
@@ -89,11 +87,11 @@ class move_messages {
     int process = 0;
     std::byte* block = nullptr;
   };
-  /// Of a fold: in the sender's block, in what has come from a peer, or in what is kept (peer -1).
+  /// Of a fold: in the sender's block, or in staging, where it has come from a peer or is kept.
   struct term {
     const std::byte* block = nullptr;
-    int peer = -1;
     std::int64_t place = 0;
+    bool is_kept = false;
   };
   /// A term of this process that is folded with those of others.
   struct kept_term {
@@ -152,28 +150,24 @@ class move_messages {
       else if (one.block != nullptr)
         f.terms.push_back(keep(out, one.block));
       else
-        f.terms.push_back({nullptr, one.process, messages_.receive(one.process, dense(f.copy), nullptr)});
+        f.terms.push_back({nullptr, messages_.receive_staged(one.process, byte_count(f.copy))});
     }
     fold_.push_back(std::move(f));
   }
 
   /// Into staging, beside the terms of others.
   term keep(const strided_copy& out, const std::byte* block) {
-    kept_.push_back({out, block, kept_bytes_});
+    const std::int64_t place = kept_bytes_;
+    kept_.push_back({out, block, place});
     kept_bytes_ += ceil_divide(byte_count(out), arena::alignment) * arena::alignment;
-    return {nullptr, -1, static_cast<std::int64_t>(kept_.size()) - 1};
-  }
-  static strided_copy dense(const strided_copy& copy) {
-    strided_copy one;
-    one.run = byte_count(copy);
-    return one;
+    return {nullptr, place, true};
   }
 
   static void run_all(const copy_schedule& schedule) {
     schedule.run(schedule.whole(), store_kind::cached, [](std::int64_t) noexcept { return true; });
   }
 
-  overlapped_messages messages_;
+  mpi_messages messages_;
   std::vector<copy_record> copies_;  ///< within the process
   std::vector<kept_term> kept_;
   std::vector<std::pair<block_fill, std::byte*>> fills_;

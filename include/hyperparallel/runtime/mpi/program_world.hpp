@@ -133,9 +133,9 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
 
   /// What is on its way when a value is read.
   struct reading {
-    detail::overlapped_messages messages;
+    detail::mpi_messages messages;
     std::vector<gathered_block> block{};
-    std::vector<std::int64_t> place{};  ///< of each block in the message that brings it
+    std::vector<std::int64_t> place{};  ///< of each block in staging
     arena staging{};
 
     explicit reading(const detail::mpi_channel& channel) : messages(channel) {}
@@ -163,8 +163,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
       channel.agree_after_messages(round, complaint);
     }
     this->memory_->gather(value, whole, way->block, [&](std::size_t i, int rank) -> const std::byte* {
-      return world_.hosts(rank) ? this->memory_->block(value, rank)
-                                : way->messages.arrived(world_.process_of(rank), way->place[i]);
+      return world_.hosts(rank) ? this->memory_->block(value, rank) : way->staging.data() + way->place[i];
     });
   }
 
@@ -175,12 +174,12 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     whole.run = local_bytes(this->program(), value);
     for (const gathered_block& b : way->block) {
       const int from = world_.process_of(b.rank);
-      way->place.push_back(from == world_.process() ? 0 : way->messages.receive(from, whole, nullptr));
+      way->place.push_back(from == world_.process() ? 0 : way->messages.receive_staged(from, whole.run));
       for (int p = 0; from == world_.process() && p < world_.processes(); ++p)
         if (p != from) way->messages.send(p, whole, this->memory_->block(value, b.rank));
     }
     way->staging = arena(way->messages.staging_bytes());
-    way->messages.prepare(way->staging.data());
+    way->messages.prepare(mpi_transport::derived_types, way->staging.data());
     return way;
   }
 
