@@ -18,7 +18,7 @@
 // again. Rows close in the order in which they open. Laws: there is one send and one receive of S and D in a row exactly
 // where a rank of D pulls from a rank of S; all processes open and close rows in one order, so each pair posts its messages in one order;
 // at most `window` rows are open. That a split flow is one, and safe, says `prove_split` (split_proof.hpp). Complexity:
-// O(rows · (processes² + senders)).
+// O(rows · (listed processes · processes + senders)).
 
 #include <hyperparallel/program/message_order.hpp>
 
@@ -41,6 +41,7 @@ struct split_entry {
 
 struct split_flow {
   int window = 1;
+  int messages = 0;                                 ///< of all processes
   growing_array<int> process_of;                    ///< of each rank
   growing_array<growing_array<split_entry>> entry;  ///< of each process, in its order
 
@@ -59,28 +60,36 @@ class process_pulls {
   constexpr int processes() const { return hosts_.size; }
   /// Whether it hosts a rank.
   constexpr bool hosts_any(int process) const { return hosts_.item[process]; }
-  /// Looks at row `part` of a move. O(processes² + senders).
+  /// Looks at row `part` of a move. O(senders).
   constexpr void look_at(const move_pulls& how, int part) {
-    for (bool& one : pulls_) one = false;
+    for (const int cell : set_) pulls_.item[cell] = false;
+    set_.clear();
     const int ranks = process_of_.size;
     for (int r = 0; r < ranks; ++r)
-      for (int i = how.sender_begin.item[part * ranks + r]; i < how.sender_begin.item[part * ranks + r + 1]; ++i)
-        pulls_.item[process_of_.item[r] * processes() + process_of_.item[how.sender.item[i]]] = true;
+      for (int i = how.sender_begin.item[part * ranks + r]; i < how.sender_begin.item[part * ranks + r + 1]; ++i) {
+        const int to = process_of_.item[r], from = process_of_.item[how.sender.item[i]];
+        const int cell = to * processes() + from;
+        if (to == from || pulls_.item[cell]) continue;
+        pulls_.item[cell] = true;
+        set_.push(cell);
+      }
   }
+  /// Pairs of processes there.
+  constexpr int count() const { return set_.size; }
   /// Whether a rank of `receiver`, another process, pulls from one of `sender` there.
-  constexpr bool is_pulled(int receiver, int sender) const {
-    return receiver != sender && pulls_.item[receiver * processes() + sender];
-  }
+  constexpr bool is_pulled(int receiver, int sender) const { return pulls_.item[receiver * processes() + sender]; }
 
  private:
   const growing_array<int>& process_of_;
   growing_array<bool> hosts_, pulls_;
+  growing_array<int> set_;  // of `pulls_`
 };
 
-/// `process_of` has the process of each rank. Domain: `run` is one of `l`, processes are below `processes`.
+/// `process_of` has the process of each rank; entries are those of all processes, or of `only`. Domain: `run` is one of `l`,
+/// processes are below `processes`.
 constexpr split_flow split_messages(const lowered_program& l, const lowered_run& run,
                                     const growing_array<int>& process_of, int processes,
-                                    const message_window& window = {}) {
+                                    const message_window& window = {}, int only = -1) {
   split_flow f;
   f.window = window.most_in_flight;
   f.process_of = process_of;
@@ -91,7 +100,8 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
     const plan_row& row = run.plan.row[a.row];
     const bool opens = a.kind == row_action_kind::start;
     if (opens) pulls.look_at(l.pulls.of(l.program.step[row.step].index), row.first_item / run.plan.machine.ranks);
-    for (int p = 0; p < processes; ++p) {
+    f.messages += opens ? pulls.count() : 0;
+    for (int p = only < 0 ? 0 : only; p < (only < 0 ? processes : only + 1); ++p) {
       if (!pulls.hosts_any(p)) continue;
       growing_array<split_entry>& list = f.entry[p];
       if (!opens) {

@@ -51,7 +51,9 @@ enum class run_health : unsigned char {
 
 class mpi_messages {
  public:
-  explicit mpi_messages(const mpi_channel& channel) : channel_(channel) {}
+  /// A synchronous send ends when its receive has been posted, and not before: buffers of MPI hide nothing then.
+  explicit mpi_messages(const mpi_channel& channel, bool synchronous = false)
+      : channel_(channel), synchronous_(synchronous) {}
   mpi_messages(const mpi_messages&) = delete;
   mpi_messages& operator=(const mpi_messages&) = delete;
 
@@ -97,35 +99,56 @@ class mpi_messages {
     }
   }
 
-  /// Posts the messages; unless `health` is sound those to the peers are empty, and a lost process expects none. Throws
-  /// mpi_error.
+  /// The processes that send something, and those that something is sent to, in the order in which `start` posts: each
+  /// begins with the peer behind itself, so that not all load the same one.
+  std::vector<int> receives_from() const { return peers_of(receives_, -1); }
+  std::vector<int> sends_to() const { return peers_of(sends_, channel_.process()); }
+
+  /// Posts all messages; `run_health` as in `post_receive` and `post_send`. Throws mpi_error.
   void start(run_health health = run_health::sound) {
+    begin();
+    for (const int p : receives_from()) post_receive(p, health);
+    if (health == run_health::sound) run_all(packing_);  // of all at once, so that blocks are read in ascending order
+    for (const int p : sends_to()) post_send(p, health);
+  }
+  /// Or one by one, in the order in which the peers post them; unpacked ones only. Domain: there is such a message, and
+  /// it has not been posted since `begin`. Throws mpi_error.
+  void begin() {
     requests_.clear();
     posted_.clear();
     hollow_ = false;
-    for (auto& [peer, m] : receives_) {
-      if (health == run_health::lost) break;
-      posted_.push_back({peer, &m});
-      check_mpi(
-          MPI_Irecv(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(), requests_.add()),
-          "MPI_Irecv");
-    }
-    expected_ = posted_.size();
-    const bool is_sound = health == run_health::sound;
-    if (is_sound) run_all(packing_);  // of all messages at once, because blocks are read in ascending order that way
-    // Each process begins with the peer behind itself, so that not all load the same one.
-    const auto behind = sends_.upper_bound(channel_.process());
-    for (auto i = behind; i != sends_.end(); ++i) start_send(*i, is_sound);
-    for (auto i = sends_.begin(); i != behind; ++i) start_send(*i, is_sound);
+  }
+  /// A lost process expects none.
+  void post_receive(int peer, run_health health) {
+    if (health == run_health::lost) return;
+    message& m = receives_.at(peer);
+    posted_.push_back({peer, &m, true});
+    check_mpi(
+        MPI_Irecv(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(), requests_.add()),
+        "MPI_Irecv");
+  }
+  /// Of a process that is not sound it is empty.
+  void post_send(int peer, run_health health) {
+    message& m = sends_.at(peer);
+    posted_.push_back({peer, &m, false});
+    const int count = health == run_health::sound ? 1 : 0;
+    if (synchronous_)
+      check_mpi(MPI_Issend(m.first, count, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
+                           requests_.add()),
+                "MPI_Issend");
+    else
+      check_mpi(MPI_Isend(m.first, count, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
+                          requests_.add()),
+                "MPI_Isend");
   }
 
   /// Lets the messages progress; whether all have come and gone. Throws mpi_error.
   bool look() {
     return requests_.look([&](int index, int code, const MPI_Status& status) {
-      const auto& [peer, m] = posted_[static_cast<std::size_t>(index)];
+      const auto& [peer, m, receives] = posted_[static_cast<std::size_t>(index)];
       if (code != MPI_SUCCESS)
         throw mpi_error(mpi_code::call_failed, peer, "message with " + channel_.name(peer) + ": " + mpi_text(code));
-      if (static_cast<std::size_t>(index) >= expected_) return;
+      if (!receives) return;
       if (m->has_arrived(status, channel_.name(peer), peer))
         run_all(m->unpacking);
       else
@@ -139,7 +162,7 @@ class mpi_messages {
     if (poll_until(mpi_clock::now() + patience, [&] { return look(); })) return !hollow_;
     std::string text = "waited " + to_text(patience) + " for messages with";
     for (std::size_t i = 0; i < posted_.size(); ++i)
-      if (requests_.is_active(i)) text += (text.back() == 'h' ? " " : ", ") + channel_.name(posted_[i].first);
+      if (requests_.is_active(i)) text += (text.back() == 'h' ? " " : ", ") + channel_.name(posted_[i].peer);
     throw mpi_error(mpi_code::call_failed, -1, text);
   }
 
@@ -230,22 +253,29 @@ class mpi_messages {
     copies.run(copies.whole(), stores_, [](std::int64_t) noexcept { return true; });
   }
 
-  void start_send(std::pair<const int, message>& to, bool is_sound) {
-    auto& [peer, m] = to;
-    posted_.push_back({peer, &m});
-    check_mpi(MPI_Isend(m.first, is_sound ? 1 : 0, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
-                        requests_.add()),
-              "MPI_Isend");
+  /// Those behind `process`, then the others.
+  static std::vector<int> peers_of(const std::map<int, message>& messages, int process) {
+    std::vector<int> peers;
+    const auto behind = messages.upper_bound(process);
+    for (auto i = behind; i != messages.end(); ++i) peers.push_back(i->first);
+    for (auto i = messages.begin(); i != behind; ++i) peers.push_back(i->first);
+    return peers;
   }
 
+  struct posted {
+    int peer = 0;
+    const message* of = nullptr;
+    bool receives = false;
+  };
+
   const mpi_channel& channel_;
+  bool synchronous_;
   std::map<int, message> sends_, receives_;  ///< by peer
   arena wire_;                               ///< of all packed messages
   copy_schedule packing_;
   store_kind stores_ = store_kind::cached;
   mpi_requests requests_;
-  std::vector<std::pair<int, message*>> posted_;  ///< receives, then sends, in the order of the requests
-  std::size_t expected_ = 0;                      ///< messages that come
+  std::vector<posted> posted_;  ///< in the order of the requests
   std::int64_t staging_bytes_ = 0;
   bool hollow_ = false;  ///< one of them was empty
 };

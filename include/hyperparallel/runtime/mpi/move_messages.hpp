@@ -2,10 +2,10 @@
 #pragma once
 // One row of a move of a program between processes: the plan's transfers to and from the ranks of this process.
 //
-// What crosses processes is one message to each peer and one from each; what stays within the process is copied when
-// the step starts. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
-// here, else out of staging when all have come. Law: after `finish` the target block of every hosted rank is that of
-// move_task.hpp, bit for bit. Source, target and staging belong to the step from `start` to the end of `finish`.
+// What crosses processes is one message to each peer and one from each; what stays within the process is copied once they
+// have been posted. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
+// here, else out of staging when all have come. Law: after `close` the target block of every hosted rank is that of
+// move_task.hpp, bit for bit. Source, target and staging belong to the row from `open` to the end of `close`.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ class move_messages {
   template <class Source, class Target>
   move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int row,
                 const Source& source, const Target& target)
-      : messages_(world.channel()) {
+      : messages_(world.channel(), world.options().synchronous_sends) {
     const auto end_of = [&](const auto& address, int rank) -> end {
       return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
     };
@@ -46,7 +46,7 @@ class move_messages {
   /// What it needs beside the blocks, from a cache line on.
   std::int64_t staging_bytes() const { return message_bytes_ + kept_bytes_; }
 
-  /// Gives it the staging, which others may use while the step is not in flight. Throws mpi_error, std::bad_alloc.
+  /// Gives it the staging, which others may use while the row is not open. Throws mpi_error, std::bad_alloc.
   void prepare(std::byte* staging) {
     messages_.prepare(mpi_transport::derived_types, staging);
     for (kept_term& k : kept_) k.to = staging + message_bytes_ + k.offset;
@@ -61,12 +61,21 @@ class move_messages {
     fold_.clear();
   }
 
-  /// Posts the messages, and does what needs none. Throws mpi_error.
-  void start(run_health health) {
-    const bool is_sound = health == run_health::sound;
-    for (std::size_t i = 0; is_sound && i < fills_.size(); ++i) fills_[i].first.write(fills_[i].second);
-    messages_.start(health);
-    if (!is_sound) return;
+  /// Whom it exchanges messages with, in the order in which they are posted.
+  std::vector<int> receives_from() const { return messages_.receives_from(); }
+  std::vector<int> sends_to() const { return messages_.sends_to(); }
+
+  /// From here to the end of `close` it has its blocks and its staging. Each receive is posted once, then each send, and
+  /// `copy` does what needs no message. Throw mpi_error.
+  void open(run_health health) {
+    messages_.begin();
+    if (health != run_health::sound) return;
+    for (const auto& [fill, block] : fills_) fill.write(block);
+  }
+  void post_receive(int peer, run_health health) { messages_.post_receive(peer, health); }
+  void post_send(int peer, run_health health) { messages_.post_send(peer, health); }
+  void copy(run_health health) {
+    if (health != run_health::sound) return;
     for (const copy_record& c : copies_) copy_strided(c.copy, c.source, c.target);
     for (const kept_term& k : kept_) copy_strided(k.out, k.block, k.to);
     run_all(folds_here_);
@@ -75,7 +84,7 @@ class move_messages {
   void look() { messages_.look(); }
   /// Waits for the messages, and does the rest. False where a peer has failed: the target is not there. Throws
   /// mpi_error.
-  bool finish(std::chrono::milliseconds patience) {
+  bool close(std::chrono::milliseconds patience) {
     if (!messages_.finish(patience)) return false;
     run_all(folds_staged_);
     return true;

@@ -18,6 +18,7 @@
 // to be longer than the computations by which processes may differ. Of the options `execution` says nothing
 // here: kernels run on the thread that calls, those of the process's ranks one after the other.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,7 +58,11 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   }
 
   const mpi_world& world() const { return world_; }
-  /// Bytes of this process beside the memory of its ranks, for messages in flight, of all phases that have run.
+  /// Whether the messages of all phases that have run so far were proved; not where a run has more than 2²⁰ of them.
+  bool messages_are_proved() const {
+    return std::all_of(run_.begin(), run_.end(), [](const auto& r) { return r->is_proved(); });
+  }
+  /// Bytes of this process beside the memory of its ranks, for terms of sums, of all phases that have run.
   std::int64_t staging_bytes() const {
     std::int64_t bytes = 0;
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_) bytes += r->staging_bytes();
@@ -138,7 +143,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     std::vector<std::int64_t> place{};  ///< of each block in staging
     arena staging{};
 
-    explicit reading(const detail::mpi_channel& channel) : messages(channel) {}
+    reading(const detail::mpi_channel& channel, bool synchronous) : messages(channel, synchronous) {}
   };
 
   /// Each block that is to be gathered goes from the process that has it to all others. If messages do not come, those
@@ -168,7 +173,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   }
 
   std::unique_ptr<reading> way_of(int value) const {
-    auto way = std::make_unique<reading>(world_.channel());
+    auto way = std::make_unique<reading>(world_.channel(), world_.options().synchronous_sends);
     way->block = this->memory_->gathered_blocks(value);
     strided_copy whole;
     whole.run = local_bytes(this->program(), value);

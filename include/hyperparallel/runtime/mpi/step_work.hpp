@@ -27,7 +27,10 @@ class step_work {
   /// that others bring to each rank hosted here. O(ranks · transfers of a receiver).
   step_work(const mpi_world& world, const move_blocks& blocks, const std::vector<planned_tensor>& tensors, int stage,
             mpi_transport transport, std::vector<std::int64_t>& received)
-      : world_(world), blocks_(blocks), received_(received), messages_(world.channel()) {
+      : world_(world),
+        blocks_(blocks),
+        received_(received),
+        messages_(world.channel(), world.options().synchronous_sends) {
     for (std::size_t t = 0; t < tensors.size(); ++t)
       if (stage <= tensors[t].plan().step_count) add(static_cast<int>(t), tensors[t], stage);
     std::vector<fold_record> folds;
