@@ -30,6 +30,13 @@ const hp::mpi_world& world_of(int ranks) {
   return worlds.emplace(ranks, hp::mpi_world(MPI_COMM_WORLD, homes, {.timeout = 60s})).first->second;
 }
 
+void start(move_messages& one, run_health health) {
+  one.open(health);
+  for (const int p : one.receives_from()) one.post_receive(p, health);
+  for (const int p : one.sends_to()) one.post_send(p, health);
+  one.copy(health);
+}
+
 /// The program of one move, in the memory of all ranks and in that of the ranks of this process.
 struct moved {
   hp::sharded_program program;
@@ -78,9 +85,9 @@ struct moved {
   void run() {
     for (const hp::move_task& t : tasks) t.run();
     for (move_messages& one : parts) {
-      one.start(run_health::sound);
+      start(one, run_health::sound);
       one.look();
-      ASSERT_TRUE(one.finish(60s));
+      ASSERT_TRUE(one.close(60s));
     }
   }
   bool is_same() const {
@@ -132,8 +139,8 @@ TEST(move_messages, are_hollow_where_a_peer_has_failed) {
   hp::append_cut(cut, {0, 0, 1, 4});
   moved m(programs::one_move(terms, cut, hp::shape{64}, {}, {}, hp::f64), random);
   const bool failed = m.world.process() == 1;
-  m.parts.front().start(failed ? run_health::stopped : run_health::sound);
-  EXPECT_EQ(m.parts.front().finish(60s), failed);
+  start(m.parts.front(), failed ? run_health::stopped : run_health::sound);
+  EXPECT_EQ(m.parts.front().close(60s), failed);
   m.run();
   EXPECT_TRUE(m.is_same());
 }

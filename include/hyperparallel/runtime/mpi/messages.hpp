@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One message to each peer process and one from each: everything that a step moves between two processes, whatever the
-// number of tensors and ranks.
+// One message to each peer process and one from each: everything that a step, or a row of a move, moves between two
+// processes, whatever the number of tensors and ranks. Messages are in flight while the process does something else.
 //
 //   derived_types  the pieces are one MPI datatype on each side; MPI packs and unpacks as it sends
 //   packed         the pieces are copied into one contiguous message and out of it; a message that is one run of a
 //                  block is sent from, or received into, its place
 //
-// Both sides add the pieces of a message in the same order. Law: all messages are posted before any is waited for, so
-// no order of ranks or processes can deadlock; `exchange` ends within its patience or throws.
+// Both sides add the pieces of a message in the same order, and post their messages in one order. Laws: all messages are
+// posted before any is waited for, so no order of ranks or processes can deadlock; blocks belong to MPI from `start` to the end of
+// `finish`, which ends within its patience or throws. A process that has failed sends empty messages in place of those
+// that it owes, and goes on: whoever receives one knows that it fails as well, so that nobody waits in vain and nobody
+// computes with what is not there.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,16 +42,44 @@ constexpr const char* name_of(mpi_transport transport) {
 
 namespace detail {
 
+/// How a process fares in a run.
+enum class run_health : unsigned char {
+  sound,
+  stopped,  ///< it, or a peer, has failed: messages go on, empty
+  lost,     ///< messages do not come: it waits for nothing more
+};
+
 class mpi_messages {
  public:
-  /// Adds bytes to the message for, or from, process `peer`: those that `copy` takes from `block` into a dense block,
-  /// or out of a dense block into `block`.
-  void send(int peer, const strided_copy& copy, std::byte* block) { sends_[peer].add(copy, block); }
-  void receive(int peer, const strided_copy& copy, std::byte* block) { receives_[peer].add(copy, block); }
+  /// A synchronous send ends when its receive has been posted, and not before: buffers of MPI hide nothing then.
+  explicit mpi_messages(const mpi_channel& channel, bool synchronous = false)
+      : channel_(channel), synchronous_(synchronous) {}
+  mpi_messages(const mpi_messages&) = delete;
+  mpi_messages& operator=(const mpi_messages&) = delete;
 
-  /// Makes datatypes and buffers; `stores` are those of packing and unpacking. Throws mpi_error, std::bad_alloc.
-  void prepare(mpi_transport transport, store_kind stores = store_kind::cached) {
+  /// Adds to the message for process `peer` the bytes that `copy` takes from `block` into a dense block.
+  void send(int peer, const strided_copy& copy, const std::byte* block) {
+    sends_[peer].add(copy, const_cast<std::byte*>(block));
+  }
+  /// Expects bytes that `copy` takes out of a dense block into `block`.
+  void receive(int peer, const strided_copy& copy, std::byte* block) { receives_[peer].add(copy, block); }
+  /// Expects them in staging, densely; returns their place there.
+  std::int64_t receive_staged(int peer, std::int64_t bytes) {
+    strided_copy dense;
+    dense.run = bytes;
+    dense.target_start = staging_bytes_;
+    receives_[peer].add(dense, nullptr);
+    staging_bytes_ += ceil_divide(bytes, arena::alignment) * arena::alignment;
+    return dense.target_start;
+  }
+  /// Bytes of what is received in staging, from a cache line on.
+  std::int64_t staging_bytes() const { return staging_bytes_; }
+
+  /// Makes datatypes and buffers; `staging` is that of `receive_staged`, which others may use while nothing is in
+  /// flight; `stores` are those of packing and unpacking. Throws mpi_error, std::bad_alloc.
+  void prepare(mpi_transport transport, std::byte* staging = nullptr, store_kind stores = store_kind::cached) {
     stores_ = stores;
+    for (auto& [peer, m] : receives_) m.put_into(staging);
     const bool packs = transport == mpi_transport::packed;
     std::int64_t bytes = 0;
     for (auto* messages : {&sends_, &receives_})
@@ -68,42 +99,72 @@ class mpi_messages {
     }
   }
 
-  /// Posts everything; until `finish` the blocks belong to MPI. Throws mpi_error.
-  void start(const mpi_channel& channel) {
+  /// The processes that send something, and those that something is sent to, in the order in which `start` posts: each
+  /// begins with the peer behind itself, so that not all load the same one.
+  std::vector<int> receives_from() const { return peers_of(receives_, -1); }
+  std::vector<int> sends_to() const { return peers_of(sends_, channel_.process()); }
+
+  /// Posts all messages; `run_health` as in `post_receive` and `post_send`. Throws mpi_error.
+  void start(run_health health = run_health::sound) {
+    begin();
+    for (const int p : receives_from()) post_receive(p, health);
+    if (health == run_health::sound) run_all(packing_);  // of all at once, so that blocks are read in ascending order
+    for (const int p : sends_to()) post_send(p, health);
+  }
+  /// Or one by one, in the order in which the peers post them; unpacked ones only. Domain: there is such a message, and
+  /// it has not been posted since `begin`. Throws mpi_error.
+  void begin() {
     requests_.clear();
     posted_.clear();
-    for (auto& [peer, m] : receives_) {
-      posted_.push_back({peer, &m});
-      check_mpi(
-          MPI_Irecv(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel.communicator(), requests_.add()),
-          "MPI_Irecv");
-    }
-    run_all(packing_);  // of all messages at once, because blocks are read in ascending order that way
-    // Each process begins with the peer behind itself, so that not all load the same one.
-    const auto behind = sends_.upper_bound(channel.process());
-    for (auto i = behind; i != sends_.end(); ++i) start_send(channel, *i);
-    for (auto i = sends_.begin(); i != behind; ++i) start_send(channel, *i);
+    hollow_ = false;
+  }
+  /// A lost process expects none.
+  void post_receive(int peer, run_health health) {
+    if (health == run_health::lost) return;
+    message& m = receives_.at(peer);
+    posted_.push_back({peer, &m, true});
+    check_mpi(
+        MPI_Irecv(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(), requests_.add()),
+        "MPI_Irecv");
+  }
+  /// Of a process that is not sound it is empty.
+  void post_send(int peer, run_health health) {
+    message& m = sends_.at(peer);
+    posted_.push_back({peer, &m, false});
+    const int count = health == run_health::sound ? 1 : 0;
+    if (synchronous_)
+      check_mpi(MPI_Issend(m.first, count, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
+                           requests_.add()),
+                "MPI_Issend");
+    else
+      check_mpi(MPI_Isend(m.first, count, m.type.get(), peer, mpi_channel::data_tag, channel_.communicator(),
+                          requests_.add()),
+                "MPI_Isend");
   }
 
-  /// Waits until all has come and gone. Throws mpi_error naming whose messages have not; they stay posted.
-  void finish(const mpi_channel& channel, std::chrono::milliseconds patience) {
-    const auto completed = [&](int index, int code, const MPI_Status& status) {
-      const auto& [peer, m] = posted_[static_cast<std::size_t>(index)];
+  /// Lets the messages progress; whether all have come and gone. Throws mpi_error.
+  bool look() {
+    return requests_.look([&](int index, int code, const MPI_Status& status) {
+      const auto& [peer, m, receives] = posted_[static_cast<std::size_t>(index)];
       if (code != MPI_SUCCESS)
-        throw mpi_error(mpi_code::call_failed, peer, "message with " + channel.name(peer) + ": " + mpi_text(code));
-      if (static_cast<std::size_t>(index) < receives_.size()) {
-        m->check_arrival(status, channel.name(peer), peer);
+        throw mpi_error(mpi_code::call_failed, peer, "message with " + channel_.name(peer) + ": " + mpi_text(code));
+      if (!receives) return;
+      if (m->has_arrived(status, channel_.name(peer), peer))
         run_all(m->unpacking);
-      }
-    };
-    if (poll_until(mpi_clock::now() + patience, [&] { return requests_.look(completed); })) return;
+      else
+        hollow_ = true;
+    });
+  }
+
+  /// Waits until all has come and gone. False where one of them is empty: what it should have brought is not there.
+  /// Throws mpi_error naming whose messages have not come within the patience; they stay posted.
+  bool finish(std::chrono::milliseconds patience) {
+    if (poll_until(mpi_clock::now() + patience, [&] { return look(); })) return !hollow_;
     std::string text = "waited " + to_text(patience) + " for messages with";
     for (std::size_t i = 0; i < posted_.size(); ++i)
-      if (requests_.is_active(i)) text += (text.back() == 'h' ? " " : ", ") + channel.name(posted_[i].first);
+      if (requests_.is_active(i)) text += (text.back() == 'h' ? " " : ", ") + channel_.name(posted_[i].peer);
     throw mpi_error(mpi_code::call_failed, -1, text);
   }
-
-  bool empty() const { return sends_.empty() && receives_.empty(); }
 
  private:
   enum class side : unsigned char { source, target };
@@ -128,6 +189,12 @@ class mpi_messages {
     void add(const strided_copy& copy, std::byte* block) {
       pieces.push_back({copy, block, bytes});
       bytes += byte_count(copy);
+    }
+
+    /// Pieces without a block lie in staging.
+    void put_into(std::byte* staging) {
+      for (piece& p : pieces)
+        if (p.block == nullptr) p.block = staging;
     }
 
     bool is_one_run() const { return pieces.size() == 1 && pieces.front().copy.dims == 0; }
@@ -171,13 +238,14 @@ class mpi_messages {
       first = MPI_BOTTOM;
     }
 
-    void check_arrival(const MPI_Status& status, const std::string& from, int peer) const {
+    /// False where the message is empty. Throws mpi_error where it is another one.
+    bool has_arrived(const MPI_Status& status, const std::string& from, int peer) const {
       MPI_Count came = 0;
       MPI_Get_elements_x(&status, MPI_BYTE, &came);
-      if (came != bytes)
-        throw mpi_error(
-            mpi_code::call_failed, peer,
-            std::to_string(came) + " bytes came from " + from + " where " + std::to_string(bytes) + " were expected");
+      if (came == 0 || came == bytes) return came != 0;
+      throw mpi_error(
+          mpi_code::call_failed, peer,
+          std::to_string(came) + " bytes came from " + from + " where " + std::to_string(bytes) + " were expected");
     }
   };
 
@@ -185,19 +253,31 @@ class mpi_messages {
     copies.run(copies.whole(), stores_, [](std::int64_t) noexcept { return true; });
   }
 
-  void start_send(const mpi_channel& channel, std::pair<const int, message>& send) {
-    auto& [peer, m] = send;
-    posted_.push_back({peer, &m});
-    check_mpi(MPI_Isend(m.first, 1, m.type.get(), peer, mpi_channel::data_tag, channel.communicator(), requests_.add()),
-              "MPI_Isend");
+  /// Those behind `process`, then the others.
+  static std::vector<int> peers_of(const std::map<int, message>& messages, int process) {
+    std::vector<int> peers;
+    const auto behind = messages.upper_bound(process);
+    for (auto i = behind; i != messages.end(); ++i) peers.push_back(i->first);
+    for (auto i = messages.begin(); i != behind; ++i) peers.push_back(i->first);
+    return peers;
   }
 
+  struct posted {
+    int peer = 0;
+    const message* of = nullptr;
+    bool receives = false;
+  };
+
+  const mpi_channel& channel_;
+  bool synchronous_;
   std::map<int, message> sends_, receives_;  ///< by peer
   arena wire_;                               ///< of all packed messages
   copy_schedule packing_;
   store_kind stores_ = store_kind::cached;
   mpi_requests requests_;
-  std::vector<std::pair<int, message*>> posted_;  ///< receives, then sends, in the order of the requests
+  std::vector<posted> posted_;  ///< in the order of the requests
+  std::int64_t staging_bytes_ = 0;
+  bool hollow_ = false;  ///< one of them was empty
 };
 
 }  // namespace detail

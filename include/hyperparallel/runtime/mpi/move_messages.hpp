@@ -2,17 +2,17 @@
 #pragma once
 // One row of a move of a program between processes: the plan's transfers to and from the ranks of this process.
 //
-// What crosses processes is one message to each peer and one from each; what stays within the process is copied when
-// the step starts. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
-// here, else out of staging when all have come. Law: after `finish` the target block of every hosted rank is that of
-// move_task.hpp, bit for bit. Source, target and staging belong to the step from `start` to the end of `finish`.
+// What crosses processes is one message to each peer and one from each; what stays within the process is copied once they
+// have been posted. Terms are folded by the receiver's process, in the order of the plan: at once where all of them are
+// here, else out of staging when all have come. Law: after `close` the target block of every hosted rank is that of
+// move_task.hpp, bit for bit. Source, target and staging belong to the row from `open` to the end of `close`.
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/overlapped_messages.hpp>
+#include <hyperparallel/runtime/mpi/messages.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
@@ -25,7 +25,7 @@ class move_messages {
   template <class Source, class Target>
   move_messages(const mpi_world& world, const sharded_program& p, const move_pulls& pulls, int move, int row,
                 const Source& source, const Target& target)
-      : messages_(world.channel()) {
+      : messages_(world.channel(), world.options().synchronous_sends) {
     const auto end_of = [&](const auto& address, int rank) -> end {
       return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
     };
@@ -46,16 +46,14 @@ class move_messages {
   /// What it needs beside the blocks, from a cache line on.
   std::int64_t staging_bytes() const { return message_bytes_ + kept_bytes_; }
 
-  /// Gives it the staging, which others may use while the step is not in flight. Throws mpi_error, std::bad_alloc.
+  /// Gives it the staging, which others may use while the row is not open. Throws mpi_error, std::bad_alloc.
   void prepare(std::byte* staging) {
-    messages_.prepare(staging);
+    messages_.prepare(mpi_transport::derived_types, staging);
     for (kept_term& k : kept_) k.to = staging + message_bytes_ + k.offset;
     std::vector<fold_record> here, staged;
     for (fold& f : fold_) {
       for (const term& t : f.terms)
-        f.block.push_back(t.block != nullptr ? t.block
-                          : t.peer < 0       ? kept_[static_cast<std::size_t>(t.place)].to
-                                             : messages_.arrived(t.peer, t.place));
+        f.block.push_back(t.block != nullptr ? t.block : staging + t.place + (t.is_kept ? message_bytes_ : 0));
       (f.here ? here : staged).push_back({f.copy, f.block, f.target, f.how});
     }
     folds_here_ = copy_schedule({}, here);
@@ -63,12 +61,21 @@ class move_messages {
     fold_.clear();
   }
 
-  /// Posts the messages, and does what needs none. Throws mpi_error.
-  void start(run_health health) {
-    const bool is_sound = health == run_health::sound;
-    for (std::size_t i = 0; is_sound && i < fills_.size(); ++i) fills_[i].first.write(fills_[i].second);
-    messages_.start(health);
-    if (!is_sound) return;
+  /// Whom it exchanges messages with, in the order in which they are posted.
+  std::vector<int> receives_from() const { return messages_.receives_from(); }
+  std::vector<int> sends_to() const { return messages_.sends_to(); }
+
+  /// From here to the end of `close` it has its blocks and its staging. Each receive is posted once, then each send, and
+  /// `copy` does what needs no message. Throw mpi_error.
+  void open(run_health health) {
+    messages_.begin();
+    if (health != run_health::sound) return;
+    for (const auto& [fill, block] : fills_) fill.write(block);
+  }
+  void post_receive(int peer, run_health health) { messages_.post_receive(peer, health); }
+  void post_send(int peer, run_health health) { messages_.post_send(peer, health); }
+  void copy(run_health health) {
+    if (health != run_health::sound) return;
     for (const copy_record& c : copies_) copy_strided(c.copy, c.source, c.target);
     for (const kept_term& k : kept_) copy_strided(k.out, k.block, k.to);
     run_all(folds_here_);
@@ -77,7 +84,7 @@ class move_messages {
   void look() { messages_.look(); }
   /// Waits for the messages, and does the rest. False where a peer has failed: the target is not there. Throws
   /// mpi_error.
-  bool finish(std::chrono::milliseconds patience) {
+  bool close(std::chrono::milliseconds patience) {
     if (!messages_.finish(patience)) return false;
     run_all(folds_staged_);
     return true;
@@ -89,11 +96,11 @@ class move_messages {
     int process = 0;
     std::byte* block = nullptr;
   };
-  /// Of a fold: in the sender's block, in what has come from a peer, or in what is kept (peer -1).
+  /// Of a fold: in the sender's block, or in staging, where it has come from a peer or is kept.
   struct term {
     const std::byte* block = nullptr;
-    int peer = -1;
     std::int64_t place = 0;
+    bool is_kept = false;
   };
   /// A term of this process that is folded with those of others.
   struct kept_term {
@@ -152,28 +159,24 @@ class move_messages {
       else if (one.block != nullptr)
         f.terms.push_back(keep(out, one.block));
       else
-        f.terms.push_back({nullptr, one.process, messages_.receive(one.process, dense(f.copy), nullptr)});
+        f.terms.push_back({nullptr, messages_.receive_staged(one.process, byte_count(f.copy))});
     }
     fold_.push_back(std::move(f));
   }
 
   /// Into staging, beside the terms of others.
   term keep(const strided_copy& out, const std::byte* block) {
-    kept_.push_back({out, block, kept_bytes_});
+    const std::int64_t place = kept_bytes_;
+    kept_.push_back({out, block, place});
     kept_bytes_ += ceil_divide(byte_count(out), arena::alignment) * arena::alignment;
-    return {nullptr, -1, static_cast<std::int64_t>(kept_.size()) - 1};
-  }
-  static strided_copy dense(const strided_copy& copy) {
-    strided_copy one;
-    one.run = byte_count(copy);
-    return one;
+    return {nullptr, place, true};
   }
 
   static void run_all(const copy_schedule& schedule) {
     schedule.run(schedule.whole(), store_kind::cached, [](std::int64_t) noexcept { return true; });
   }
 
-  overlapped_messages messages_;
+  mpi_messages messages_;
   std::vector<copy_record> copies_;  ///< within the process
   std::vector<kept_term> kept_;
   std::vector<std::pair<block_fill, std::byte*>> fills_;

@@ -2,20 +2,22 @@
 #pragma once
 // One process's share of some phases of a program: the kernels of its ranks, and moves beside them.
 //
-// Rows come in the order of message_order.hpp, which is the same on all processes, so that messages meet in one order. While
-// a process computes it progresses the messages in flight. Law: a run ends on every process that is alive, whichever
+// A process carries out its entries of the split flow of the lowered run (program/split_messages.hpp), which process 0 has proved.
+// While it computes it progresses the messages of open rows. Law: a run ends on every process that is alive, whichever
 // fails. A process whose kernel throws stops computing and sends empty messages instead; a process that receives an empty
 // message does the same. After one message has timed out, no other is waited for. A run allocates what MPI does.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/message_order.hpp>
+#include <hyperparallel/program/split_proof.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
+#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -33,25 +35,20 @@ class mpi_program_run {
         writes_(run.plan.writes),
         survives_(run.plan.survives),
         row_(run.plan.row),
-        action_(order_of_messages(l, run)) {
+        split_(split_of(world, l, run, world.process())) {
+    if (world.process() == 0 && is_proved()) prove(l, run);
     received_.assign(static_cast<std::size_t>(world.ranks()), 0);
     move_.assign(static_cast<std::size_t>(row_.size), nullptr);
-    growing_array<memory_interval> staged;
-    std::vector<int> staged_row;
-    for (int i = 0; i < action_.size; ++i) {
-      const row_action& a = action_[i];
-      if (a.kind == row_action_kind::compute) {
-        add_compute(row_[a.row].step, memory, choose, computes);
-      } else if (a.kind == row_action_kind::start) {
-        add_move(a.row, l.pulls, memory);
-        staged.push({i, i, aligned(moves_.back().staging_bytes())});
-        staged_row.push_back(a.row);
-      } else {
-        for (int k = 0; k < staged.size; ++k)
-          if (staged_row[static_cast<std::size_t>(k)] == a.row) staged[k].last = i;
-      }
+    std::vector<std::int64_t> bytes(static_cast<std::size_t>(split_.window));
+    for (const split_entry& e : entries()) {
+      if (e.kind == split_kind::compute) add_compute(row_[e.row].step, memory, choose, computes);
+      if (e.kind != split_kind::open) continue;
+      add_move(e.row, l.pulls, memory);
+      std::int64_t& most = bytes[static_cast<std::size_t>(e.place)];
+      most = std::max(most, aligned(moves_.back().staging_bytes()));
     }
-    place_staging(staged);
+    check_messages();
+    place_staging(bytes);
   }
   mpi_program_run(const mpi_program_run&) = delete;
   mpi_program_run& operator=(const mpi_program_run&) = delete;
@@ -63,7 +60,9 @@ class mpi_program_run {
   bool writes(int storage) const { return writes_[storage]; }
   /// Bytes that other ranks bring to a rank in one run.
   std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
-  /// Bytes beside the memory of the ranks, for messages in flight.
+  /// Whether the split flow was proved: not where there are very many messages.
+  bool is_proved() const { return split_.messages <= most_proved_messages; }
+  /// Bytes beside the memory of the ranks, for terms of sums in open rows.
   std::int64_t staging_bytes() const { return staging_.bytes(); }
 
   /// What went wrong here, empty for nothing; final where messages may be on their way for ever.
@@ -82,9 +81,9 @@ class mpi_program_run {
       if (health < how) health = how;
       out.is_final = health == run_health::lost;
     };
-    in_flight_.clear();
-    for (const row_action& a : action_) {
-      if (a.kind == row_action_kind::compute) {
+    open_.clear();
+    for (const split_entry& e : entries()) {
+      if (e.kind == split_kind::compute) {
         const compute_step& c = computes_[computed++];
         if (health != run_health::sound) continue;
         if (std::string what = compute(c, training_step); !what.empty()) fail(run_health::stopped, std::move(what));
@@ -92,19 +91,12 @@ class mpi_program_run {
           fail(run_health::lost, std::move(what));
         continue;
       }
-      move_messages& m = *move_[static_cast<std::size_t>(a.row)];
+      move_messages& m = *move_[static_cast<std::size_t>(e.row)];
+      if (e.kind == split_kind::open) open_.push_back(&m);
+      if (e.kind == split_kind::close) std::erase(open_, &m);
       bool is_there = true;
-      std::string what = complaint_of([&] {
-        if (a.kind == row_action_kind::start)
-          m.start(health);
-        else if (health != run_health::lost)
-          is_there = m.finish(patience);
-      });
-      if (a.kind == row_action_kind::start)
-        in_flight_.push_back(&m);
-      else
-        std::erase(in_flight_, &m);
-      if (!what.empty()) fail(run_health::lost, name_of_step(program_, row_[a.row].step) + ": " + what);
+      std::string what = complaint_of([&] { is_there = carry_out(e, m, health, patience); });
+      if (!what.empty()) fail(run_health::lost, name_of_step(program_, row_[e.row].step) + ": " + what);
       if (!is_there && health == run_health::sound) health = run_health::stopped;
     }
     return out;
@@ -116,6 +108,45 @@ class mpi_program_run {
     typed_kernel kernel{};
     std::vector<operator_call> call;  ///< of each rank of this process
   };
+
+  static constexpr int most_proved_messages = 1 << 20;
+
+  const growing_array<split_entry>& entries() const { return split_.entry[world_.process()]; }
+  static split_flow split_of(const mpi_world& world, const lowered_program& l, const lowered_run& run, int only) {
+    growing_array<int> home;
+    for (int r = 0; r < world.ranks(); ++r) home.push(world.process_of(r));
+    return split_messages(l, run, home, world.processes(), {.most_in_flight = world.options().open_moves}, only);
+  }
+  void prove(const lowered_program& l, const lowered_run& run) const {
+    const split_proof proof = prove_split(l, run, split_of(world_, l, run, -1));
+    if (proof.code == split_proof_code::ok) return;
+    throw program_error("messages of the program are not safe: " + std::string(to_text(proof.code)) + ": " +
+                        name_of(proof.task.kind) + " of " + name_of_step(program_, row_[proof.task.row].step) + " on " +
+                        world_.name(proof.task.process));
+  }
+
+  /// Blocks are exchanged with whom the split flow says.
+  void check_messages() const {
+    std::vector<std::vector<int>> receives(move_.size()), sends(move_.size());
+    for (const split_entry& e : entries()) {
+      if (e.kind == split_kind::receive) receives[static_cast<std::size_t>(e.row)].push_back(e.peer);
+      if (e.kind == split_kind::send) sends[static_cast<std::size_t>(e.row)].push_back(e.peer);
+    }
+    for (std::size_t row = 0; row < move_.size(); ++row)
+      if (move_[row] != nullptr &&
+          (move_[row]->receives_from() != receives[row] || move_[row]->sends_to() != sends[row]))
+        throw program_error("messages of the program are not those of its moves: " +
+                            name_of_step(program_, row_[static_cast<int>(row)].step));
+  }
+
+  /// False where a peer has failed. Throws mpi_error.
+  static bool carry_out(const split_entry& e, move_messages& m, run_health health, std::chrono::milliseconds patience) {
+    if (e.kind == split_kind::open) m.open(health);
+    if (e.kind == split_kind::receive) m.post_receive(e.peer, health);
+    if (e.kind == split_kind::send) m.post_send(e.peer, health);
+    if (e.kind == split_kind::copy) m.copy(health);
+    return e.kind != split_kind::close || health == run_health::lost || m.close(patience);
+  }
 
   void add_compute(int step, const program_memory& memory, kernel_choice choose, data_type computes) {
     compute_step& c = computes_.emplace_back();
@@ -138,12 +169,14 @@ class mpi_program_run {
       received_[static_cast<std::size_t>(r)] += how.pulled[part * world_.ranks() + r] * element;
   }
 
-  /// Moves that are not in flight at the same time share it.
-  void place_staging(const growing_array<memory_interval>& staged) {
-    const interval_packing packed = pack_intervals(staged, action_.size);
-    staging_ = arena(packed.high_water);
-    for (int k = 0; k < staged.size; ++k)
-      moves_[static_cast<std::size_t>(k)].prepare(staging_.data() + (staged[k].bytes > 0 ? packed.offset[k] : 0));
+  /// Each place of the window has as much as the row needs that needs most there.
+  void place_staging(const std::vector<std::int64_t>& bytes) {
+    std::vector<std::int64_t> begin{0};
+    for (const std::int64_t b : bytes) begin.push_back(begin.back() + b);
+    staging_ = arena(begin.back());
+    for (const split_entry& e : entries())
+      if (e.kind == split_kind::open)
+        move_[static_cast<std::size_t>(e.row)]->prepare(staging_.data() + begin[static_cast<std::size_t>(e.place)]);
   }
 
   std::string compute(const compute_step& c, std::int64_t training_step) const {
@@ -158,7 +191,7 @@ class mpi_program_run {
   }
 
   void look_at_messages() const {
-    for (move_messages* const m : in_flight_) m->look();
+    for (move_messages* const m : open_) m->look();
   }
 
   mpi_world world_;
@@ -167,11 +200,11 @@ class mpi_program_run {
   growing_array<int> reads_;
   growing_array<bool> writes_, survives_;
   growing_array<plan_row> row_;
-  growing_array<row_action> action_;
-  std::vector<compute_step> computes_;  ///< in the order of the actions
-  std::deque<move_messages> moves_;     ///< in the order of their starts
+  split_flow split_;                    ///< of this process
+  std::vector<compute_step> computes_;  ///< in the order of the entries
+  std::deque<move_messages> moves_;     ///< in the order in which they open
   std::vector<move_messages*> move_;    ///< of each row
-  std::vector<move_messages*> in_flight_;
+  std::vector<move_messages*> open_;
   std::vector<std::int64_t> received_;  ///< of each rank
   arena staging_;
 };

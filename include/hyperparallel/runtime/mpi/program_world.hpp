@@ -18,6 +18,7 @@
 // to be longer than the computations by which processes may differ. Of the options `execution` says nothing
 // here: kernels run on the thread that calls, those of the process's ranks one after the other.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,7 +58,11 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   }
 
   const mpi_world& world() const { return world_; }
-  /// Bytes of this process beside the memory of its ranks, for messages in flight, of all phases that have run.
+  /// Whether the messages of all phases that have run so far were proved; not where a run has more than 2²⁰ of them.
+  bool messages_are_proved() const {
+    return std::all_of(run_.begin(), run_.end(), [](const auto& r) { return r->is_proved(); });
+  }
+  /// Bytes of this process beside the memory of its ranks, for terms of sums, of all phases that have run.
   std::int64_t staging_bytes() const {
     std::int64_t bytes = 0;
     for (const std::unique_ptr<detail::mpi_program_run>& r : run_) bytes += r->staging_bytes();
@@ -133,12 +138,12 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
 
   /// What is on its way when a value is read.
   struct reading {
-    detail::overlapped_messages messages;
+    detail::mpi_messages messages;
     std::vector<gathered_block> block{};
-    std::vector<std::int64_t> place{};  ///< of each block in the message that brings it
+    std::vector<std::int64_t> place{};  ///< of each block in staging
     arena staging{};
 
-    explicit reading(const detail::mpi_channel& channel) : messages(channel) {}
+    reading(const detail::mpi_channel& channel, bool synchronous) : messages(channel, synchronous) {}
   };
 
   /// Each block that is to be gathered goes from the process that has it to all others. If messages do not come, those
@@ -163,24 +168,23 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
       channel.agree_after_messages(round, complaint);
     }
     this->memory_->gather(value, whole, way->block, [&](std::size_t i, int rank) -> const std::byte* {
-      return world_.hosts(rank) ? this->memory_->block(value, rank)
-                                : way->messages.arrived(world_.process_of(rank), way->place[i]);
+      return world_.hosts(rank) ? this->memory_->block(value, rank) : way->staging.data() + way->place[i];
     });
   }
 
   std::unique_ptr<reading> way_of(int value) const {
-    auto way = std::make_unique<reading>(world_.channel());
+    auto way = std::make_unique<reading>(world_.channel(), world_.options().synchronous_sends);
     way->block = this->memory_->gathered_blocks(value);
     strided_copy whole;
     whole.run = local_bytes(this->program(), value);
     for (const gathered_block& b : way->block) {
       const int from = world_.process_of(b.rank);
-      way->place.push_back(from == world_.process() ? 0 : way->messages.receive(from, whole, nullptr));
+      way->place.push_back(from == world_.process() ? 0 : way->messages.receive_staged(from, whole.run));
       for (int p = 0; from == world_.process() && p < world_.processes(); ++p)
         if (p != from) way->messages.send(p, whole, this->memory_->block(value, b.rank));
     }
     way->staging = arena(way->messages.staging_bytes());
-    way->messages.prepare(way->staging.data());
+    way->messages.prepare(mpi_transport::derived_types, way->staging.data());
     return way;
   }
 

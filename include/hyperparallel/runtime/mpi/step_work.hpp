@@ -27,7 +27,10 @@ class step_work {
   /// that others bring to each rank hosted here. O(ranks · transfers of a receiver).
   step_work(const mpi_world& world, const move_blocks& blocks, const std::vector<planned_tensor>& tensors, int stage,
             mpi_transport transport, std::vector<std::int64_t>& received)
-      : world_(world), blocks_(blocks), received_(received) {
+      : world_(world),
+        blocks_(blocks),
+        received_(received),
+        messages_(world.channel(), world.options().synchronous_sends) {
     for (std::size_t t = 0; t < tensors.size(); ++t)
       if (stage <= tensors[t].plan().step_count) add(static_cast<int>(t), tensors[t], stage);
     std::vector<fold_record> folds;
@@ -38,7 +41,7 @@ class step_work {
     // Measured: MPI's own packing keeps up with MPI_Alltoallw at every size; ours only wins where memory has room that
     // the cores do not use.
     if (transport != mpi_transport::packed) transport = mpi_transport::derived_types;
-    messages_.prepare(transport, stores_);
+    messages_.prepare(transport, nullptr, stores_);
     copy_.clear();
   }
   step_work(const step_work&) = delete;
@@ -52,9 +55,9 @@ class step_work {
   /// Carries the share out, `patience` for the messages. Throws mpi_error.
   void run(std::chrono::milliseconds patience) {
     const auto go_on = [](std::int64_t) noexcept { return true; };
-    messages_.start(world_.channel());
+    messages_.start();
     copies_.run(copies_.whole(), stores_, go_on);
-    messages_.finish(world_.channel(), patience);
+    messages_.finish(patience);
     fold_schedule_.run(fold_schedule_.whole(), stores_, go_on);
   }
 

@@ -23,6 +23,10 @@ struct mpi_options {
   std::chrono::milliseconds timeout{30'000};
   /// Processes that share memory: at most so many of a host, 0 for all. Two or more groups behave as several hosts.
   int processes_per_host = 0;
+  /// Moves of a program that a process has open at a time, from one: more hide more, and take more memory for sums.
+  int open_moves = 8;
+  /// Sends of blocks end only when their receives have been posted (MPI_Issend), so that no buffer hides a wrong order.
+  bool synchronous_sends = false;
 };
 
 /// Copies of a world are the same world. Used from one thread at a time.
@@ -50,6 +54,8 @@ class mpi_world {
   int number_on_host(int process) const { return state_->on_host[static_cast<std::size_t>(process)]; }
   int processes_on_host() const { return state_->host_size; }
 
+  const mpi_options& options() const { return state_->options; }
+
   /// How errors call a process: "rank 3" where it hosts no other rank.
   const std::string& name(int process) const { return state_->channel.name(process); }
   detail::mpi_channel& channel() const { return state_->channel; }
@@ -59,6 +65,7 @@ class mpi_world {
 
  private:
   struct state {
+    mpi_options options;
     detail::mpi_channel channel;
     std::vector<int> home;
     std::vector<int> hosted;
@@ -67,7 +74,7 @@ class mpi_world {
     int host_size = 1;
     int numbered = 0;
 
-    state(MPI_Comm comm, std::chrono::milliseconds timeout) : channel(comm, timeout) {}
+    state(MPI_Comm comm, const mpi_options& options_) : options(options_), channel(comm, options_.timeout) {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state() {
@@ -76,7 +83,7 @@ class mpi_world {
   };
 
   mpi_world(MPI_Comm comm, std::vector<int> process_of_rank, bool one_each, const mpi_options& options)
-      : state_(std::make_shared<state>(comm, options.timeout)) {
+      : state_(std::make_shared<state>(comm, options)) {
     detail::mpi_channel& channel = state_->channel;
     if (one_each)
       for (int p = 0; p < channel.processes(); ++p) process_of_rank.push_back(p);
@@ -89,8 +96,11 @@ class mpi_world {
         complaint = "rank " + std::to_string(r) + " is put on process " + std::to_string(home) + " of " +
                     std::to_string(channel.processes());
     }
-    statement += "\nprocesses per host " + std::to_string(options.processes_per_host) + "\ntimeout " +
-                 detail::to_text(options.timeout);
+    if (options.open_moves < 1)
+      complaint = "a program needs at least one open move, not " + std::to_string(options.open_moves);
+    statement += "\nopen moves " + std::to_string(options.open_moves) + "\nsynchronous sends " +
+                 std::to_string(options.synchronous_sends ? 1 : 0) + "\nprocesses per host " +
+                 std::to_string(options.processes_per_host) + "\ntimeout " + detail::to_text(options.timeout);
     channel.agree("world", statement, complaint);
     name_processes();
     find_host(options.processes_per_host);
