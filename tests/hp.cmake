@@ -108,8 +108,10 @@ set_tests_properties(hp.plan.supernode PROPERTIES PASS_REGULAR_EXPRESSION "carri
 hyperparallel_add_hp_page(plan 0 areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/llama3_8b.json" --devices 16 --fix
                           tp=8,dp=2,zero=1,micro_batches=4)
 hyperparallel_add_hp_page(plan.search 0 bars,bars,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix plan "${configs}/llama3_8b.json" --devices 64)
-hyperparallel_add_hp_page(plan.pipeline 1 timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
+hyperparallel_add_hp_page(plan.pipeline 1 areas,areas,areas,areas,timeline,matrix,matrix,matrix,matrix,matrix,bars,bars plan "${configs}/deepseek_v3.json" --devices 512 --fix
                           tp=8,pp=4,ep=8,zero=1,micro_batches=16)
+hyperparallel_add_hp_page(plan.many_micro_batches 0 areas,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan
+                          "${configs}/llama3_8b.json" --devices 16 --batch 512 --fix tp=8,pp=2,micro_batches=512)
 
 # 72 billion parameters do not fit on 8 dies nor on 16 with states in f32, whatever tp is.
 foreach(tp IN ITEMS 8 16)

@@ -102,6 +102,13 @@ def main():
         for name in ("spans", "points", "rows", "values"):
             if name in picture and not picture[name]:
                 sys.exit(f"a picture of kind {picture['kind']} has no {name}")
+        if picture["kind"] == "areas":
+            most = max(sum(point[1:]) for point in picture["points"])
+            peak = printed["memory"]["peak_bytes"]
+            if picture["title"].startswith(("Memory of a device over", "Memory of a device of stage 1 ")) and most != peak:
+                sys.exit(f"'{picture['title']}' has its peak at {most} bytes, the plan at {peak}")
+            if most > peak:
+                sys.exit(f"'{picture['title']}' holds {most} bytes, the plan {peak}")
         if picture["title"] == "Who receives from whom":
             received = sum(sum(row) for row in picture["values"])
             if received != printed["certificate"]["received_by_all_bytes"]:

@@ -34,6 +34,8 @@ PAGES = [
     ("fixed", 0, ["plan", CONFIGS / "llama3_8b.json", "--devices", 16, "--fix", "tp=8,dp=2,zero=1,micro_batches=4"]),
     ("pipeline", 1, ["plan", CONFIGS / "deepseek_v3.json", "--devices", 512, "--fix",
                      "tp=8,pp=4,ep=8,zero=1,micro_batches=16"]),
+    ("many_micro_batches", 0, ["plan", CONFIGS / "llama3_8b.json", "--devices", 16, "--batch", 512, "--fix",
+                               "tp=8,pp=2,micro_batches=512"]),
     ("experts", 0, ["plan", CONFIGS / "qwen3_30b_a3b.json", "--devices", 512, "--fix", "tp=2,ep=8,zero=1", "--batch", 512]),
     ("cannot_be", 1, ["plan", CONFIGS / "llama3_8b.json", "--devices", 48, "--fix", "tp=3"]),
     ("sched", 0, ["sched", "draw", "DualPipeV", "--ranks", 8, "--micro-batches", 16]),

@@ -16,6 +16,7 @@
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/folded_period.hpp>
+#include <hyperparallel/program/legal_plans.hpp>
 #include <hyperparallel/program/longest_context.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/lowered_program.hpp>
@@ -43,6 +44,7 @@
 #include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/program/plan_memory.hpp>
+#include <hyperparallel/program/plan_moves.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>
@@ -57,6 +59,7 @@
 #include <hyperparallel/program/serving_estimate.hpp>
 #include <hyperparallel/program/serving_pass.hpp>
 #include <hyperparallel/program/serving_plan.hpp>
+#include <hyperparallel/program/stage_memory.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_durations.hpp>

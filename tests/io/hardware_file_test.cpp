@@ -60,6 +60,22 @@ TEST(hardware_file, what_is_written_is_read) {
   EXPECT_EQ(hp::check_hardware(h.device, h.links, 1 << 20), hp::hardware_status{});
 }
 
+TEST(hardware_file, shares_by_message_size_are_read) {
+  const hp::known_hardware h = hp::parse_hardware_file(
+      edited("/levels/1/by_size", json::parse(R"([{"kib": 64, "share": 0.5}, {"kib": 1024, "share": 0.96}])")),
+      "h.json");
+  hp::link_level expected{"net", hp::unbounded_group, 25 * hp::gigabyte, 5 * hp::microsecond};
+  EXPECT_NE(h.links.topology.level[1], expected);
+  expected.by_size[0] = {64 * hp::KiB, hp::per_mille(500)};
+  expected.by_size[1] = {hp::MiB, hp::per_mille(960)};
+  EXPECT_EQ(h.links.topology.level[1], expected);
+  const hp::known_hardware mesh = hp::parse_hardware_file(
+      R"({"like": "h100", "full_mesh": [{"name": "rack", "devices": 4, "gb_per_s": 25, "latency_us": 1,
+                                         "by_size": [{"kib": 1, "share": 0.25}]}]})",
+      "h.json");
+  EXPECT_EQ(hp::link_at(mesh.links, 0).by_size[0], (hp::size_share{hp::KiB, hp::per_mille(250)}));
+}
+
 TEST(hardware_file, like_a_preset_changes_what_is_named) {
   const hp::known_hardware h = hp::parse_hardware_file(
       R"({"like": "h100", "device": {"tflops": {"bf16": 700, "f64": 60}, "vector_tflops_f64": 30},
@@ -113,6 +129,18 @@ TEST(hardware_file, every_error_names_file_field_and_value) {
       {"/levels/0/name", "", "levels[0].name is \"\"; expected a text of 1 to 31 printable characters"},
       {"/levels/0/gb_per_s", 1e9, "levels[0].gb_per_s is 1000000000.0; expected a number from 0.001 to 1000000.0"},
       {"/levels/1/latency_us", nullptr, "levels[1].latency_us is missing"},
+      {"/levels/1/by_size", json::parse(R"([{"kib": 1}])"), "levels[1].by_size[0].share is missing"},
+      {"/levels/1/by_size", json::parse(R"([{"kib": 1, "share": 2}])"),
+       "levels[1].by_size[0].share is 2; expected a number from 0.001 to 1.0"},
+      {"/levels/1/by_size", json::parse(R"([{"kib": 8, "share": 0.5}, {"kib": 8, "share": 0.5}])"),
+       "levels[1].by_size[1].kib is 8; expected more than before it"},
+      {"/levels/1/by_size", json::parse(R"([{"kib": 8, "share": 0.5}, {"kib": 16, "share": 0.4}])"),
+       "levels[1].by_size[1].share is 0.4; expected no less than before it"},
+      {"/levels/1/by_size", json::parse(R"([{"kib": 8, "share": 0.1}, {"kib": 16, "share": 0.9}])"),
+       "levels[1].by_size[1].share is 0.9; a message of this size would take less time than the one before it"},
+      {"/levels/1/by_size", json::array(), "levels[1].by_size is []; expected a list of 1 to 4 objects"},
+      {"/levels/1/by_size", json::parse("[1, 2, 3, 4, 5]"),
+       "levels[1].by_size is [1,2,3,4,5]; expected a list of 1 to 4 objects"},
       {"/full_mesh", json::parse(R"([{"name": "a", "devices": 4, "gb_per_s": 1, "latency_us": 1}])"),
        "full_mesh is [{\"devices\":4,\"gb_per_s\":1,\"latency_us\":1,\"name\":\"a\"}]; levels stand beside it; "
        "expected one of "

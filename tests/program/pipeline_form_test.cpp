@@ -28,7 +28,7 @@ TEST(PipelineForm, OneStageHasTheWhole) {
   for (const int segment : {-1, 0})
     for (const hp::graph_phase phase : {hp::graph_phase::forward, hp::graph_phase::update}) {
       EXPECT_EQ(form.held(segment).of(1000), 1000);
-      EXPECT_EQ(form.kept(segment).of(1000), 1000);
+      EXPECT_EQ(form.kept(segment, form.in_flight()).of(1000), 1000);
       EXPECT_EQ(form.busy(segment, phase).of(1000), 1000);
     }
   EXPECT_EQ(form.rounds(hp::graph_phase::forward), 3);
@@ -43,7 +43,10 @@ TEST(PipelineForm, StagesHaveTheirShares) {
   EXPECT_FALSE(hp::pipeline_form(g, 7).fits());
   EXPECT_EQ(form.held(0).of(600), 200);
   EXPECT_EQ(form.held(-1).of(600), 150);
-  EXPECT_EQ(form.kept(0).of(600), 600);  // of min(4, 3) micro-batches
+  EXPECT_EQ(form.in_flight(), 3);  // min(4, 3)
+  EXPECT_EQ(form.in_flight(2), 2);
+  EXPECT_EQ(form.kept(0, form.in_flight()).of(600), 600);
+  EXPECT_EQ(form.kept(0, 1).of(600), 200);
   EXPECT_EQ(form.rounds(hp::graph_phase::backward), 6);
   EXPECT_EQ(form.busy(0, hp::graph_phase::backward).of(600), 400);  // 6 rounds instead of 3
   EXPECT_EQ(form.busy(0, hp::graph_phase::update).of(600), 200);

@@ -115,6 +115,11 @@ inline hp::topology_value random_topology(std::mt19937& random) {
                 one_of(random, 1, 10) * hp::microsecond / 10};
   t.level[1] = {"far", hp::unbounded_group, one_of(random, 1, 4) * hp::gigabyte / 4,
                 one_of(random, 1, 10) * hp::microsecond};
+  // Small messages reach less of the faster of them.
+  if (t.level[0].bandwidth > hp::gigabyte) {
+    t.level[0].by_size[0] = {128, hp::per_mille(400)};
+    t.level[0].by_size[1] = {4 * hp::KiB, hp::per_mille(900)};
+  }
   return t;
 }
 

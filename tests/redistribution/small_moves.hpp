@@ -129,6 +129,13 @@ inline hp::link_level link(std::int64_t bandwidth, std::int64_t latency = 0, int
 }
 
 /// Levels innermost first.
+/// Messages of a byte reach half of it, those of eight 0.9.
+inline hp::link_level with_shares(hp::link_level l) {
+  l.by_size[0] = {1, hp::per_mille(500)};
+  l.by_size[1] = {8, hp::per_mille(900)};
+  return l;
+}
+
 inline hp::topology_value levels(std::initializer_list<hp::link_level> list) {
   hp::topology_value t;
   for (const hp::link_level& l : list) t.level[t.level_count++] = l;

@@ -56,6 +56,7 @@ std::vector<hp::interconnect> topologies() {
   return {hp::on_topology(levels({link(1000, 5, 4), link(100, 50)})),
           hp::on_topology(levels({link(1000, 5, 2), link(300, 9, 4), link(100, 50)})),
           hp::on_topology(levels({link(1000, 5, 8), link(100, 50)})),
+          hp::on_topology(levels({worlds::with_shares(link(1000, 5, 4)), worlds::with_shares(link(100, 50))})),
           hp::on_topology(levels({link(70, 1)})),
           hp::on_topology(levels({link(1000, 5, 3), link(100, 0, 12), link(10, 50)})),
           hp::on_topology(levels({link(1000, 5, 6)}))};

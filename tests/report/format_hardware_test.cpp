@@ -31,6 +31,11 @@ TEST(format_hardware, golden) {
   EXPECT_EQ(fmt::format("{}", t),
             "SIO over 2 ranks: 270.0 GB/s, latency 200.000 ns; UB over all ranks: 196.0 GB/s, latency 1.000 us");
   EXPECT_EQ(fmt::format("{}", hp::transfer_time(t, 0, 2, 196'000)), "2.000 us");
+  t.level[0].by_size[0] = {64 * hp::KiB, hp::per_mille(400)};
+  t.level[0].by_size[1] = {hp::MiB, hp::per_mille(800)};
+  EXPECT_EQ(fmt::format("{}", t.level[0]),
+            "SIO over 2 ranks: 270.0 GB/s, latency 200.000 ns, reached 40.00 % of messages of 64.0 KiB, 80.00 % of "
+            "messages of 1.0 MiB");
   EXPECT_EQ(fmt::format("{}", hp::transfer_time(t, 0, 2, -1)), "an amount is negative");
 }
 
@@ -40,12 +45,16 @@ TEST(format_hardware, has_a_sentence_for_every_code) {
     costs.insert(to_text(static_cast<hp::cost_code>(c)));
   for (int c = 0; c <= static_cast<int>(hp::device_code::tile_is_not_stated_whole); ++c)
     devices.insert(to_text(hp::device_status{static_cast<hp::device_code>(c), 3, 17, 18}));
-  for (int c = 0; c <= static_cast<int>(hp::topology_code::mesh_has_too_many_devices); ++c)
+  for (int c = 0; c <= static_cast<int>(hp::topology_code::share_by_size_is_refused); ++c)
     topologies.insert(to_text(hp::topology_status{static_cast<hp::topology_code>(c), 2, 17, 18}));
   EXPECT_EQ(costs.size(), static_cast<std::size_t>(hp::cost_code::overflow) + 1);
   EXPECT_EQ(devices.size(), static_cast<std::size_t>(hp::device_code::tile_is_not_stated_whole) + 1);
-  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::mesh_has_too_many_devices) + 1);
-  for (const auto& texts : {costs, devices, topologies}) EXPECT_FALSE(texts.contains("unknown"));
+  EXPECT_EQ(topologies.size(), static_cast<std::size_t>(hp::topology_code::share_by_size_is_refused) + 1);
+  std::set<std::string> shares;
+  for (int c = 0; c <= static_cast<int>(hp::size_share_code::longer_is_faster); ++c)
+    shares.insert(text_of(static_cast<hp::size_share_code>(c)));
+  EXPECT_EQ(shares.size(), static_cast<std::size_t>(hp::size_share_code::longer_is_faster) + 1);
+  for (const auto& texts : {costs, devices, topologies, shares}) EXPECT_FALSE(texts.contains("unknown"));
 }
 
 TEST(format_hardware, a_refusal_names_the_place_and_both_numbers) {
@@ -53,6 +62,12 @@ TEST(format_hardware, a_refusal_names_the_place_and_both_numbers) {
   EXPECT_EQ(fmt::format("{}", s), "ok");
   s.topology = {hp::topology_code::group_does_not_nest, 1, 12, 8};
   EXPECT_EQ(fmt::format("{}", s), "link level 1 joins groups of 12 ranks, expected a multiple of 8 above it");
+  s.topology = {hp::topology_code::share_by_size_is_refused, 1, 2,
+                static_cast<int>(hp::size_share_code::longer_is_faster)};
+  EXPECT_EQ(fmt::format("{}", s),
+            "share 3 by message size of link level 1 makes a longer message faster than the shorter one of the share "
+            "before it");
+  s.topology = {hp::topology_code::group_does_not_nest, 1, 12, 8};
   s.device = {hp::device_code::tier_has_no_bandwidth, 1, 0, 1};
   EXPECT_EQ(fmt::format("{}", s),
             "memory tier 1 has a bandwidth in bytes per second of 0, expected at least 1; link level 1 joins groups of "

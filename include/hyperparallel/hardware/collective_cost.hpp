@@ -55,10 +55,14 @@ constexpr int log2_ceiling(int p) {
 
 namespace detail {
 
-/// `steps` latencies and bytes · factor / divisor on one link.
+/// `steps` latencies and bytes · factor / divisor on one link; each step is a message.
 constexpr time_cost alpha_beta(const link_level& link, std::int64_t steps, std::int64_t bytes, std::int64_t factor,
                                std::int64_t divisor) {
-  return then(latencies(steps, link.latency), work_time(bytes, factor, divisor, link.bandwidth));
+  const time_cost latency = latencies(steps, link.latency);
+  if (link.by_size[0].bytes == 0) return then(latency, work_time(bytes, factor, divisor, link.bandwidth));
+  const checked_extent all = checked_multiply(bytes, factor);
+  if (all.overflow) return {cost_code::overflow, longest_time};
+  return then(latency, occupied_time(link, steps, ceil_divide(all.value, divisor), 1));
 }
 
 inline constexpr time_cost not_served{cost_code::algorithm_does_not_serve_the_collective, 0};

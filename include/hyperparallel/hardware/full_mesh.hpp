@@ -41,7 +41,7 @@ constexpr topology_status check(const full_mesh_value& m) {
     if (level.group > fitting) return {topology_code::mesh_has_too_many_devices, a, level.group, fitting};
     if (level.group > 1 && level.bandwidth < 1)
       return {topology_code::bandwidth_is_not_positive, a, level.bandwidth, 1};
-    if (level.latency < 0) return {topology_code::latency_is_negative, a, level.latency, 0};
+    if (const topology_status s = check_link(level, a); s.code != topology_code::ok) return s;
     devices *= level.group;
   }
   return {};

@@ -35,6 +35,7 @@ constexpr cost_code domain_of(const full_mesh_2d& m, std::int64_t bytes) {
 /// A stage in which each private link of a dimension of `ranks` carries bytes / divisor.
 constexpr time_cost mesh_stage(const link_level& link, int ranks, std::int64_t bytes, std::int64_t divisor) {
   if (ranks == 1) return {};
+  if (link.by_size[0].bytes != 0) return transfer_time(link, ceil_divide(bytes, divisor));
   return then(latencies(1, link.latency), work_time(bytes, 1, divisor, link.bandwidth));
 }
 

@@ -5,8 +5,9 @@
 // of the data sheets of A100, H100, H200 and MI300X; on the other presets work in f64 has no price.
 //
 // Peaks are dense, from the data sheets that each preset names. Bandwidths of links are one direction: half of what data
-// sheets give for both; their GB of device memory are 2^30 bytes, as devices report them. Shares that are reached, launches and latencies are assumed (preset_parts.hpp). Host memory: the
-// server's, an even part of its capacity for each GPU, over the GPU's own host link.
+// sheets give for both; their GB of device memory are 2^30 bytes, as devices report them. What messages reach of NVLink and
+// InfiniBand by their size has sources (preset_parts.hpp). Shares of cores and memory, launches and latencies are assumed.
+// Host memory: the server's, an even part of its capacity for each GPU, over the GPU's own host link.
 
 #include <hyperparallel/hardware/preset_parts.hpp>
 
@@ -15,10 +16,12 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 /// A server of eight GPUs whose links all go through switches, and a network port for each GPU.
-constexpr topology_value nvlink_server(std::int64_t nvlink, std::int64_t network) {
-  return topology_of(link_level{"nvlink", 8, nvlink, assumed::switch_latency},
-                     link_level{"infiniband", unbounded_group, network, assumed::network_latency});
+constexpr topology_value nvlink_server(std::int64_t nvlink, efficiency reached, std::int64_t network) {
+  return topology_of(nvlink_level(8, nvlink, reached), infiniband_level(network));
 }
+
+/// Of NVLink 4, by large messages of NCCL: 370 of 450 GB/s, NVIDIA/nccl-tests issue 212; of NVLink 5 assumed.
+inline constexpr efficiency nvlink4_share{822'000};
 
 /// What H100, H200 and H800 have in common: NVIDIA H100 data sheet (SXM5). H800 computes less in f64, arXiv
 /// 2505.09343 does not say how much.
@@ -69,15 +72,17 @@ constexpr device_value make_a100(std::int64_t bandwidth, std::int64_t host_bytes
 }  // namespace detail
 
 /// NVIDIA A100 SXM 80 GB in DGX A100 (2 TB): data sheets. NVLink 600 GB/s in both directions, HDR InfiniBand 200 Gb/s a GPU.
+/// Large messages of NCCL reach 230 GB/s of NVLink's 300, NVIDIA/nccl-tests issue 149.
 struct a100 {
   static constexpr device_value device = detail::make_a100(2039 * gigabyte, 256 * gigabyte);
-  static constexpr topology_value topology = detail::nvlink_server(300 * gigabyte, 200 * gigabit_per_second);
+  static constexpr topology_value topology = detail::nvlink_server(300 * gigabyte, {766'000}, 200 * gigabit_per_second);
 };
 
 /// NVIDIA H100 SXM in DGX H100: data sheets. NVLink 900 GB/s in both directions, NDR InfiniBand 400 Gb/s a GPU.
 struct h100 {
   static constexpr device_value device = detail::make_hopper(80 * GiB, 3350 * gigabyte, 67 * teraflops, 34 * teraflops);
-  static constexpr topology_value topology = detail::nvlink_server(450 * gigabyte, 400 * gigabit_per_second);
+  static constexpr topology_value topology =
+      detail::nvlink_server(450 * gigabyte, detail::nvlink4_share, 400 * gigabit_per_second);
 };
 
 /// NVIDIA H200 SXM: data sheet, 141 GB at 4.8 TB/s; the rest as H100.
@@ -91,7 +96,8 @@ struct h200 {
 /// 160 of 200 GB/s.
 struct h800 {
   static constexpr device_value device = detail::make_hopper(80 * GiB, 3350 * gigabyte, 0, 0);
-  static constexpr topology_value topology = detail::nvlink_server(200 * gigabyte, 400 * gigabit_per_second);
+  static constexpr topology_value topology =
+      detail::nvlink_server(200 * gigabyte, per_mille(800), 400 * gigabit_per_second);
 };
 
 /// NVIDIA B200 in DGX B200: data sheet, 1440 GB and 64 TB/s for eight GPUs, bf16 a quarter of the sparse fp8 rate (72
@@ -99,7 +105,8 @@ struct h800 {
 struct b200 {
   static constexpr device_value device =
       detail::make_blackwell(2250 * teraflops, 180 * GiB, 256 * gigabyte, 64 * gigabyte);
-  static constexpr topology_value topology = detail::nvlink_server(900 * gigabyte, 400 * gigabit_per_second);
+  static constexpr topology_value topology =
+      detail::nvlink_server(900 * gigabyte, detail::nvlink4_share, 400 * gigabit_per_second);
 };
 
 /// GB200 NVL72: data sheet, 360 Pflop/s sparse bf16, 13.4 TB of HBM and 17 TB of LPDDR5X for 72 GPUs; a Grace CPU, 512 GB/s,
@@ -108,8 +115,8 @@ struct gb200 {
   static constexpr device_value device =
       detail::make_blackwell(2500 * teraflops, 186 * GiB, 236 * gigabyte, 256 * gigabyte);
   static constexpr topology_value topology =
-      topology_of(link_level{"nvlink", 72, 900 * gigabyte, assumed::switch_latency},
-                  link_level{"infiniband", unbounded_group, 400 * gigabit_per_second, assumed::network_latency});
+      topology_of(detail::nvlink_level(72, 900 * gigabyte, detail::nvlink4_share),
+                  detail::infiniband_level(400 * gigabit_per_second));
 };
 
 /// AMD MI300X, eight on a platform: data sheet. Infinity Fabric: seven links of 64 GB/s a direction, one to each other GPU;
@@ -135,9 +142,8 @@ struct mi300x {
 /// PCIe switches, 1 TB of host memory, and two 200 Gb/s ports that its GPUs share.
 struct a100_pcie {
   static constexpr device_value device = detail::make_a100(1935 * gigabyte, 128 * gigabyte);
-  static constexpr topology_value topology =
-      topology_of(link_level{"pcie", 8, 32 * gigabyte, 5 * microsecond},
-                  link_level{"infiniband", unbounded_group, 50 * gigabit_per_second, assumed::network_latency});
+  static constexpr topology_value topology = topology_of(link_level{"pcie", 8, 32 * gigabyte, 5 * microsecond},
+                                                         detail::infiniband_level(50 * gigabit_per_second));
 };
 
 /// Eight NVIDIA L40S in an Ethernet server: data sheet, dense peaks (half of the sparse ones), 48 GB at 864 GB/s, 96 MB of L2,

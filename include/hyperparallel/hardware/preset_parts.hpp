@@ -27,8 +27,31 @@ inline constexpr std::int64_t launch = 2 * microsecond;           ///< of an ope
 inline constexpr std::int64_t signal = 2 * microsecond;           ///< until a waiter sees it
 inline constexpr std::int64_t switch_latency = 2 * microsecond;   ///< of a message within a server
 inline constexpr std::int64_t network_latency = 5 * microsecond;  ///< over InfiniBand or RoCE
+inline constexpr std::int64_t flagged_message = 128 * KiB;  ///< up to which NCCL sends a flag with each word of data
+inline constexpr std::int64_t whole_message = MiB;          ///< from which on it sends data alone
 
 }  // namespace assumed
+
+namespace detail {
+
+/// A link inside a server of GPUs of whose bandwidth large messages of NCCL reach `share`, and small ones, half of whose bytes
+/// are flags, half of it.
+constexpr link_level nvlink_level(int gpus, std::int64_t bandwidth, efficiency share) {
+  return {"nvlink",
+          gpus,
+          bandwidth,
+          assumed::switch_latency,
+          {{assumed::flagged_message, {share.parts_per_million / 2}}, {assumed::whole_message, share}}};
+}
+
+/// InfiniBand between servers. Large messages reach 24 GB/s of a port of 200 Gb/s: NVIDIA/nccl-tests issue 119; assumed for
+/// every size and port.
+constexpr link_level infiniband_level(std::int64_t bandwidth) {
+  return {
+      "infiniband", unbounded_group, bandwidth, assumed::network_latency, {{assumed::whole_message, per_mille(960)}}};
+}
+
+}  // namespace detail
 
 /// Peaks of a data sheet, and the assumed numbers beside them; `d` has cores, rates, L2 and capacities.
 constexpr device_value with_assumed_shares(device_value d) {

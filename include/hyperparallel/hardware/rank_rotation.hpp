@@ -107,7 +107,7 @@ constexpr time_cost rotation_time(const topology_value& t, rotation_kind kind, i
     time_cost transfer, latency;
     for (int l = 0; l < t.level_count; ++l) {
       if (!used[l]) continue;
-      transfer = slower(transfer, work_time(load.bytes, 1, 1, t.level[l].bandwidth));
+      transfer = slower(transfer, occupied_time(t.level[l], 1, load.bytes, 1));
       latency = slower(latency, latencies(1, t.level[l].latency));
     }
     sent = then(sent, transfer);

@@ -31,6 +31,7 @@ enum class topology_code : unsigned char {
   ranks_are_not_joined,       ///< see `check_span`
   axis_has_no_device,         ///< of a full mesh, as the next
   mesh_has_too_many_devices,  ///< `given` along the axis, of which `expected` would do
+  share_by_size_is_refused,   ///< number `given`, from 0; `expected` is the size_share_code
 };
 
 struct topology_status {
@@ -40,6 +41,14 @@ struct topology_status {
   std::int64_t expected = 0;  ///< what it is to be at least, or a multiple of; ranks that the outermost level joins
   friend constexpr bool operator==(const topology_status&, const topology_status&) = default;
 };
+
+/// Whether the latency and the shares by size of level number `at` can be. O(1).
+constexpr topology_status check_link(const link_level& level, int at) {
+  if (level.latency < 0) return {topology_code::latency_is_negative, at, level.latency, 0};
+  const size_share_status s = check_shares(level);
+  if (s.code == size_share_code::ok) return {};
+  return {topology_code::share_by_size_is_refused, at, s.at, static_cast<std::int64_t>(s.code)};
+}
 
 /// Whether the levels keep the law. O(levels).
 constexpr topology_status check(const topology_value& t) {
@@ -52,7 +61,7 @@ constexpr topology_status check(const topology_value& t) {
     if (level.group <= inner || (level.group % inner != 0 && !last_and_unbounded))
       return {topology_code::group_does_not_nest, l, level.group, inner};
     if (level.bandwidth < 1) return {topology_code::bandwidth_is_not_positive, l, level.bandwidth, 1};
-    if (level.latency < 0) return {topology_code::latency_is_negative, l, level.latency, 0};
+    if (const topology_status s = check_link(level, l); s.code != topology_code::ok) return s;
     inner = level.group;
   }
   return {};

@@ -119,6 +119,23 @@ inline void read_device(config_fields& f, device_value& d, bool known) {
   refuse_left(f);
 }
 
+/// Shares of the bandwidth by message size, the smallest first.
+inline void read_shares(config_fields& f, link_level& link) {
+  constexpr double most_kib = 1e9;
+  int count = 0;
+  for (config_fields& each : f.list("by_size", max_size_shares)) {
+    size_share& s = link.by_size[count];
+    s = {scaled(each.number("kib", 0.001, most_kib), KiB), {scaled(each.number("share", 0.001, 1), 1'000'000)}};
+    const size_share_status status = check_shares(link);
+    if (status.code == size_share_code::sizes_do_not_rise) each.refuse("kib", "expected more than before it");
+    if (status.code == size_share_code::shares_fall) each.refuse("share", "expected no less than before it");
+    if (status.code == size_share_code::longer_is_faster)
+      each.refuse("share", "a message of this size would take less time than the one before it");
+    refuse_left(each);
+    ++count;
+  }
+}
+
 inline link_level read_link(config_fields& f, int ranks) {
   link_level link;
   const std::optional<std::string> name = f.optional_text("name", short_text::capacity);
@@ -127,6 +144,7 @@ inline link_level read_link(config_fields& f, int ranks) {
   link.group = ranks;
   link.bandwidth = rate_of(f, "gb_per_s");
   link.latency = scaled(f.number("latency_us", 0, most_microseconds), microsecond);
+  read_shares(f, link);
   refuse_left(f);
   return link;
 }

@@ -45,10 +45,12 @@ struct pipeline_form {
     if (degree == 1) return {};
     return segment >= 0 ? stage_share{stage_layers, layers} : stage_share{1, degree};
   }
-  /// Of activations kept for backward.
-  constexpr stage_share kept(int segment) const {
+  /// Micro-batches whose activations stage `stage` holds at most; the first stage holds most.
+  constexpr extent_t in_flight(int stage = 0) const { return smaller(extent_t{degree} - stage, micro_batches); }
+  /// Of activations kept for backward, of `of` micro-batches.
+  constexpr stage_share kept(int segment, extent_t of) const {
     stage_share s = held(segment);
-    if (degree > 1) s.numerator *= smaller(extent_t{degree}, micro_batches);
+    if (degree > 1) s.numerator *= of;
     return s;
   }
   /// Of time in a phase, the pipeline's filling and draining included.

@@ -80,10 +80,11 @@ constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form
   return {once.code, 2 * (form.micro_batches + form.degree - 1) * once.picoseconds};
 }
 
-/// Calls `visit(storage, part of memory)` with what each storage certainly holds when forward has ended: homes, and
-/// activations kept for backward. `place(storage)` is told by its first step. The sum is at most the peak.
+/// Calls `visit(storage, first step, part of memory)` with what each storage certainly holds when forward has ended: homes,
+/// and activations kept for backward, of `in_flight` micro-batches in a pipeline.
 template <class Visit>
-constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& form, const Visit& visit) {
+constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& form, extent_t in_flight,
+                                 const Visit& visit) {
   constexpr int unused = -1;
   growing_array<int> first, last;
   first.resize(p.storage.size, unused);
@@ -106,11 +107,16 @@ constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& 
     const bool carried = segment >= 0 && p.storage[s].tensor == p.graph.segment[segment].carried_out;
     const bool entering = segment >= 0 && p.storage[s].tensor == p.graph.segment[segment].carried_in;
     const extent_t times = carried || entering ? 1 : repeats_of(p.graph, segment);
-    visit(s, first[s], form.kept(segment).of(p.storage[s].bytes * times));
+    visit(s, first[s], form.kept(segment, in_flight).of(p.storage[s].bytes * times));
   }
 }
+/// Of the first stage, which holds most. The sum is at most the peak.
+template <class Visit>
+constexpr void visit_kept_memory(const sharded_program& p, const pipeline_form& form, const Visit& visit) {
+  visit_kept_memory(p, form, form.in_flight(), visit);
+}
 
-/// Bytes of one stage's device: the account's peak with homes and kept activations in their shares.
+/// Bytes of a device of the first stage: the account's peak with homes and kept activations in their shares.
 constexpr extent_t stage_memory(const sharded_program& p, const pipeline_form& form, const memory_account& account) {
   if (form.degree == 1) return account.peak;
   const pipeline_form whole(p.graph, 1);

@@ -8,7 +8,8 @@
 // Spans are the rounds that step_clock.hpp plays, and of repeated layers those that take as long as the last of these, up to
 // `timeline_repetitions`; a gap stands for what follows them likewise: micro-batches, further layers.
 // Memory is that of memory_account.hpp over the steps of the first micro-batch and of the update: each point stands where the
-// queue for computing has come to. Where there is a pipeline the account knows no steps of one stage, so there are no points.
+// queue for computing has come to. Where there is a pipeline the account knows no steps of one stage, so there are no points;
+// stage_memory.hpp has what its stages hold.
 //
 // Laws: spans and gaps of a queue stand in order and do not overlap; together they are as long as it is
 // busy; the last end is the clock's total; points stand in order of time, and the largest sum is the

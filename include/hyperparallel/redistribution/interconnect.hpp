@@ -96,6 +96,7 @@ constexpr cost_code check(const interconnect& net) {
     const topology_code code = check(net.topology).code;
     if (code == topology_code::ok) return cost_code::ok;
     if (code == topology_code::latency_is_negative) return cost_code::latency_is_negative;
+    if (code == topology_code::share_by_size_is_refused) return cost_code::efficiency_is_not_in_0_to_1;
     return code == topology_code::bandwidth_is_not_positive ? cost_code::rate_is_not_positive
                                                             : cost_code::ranks_are_not_connected;
   }
@@ -103,6 +104,7 @@ constexpr cost_code check(const interconnect& net) {
   for (int a = 0; a < net.mesh.axis_count; ++a) {
     if (net.mesh.size[a] > 1 && net.along[a].bandwidth < 1) return cost_code::rate_is_not_positive;
     if (net.along[a].latency < 0) return cost_code::latency_is_negative;
+    if (check_shares(net.along[a]).code != size_share_code::ok) return cost_code::efficiency_is_not_in_0_to_1;
   }
   return cost_code::ok;
 }

@@ -33,10 +33,11 @@ struct step_levels {
   friend constexpr bool operator==(const step_levels&, const step_levels&) = default;
 };
 
-/// All levels at once, on each one its receivers and its senders.
+/// All levels at once, on each one its receivers and its senders. A receiver's messages are taken to be of one size, what a
+/// sender sends beyond it to reach the whole bandwidth.
 constexpr time_cost time_of(const level_load& load, extent_t element_bytes, const link_level& link) {
   const time_cost receiving =
-      then(latencies(load.messages, link.latency), work_time(load.elements, element_bytes, 1, link.bandwidth));
+      then(latencies(load.messages, link.latency), occupied_time(link, load.messages, load.elements, element_bytes));
   if (load.sent <= load.elements) return receiving;
   return slower(receiving, work_time(load.sent, element_bytes, 1, link.bandwidth));
 }

@@ -8,7 +8,8 @@
 //   full mesh   a step takes the greatest latency and the longest bytes over bandwidth of the links that it uses. One
 //               between devices that no link joins has the code `ranks_are_not_connected`.
 //
-// A message is one transfer from another device that is not empty. The arithmetic of reductions and copies in place are
+// Links whose shares of the bandwidth are stated by message size (hardware/link.hpp) take a receiver's messages as of one size;
+// sent bytes count at the whole bandwidth. A message is one transfer from another device that is not empty. The arithmetic of reductions and copies in place are
 // not priced. Steps of several plans may run at the same time; they share the links.
 // Units: picoseconds, each term exact to half a one, saturating (hardware/cost.hpp).
 
@@ -110,8 +111,8 @@ constexpr void finish_receiver(link_loads& loads, const interconnect& net, const
     if (own.messages <= loads.most[l].messages && own.elements <= loads.most[l].elements) continue;
     if (own.messages >= loads.most[l].messages && own.elements >= loads.most[l].elements) loads.most[l] = own;
     const link_level& level = net.topology.level[l];
-    time =
-        slower(time, then(latencies(own.messages, level.latency), work_time(own.elements, bytes, 1, level.bandwidth)));
+    time = slower(
+        time, then(latencies(own.messages, level.latency), occupied_time(level, own.messages, own.elements, bytes)));
   }
 }
 
@@ -135,7 +136,7 @@ constexpr time_cost finish_step(const link_loads& loads, const interconnect& net
   for (int a = 0; a < net.mesh.axis_count; ++a) {
     if (loads.most[a].elements == 0) continue;
     latency = slower(latency, latencies(1, net.along[a].latency));
-    time = slower(time, work_time(loads.most[a].elements, bytes, 1, net.along[a].bandwidth));
+    time = slower(time, occupied_time(net.along[a], 1, loads.most[a].elements, bytes));
   }
   return then(latency, time);
 }

@@ -127,9 +127,29 @@ inline std::string to_text(const device_status& s) {
 }
 
 inline std::string to_text(const link_level& l) {
-  return fmt::format("{} over {}: {}, latency {}", l.name.text,
-                     l.group == unbounded_group ? "all ranks" : std::to_string(l.group) + " ranks",
-                     to_text(report::rate{l.bandwidth}), to_text(report::duration{l.latency}));
+  std::string out = fmt::format("{} over {}: {}, latency {}", l.name.text,
+                                l.group == unbounded_group ? "all ranks" : std::to_string(l.group) + " ranks",
+                                to_text(report::rate{l.bandwidth}), to_text(report::duration{l.latency}));
+  for (int i = 0; i < max_size_shares && l.by_size[i].bytes != 0; ++i)
+    out += fmt::format("{} {} of messages of {}", i == 0 ? ", reached" : ",", to_text(l.by_size[i].share),
+                       to_text(report::byte_count{l.by_size[i].bytes}));
+  return out;
+}
+
+constexpr const char* text_of(size_share_code code) {
+  switch (code) {
+    case size_share_code::share_is_not_in_0_to_1:
+      return "is not above 0 and at most 1";
+    case size_share_code::sizes_do_not_rise:
+      return "is of messages that are no longer than those of the one before it";
+    case size_share_code::shares_fall:
+      return "is smaller than the one before it";
+    case size_share_code::longer_is_faster:
+      return "makes a longer message faster than the shorter one of the share before it";
+    case size_share_code::ok:
+      break;
+  }
+  return "can be";
 }
 
 inline std::string to_text(const topology_value& t) {
@@ -150,6 +170,9 @@ inline std::string to_text(const topology_status& s) {
     case topology_code::bandwidth_is_not_positive:
       return fmt::format("link level {} has a bandwidth of {} bytes per second, expected at least {}", s.level, s.given,
                          s.expected);
+    case topology_code::share_by_size_is_refused:
+      return fmt::format("share {} by message size of link level {} {}", s.given + 1, s.level,
+                         text_of(static_cast<size_share_code>(s.expected)));
     case topology_code::latency_is_negative:
       return fmt::format("link level {} has a latency of {} ps, expected at least {}", s.level, s.given, s.expected);
     case topology_code::ranks_are_not_joined:

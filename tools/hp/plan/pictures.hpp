@@ -8,18 +8,15 @@
 #include <vector>
 
 #include <hyperparallel/program/device_traffic.hpp>
-#include <hyperparallel/program/step_timeline.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
 #include "../pictures.hpp"
-#include "json.hpp"
+#include "memory_pictures.hpp"
 #include "search.hpp"
 #include "time_causes.hpp"
 
 namespace decoder_plans {
-
-inline double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
 
 /// The timeline of a plan's step and what a device holds meanwhile.
 class step_pictures {
@@ -144,37 +141,11 @@ class step_pictures {
     return out;
   }
 
-  /// Of a pipeline there is none.
-  bool has_memory() const { return !line.memory.empty(); }
-  json memory() const {
-    json points = json::array(), labels = json::array(), evenly = json::array(), kinds = json::array(),
-         gaps = json::array();
-    for (int c = 0; c < hp::memory_class_count; ++c) kinds.push_back(name_of(static_cast<hp::memory_class>(c)));
-    for (const hp::memory_point& m : line.memory) {
-      json point = {seconds_of(m.time)};
-      for (const hp::extent_t bytes : m.bytes) point.push_back(bytes);
-      if (m.evenly) evenly.push_back(points.size());
-      points.push_back(std::move(point));
-      labels.push_back("in " + name_of_step(m.step));
-    }
-    if (line.others_end > line.others_start)
-      gaps.push_back({seconds_of(line.others_start), seconds_of(line.others_end - line.others_start),
-                      "the other micro-batches hold what the first one does"});
-    return {{"kind", "areas"},
-            {"title", "Memory of a device over time"},
-            {"about",
-             "By kind, over the steps of the first micro-batch and of the update; between layers that are "
-             "alike it goes evenly."},
-            {"axis", "step"},
-            {"unit", "bytes"},
-            {"x_unit", "seconds"},
-            {"total", seconds_of(line.total)},
-            {"kinds", std::move(kinds)},
-            {"points", std::move(points)},
-            {"labels", std::move(labels)},
-            {"evenly", std::move(evenly)},
-            {"limit", {{"name", "what the device has"}, {"value", a.hardware.device.tier[0].bytes}}},
-            {"gaps", std::move(gaps)}};
+  /// Memory over time: of a device; of a pipeline, of a device of some of its stages.
+  std::vector<json> memory() const {
+    if (a.plan.pp > 1)
+      return memory_of_stages({p, hp::pipeline_form(p.graph, a.plan.pp), a.estimate.evaluation, line}, a);
+    return {memory_of_device(line, a, [&](int step) { return name_of_step(step); })};
   }
 
  private:
@@ -235,8 +206,7 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
     held.push_back(a.reserve.library_bytes);
     memory.push_back({{"name", name}, {"values", std::move(held)}});
   }
-  json kinds = json::array();
-  for (int c = 0; c < hp::memory_class_count; ++c) kinds.push_back(name_of(static_cast<hp::memory_class>(c)));
+  json kinds = kinds_of_memory();
   for (const char* more : {"passing, at the peak", "allocator", "run time and libraries"}) kinds.push_back(more);
   pictures.push_back({{"kind", "bars"},
                       {"title", "Time of a step by cause"},
@@ -255,7 +225,7 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
 
 inline void draw_step(json& pictures, const answer& a) {
   const step_pictures step(a);
-  if (step.has_memory()) pictures.push_back(step.memory());
+  for (json& memory : step.memory()) pictures.push_back(std::move(memory));
   pictures.push_back(step.timeline());
   if (json traffic = step.traffic(); !traffic["columns"].empty()) {
     pictures.push_back(std::move(traffic));

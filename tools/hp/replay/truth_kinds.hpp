@@ -12,8 +12,9 @@ inline bool is_published_number(const json& v) {
 }
 
 /// Rows that are computed by a convention of the library: bytes to the last printed digit, shares that were read off a plot
-/// within what reading them errs. Measured rows and those of other conventions are skipped as not tried, with their
-/// family.
+/// within what reading them errs. Of a run that was timed (class B) its plan is held against the search: with the same
+/// batch, sequence and memory the search finds one that takes no longer by the account. Rows whose plan cannot be said or does
+/// not fit are skipped with the reason, other measured rows and other conventions as not tried, with their family.
 verdict replay_published_number(const json& v);
 
 }  // namespace replay
