@@ -130,6 +130,9 @@ hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\""
 # Latents: 576 elements a token in each of 61 layers, whole on each device of tp.
 hyperparallel_add_hp_json(serve.latents 0 FIGURES memory.token_cache_bytes=70272 plan.ep=8 plan.tp=8 legal=true
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --batch 64 --weights 8)
+hyperparallel_add_hp_page(serve 0 bars,bars,matrix,bars serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+hyperparallel_add_hp_page(explain.own_hardware 0 matrix,matrix,matrix,bars explain --mesh x=2,y=4 --from x,None --to "None,(y,x)"
+                          --shape 64x64 --dtype f32 --topology "${configs}/own_hardware.json")
 hyperparallel_add_hp_json(serve.windows 0 FIGURES caches.0.longest_context plan.tp=2
                           COMMAND serve "${configs}/gemma2_27b.json" --devices 2 --fix tp=2 --hardware h100)
 hyperparallel_add_hp_json(serve.own_hardware 0 FIGURES "hardware=\"my_cluster\"" memory.device_bytes=103079215104

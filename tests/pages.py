@@ -41,6 +41,7 @@ PAGES = [
     ("sched", 0, ["sched", "draw", "DualPipeV", "--ranks", 8, "--micro-batches", 16]),
     ("explain", 0, ["explain", "--mesh", "x=4,y=4", "--from", "x,None", "--to", "None,(y,x)", "--shape", "64x64", "--dtype",
                     "f32"]),
+    ("serve", 0, ["serve", CONFIGS / "llama3_8b.json", "--devices", 1, "--context", 131072, "--offload", 16]),
     ("trace", 0, ["trace", "run.json"]),
 ]
 # The trace of the page "trace", written before.

@@ -386,6 +386,8 @@ if(TARGET hp)
                                     --to-shape 4096 --to y --objective time)
   hyperparallel_add_explain_refusal(topology
     "--topology 'mars': no such topology; known: matrix384, ascend_910b, " --topology mars)
+  hyperparallel_add_explain_refusal(topology_file "llama3_8b.json': device is missing"
+                                    --topology "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json")
 endif()
 
 # clang's -ffp-contract=fast defines no macro and heeds no pragma.

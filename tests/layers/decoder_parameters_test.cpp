@@ -42,6 +42,9 @@ static_assert(hp::parameters_of(pythia_70m).total() == 70'426'624);
 static_assert(hp::parameters_of(gemma2_27b).total() == 27'227'128'320);
 static_assert(hp::parameters_of(gpt_oss_20b).total() == 20'914'757'184);
 static_assert(hp::active_parameters_of(gpt_oss_20b).total() == 4'187'440'704);
+// Its model card counts 3.61 billion active ones: without the table of the embedding, to the last digit that it prints.
+static_assert(hp::active_parameters_of(gpt_oss_20b).total() - hp::active_parameters_of(gpt_oss_20b).embedding ==
+              3'608'307'264);
 
 TEST(DecoderParameters, PartsOfASmallOne) {
   // Five layers; numbers 1 and 3 have experts.

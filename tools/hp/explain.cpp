@@ -251,7 +251,9 @@ hp_tool::work hp_tool::add_explain(CLI::App& app) {
   app.add_option("--to-shape", given->to_shape, "the target's shape, where the tensor is reshaped");
   app.add_option("--to-ranks", given->to_ranks, "the rank of each position of the target's mesh");
   app.add_option("--ranks", given->ranks, "the rank of each position of the mesh, as in 3,1,0,2");
-  app.add_option("--topology", given->topology, "the links that prices are for: " + known_topology_names());
+  app.add_option("--topology", given->topology,
+                 "the links that prices are for: " + known_topology_names() +
+                     ", or FILE.json (docs/how-to/describe-your-hardware.md)");
   app.add_option("--objective", given->objective, "choose the way by bytes or time");
   app.add_option("--memory-limit", given->memory_limit, "on the peak of a rank whose source is given up, as in 96MiB");
   add_json(app, given->as_json);

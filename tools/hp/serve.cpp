@@ -9,7 +9,7 @@
 #include <string>
 
 #include "../../examples/command_line.hpp"
-#include "serve/json.hpp"
+#include "serve/pictures.hpp"
 #include "serve/text.hpp"
 
 namespace {
@@ -19,9 +19,17 @@ using serving::answer, serving::choice;
 constexpr std::int64_t most_memory = std::int64_t{1} << 50;
 
 int run(const choice& c) {
+  hp_tool::page_output page(c.page);
   const answer a = serving::answer_of(c);
+  hp_tool::json document = serving::json_of(a);
+  if (page.is_asked()) {
+    document["pictures"] = serving::pictures_of(a);
+    page.write("hp serve: " + a.config.family + " on " + decoder_plans::count_text(a.devices, "device") + " of " +
+                   a.hardware.name.text + ", " + serving::fixes_of(a.plan),
+               document);
+  }
   if (c.as_json)
-    hp_tool::print(serving::json_of(a));
+    hp_tool::print(document);
   else
     std::fputs(serving::to_text(a).c_str(), stdout);
   if (a.is_good()) return 0;
@@ -64,6 +72,7 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
   add_json(app, c->as_json);
+  hp_tool::add_page(app, c->page);
   app.footer(
       "Reads the config.json of a decoder; prints an estimate by closed form: weights and cache of keys and values of "
       "a\n"
@@ -75,7 +84,8 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
       "more.\n\n"
       "hp serve config.json --devices 1 --context 32768\n"
       "hp serve config.json --devices 8 --fix tp=8 --batch 64 --weights 8 --hardware h100\n"
-      "hp serve config.json --devices 1 --context 131072 --offload 16 --json\n\n"
+      "hp serve config.json --devices 1 --context 131072 --offload 16 --json\n"
+      "hp serve config.json --devices 1 --context 131072 --html serve.html\n\n"
       "Exit status: 0 the plan fits, if tightly, 1 it does not or cannot be, 2 bad input.");
   return [c] { return run(*c); };
 }

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/program/known_hardware.hpp>
+#include <hyperparallel/io/hardware_file.hpp>
 #include <hyperparallel/redistribution/choose_move.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_layout.hpp>
+
+#include "../subcommand.hpp"
 
 namespace explain_arguments {
 
@@ -205,7 +207,18 @@ inline hp::interconnect read_links(const std::string& argument, const std::strin
     links.ranks = ranks;
     return links;
   }
-  if (text != full_mesh) throw bad_argument(argument, text, "no such topology; known: " + known_topology_names());
+  if (text.ends_with(".json")) {
+    try {
+      hp::interconnect links = hp::read_hardware_file(text).links;
+      links.ranks = ranks;
+      return links;
+    } catch (const hp::io_error& e) {
+      throw hp_tool::bad_input(e.what());
+    }
+  }
+  if (text != full_mesh)
+    throw bad_argument(argument, text,
+                       "no such topology; known: " + known_topology_names() + ", or a file that ends in .json");
   hp::link_level along[hp::max_axes];
   for (hp::link_level& link : along) link = hp::generic_host::topology.level[0];
   return hp::on_full_mesh(m, along);

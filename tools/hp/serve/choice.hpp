@@ -20,6 +20,7 @@ struct choice {
   std::int64_t memory = 0;                 ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
   bool as_json = false;
+  hp_tool::page_request page{};
 };
 
 /// What --fix of hp serve may name.
