@@ -48,7 +48,8 @@ void compute_for_ever(const hp::mpi_world& world) {
   hp::mpi_program_world<float> program(world, small_models::two_layers_on(4, true));
   for (const char* const name : {"x", "first", "second", "dh"}) {
     const int t = hp::find_tensor(program.program().graph, name);
-    program.set(t, std::vector<float>(static_cast<std::size_t>(hp::elements_of(program.program().graph.tensor[t])), 1.0F));
+    program.set(t,
+                std::vector<float>(static_cast<std::size_t>(hp::elements_of(program.program().graph.tensor[t])), 1.0F));
   }
   for (;;) program.run_micro();
 }
