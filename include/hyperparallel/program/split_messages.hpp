@@ -107,7 +107,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
       while (holder[place] >= 0) ++place;
       holder[place] = a.row;
     } else {
-      for (int& row : holder) row = row == a.row ? -1 : row;
+      for (int& one : holder) one = one == a.row ? -1 : one;
     }
     for (int p = only < 0 ? 0 : only; p < (only < 0 ? processes : only + 1); ++p) {
       if (!pulls.hosts_any(p)) continue;
