@@ -11,6 +11,9 @@
 
 #include <hyperparallel/layout/tensor_map.hpp>
 #include <hyperparallel/runtime/mpi.hpp>
+#include <hyperparallel/runtime/mpi/program_world.hpp>
+
+#include "runtime/small_models.hpp"
 
 namespace {
 
@@ -40,6 +43,17 @@ void run_for_ever(hp::mpi_redistribution& move) {
   for (;;) move.run();
 }
 
+/// Runs for ever what each process has a share of, with one move open at a time and sends that wait for their receives.
+void compute_for_ever(const hp::mpi_world& world) {
+  hp::mpi_program_world<float> program(world, small_models::two_layers_on(4, true));
+  for (const char* const name : {"x", "first", "second", "dh"}) {
+    const int t = hp::find_tensor(program.program().graph, name);
+    program.set(t,
+                std::vector<float>(static_cast<std::size_t>(hp::elements_of(program.program().graph.tensor[t])), 1.0F));
+  }
+  for (;;) program.run_micro();
+}
+
 void fail_as(const std::string& mode) {
   if (mode == "other_order") {
     int me = 0;
@@ -48,7 +62,9 @@ void fail_as(const std::string& mode) {
     const hp::mpi_world refused(MPI_COMM_WORLD, me == 2 ? swapped : straight, impatient);
     return;
   }
-  const hp::mpi_world world(MPI_COMM_WORLD, impatient);
+  const bool computes = mode.find("while_computing") != std::string::npos;
+  const hp::mpi_world world(MPI_COMM_WORLD,
+                            {.timeout = 1s, .open_moves = computes ? 1 : 8, .synchronous_sends = computes});
   const int me = world.process();
   if (mode == "mismatch") {
     const hp::mpi_redistribution refused(world, rows_to_columns(8, me == 3 ? 12 : 8));
@@ -64,6 +80,7 @@ void fail_as(const std::string& mode) {
   if (me == 3 && mode.starts_with("exits")) soon([] { _exit(3); });
   if (me == 3 && mode.starts_with("killed")) soon([] { std::raise(SIGKILL); });
   if (me == 3 && mode.starts_with("stopped")) soon([] { std::raise(SIGSTOP); });
+  if (computes) compute_for_ever(world);
   run_for_ever(move);
 }
 

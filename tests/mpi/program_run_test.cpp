@@ -76,6 +76,7 @@ TEST(mpi_program_run, is_the_share_of_a_run_within_one_process) {
     for (int r = 0; r < 4; ++r) EXPECT_EQ(w.run.received(r), alone.received(r));
     EXPECT_EQ(w.run.phases(), hp::micro_phases);
     EXPECT_GE(w.run.staging_bytes(), 0);
+    EXPECT_TRUE(w.run.is_proved());
   }
 }
 

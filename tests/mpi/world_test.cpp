@@ -4,6 +4,8 @@
 
 #include <hyperparallel/runtime/mpi/world.hpp>
 
+#include "support/error_of.hpp"
+
 namespace hp = hyperparallel;
 
 namespace {
@@ -53,6 +55,24 @@ TEST(mpi_world_on_2_processes, refuses_lists_that_differ) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   EXPECT_THROW(hp::mpi_world(MPI_COMM_WORLD, me == 1 ? std::vector<int>{1, 0} : std::vector<int>{0, 1}), hp::mpi_error);
   EXPECT_THROW(hp::mpi_world(MPI_COMM_WORLD, me == 1 ? std::vector<int>{0} : std::vector<int>{0, 0}), hp::mpi_error);
+}
+
+TEST(mpi_world, has_the_options_that_all_give) {
+  int me = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &me);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const auto error_of_options = [](const hp::mpi_options& options) {
+    return tested::error_of<hp::mpi_error>([&] { const hp::mpi_world world(MPI_COMM_WORLD, options); });
+  };
+  EXPECT_EQ(error_of_options({.open_moves = 0}), "process 0: a program needs at least one open move, not 0");
+  const hp::mpi_world world(MPI_COMM_WORLD, hp::mpi_options{.open_moves = 3, .synchronous_sends = true});
+  EXPECT_EQ(world.options().open_moves, 3);
+  EXPECT_TRUE(world.options().synchronous_sends);
+  if (size == 1) return;
+  EXPECT_EQ(error_of_options({.open_moves = me == 1 ? 2 : 1}),
+            "process 1 has \"open moves 2\" where process 0 has \"open moves 1\"");
+  EXPECT_EQ(error_of_options({.synchronous_sends = me == 1}),
+            "process 1 has \"synchronous sends 1\" where process 0 has \"synchronous sends 0\"");
 }
 
 TEST(mpi_world, groups_processes_into_hosts) {

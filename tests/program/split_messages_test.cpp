@@ -84,9 +84,13 @@ TEST(SplitMessages, KeepTheirLawsUnderEveryStrategy) {
       std::vector<std::vector<int>> opened;  // rows of each process that hosts a rank
       for (int process = 0; process < processes; ++process) {
         std::vector<int> open, rows;
+        std::map<int, int> taken;  // rows by places
         for (const hp::split_entry& e : f.entry[process]) {
           if (e.kind == split_kind::open) {
-            EXPECT_EQ(e.place, static_cast<int>(rows.size()) % f.window);
+            int free = 0;
+            while (taken.contains(free)) ++free;
+            EXPECT_EQ(e.place, free);
+            taken[free] = e.row;
             open.push_back(e.row);
             rows.push_back(e.row);
             EXPECT_LE(static_cast<int>(open.size()), f.window);
@@ -94,6 +98,7 @@ TEST(SplitMessages, KeepTheirLawsUnderEveryStrategy) {
             ASSERT_FALSE(open.empty());
             EXPECT_EQ(open.front(), e.row);
             open.erase(open.begin());
+            std::erase_if(taken, [&](const auto& one) { return one.second == e.row; });
           } else if (e.kind != split_kind::compute) {
             EXPECT_EQ(open.back(), e.row);
           }

@@ -95,12 +95,20 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
   f.process_of = process_of;
   f.entry.resize(processes);
   process_pulls pulls(process_of, processes);
-  int opened = 0;
+  growing_array<int> holder;  // of each place of the window: the row that has it, -1 for none
+  holder.resize(f.window, -1);
   for (const row_action& a : order_of_messages(l, run, window)) {
     const plan_row& row = run.plan.row[a.row];
     const bool opens = a.kind == row_action_kind::start;
     if (opens) pulls.look_at(l.pulls.of(l.program.step[row.step].index), row.first_item / run.plan.machine.ranks);
     f.messages += opens ? pulls.count() : 0;
+    int place = 0;  // the first one that is free, so that few are used where few rows are open
+    if (opens) {
+      while (holder[place] >= 0) ++place;
+      holder[place] = a.row;
+    } else {
+      for (int& one : holder) one = one == a.row ? -1 : one;
+    }
     for (int p = only < 0 ? 0 : only; p < (only < 0 ? processes : only + 1); ++p) {
       if (!pulls.hosts_any(p)) continue;
       growing_array<split_entry>& list = f.entry[p];
@@ -108,7 +116,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
         list.push({a.kind == row_action_kind::compute ? split_kind::compute : split_kind::close, a.row});
         continue;
       }
-      list.push({split_kind::open, a.row, -1, opened % f.window});
+      list.push({split_kind::open, a.row, -1, place});
       for (int q = 0; q < processes; ++q)
         if (pulls.is_pulled(p, q)) list.push({split_kind::receive, a.row, q});
       // Each process begins with the peer behind itself, so that not all load the same one.
@@ -116,7 +124,6 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
         if (const int q = (p + i) % processes; pulls.is_pulled(q, p)) list.push({split_kind::send, a.row, q});
       list.push({split_kind::copy, a.row});
     }
-    opened += opens ? 1 : 0;
   }
   return f;
 }

@@ -233,7 +233,7 @@ class split_prover {
     owned_verify_scratch x(f.size, queue_count(m));
     const verify_status found = verify(f, s, x);
     if (found.code == verify_code::ok) return;
-    fail(split_proof_code::use_is_not_ordered, task(larger(found.task, 0)));
+    fail(split_proof_code::use_is_not_ordered, task(found.task < 0 ? 0 : found.task));
     proof_.rule = found.code;
   }
   void fill_queues(const machine_shape& m, owned_schedule& s) const {
