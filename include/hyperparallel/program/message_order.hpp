@@ -34,6 +34,16 @@ struct message_window {
 namespace detail {
 
 class message_ordering {
+  // In front of its calls, for clang evaluates none in constants to a template whose body comes later in the class.
+  /// Of the queues whose next row is such, the one with the earliest row; -1: there is none.
+  template <class Is>
+  constexpr int first_queue_that(const Is& is) const {
+    int found = -1;
+    for (int q = 0; q < per_rank_; ++q)
+      if (has_more(q) && is(q) && (found < 0 || head(q) < head(found))) found = q;
+    return found;
+  }
+
  public:
   constexpr message_ordering(const lowered_program& l, const program_plan& plan, const message_window& window)
       : lowered_(l), plan_(plan), window_(window), per_rank_(queues_per_rank(plan.machine)) {
@@ -89,15 +99,6 @@ class message_ordering {
       if (has_more(q)) return true;
     return front_ < in_flight_.size;
   }
-  /// Of the queues whose next row is such, the one with the earliest row; -1: there is none.
-  template <class Is>
-  constexpr int first_queue_that(const Is& is) const {
-    int found = -1;
-    for (int q = 0; q < per_rank_; ++q)
-      if (has_more(q) && is(q) && (found < 0 || head(q) < head(found))) found = q;
-    return found;
-  }
-
   constexpr bool waits_are_over(int row) const {
     for (int w = row == 0 ? 0 : plan_.wait_end[row - 1]; w < plan_.wait_end[row]; ++w)
       if (done_[plan_.wait[w].word % per_rank_] < plan_.wait[w].threshold) return false;

@@ -109,7 +109,7 @@ class mpi_program_run {
     std::vector<operator_call> call;  ///< of each rank of this process
   };
 
-  static constexpr int most_proved_messages = 1 << 20;
+  static constexpr int most_proved_messages = 1 << 18;
 
   const growing_array<split_entry>& entries() const { return split_.entry[world_.process()]; }
   static split_flow split_of(const mpi_world& world, const lowered_program& l, const lowered_run& run, int only) {

@@ -58,7 +58,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
   }
 
   const mpi_world& world() const { return world_; }
-  /// Whether the messages of all phases that have run so far were proved; not where a run has more than 2²⁰ of them.
+  /// Whether the messages of all phases that have run so far were proved; not where a run has more than 2¹⁸ of them.
   bool messages_are_proved() const {
     return std::all_of(run_.begin(), run_.end(), [](const auto& r) { return r->is_proved(); });
   }
