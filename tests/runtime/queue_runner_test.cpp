@@ -139,12 +139,37 @@ TEST(QueueRunner, RandomDelaysNeverChangeABit) {
   }
 }
 
-/// A chain that changes its worker at every task, with pauses about as long as it takes to fall asleep: a wake-up that
-/// is lost would hang the run. `spin` 0: publishers fence; else sleepers do, where the system can.
-TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
-  constexpr int tasks = 200;
-  owned_plan plan;
-  plan.build([](auto& f) {
+/// Queues change hands at random: many short plans, each run a few times in a row, so that workers come late to a run or
+/// leave it when the next one has begun.
+TEST(QueueRunner, ShortPlansRunRightInAnyHands) {
+  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  const unsigned plans = exhaustive ? 10000 : 900;
+  for (unsigned seed = 1; seed <= plans; ++seed) {
+    const int tasks = 5 + static_cast<int>(seed * 7 % 40), queues = 1 + static_cast<int>(seed % 6);
+    owned_plan plan;
+    random_plan(plan, tasks, queues, 4, seed);
+    const auto fresh = [&] { return sums{&plan, std::vector<float>(at(tasks)), std::vector<float>(at(queues)), 0}; };
+    sums reference = fresh();
+    for (int t = 0; t < tasks; ++t) add_up({0, t, 0, t, &reference});
+    for (const int threads : {1, 2, 3, 4}) {
+      hp::executor x(plan.flow, plan.schedule, {.threads = threads, .spin = seed % 3 == 0 ? 0 : 20 << seed % 9});
+      for (unsigned round = 1; round <= 3; ++round) {
+        sums s = fresh();
+        s.delays = round == 1 ? 0 : seed * 3 + round;
+        for (int o = 0; o < 3; ++o) x.bind(o, add_up, &s);
+        ASSERT_EQ(x.run(), hp::run_result::complete);
+        ASSERT_EQ(std::memcmp(s.value.data(), reference.value.data(), at(tasks) * sizeof(float)), 0)
+            << seed << ' ' << threads << ' ' << round;
+        ASSERT_EQ(std::memcmp(s.by_queue.data(), reference.by_queue.data(), at(queues) * sizeof(float)), 0)
+            << seed << ' ' << threads << ' ' << round;
+      }
+    }
+  }
+}
+
+/// An empty alternating chain: tasks of two queues by turns, each waiting for the one before.
+void alternate(owned_plan& plan, int tasks) {
+  plan.build([&](auto& f) {
     hp::add_event(f, 0, tasks);
     for (int t = 0; t < tasks; ++t) {
       hp::add_task(f, t % 2 == 0 ? hp::resource::aic : hp::resource::aiv, 0, 1, 0, t);
@@ -152,9 +177,17 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
       hp::add_signal(f, t);
     }
   });
-  std::vector<int> queue_of(tasks);
+  std::vector<int> queue_of(at(tasks));
   for (int t = 0; t < tasks; ++t) queue_of[at(t)] = t % 2;
   plan.enqueue({1, {1, 1, 0, 0, 0}}, queue_of);
+}
+
+/// A chain that may change its worker at every task, with pauses about as long as it takes to fall asleep: a wake-up that
+/// is lost would hang the run. `spin` 0: publishers fence; else sleepers do, where the system can.
+TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
+  constexpr int tasks = 200;
+  owned_plan plan;
+  alternate(plan, tasks);
   for (const int spin : {0, 1, 20}) {
     hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
     struct {
@@ -176,6 +209,71 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
       s.next = 0;
       ASSERT_EQ(x.run(), hp::run_result::complete);
       ASSERT_EQ(s.next, tasks);
+    }
+  }
+}
+
+TEST(QueueRunner, QueuesThatOnlyAlternateStayWithOneWorker) {
+  constexpr int tasks = 4000;
+  owned_plan plan;
+  alternate(plan, tasks);
+  hp::executor<hp::record_profile> x(plan.flow, plan.schedule, {.threads = 2});
+  x.bind(0, [](const hp::kernel_call&) {});
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_EQ(x.run(), hp::run_result::complete);
+    int changes = 0;
+    for (int t = 1; t < tasks; ++t)
+      changes += x.profile().task[at(t)].worker != x.profile().task[at(t - 1)].worker ? 1 : 0;
+    EXPECT_LT(changes, tasks / 4);
+  }
+}
+
+/// Four queues, two workers. The first task, of worker 0, lasts until all tasks of other queues have ended: one worker has
+/// to run them, that of worker 0's second queue among them.
+TEST(QueueRunner, OthersRunTheQueuesOfAWorkerThatIsStuckInATask) {
+  constexpr int tasks = 40;
+  owned_plan plan;
+  plan.build([](auto& f) {
+    for (int t = 0; t < tasks; ++t) hp::add_task(f, hp::resource::aic, 0, 1, 0, t);
+  });
+  std::vector<int> queue_of(tasks);
+  for (int t = 0; t < tasks; ++t) queue_of[at(t)] = t % 4;
+  plan.enqueue({1, {4, 0, 0, 0, 0}}, queue_of);
+  hp::executor x(plan.flow, plan.schedule, {.threads = 2});
+  std::atomic<int> others{0};
+  x.bind(
+      0,
+      [](const hp::kernel_call& c) {
+        auto& ended = *static_cast<std::atomic<int>*>(c.user);
+        if (c.task % 4 != 0) ++ended;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (c.task == 0 && ended < tasks * 3 / 4 && std::chrono::steady_clock::now() < end)
+          std::this_thread::yield();
+        EXPECT_TRUE(c.task != 0 || ended == tasks * 3 / 4);
+      },
+      &others);
+  for (int round = 0; round < 20; ++round, others = 0) ASSERT_EQ(x.run(), hp::run_result::complete);
+}
+
+/// A thread that sleeps has not computed: its worker hands its queues over, again and again.
+TEST(QueueRunner, QueuesAreHandedOverByWorkersWhoLostTheirCore) {
+  constexpr int tasks = 60;
+  owned_plan plan;
+  alternate(plan, tasks);
+  for (const int spin : {0, 100, 20000}) {
+    hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
+    int next = 0;
+    x.bind(
+        0,
+        [](const hp::kernel_call& c) {
+          std::this_thread::sleep_for(std::chrono::microseconds(300));
+          EXPECT_EQ(*static_cast<int*>(c.user), c.task);
+          *static_cast<int*>(c.user) = c.task + 1;
+        },
+        &next);
+    for (int round = 0; round < 8; ++round, next = 0) {
+      ASSERT_EQ(x.run(), hp::run_result::complete);
+      ASSERT_EQ(next, tasks);
     }
   }
 }
