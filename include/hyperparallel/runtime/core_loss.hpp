@@ -20,24 +20,29 @@ std::int64_t thread_nanoseconds() noexcept;
 /// Of one thread, and read by it alone.
 class core_loss {
  public:
-  /// The thread waited until now, or something else happened that is not to be counted.
+  /// The thread slept until now, or begins: what is to be counted begins after the next tasks. No clock is asked.
   void restart() noexcept {
-    from_ = steady_nanoseconds();
-    computed_from_ = thread_nanoseconds();
-    left_ = stride_;
+    from_ = 0;
+    left_ = stride_ < first_tasks ? stride_ : first_tasks;
   }
 
   /// At every task, and true about once a millisecond: then `look` is to be asked.
   bool due() noexcept { return --left_ <= 0; }
 
-  /// Whether the core is lost. Begins the next millisecond.
+  /// Whether a part of the core is missing since the look before. Begins the next millisecond.
   bool look() noexcept {
     const std::int64_t now = steady_nanoseconds(), computed = thread_nanoseconds();
-    const bool lost = note(now - from_, computed < 0 ? now - from_ : computed - computed_from_);
+    const bool missing = from_ != 0 && note(now - from_, computed < 0 ? now - from_ : computed - computed_from_);
     from_ = now;
     computed_from_ = computed;
     left_ = stride_;
-    return lost;
+    return missing;
+  }
+
+  /// A last look before the thread sleeps, or leaves.
+  void end() noexcept {
+    if (from_ != 0) look();
+    restart();
   }
 
   /// The core is lost: by the last look, or by one a short time before.
@@ -48,11 +53,11 @@ class core_loss {
 
  private:
   static constexpr std::int64_t period = 1'000'000, least = period / 8;  // nanoseconds
-  static constexpr int looks_until_whole = 16, most_tasks = 1 << 16;
+  static constexpr int looks_until_whole = 256, most_tasks = 1 << 16, first_tasks = 64;
 
-  std::int64_t from_ = 0, computed_from_ = 0;
-  int stride_ = 64;  ///< tasks between looks
-  int left_ = 64;
+  std::int64_t from_ = 0, computed_from_ = 0;  ///< of the look before; 0: there was none
+  int stride_ = first_tasks;                   ///< tasks between looks
+  int left_ = first_tasks;
   int whole_left_ = 0;
 };
 

@@ -163,6 +163,11 @@ class plan_state {
   void rest(int me) noexcept { resting_.fetch_or(bit(me), std::memory_order_seq_cst); }
   void rise(int me) noexcept { resting_.fetch_and(~bit(me), std::memory_order_seq_cst); }
 
+  /// Notes whether this worker's core was found lost.
+  void note_core(int me, bool lost) noexcept {
+    if (lost != has_lost_core(me)) lost_.fetch_xor(bit(me), std::memory_order_relaxed);
+  }
+
   /// Gives the queues that favour this worker to one that rests and has its core. False when there is none.
   bool hand_over(int me) noexcept;
 

@@ -150,7 +150,6 @@ HYPERPARALLEL_BODY void plan_state::wake_for(int me, int q) noexcept {
 }
 
 HYPERPARALLEL_BODY bool plan_state::hand_over(int me) noexcept {
-  lost_.fetch_or(bit(me), std::memory_order_relaxed);
   bool given = false;
   for (int q = 0; q < plan_.size.queues; ++q) {
     queue_state& c = queue_[at(q)];
@@ -191,8 +190,10 @@ HYPERPARALLEL_BODY void plan_state::rewind() {
   for (int q = 0; q < plan_.size.queues; ++q) {
     queue_state& c = queue_[at(q)];
     const int first = plan_.queue_begin[q], home = home_[at(q)];
-    const std::uint64_t others = servers_[at(q)] & ~lost & ((1ULL << (workers_ - 1) << 1) - 1);
-    c.favours.store((lost & bit(home)) != 0 && others != 0 ? __builtin_ctzll(others) : home, std::memory_order_relaxed);
+    const std::uint64_t all = servers_[at(q)] & ((1ULL << (workers_ - 1) << 1) - 1), others = all & ~lost;
+    // Where all have lost theirs the caller begins: it has a core right now.
+    c.favours.store((lost & bit(home)) == 0 ? home : __builtin_ctzll(others != 0 ? others : all),
+                    std::memory_order_relaxed);
     c.next.store(first, std::memory_order_relaxed);
     c.wait = wait_begin(plan_, first);
     c.reader = reader_begin(plan_, first);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/plan_state.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
@@ -35,7 +36,8 @@ class queue_runner : public plan_state {
   queue_runner(const plan_view& p, const worker_share& share)
       : plan_state(p, share.worker_of, share.workers, share.sharing, share.spin > 0),
         slack_(static_cast<int>(most_ahead >> p.time_shift)),
-        spin_(share.workers > 1 ? share.spin : 0) {
+        spin_(share.workers > 1 ? share.spin : 0),
+        cores_(share.cores) {
     if constexpr (Profile::enabled) profile_.size_for(p.size.tasks);
   }
 
@@ -60,11 +62,16 @@ class queue_runner : public plan_state {
       int due = INT_MAX, q = kept >= 0 ? use_kept(me, kept) : take_own(me, due);
       if (q < 0) q = take_released(me);
       if (q < 0) q = await_queue(me, due);
-      if (q < 0) return;
+      if (q < 0) {
+        kept = -1;
+        break;
+      }
       if (q != kept && somebody_rests(me)) offer_all(me);
       kept = advance(me, q, due);
     }
     if (kept >= 0) release(me, kept);
+    w.core.end();
+    choose_core(me, true);
   }
 
  private:
@@ -238,12 +245,25 @@ class queue_runner : public plan_state {
 
   /// Whether the worker's queues were handed over, since its core is lost.
   bool look_at_core(int me) {
-    core_loss& core = worker_[at(me)].core;
-    const bool lost = core.look() && workers_ > 1;
-    if (!core.lost() && has_lost_core(me)) lost_.fetch_and(~bit(me), std::memory_order_relaxed);
-    if (!lost || !hand_over(me)) return false;
-    worker_[at(me)].reader = worker_[at(me)].reader_end;  // what they made ready goes with them
+    worker_state& w = worker_[at(me)];
+    const bool missing = w.core.look();
+    choose_core(me);
+    if (!missing || workers_ == 1 || !hand_over(me)) return false;
+    w.reader = w.reader_end;  // what they made ready goes with them
     return true;
+  }
+
+  /// A thread that has lost its core may run on all; the others are bound to theirs. The caller of a run is bound by
+  /// the crew, before its first task or not at all.
+  void choose_core(int me, bool leaving = false) {
+    const bool lost = worker_[at(me)].core.lost();
+    if (lost == has_lost_core(me) || (me == 0 && !lost && !leaving)) return;
+    note_core(me, lost);
+    if (at(me) >= cores_.size()) return;
+    if (lost)
+      move_freely(cores_);
+    else if (me != 0)
+      move_freely({&cores_[at(me)], 1});
   }
 
   bool any_ready(int me, std::memory_order order) const {
@@ -282,7 +302,6 @@ class queue_runner : public plan_state {
       }
     }
     rise(me);
-    worker_[at(me)].core.restart();
     return q;
   }
 
@@ -292,12 +311,15 @@ class queue_runner : public plan_state {
     if (waiters_fence_) heavy_fence();
     if (is_over(std::memory_order_seq_cst) || any_ready(me, std::memory_order_seq_cst)) return bell.leave();
     end_deadlock(me);
+    worker_[at(me)].core.end();
+    choose_core(me);
     bell.park(seen, me == 0 ? watcher_.period : -1);
     if (me == 0 && watcher_.look != nullptr) watcher_.look(watcher_.self);
   }
 
   const int slack_;  ///< `most_ahead` in the plan's units
   const int spin_;
+  const std::vector<int> cores_;  ///< of the workers; none: they are not bound
   Profile profile_{};
   run_watcher watcher_{};
 };
