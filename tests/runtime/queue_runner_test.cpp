@@ -44,6 +44,7 @@ std::atomic<long> allocations{0};
 namespace {
 
 namespace hp = hyperparallel;
+using hp::testing_plans::alternating_plan;
 using hp::testing_plans::owned_plan;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -167,27 +168,12 @@ TEST(QueueRunner, ShortPlansRunRightInAnyHands) {
   }
 }
 
-/// An empty alternating chain: tasks of two queues by turns, each waiting for the one before.
-void alternate(owned_plan& plan, int tasks) {
-  plan.build([&](auto& f) {
-    hp::add_event(f, 0, tasks);
-    for (int t = 0; t < tasks; ++t) {
-      hp::add_task(f, t % 2 == 0 ? hp::resource::aic : hp::resource::aiv, 0, 1, 0, t);
-      if (t > 0) hp::add_wait(f, t - 1);
-      hp::add_signal(f, t);
-    }
-  });
-  std::vector<int> queue_of(at(tasks));
-  for (int t = 0; t < tasks; ++t) queue_of[at(t)] = t % 2;
-  plan.enqueue({1, {1, 1, 0, 0, 0}}, queue_of);
-}
-
 /// A chain that may change its worker at every task, with pauses about as long as it takes to fall asleep: a wake-up that
 /// is lost would hang the run. `spin` 0: publishers fence; else sleepers do, where the system can.
 TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
   constexpr int tasks = 200;
   owned_plan plan;
-  alternate(plan, tasks);
+  alternating_plan(plan, tasks);
   for (const int spin : {0, 1, 20}) {
     hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
     struct {
@@ -213,53 +199,11 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
   }
 }
 
-TEST(QueueRunner, QueuesThatOnlyAlternateStayWithOneWorker) {
-  constexpr int tasks = 4000;
-  owned_plan plan;
-  alternate(plan, tasks);
-  hp::executor<hp::record_profile> x(plan.flow, plan.schedule, {.threads = 2});
-  x.bind(0, [](const hp::kernel_call&) {});
-  for (int round = 0; round < 5; ++round) {
-    ASSERT_EQ(x.run(), hp::run_result::complete);
-    int changes = 0;
-    for (int t = 1; t < tasks; ++t)
-      changes += x.profile().task[at(t)].worker != x.profile().task[at(t - 1)].worker ? 1 : 0;
-    EXPECT_LT(changes, tasks / 4);
-  }
-}
-
-/// Four queues, two workers. The first task, of worker 0, lasts until all tasks of other queues have ended: one worker has
-/// to run them, that of worker 0's second queue among them.
-TEST(QueueRunner, OthersRunTheQueuesOfAWorkerThatIsStuckInATask) {
-  constexpr int tasks = 40;
-  owned_plan plan;
-  plan.build([](auto& f) {
-    for (int t = 0; t < tasks; ++t) hp::add_task(f, hp::resource::aic, 0, 1, 0, t);
-  });
-  std::vector<int> queue_of(tasks);
-  for (int t = 0; t < tasks; ++t) queue_of[at(t)] = t % 4;
-  plan.enqueue({1, {4, 0, 0, 0, 0}}, queue_of);
-  hp::executor x(plan.flow, plan.schedule, {.threads = 2});
-  std::atomic<int> others{0};
-  x.bind(
-      0,
-      [](const hp::kernel_call& c) {
-        auto& ended = *static_cast<std::atomic<int>*>(c.user);
-        if (c.task % 4 != 0) ++ended;
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (c.task == 0 && ended < tasks * 3 / 4 && std::chrono::steady_clock::now() < end)
-          std::this_thread::yield();
-        EXPECT_TRUE(c.task != 0 || ended == tasks * 3 / 4);
-      },
-      &others);
-  for (int round = 0; round < 20; ++round, others = 0) ASSERT_EQ(x.run(), hp::run_result::complete);
-}
-
 /// A thread that sleeps has not computed: its worker hands its queues over, again and again.
 TEST(QueueRunner, QueuesAreHandedOverByWorkersWhoLostTheirCore) {
   constexpr int tasks = 60;
   owned_plan plan;
-  alternate(plan, tasks);
+  alternating_plan(plan, tasks);
   for (const int spin : {0, 100, 20000}) {
     hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
     int next = 0;

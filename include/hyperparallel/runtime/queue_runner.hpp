@@ -3,12 +3,10 @@
 // The inner loop of the executor: each worker takes a queue, runs its tasks in order as far as their waits hold, and
 // gives it back.
 //
-// A worker first runs queues that favour it, the head with the earliest planned start first. When they are all blocked it
-// goes on with a queue that its own last task made ready, so queues that only alternate stay on one core. Otherwise it
-// looks for work: at its own queues all the time, at those of others ever more seldom the longer it finds nothing; then
-// it sleeps on its own doorbell. A worker that finds that its thread lost its core hands its queues over to one that
-// rests (core_loss.hpp). If no task is running and no head is ready, nothing can ever change, and the run ends as a
-// deadlock.
+// Which queue that is says queue_choice.hpp. Where there is none a worker looks for one: at its own queues all the time, at
+// those of others ever more seldom the longer it finds nothing; then it sleeps on its own doorbell. A worker that finds
+// that its thread lost its core hands its queues over to one that rests (core_loss.hpp). If no task is running and no
+// head is ready, nothing can ever change, and the run ends as a deadlock.
 
 #include <atomic>
 #include <climits>
@@ -17,8 +15,8 @@
 #include <vector>
 
 #include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/plan_state.hpp>
 #include <hyperparallel/runtime/profile.hpp>
+#include <hyperparallel/runtime/queue_choice.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -31,13 +29,10 @@ struct run_watcher {
 };
 
 template <class Profile>
-class queue_runner : public plan_state {
+class queue_runner : public queue_choice {
  public:
   queue_runner(const plan_view& p, const worker_share& share)
-      : plan_state(p, share.worker_of, share.workers, share.sharing, share.spin > 0),
-        slack_(static_cast<int>(most_ahead >> p.time_shift)),
-        spin_(share.workers > 1 ? share.spin : 0),
-        cores_(share.cores) {
+      : queue_choice(p, share), spin_(share.workers > 1 ? share.spin : 0), cores_(share.cores) {
     if constexpr (Profile::enabled) profile_.size_for(p.size.tasks);
   }
 
@@ -53,9 +48,7 @@ class queue_runner : public plan_state {
   /// One worker's part of a run; returns when no task will begin any more.
   void work(int me) {
     worker_state& w = worker_[at(me)];
-    w.owned = 0;
-    for (int q = 0; q < plan_.size.queues; ++q)
-      if (queue_[at(q)].favours.load(std::memory_order_relaxed) == me) w.own[at(w.owned++)] = q;
+    find_own(me);
     w.core.restart();
     int kept = -1;
     while (!is_over(std::memory_order_relaxed)) {
@@ -75,101 +68,11 @@ class queue_runner : public plan_state {
   }
 
  private:
-  /// Planned time by which a queue may run ahead of another one of its worker: to change queues costs some tens of
-  /// nanoseconds, so the order of shorter tasks matters less.
-  static constexpr std::int64_t most_ahead = 500'000;  // picoseconds
-
   /// Looks without a pause in between, which may take longer than a hand-off.
   static constexpr int eager_looks = 256;
 
   /// Between looks at queues of others, in pauses: an eighth of the time that has passed, within these.
   static constexpr int least_between = 8, most_between = 256;
-
-  /// Pauses for which a queue of another worker must have been ready: its own worker may be about to take it.
-  static constexpr int grace = 4;
-
-  /// Runs in a row of one task, after which a worker expects that the next is blocked again.
-  static constexpr int turns = 2;
-
-  /// Planned start of the head of a queue.
-  int start_of(int q) const {
-    const int next = head(q);
-    return next == queue_[at(q)].end ? INT_MAX : plan_.record[next].start;
-  }
-
-  /// Takes the queue of its own with the earliest head that is ready, or returns -1. `due`: when another one is.
-  int take_own(int me, int& due) {
-    worker_state& w = worker_[at(me)];
-    int best = -1, start = INT_MAX, other = INT_MAX;
-    for (int i = 0; i < w.owned; ++i) {
-      const int q = w.own[at(i)];
-      const queue_state& c = queue_[at(q)];
-      if (c.favours.load(std::memory_order_relaxed) != me || head(q) == c.end) {
-        for (int k = i--, last = --w.owned; k < last; ++k) w.own[at(k)] = w.own[at(k + 1)];
-        continue;
-      }
-      const int s = start_of(q);
-      if ((best >= 0 && s >= start) || !is_waiting_for_a_worker(q, std::memory_order_acquire)) {
-        other = s < other ? s : other;
-        continue;
-      }
-      if (best >= 0) other = start < other ? start : other;
-      best = q;
-      start = s;
-    }
-    if (best < 0 || !take(me, best)) return -1;
-    due = w.owned == 1 ? INT_MAX : slack_ + (other > start && other != INT_MAX ? other : start);
-    return best;
-  }
-
-  /// A queue that this worker kept for itself, or -1 if its head is not ready after all.
-  int use_kept(int me, int q) {
-    if (is_ready(q, std::memory_order_acquire)) return adopt(me, q);
-    release(me, q);
-    return -1;
-  }
-
-  /// Takes a queue that the worker's last task made ready, or returns -1.
-  int take_released(int me) {
-    worker_state& w = worker_[at(me)];
-    for (; w.reader != w.reader_end; ++w.reader) {
-      const int q = plan_.reader[w.reader];
-      if (may_serve(me, q) && is_waiting_for_a_worker(q, std::memory_order_acquire) && take(me, q)) return adopt(me, q);
-    }
-    return -1;
-  }
-
-  /// Takes a queue that favours another worker and waits all the same, or returns -1.
-  int take_foreign(int me) {
-    for (int q = 0; q < plan_.size.queues; ++q) {
-      if (!may_serve(me, q) || !is_waiting_for_a_worker(q, std::memory_order_acquire)) continue;
-      const int next = head(q);
-      const bool mine = queue_[at(q)].favours.load(std::memory_order_relaxed) == me;
-      for (int i = 0; i < grace && !mine; ++i) spin_pause();
-      if (head(q) == next && is_waiting_for_a_worker(q, std::memory_order_acquire) && take(me, q)) return adopt(me, q);
-    }
-    return -1;
-  }
-
-  /// A queue that this worker holds favours it from now on.
-  int adopt(int me, int q) {
-    worker_state& w = worker_[at(me)];
-    queue_[at(q)].favours.store(me, std::memory_order_relaxed);
-    for (int i = 0; i < w.owned; ++i)
-      if (w.own[at(i)] == q) return q;
-    w.own[at(w.owned++)] = q;
-    return q;
-  }
-
-  /// Before the end of a task is published: where the queue will be blocked, as it was after the last tasks, and one
-  /// queue alone waits for this task, that queue is taken before anybody else can see that it is ready; else -1.
-  int keep_reader(int me, int q, int next, int reader, int reader_end) {
-    if (reader + 1 != reader_end || next + 1 == queue_[at(q)].end || waits_hold(next + 1, std::memory_order_acquire))
-      return -1;
-    const int r = plan_.reader[reader];
-    const bool open = queue_[at(r)].holder.load(std::memory_order_relaxed) == queue_state::open;
-    return open && may_serve(me, r) && take(me, r) ? r : -1;
-  }
 
   /// Runs the tasks at the head of a queue until one is blocked or planned later than `due`, and gives the queue back.
   /// Returns a queue that it kept to go on with, or -1.
@@ -266,12 +169,6 @@ class queue_runner : public plan_state {
       move_freely({&cores_[at(me)], 1});
   }
 
-  bool any_ready(int me, std::memory_order order) const {
-    for (int q = 0; q < plan_.size.queues; ++q)
-      if (may_serve(me, q) && is_waiting_for_a_worker(q, order)) return true;
-    return false;
-  }
-
   /// Looks for a queue to take, then sleeps, until there is one. -1 when the run is over.
   int await_queue(int me, int& due) {
     int q = -1;
@@ -317,7 +214,6 @@ class queue_runner : public plan_state {
     if (me == 0 && watcher_.look != nullptr) watcher_.look(watcher_.self);
   }
 
-  const int slack_;  ///< `most_ahead` in the plan's units
   const int spin_;
   const std::vector<int> cores_;  ///< of the workers; none: they are not bound
   Profile profile_{};
