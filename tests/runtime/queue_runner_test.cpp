@@ -199,6 +199,40 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
   }
 }
 
+/// What one worker makes ready another one alone may run, and sleeps.
+TEST(QueueRunner, NoWakeUpOfACopyEnginesWorkerIsLost) {
+  constexpr int tasks = 120;
+  owned_plan plan;
+  plan.build([](auto& f) {
+    hp::add_event(f, 0, tasks);
+    const hp::resource kinds[] = {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out};
+    for (int t = 0; t < tasks; ++t) {
+      hp::add_task(f, kinds[t % 3], 0, 1, 0, t);
+      if (t > 0) hp::add_wait(f, t - 1);
+      hp::add_signal(f, t);
+    }
+  });
+  hp::machine_shape machine;
+  machine.ranks = 1;
+  for (const hp::resource k : {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out})
+    machine.queues[static_cast<int>(k)] = 1;
+  const int order[] = {hp::first_queue(machine, 0, hp::resource::aic),
+                       hp::first_queue(machine, 0, hp::resource::copy_in),
+                       hp::first_queue(machine, 0, hp::resource::copy_out)};
+  std::vector<int> queue_of;
+  for (int t = 0; t < tasks; ++t) queue_of.push_back(order[t % 3]);
+  plan.enqueue(machine, queue_of);
+  for (const int threads : {1, 2}) {
+    hp::executor x(plan.flow, plan.schedule, {.threads = threads, .copy_workers = true});
+    int next = 0;
+    x.bind(0, [](const hp::kernel_call& c) { EXPECT_EQ((*static_cast<int*>(c.user))++, c.task); }, &next);
+    for (int round = 0; round < 50; ++round, next = 0) {
+      ASSERT_EQ(x.run(), hp::run_result::complete);
+      ASSERT_EQ(next, tasks);
+    }
+  }
+}
+
 /// A thread that sleeps has not computed: its worker hands its queues over, again and again.
 TEST(QueueRunner, QueuesAreHandedOverByWorkersWhoLostTheirCore) {
   constexpr int tasks = 60;

@@ -158,6 +158,8 @@ class plan_state {
   void offer_readers(int me, int reader, int reader_end) noexcept;
   /// The same for all.
   void offer_all(int me) noexcept;
+  /// The same for all that this worker may not run itself: before it sleeps.
+  void offer_closed_to(int me) noexcept;
 
   /// Of the caller, who looks for work or sleeps.
   void rest(int me) noexcept { resting_.fetch_or(bit(me), std::memory_order_seq_cst); }

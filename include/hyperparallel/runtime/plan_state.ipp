@@ -139,6 +139,11 @@ HYPERPARALLEL_BODY void plan_state::offer_all(int me) noexcept {
   for (int q = 0; q < plan_.size.queues; ++q) wake_for(me, q);
 }
 
+HYPERPARALLEL_BODY void plan_state::offer_closed_to(int me) noexcept {
+  for (int q = 0; q < plan_.size.queues; ++q)
+    if (!may_serve(me, q)) wake_for(me, q);
+}
+
 HYPERPARALLEL_BODY void plan_state::wake_for(int me, int q) noexcept {
   const std::uint64_t resting = resting_.load(std::memory_order_seq_cst) & servers_[at(q)] & ~bit(me);
   if (resting == 0 || !is_waiting_for_a_worker(q, std::memory_order_seq_cst)) return;

@@ -32,7 +32,11 @@ template <class Profile>
 class queue_runner : public queue_choice {
  public:
   queue_runner(const plan_view& p, const worker_share& share)
-      : queue_choice(p, share), spin_(share.workers > 1 ? share.spin : 0), cores_(share.cores) {
+      : queue_choice(p, share),
+        spin_(share.workers > 1 ? share.spin : 0),
+        sharing_(share.sharing),
+        has_others_(share.sharing < share.workers),
+        cores_(share.cores) {
     if constexpr (Profile::enabled) profile_.size_for(p.size.tasks);
   }
 
@@ -157,10 +161,10 @@ class queue_runner : public queue_choice {
   }
 
   /// A thread that has lost its core may run on all; the others are bound to theirs. The caller of a run is bound by
-  /// the crew, before its first task or not at all.
+  /// the crew, before its first task or not at all. A worker of a copy engine sleeps in its tasks: that is no loss.
   void choose_core(int me, bool leaving = false) {
     const bool lost = worker_[at(me)].core.lost();
-    if (lost == has_lost_core(me) || (me == 0 && !lost && !leaving)) return;
+    if (me >= sharing_ || lost == has_lost_core(me) || (me == 0 && !lost && !leaving)) return;
     note_core(me, lost);
     if (at(me) >= cores_.size()) return;
     if (lost)
@@ -171,6 +175,7 @@ class queue_runner : public queue_choice {
 
   /// Looks for a queue to take, then sleeps, until there is one. -1 when the run is over.
   int await_queue(int me, int& due) {
+    if (has_others_ && somebody_rests(me)) offer_closed_to(me);
     int q = -1;
     for (int i = 0; i < eager_looks && spin_ > 0; ++i) {
       if (is_over(std::memory_order_relaxed)) return -1;
@@ -215,6 +220,8 @@ class queue_runner : public queue_choice {
   }
 
   const int spin_;
+  const int sharing_;             ///< workers who run each other's queues
+  const bool has_others_;         ///< workers who run only their own
   const std::vector<int> cores_;  ///< of the workers; none: they are not bound
   Profile profile_{};
   run_watcher watcher_{};
