@@ -4,6 +4,7 @@
 #include <hyperparallel/runtime/arena.ipp>
 #include <hyperparallel/runtime/asymmetric_fence.ipp>
 #include <hyperparallel/runtime/bound_plan.ipp>
+#include <hyperparallel/runtime/core_loss.ipp>
 #include <hyperparallel/runtime/cores.ipp>
 #include <hyperparallel/runtime/crew.ipp>
 #include <hyperparallel/runtime/diagnosis.ipp>

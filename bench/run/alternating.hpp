@@ -29,19 +29,23 @@ double time_ns(const Run& run) {
   return now_ns() - start;
 }
 
-/// Domain: at least one sample.
-inline double median(std::vector<double> samples) {
-  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  std::nth_element(samples.begin(), middle, samples.end());
-  return *middle;
+/// The sample below which `share` of them lie. Domain: at least one sample, 0 ≤ share < 1.
+inline double quantile(std::vector<double> samples, double share) {
+  const auto place = samples.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(samples.size()));
+  std::nth_element(samples.begin(), place, samples.end());
+  return *place;
 }
+
+/// Domain: at least one sample.
+inline double median(std::vector<double> samples) { return quantile(std::move(samples), 0.5); }
 
 inline double minimum(const std::vector<double>& samples) { return *std::min_element(samples.begin(), samples.end()); }
 
 class quiet_gate {
  public:
-  /// `allowance`: seconds that waiting and repeated samples may take all together.
-  explicit quiet_gate(double allowance) : allowance_(allowance * 1e9) {}
+  /// `allowance`: seconds that waiting and repeated samples may take all together. `neighbours`: tasks of others that
+  /// always run, as part of what is measured.
+  explicit quiet_gate(double allowance, int neighbours = 0) : allowance_(allowance * 1e9), neighbours_(neighbours) {}
 
   /// One sample of `measure`, which returns its own figure.
   double sample(const std::function<double()>& measure) {
@@ -64,13 +68,13 @@ class quiet_gate {
   int disturbed() const { return disturbed_; }
 
  private:
-  static bool alone() {
+  bool alone() const {
     int runnable = 1;
     if (std::FILE* const f = std::fopen("/proc/loadavg", "r")) {
       if (std::fscanf(f, "%*f %*f %*f %d", &runnable) != 1) runnable = 1;
       std::fclose(f);
     }
-    return runnable <= 1;
+    return runnable <= 1 + neighbours_;
   }
 
   bool wait_until_quiet(int looks) {
@@ -83,6 +87,7 @@ class quiet_gate {
   }
 
   double allowance_;  ///< nanoseconds left
+  int neighbours_;
   int samples_ = 0;
   int disturbed_ = 0;
 };
@@ -106,6 +111,14 @@ class alternation {
 
   double median(std::size_t v) const { return bench::median(variant_[v].figure); }
   double minimum(std::size_t v) const { return bench::minimum(variant_[v].figure); }
+
+  /// How many times `b` takes as long as `a`, round by round.
+  std::vector<double> ratios(std::size_t a, std::size_t b) const {
+    std::vector<double> ratio;
+    for (std::size_t r = 0; r < variant_[a].figure.size(); ++r)
+      ratio.push_back(variant_[b].figure[r] / variant_[a].figure[r]);
+    return ratio;
+  }
 
  private:
   struct variant {

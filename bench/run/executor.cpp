@@ -2,7 +2,8 @@
 // What the executor adds to a task, beside a loop over function pointers, oneTBB's flow graph and OpenMP's tasks, in
 // one process and in turn.
 //
-//   bench_executor [rounds [part of a shape's name [task microseconds…]]]      default: 11 rounds of all, 0 1 20
+//   bench_executor [rounds [part of a shape's name, or all [task microseconds…]]]    default: 11 rounds of all, 0 1 20
+//   bench_executor --busy 1 [the same…]      while a process that never sleeps is pinned to the second core
 //
 // Every scheduler runs each graph with two threads; ours are pinned, the others are as they come. Our plans are the
 // library's list schedules: two queues of one class, or one AIC and one AIV queue where a graph has classes, which only
@@ -18,6 +19,11 @@
 //                classes, without both
 //   overhead     what a figure has beyond its bound; with empty tasks all of it
 //   lost         how much longer eight queues take than two (the chain: than one), both on two threads
+//   pairs        a competitor's time over ours in the same round, start and finish included: the median of the rounds,
+//                and in brackets the quarter and three quarters of them
+//
+// With a busy process hand-offs are not measured and the loop counts with its minimum, so that the bound is that of a
+// calm machine; OpenMP, whose threads spin while they wait, is left out.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,6 +31,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -36,6 +43,7 @@
 
 #include "../../examples/command_line.hpp"
 #include "alternating.hpp"
+#include "busy_process.hpp"
 #include "competitors.hpp"
 #include "task_body.hpp"
 #include "task_graphs.hpp"
@@ -66,6 +74,10 @@ constexpr shape shapes[] = {
 };
 
 constexpr double most_lost = 0.15, share_of_long_tasks = 0.97;
+
+/// Goals of pairs with oneTBB's flow graph: of the alternating chain on a calm machine, of all graphs beside a busy process.
+constexpr double least_of_chain = 0.95, least_when_disturbed = 0.95, least_of_short_when_disturbed = 0.85;
+
 constexpr std::int64_t synchronisation = 100'000;  ///< picoseconds, for placing tasks
 
 hp::machine_shape machine(const shape& s, int queues) {
@@ -141,9 +153,10 @@ struct call_record {
 /// Everything that runs one graph, with tasks of one length, and what came of it.
 class contest {
  public:
-  contest(const shape& s, double microseconds, std::int64_t steps)
+  contest(const shape& s, double microseconds, std::int64_t steps, bool disturbed)
       : shape_(s),
         microseconds_(microseconds),
+        disturbed_(disturbed),
         ours_(s, microseconds, s.queues),
         eight_(s, microseconds, 8),
         graph_(bench::dependences_of(ours_.flow())),
@@ -154,7 +167,7 @@ class contest {
     check("ours", [this] { ours_.run(); });
     check("ours, eight queues", [this] { eight_.run(); });
     if (bench::has_tbb) check("oneTBB", [this] { tbb_.run(); });
-    if (bench::has_openmp) check("OpenMP", [this] { openmp_.run(); });
+    if (with_openmp()) check("OpenMP", [this] { openmp_.run(); });
     bind(&compute_kernel, &bench::compute);
     bench::compute_steps = steps;
   }
@@ -164,14 +177,16 @@ class contest {
     const auto add = [&](const auto& run) {
       return all.add([run, tasks = graph_.tasks()] { return bench::time_ns(run) / tasks; });
     };
-    const std::size_t hop = all.add([] { return hand_off(false); }), one_line = all.add([] { return hand_off(true); }),
-                      loop = add([this] { run_loop(); }), ours = add([this] { ours_.run(); }),
-                      eight = add([this] { eight_.run(); });
+    const auto hops = [&](bool one_line) {
+      return all.add([this, one_line] { return disturbed_ ? 0.0 : hand_off(one_line); });
+    };
+    const std::size_t hop = hops(false), one_line = hops(true), loop = add([this] { run_loop(); }),
+                      ours = add([this] { ours_.run(); }), eight = add([this] { eight_.run(); });
     const std::size_t tbb = bench::has_tbb ? add([this] { tbb_.run(); }) : loop;
-    const std::size_t openmp = bench::has_openmp ? add([this] { openmp_.run(); }) : loop;
+    const std::size_t openmp = with_openmp() ? add([this] { openmp_.run(); }) : loop;
     all.run(rounds);
 
-    const double own = all.median(loop), tasks = graph_.tasks();
+    const double own = disturbed_ ? all.minimum(loop) : all.median(loop), tasks = graph_.tasks();
     const double least_hop = std::min(all.median(hop), all.median(one_line));
     const double bound = bench::bound(graph_, shape_.classed ? 1 : 2, own, least_hop) / tasks;
     const double free_bound = bench::bound(bench::without_classes(graph_), 2, own, 0) / tasks;
@@ -181,6 +196,14 @@ class contest {
       if (!empty() && least > 0) std::printf(" %8.1f %% %10.1f", 100 * least / all.median(v), all.median(v) - least);
     };
     const auto verdict = [](bool met) { std::printf("  %s\n", met ? "met" : "MISSED"); };
+    const auto pairs = [&](std::size_t v) {
+      const std::vector<double> ratio = all.ratios(ours, v);
+      std::printf("  pairs %.2f (%.2f %.2f)", bench::median(ratio), bench::quantile(ratio, 0.25),
+                  bench::quantile(ratio, 0.75));
+      return bench::median(ratio);
+    };
+    // Goals of a calm machine say nothing about a disturbed one.
+    const auto calm_verdict = [&](bool met) { disturbed_ ? void(std::printf("\n")) : verdict(met); };
 
     std::printf("%s: %d tasks, %d edges, bound %.1f ns a task; hand-off %.1f (%.1f) ns, within one line %.1f (%.1f)\n",
                 shape_.name, graph_.tasks(), bench::edges(graph_), bound, all.median(hop), all.minimum(hop),
@@ -191,29 +214,34 @@ class contest {
     if (empty()) {
       const double goal = shape_.empty > 0 ? shape_.empty : 1.2 * all.median(hop);
       std::printf("  at most %.1f ns", goal);
-      verdict(time <= goal);
+      calm_verdict(time <= goal);
     } else {
       const double goal = microseconds_ < 10 ? shape_.share : share_of_long_tasks;
       std::printf("  at least %.0f %%", 100 * goal);
-      verdict(bound >= goal * time);
+      calm_verdict(bound >= goal * time);
     }
     row("ours, eight queues", eight, bound);
     std::printf("  lost %.1f %%", 100 * (all.median(eight) / time - 1));
     if (microseconds_ == 1) {
       std::printf(", below %.0f %%", 100 * most_lost);
-      verdict(all.median(eight) < (1 + most_lost) * time);
+      calm_verdict(all.median(eight) < (1 + most_lost) * time);
     } else {
       std::printf("\n");
     }
     const auto competitor = [&](const char* name, std::size_t v) {
-      if (v == loop) return void(std::printf("  %-22s missing\n", name));
+      if (v == loop) return void(std::printf("  %-22s %s\n", name, disturbed_ ? "left out" : "missing"));
       row(name, v, free_bound);
       const double theirs = all.median(v) - free_floor, over = time - floor;
       if (over > 0)
         std::printf("  overhead %.1f times ours", theirs / over);
       else
         std::printf("  overhead; ours has none");
-      if (shape_.times == 0 || microseconds_ >= 10) return void(std::printf("\n"));
+      const double share = pairs(v), least = v == tbb ? least_share() : 0;
+      if (least > 0) {
+        std::printf(", at least %.2f", least);
+        return verdict(share >= least);
+      }
+      if (disturbed_ || shape_.times == 0 || microseconds_ >= 10) return void(std::printf("\n"));
       std::printf(", at least %.1f", shape_.times);
       verdict(theirs >= shape_.times * over);
     };
@@ -224,6 +252,13 @@ class contest {
 
  private:
   bool empty() const { return microseconds_ == 0; }
+  bool with_openmp() const { return bench::has_openmp && !disturbed_; }
+
+  /// The least that oneTBB's time may be of ours; 0: no goal.
+  double least_share() const {
+    if (!disturbed_) return shape_.kind == bench::graph_kind::alternating_chain ? least_of_chain : 0;
+    return empty() ? 0 : microseconds_ < 10 ? least_of_short_when_disturbed : least_when_disturbed;
+  }
 
   void bind(hp::kernel kernel, void (*body)(int)) {
     ours_.bind(kernel);
@@ -246,6 +281,7 @@ class contest {
 
   const shape& shape_;
   double microseconds_;
+  bool disturbed_;
   planned ours_, eight_;
   bench::dependences graph_;
   bench::tbb_flow_graph tbb_;
@@ -257,25 +293,33 @@ class contest {
 
 int main(int argc, char** argv) {
   int rounds = 11;
-  std::string part;
+  std::string part = "all";
   std::vector<double> microseconds{0, 1, 20};
+  int busy = -1;
   CLI::App app("Six task graphs on threads, beside other executors.", "bench_executor");
   app.add_option("rounds", rounds, "samples of each executor")->check(command_line::whole(1, 1'000'000));
-  app.add_option("part", part, "only shapes with this in their name; \"\": all");
+  app.add_option("part", part, "only shapes with this in their name; all: every one");
   app.add_option("microseconds", microseconds, "lengths of a task")->check(command_line::number(0, 1e6));
+  app.add_option("--busy", busy, "a process that never sleeps is pinned to this one of the two cores")
+      ->check(command_line::whole(0, 1));
   return command_line::run(app, argc, argv, [&] {
     if (hp::allowed_cores().size() < 2) throw std::runtime_error("this bench needs two cores");
-    bench::quiet_gate gate(30);
+    const bool disturbed = busy >= 0;
+    std::optional<bench::busy_process> neighbour;
+    const std::int64_t millisecond = bench::steps_for(1e6);
+    if (disturbed) neighbour.emplace(hp::allowed_cores()[bench::at(busy)]);
+    bench::quiet_gate gate(30, disturbed ? 1 : 0);
     std::printf("oneTBB %s, OpenMP %s; 2 threads, placing with %lld ns between queues\n",
                 bench::has_tbb ? "found" : "missing", bench::has_openmp ? "found" : "missing",
                 static_cast<long long>(synchronisation / 1000));
     for (const double us : microseconds) {
       const int now = us < 10 ? rounds : std::max(1, rounds / 3);
-      const std::int64_t steps = bench::steps_for(1000 * us);
+      const auto steps = static_cast<std::int64_t>(us / 1000 * static_cast<double>(millisecond));
       std::printf("\ntasks of %g us, %d rounds\n  %-22s %10s %10s", us, now, "nanoseconds a task", "median", "minimum");
       std::printf(us == 0 ? "\n" : " %10s %10s\n", "of bound", "overhead");
       for (const shape& s : shapes)
-        if (std::strstr(s.name, part.c_str()) != nullptr) contest(s, us, steps).measure(now, gate);
+        if (part == "all" || std::strstr(s.name, part.c_str()) != nullptr)
+          contest(s, us, steps, disturbed).measure(now, gate);
     }
     std::printf("\n%d samples, %d of them while another task wanted a core\n", gate.samples(), gate.disturbed());
     return 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -49,6 +50,32 @@ TEST(Crew, TicksWhileTheCallerWaits) {
   ticks = 0;
   c.run(-1, [&] { ++ticks; });
   EXPECT_EQ(ticks, 0);
+}
+
+TEST(Crew, WhoLeadsWaitsForNobodyAndTheOthersComeOnceForEachRun) {
+  struct late_tally {
+    std::atomic<int> zero{0}, others{0};
+  };
+  constexpr int rounds = 100;
+  for (const int spin : {0, 100}) {
+    late_tally t;
+    {
+      hp::crew c(
+          3, {}, spin,
+          [](void* self, int worker) {
+            late_tally& l = *static_cast<late_tally*>(self);
+            ++(worker == 0 ? l.zero : l.others);
+            if (worker == 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
+          },
+          &t);
+      for (int round = 1; round <= rounds; ++round) {
+        c.lead(round % 2 == 0);
+        EXPECT_EQ(t.zero, round);
+      }
+      while (t.others < 2 * rounds) std::this_thread::yield();
+    }
+    EXPECT_EQ(t.others, 2 * rounds);
+  }
 }
 
 TEST(Crew, ACrewThatNeverRanLeaves) {

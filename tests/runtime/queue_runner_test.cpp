@@ -44,6 +44,7 @@ std::atomic<long> allocations{0};
 namespace {
 
 namespace hp = hyperparallel;
+using hp::testing_plans::alternating_plan;
 using hp::testing_plans::owned_plan;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -139,22 +140,40 @@ TEST(QueueRunner, RandomDelaysNeverChangeABit) {
   }
 }
 
-/// A chain that changes its worker at every task, with pauses about as long as it takes to fall asleep: a wake-up that
+/// Queues change hands at random: many short plans, each run a few times in a row, so that workers come late to a run or
+/// leave it when the next one has begun.
+TEST(QueueRunner, ShortPlansRunRightInAnyHands) {
+  const bool exhaustive = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  const unsigned plans = exhaustive ? 10000 : 900;
+  for (unsigned seed = 1; seed <= plans; ++seed) {
+    const int tasks = 5 + static_cast<int>(seed * 7 % 40), queues = 1 + static_cast<int>(seed % 6);
+    owned_plan plan;
+    random_plan(plan, tasks, queues, 4, seed);
+    const auto fresh = [&] { return sums{&plan, std::vector<float>(at(tasks)), std::vector<float>(at(queues)), 0}; };
+    sums reference = fresh();
+    for (int t = 0; t < tasks; ++t) add_up({0, t, 0, t, &reference});
+    for (const int threads : {1, 2, 3, 4}) {
+      hp::executor x(plan.flow, plan.schedule, {.threads = threads, .spin = seed % 3 == 0 ? 0 : 20 << seed % 9});
+      for (unsigned round = 1; round <= 3; ++round) {
+        sums s = fresh();
+        s.delays = round == 1 ? 0 : seed * 3 + round;
+        for (int o = 0; o < 3; ++o) x.bind(o, add_up, &s);
+        ASSERT_EQ(x.run(), hp::run_result::complete);
+        ASSERT_EQ(std::memcmp(s.value.data(), reference.value.data(), at(tasks) * sizeof(float)), 0)
+            << seed << ' ' << threads << ' ' << round;
+        ASSERT_EQ(std::memcmp(s.by_queue.data(), reference.by_queue.data(), at(queues) * sizeof(float)), 0)
+            << seed << ' ' << threads << ' ' << round;
+      }
+    }
+  }
+}
+
+/// A chain that may change its worker at every task, with pauses about as long as it takes to fall asleep: a wake-up that
 /// is lost would hang the run. `spin` 0: publishers fence; else sleepers do, where the system can.
 TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
   constexpr int tasks = 200;
   owned_plan plan;
-  plan.build([](auto& f) {
-    hp::add_event(f, 0, tasks);
-    for (int t = 0; t < tasks; ++t) {
-      hp::add_task(f, t % 2 == 0 ? hp::resource::aic : hp::resource::aiv, 0, 1, 0, t);
-      if (t > 0) hp::add_wait(f, t - 1);
-      hp::add_signal(f, t);
-    }
-  });
-  std::vector<int> queue_of(tasks);
-  for (int t = 0; t < tasks; ++t) queue_of[at(t)] = t % 2;
-  plan.enqueue({1, {1, 1, 0, 0, 0}}, queue_of);
+  alternating_plan(plan, tasks);
   for (const int spin : {0, 1, 20}) {
     hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
     struct {
@@ -176,6 +195,63 @@ TEST(QueueRunner, NoWakeUpIsLostAroundFallingAsleep) {
       s.next = 0;
       ASSERT_EQ(x.run(), hp::run_result::complete);
       ASSERT_EQ(s.next, tasks);
+    }
+  }
+}
+
+/// What one worker makes ready another one alone may run, and sleeps.
+TEST(QueueRunner, NoWakeUpOfACopyEnginesWorkerIsLost) {
+  constexpr int tasks = 120;
+  owned_plan plan;
+  plan.build([](auto& f) {
+    hp::add_event(f, 0, tasks);
+    const hp::resource kinds[] = {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out};
+    for (int t = 0; t < tasks; ++t) {
+      hp::add_task(f, kinds[t % 3], 0, 1, 0, t);
+      if (t > 0) hp::add_wait(f, t - 1);
+      hp::add_signal(f, t);
+    }
+  });
+  hp::machine_shape machine;
+  machine.ranks = 1;
+  for (const hp::resource k : {hp::resource::aic, hp::resource::copy_in, hp::resource::copy_out})
+    machine.queues[static_cast<int>(k)] = 1;
+  const int order[] = {hp::first_queue(machine, 0, hp::resource::aic),
+                       hp::first_queue(machine, 0, hp::resource::copy_in),
+                       hp::first_queue(machine, 0, hp::resource::copy_out)};
+  std::vector<int> queue_of;
+  for (int t = 0; t < tasks; ++t) queue_of.push_back(order[t % 3]);
+  plan.enqueue(machine, queue_of);
+  for (const int threads : {1, 2}) {
+    hp::executor x(plan.flow, plan.schedule, {.threads = threads, .copy_workers = true});
+    int next = 0;
+    x.bind(0, [](const hp::kernel_call& c) { EXPECT_EQ((*static_cast<int*>(c.user))++, c.task); }, &next);
+    for (int round = 0; round < 50; ++round, next = 0) {
+      ASSERT_EQ(x.run(), hp::run_result::complete);
+      ASSERT_EQ(next, tasks);
+    }
+  }
+}
+
+/// A thread that sleeps has not computed: its worker hands its queues over, again and again.
+TEST(QueueRunner, QueuesAreHandedOverByWorkersWhoLostTheirCore) {
+  constexpr int tasks = 60;
+  owned_plan plan;
+  alternating_plan(plan, tasks);
+  for (const int spin : {0, 100, 20000}) {
+    hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = spin});
+    int next = 0;
+    x.bind(
+        0,
+        [](const hp::kernel_call& c) {
+          std::this_thread::sleep_for(std::chrono::microseconds(300));
+          EXPECT_EQ(*static_cast<int*>(c.user), c.task);
+          *static_cast<int*>(c.user) = c.task + 1;
+        },
+        &next);
+    for (int round = 0; round < 8; ++round, next = 0) {
+      ASSERT_EQ(x.run(), hp::run_result::complete);
+      ASSERT_EQ(next, tasks);
     }
   }
 }

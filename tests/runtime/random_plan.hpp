@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Plans for the tests of runtime/: random ones that are safe by construction, on storage that lives with them.
+// Plans for the tests of runtime/: a chain, and random ones that are safe by construction, on storage that lives with them.
 
 #include <hyperparallel/taskflow/builder.hpp>
 
@@ -112,6 +112,21 @@ inline void random_plan(owned_plan& plan, int count, int queues, int fan_in, uns
   };
   plan.build(write);
   plan.enqueue({1, {queues, 0, 0, 0, 0}}, queue_of);
+}
+
+/// A chain of tasks that come from two queues by turns.
+inline void alternating_plan(owned_plan& plan, int tasks) {
+  plan.build([&](auto& f) {
+    add_event(f, 0, tasks);
+    for (int t = 0; t < tasks; ++t) {
+      add_task(f, t % 2 == 0 ? resource::aic : resource::aiv, 0, 1, 0, t);
+      if (t > 0) add_wait(f, t - 1);
+      add_signal(f, t);
+    }
+  });
+  std::vector<int> queue_of;
+  for (int t = 0; t < tasks; ++t) queue_of.push_back(t % 2);
+  plan.enqueue({1, {1, 1, 0, 0, 0}}, queue_of);
 }
 
 }  // namespace hyperparallel::testing_plans

@@ -5,6 +5,7 @@
 // Two workers that the system wakes on the same core run 10 to 100 times slower than pinned ones, hence workers are
 // pinned when there is a core for each. Law: a scoped pin gives the thread its former cores back on every way out.
 
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,9 @@ std::vector<int> allowed_cores();
 
 /// How many threads can run at the same time; at least 1.
 int allowed_core_count(const std::vector<int>& cores);
+
+/// Lets the calling thread run on all of `cores`, and on no other. None, or a refusal, leaves the thread as it was.
+void move_freely(std::span<const int> cores) noexcept;
 
 /// Binds the calling thread to `core` while the object lives. A negative core, or a refusal, leaves the thread as it
 /// was.

@@ -3,6 +3,7 @@
 // Bodies of cores.hpp; see support/compiled.hpp.
 
 #include <sched.h>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,16 @@ HYPERPARALLEL_BODY int allowed_core_count(const std::vector<int>& cores) {
   if (!cores.empty()) return static_cast<int>(cores.size());
   const int n = static_cast<int>(std::thread::hardware_concurrency());
   return n > 0 ? n : 1;
+}
+
+HYPERPARALLEL_BODY void move_freely([[maybe_unused]] std::span<const int> cores) noexcept {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int c : cores)
+    if (c >= 0 && c < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(c), &set);
+  if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
+#endif
 }
 
 HYPERPARALLEL_BODY scoped_pin::scoped_pin([[maybe_unused]] int core) noexcept {

@@ -3,7 +3,8 @@
 // Threads that live across runs. The caller of `run` is worker 0; the others sleep on their own doorbells in between.
 //
 // Law: `run` returns only after every worker has left the work function, and what the caller wrote before `run` is
-// visible to all of them, what they wrote is visible to the caller afterwards. Starting a run allocates nothing.
+// visible to all of them, what they wrote is visible to the caller afterwards. `lead` waits for nobody: a worker enters
+// the work function once for each run, but perhaps when the run is over. Starting a run allocates nothing.
 
 #include <atomic>
 #include <cstddef>
@@ -32,15 +33,21 @@ class crew {
 
   int workers() const { return workers_; }
 
-  /// One run. While worker 0 waits for the others, `tick()` (noexcept) is called about every `tick_period` nanoseconds
-  /// unless that is negative. Domain: one run at a time.
-  template <class Tick>
-  void run(std::int64_t tick_period, const Tick& tick) {
-    const scoped_pin pin(core_of(0));
-    done_.store(0, std::memory_order_relaxed);
+  /// Worker 0's part of a run, which the others are told of. It is bound to its core if `pinned`.
+  void lead(bool pinned) {
+    const scoped_pin pin(pinned ? core_of(0) : -1);
     run_.fetch_add(1, std::memory_order_seq_cst);
     for (int w = 1; w < workers_; ++w) bell_[static_cast<std::size_t>(w)].ring();
     work_(self_, 0);
+  }
+
+  /// One run. While worker 0 waits for the others, `tick()` (noexcept) is called about every `tick_period` nanoseconds
+  /// unless that is negative. Domain: one run at a time, by one
+  /// of the two.
+  template <class Tick>
+  void run(std::int64_t tick_period, const Tick& tick) {
+    done_.store(0, std::memory_order_relaxed);
+    lead(true);
     while (!await(bell_[0], tick_period, [&] { return done_.load(std::memory_order_seq_cst) == workers_ - 1; })) tick();
   }
 

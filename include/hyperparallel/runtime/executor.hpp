@@ -67,6 +67,7 @@ class executor {
   executor(unchecked_t, bound_plan p, const executor_options& options = {});
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;
+  ~executor() { runner_.ring_all(); }  // who fell asleep in a run
 
   /// Every task of `operation` runs `k` with `user`. Domain: not during a run. O(1).
   void bind(int operation, kernel k, void* user = nullptr);

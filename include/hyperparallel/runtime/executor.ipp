@@ -24,7 +24,7 @@ executor<Profile>::executor(unchecked_t, bound_plan p, const executor_options& o
     : options_(options),
       plan_(std::move(p)),
       share_(share_queues(plan_.view(), options)),
-      runner_(plan_.view(), share_.worker_of, share_.workers) {
+      runner_(plan_.view(), share_) {
   crew_ =
       std::make_unique<crew>(share_.workers, share_.cores,
                              share_.spin < spin_between_runs ? share_.spin : spin_between_runs, &executor::enter, this);
@@ -51,10 +51,9 @@ run_result executor<Profile>::run(const progress& watch) {
   if (watch_.report != nullptr) set_next_report();
   detail::run_watcher watcher;
   if (watch_.report != nullptr) watcher = {&executor::watch_progress, this, watch_.period_nanoseconds()};
-  runner_.begin(watcher, share_.spin);
-  crew_->run(watcher.period, [this]() noexcept {
-    if (watch_.report != nullptr) watch_progress(this);
-  });
+  runner_.begin(watcher);
+  crew_->lead(!runner_.has_lost_core(0));
+  runner_.close();
   return finish();
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inner loop of the executor: each worker runs the records of its queues in order, as far as their waits hold.
+// The inner loop of the executor: each worker takes a queue, runs its tasks in order as far as their waits hold, and
+// gives it back.
 //
-// A worker serves several queues, the head with the earliest planned start first; when that is blocked it goes on with
-// the next, and it sleeps on its own doorbell only when all its heads are blocked. If every worker is in that state and
-// no head is ready, nothing can ever change, and the run ends as a deadlock.
+// Which queue that is says queue_choice.hpp. Where there is none a worker looks for one: at its own queues all the time, at
+// those of others ever more seldom the longer it finds nothing; then it sleeps on its own doorbell. A worker that finds
+// that its thread lost its core hands its queues over to one that rests (core_loss.hpp). If no task is running and no
+// head is ready, nothing can ever change, and the run ends as a deadlock.
 
 #include <atomic>
 #include <climits>
@@ -12,8 +14,10 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/runtime/plan_state.hpp>
+#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/profile.hpp>
+#include <hyperparallel/runtime/queue_choice.hpp>
+#include <hyperparallel/runtime/worker_share.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -25,166 +29,202 @@ struct run_watcher {
 };
 
 template <class Profile>
-class queue_runner : public plan_state {
+class queue_runner : public queue_choice {
  public:
-  queue_runner(const plan_view& p, const std::vector<int>& worker_of, int workers)
-      : plan_state(p, worker_of, workers), slack_(static_cast<int>(most_ahead >> p.time_shift)) {
+  queue_runner(const plan_view& p, const worker_share& share)
+      : queue_choice(p, share),
+        spin_(share.workers > 1 ? share.spin : 0),
+        sharing_(share.sharing),
+        has_others_(share.sharing < share.workers),
+        cores_(share.cores) {
     if constexpr (Profile::enabled) profile_.size_for(p.size.tasks);
   }
 
   const Profile& profile() const { return profile_; }
 
-  /// Before the workers begin. `spin` pauses pass before a worker sleeps.
-  void begin(const run_watcher& watcher, int spin) {
+  /// On worker 0, before it begins.
+  void begin(const run_watcher& watcher) {
     watcher_ = watcher;
-    spin_ = workers_ > 1 ? spin : 0;
     if constexpr (Profile::enabled) profile_.restart();
-    begin_run(spin_ > 0);
+    begin_run();
   }
 
-  /// One worker's part of a run.
+  /// One worker's part of a run; returns when no task will begin any more.
   void work(int me) {
-    std::vector<int>& heads = worker_[at(me)].live;
-    int live = 0;
-    for (const int q : worker_[at(me)].queue) heads[at(live++)] = q;
-    for (int i = live - 2; i >= 0; --i) settle(heads, i, live);
-    while (live > 0) {
-      bool moved = false;
-      for (int i = 0; i < live && !moved; ++i) {
-        const int q = heads[at(i)], before = head(q);
-        const int due = live == 1 ? INT_MAX : slack_ + start_of(i == 0 ? heads[1] : q);
-        const head_state s = advance(me, q, live == 1, due);
-        if (s == head_state::stopped) return;
-        moved = head(q) != before;
-        if (s == head_state::finished) {
-          --live;
-          for (int k = i; k < live; ++k) heads[at(k)] = heads[at(k + 1)];
-        } else if (moved) {
-          settle(heads, i, live);
-        }
+    worker_state& w = worker_[at(me)];
+    find_own(me);
+    w.core.restart();
+    int kept = -1;
+    while (!is_over(std::memory_order_relaxed)) {
+      int due = INT_MAX, q = kept >= 0 ? use_kept(me, kept) : take_own(me, due);
+      if (q < 0) q = take_released(me);
+      if (q < 0) q = await_queue(me, due);
+      if (q < 0) {
+        kept = -1;
+        break;
       }
-      if (!moved && !await_change(me, live)) return;
+      if (q != kept && somebody_rests(me)) offer_all(me);
+      kept = advance(me, q, due);
     }
-    go_idle();
+    if (kept >= 0) release(me, kept);
+    w.core.end();
+    choose_core(me, true);
   }
 
  private:
-  /// Planned time by which a queue may run ahead of another one of its worker: to change queues costs some tens of
-  /// nanoseconds, so the order of shorter tasks matters less.
-  static constexpr std::int64_t most_ahead = 500'000;  // picoseconds
-
   /// Looks without a pause in between, which may take longer than a hand-off.
-  static constexpr int eager_polls = 256;
+  static constexpr int eager_looks = 256;
 
-  enum class head_state { waiting, finished, stopped };
+  /// Between looks at queues of others, in pauses: an eighth of the time that has passed, within these.
+  static constexpr int least_between = 8, most_between = 256;
 
-  int start_of(int q) const { return plan_.record[head(q)].start; }
-
-  /// Moves the queue at `i` back to where the planned start of its head belongs.
-  void settle(std::vector<int>& heads, int i, int live) const {
-    const int q = heads[at(i)], start = start_of(q);
-    for (; i + 1 < live && start_of(heads[at(i + 1)]) < start; ++i) heads[at(i)] = heads[at(i + 1)];
-    heads[at(i)] = q;
-  }
-
-  /// Runs the tasks at the head of a queue until one is blocked or planned later than `due`. `alone`: the worker has
-  /// nothing else to do.
-  head_state advance(int me, int q, bool alone, int due) {
+  /// Runs the tasks at the head of a queue until one is blocked or planned later than `due`, and gives the queue back.
+  /// Returns a queue that it kept to go on with, or -1.
+  int advance(int me, int q, int due) {
     queue_state& c = queue_[at(q)];
-    std::atomic<int>& current = worker_[at(me)].current;
+    worker_state& w = worker_[at(me)];
     const execution_record* const record = plan_.record;
     const bound_kernel* const kernels = kernel_.data();
     const int first_operation = plan_.first_operation, end = c.end;
-    const std::uint32_t base = generation_ * words_[q].period + 1U - static_cast<std::uint32_t>(plan_.queue_begin[q]);
+    const std::uint32_t base = generation_.load(std::memory_order_relaxed) * words_[q].period + 1U -
+                               static_cast<std::uint32_t>(plan_.queue_begin[q]);
     const bool watched = me == 0 && watcher_.look != nullptr;
     int next = c.next.load(std::memory_order_relaxed), wait = c.wait, reader = c.reader, signal = c.signal;
-    head_state state = head_state::waiting;
-    current.store(q, std::memory_order_relaxed);
+    int offered = reader;  // readers before have been offered to those who rest
+    int kept = -1;
+    const int first = next;
+    w.reader = w.reader_end = 0;
+    w.current.store(q, std::memory_order_relaxed);
     try {
-      for (;;) {
-        if (!ending_.running(std::memory_order_relaxed)) {
-          state = head_state::stopped;
-          break;
-        }
+      while (next != end && ending_.running(std::memory_order_relaxed)) {
         const execution_record& r = record[next];
         while (wait != r.wait_end && holds(plan_.wait[wait], std::memory_order_acquire)) ++wait;
         if (wait != r.wait_end) {
           if constexpr (Profile::enabled) profile_.blocked(r.task);
-          if (alone && poll(wait, r.wait_end)) continue;
           break;
+        }
+        if (r.start > due) break;
+        if (kept >= 0) {
+          release(me, kept);
+          wake_for(me, kept);
+          kept = -1;
+        }
+        if (offered != reader) {
+          offer_readers(me, offered, reader);
+          offered = reader;
         }
         const bound_kernel& k = kernels[r.kernel];
         if constexpr (Profile::enabled) profile_.began(r.task, me);
         k.run({r.rank, r.task, r.kernel + first_operation, r.item, k.user, &ending_});
         if constexpr (Profile::enabled) profile_.ended(r.task);
         if (reader != r.reader_end) {
-          publish(me, q, base + static_cast<std::uint32_t>(next), reader, r.reader_end);
-          reader = r.reader_end;
+          w.reader = reader;
+          w.reader_end = reader = r.reader_end;
+          if (w.turns >= turns) kept = keep_reader(me, q, next, w.reader, reader);
+          if (!publish(me, q, base + static_cast<std::uint32_t>(next), kept >= 0)) offered = reader;
         }
         for (; signal != r.signal_end; ++signal) raise(me, plan_.signal[signal]);
         if constexpr (Profile::enabled) profile_.signalled(r.task);
         c.next.store(++next, std::memory_order_relaxed);
         if (watched) watcher_.look(watcher_.self);
-        if (next == end) {
-          state = head_state::finished;
+        if (w.core.due() && look_at_core(me)) {
+          if (kept >= 0) release(me, kept);
+          kept = -1;
           break;
         }
-        if (record[next].start > due) break;
       }
     } catch (...) {
       fail(run_end::task_failed, next);
-      state = head_state::stopped;
     }
-    current.store(-1, std::memory_order_relaxed);
+    w.current.store(-1, std::memory_order_relaxed);
     c.wait = wait;
     c.reader = reader;
     c.signal = signal;
-    return state;
+    w.turns = next == first + 1 ? w.turns + 1 : 0;
+    if (next == end && first != end)  // another worker may have ended it before it was taken
+      finish(me, q);
+    else
+      release(me, q);
+    if (!ending_.running(std::memory_order_seq_cst)) worker_[0].bell.ring();
+    if (kept >= 0 && next != end) wake_for(me, q);  // who made it ready a moment ago saw it held
+    return kept;
   }
 
-  /// False when the waits do not all hold after a while.
-  bool poll(int& wait, int wait_end) const {
-    for (int i = 0; workers_ > 1 && i < eager_polls && ending_.running(std::memory_order_relaxed); ++i)
-      while (holds(plan_.wait[wait], std::memory_order_acquire))
-        if (++wait == wait_end) return true;
-    return false;
+  /// Whether the worker's queues were handed over, since its core is lost.
+  bool look_at_core(int me) {
+    worker_state& w = worker_[at(me)];
+    const bool missing = w.core.look();
+    choose_core(me);
+    if (!missing || workers_ == 1 || !hand_over(me)) return false;
+    w.reader = w.reader_end;  // what they made ready goes with them
+    return true;
   }
 
-  bool any_ready(int me, int live, std::memory_order order) {
-    for (int i = 0; i < live; ++i) {
-      queue_state& c = queue_[at(worker_[at(me)].live[at(i)])];
-      const int wait_end = plan_.record[c.next.load(std::memory_order_relaxed)].wait_end;
-      while (c.wait != wait_end && holds(plan_.wait[c.wait], order)) ++c.wait;
-      if (c.wait == wait_end) return true;
+  /// A thread that has lost its core may run on all; the others are bound to theirs. The caller of a run is bound by
+  /// the crew, before its first task or not at all. A worker of a copy engine sleeps in its tasks: that is no loss.
+  void choose_core(int me, bool leaving = false) {
+    const bool lost = worker_[at(me)].core.lost();
+    if (me >= sharing_ || lost == has_lost_core(me) || (me == 0 && !lost && !leaving)) return;
+    note_core(me, lost);
+    if (at(me) >= cores_.size()) return;
+    if (lost)
+      move_freely(cores_);
+    else if (me != 0)
+      move_freely({&cores_[at(me)], 1});
+  }
+
+  /// Looks for a queue to take, then sleeps, until there is one. -1 when the run is over.
+  int await_queue(int me, int& due) {
+    if (has_others_ && somebody_rests(me)) offer_closed_to(me);
+    int q = -1;
+    for (int i = 0; i < eager_looks && spin_ > 0; ++i) {
+      if (is_over(std::memory_order_relaxed)) return -1;
+      q = take_own(me, due);
+      if (q >= 0) return q;
     }
-    return false;
+    rest(me);
+    // Who has lost its core spins less, and leaves to others what they can run.
+    const bool lost = has_lost_core(me);
+    const int patience = lost ? spin_ / 8 : spin_, first_look = lost ? patience : 0;
+    for (int i = 0, look = first_look; q < 0 && !is_over(std::memory_order_relaxed); ++i) {
+      q = take_own(me, due);
+      if (q < 0 && i >= look) {
+        due = INT_MAX;
+        q = take_foreign(me);
+        const int pause = i / 8;
+        look = i + (pause < least_between ? least_between : pause < most_between ? pause : most_between);
+      }
+      if (q >= 0) break;
+      if (i < patience) {
+        spin_pause();
+      } else {
+        sleep(me);
+        i = 0;
+        look = first_look;
+      }
+    }
+    rise(me);
+    return q;
   }
 
-  /// Spins, then sleeps, until one of the worker's heads may be ready. False when the run has ended.
-  bool await_change(int me, int live) {
-    for (int i = 0; i < spin_; ++i) {
-      if (!ending_.running(std::memory_order_relaxed)) return false;
-      if (any_ready(me, live, std::memory_order_acquire)) return true;
-      spin_pause();
-    }
+  void sleep(int me) {
     doorbell& bell = worker_[at(me)].bell;
     const std::uint32_t seen = bell.prepare();
     if (waiters_fence_) heavy_fence();
-    if (ending_.running(std::memory_order_seq_cst) && !any_ready(me, live, std::memory_order_seq_cst)) {
-      go_idle();
-      bell.park(seen, me == 0 ? watcher_.period : -1);
-      come_back();
-      if (me == 0 && watcher_.look != nullptr) watcher_.look(watcher_.self);
-    } else {
-      bell.leave();
-    }
-    return ending_.running(std::memory_order_seq_cst);
+    if (is_over(std::memory_order_seq_cst) || any_ready(me, std::memory_order_seq_cst)) return bell.leave();
+    end_deadlock(me);
+    worker_[at(me)].core.end();
+    choose_core(me);
+    bell.park(seen, me == 0 ? watcher_.period : -1);
+    if (me == 0 && watcher_.look != nullptr) watcher_.look(watcher_.self);
   }
 
-  const int slack_;  ///< `most_ahead` in the plan's units
+  const int spin_;
+  const int sharing_;             ///< workers who run each other's queues
+  const bool has_others_;         ///< workers who run only their own
+  const std::vector<int> cores_;  ///< of the workers; none: they are not bound
   Profile profile_{};
   run_watcher watcher_{};
-  int spin_ = 0;
 };
 
 }}}  // namespace hyperparallel::v0_2::detail

@@ -8,8 +8,8 @@
 // (g + 1) · period, so a broken run needs no clean-up of them; counters that a broken run left short are set right by
 // `level`.
 //
-// Handshake with sleeping waiters: whoever has a listener on another worker publishes by a sequentially consistent
-// read-modify-write and then looks at the listeners' doorbells (parking.hpp); without one a release store is enough.
+// Handshake with sleeping workers: whoever is not alone publishes by a sequentially consistent read-modify-write, or a
+// store where sleepers fence, and then looks at who rests (plan_state.hpp).
 
 #include <atomic>
 #include <cstddef>
@@ -26,8 +26,7 @@ class sync_words {
   struct alignas(cache_line) word {
     std::atomic<std::uint32_t> value{0};
     std::uint32_t period = 0;
-    std::uint64_t listeners = 0;  ///< of a counter: the workers that wait for it
-    bool is_private = false;      ///< of a counter: one worker alone signals and waits for it
+    bool is_private = false;  ///< of a counter: one worker alone signals and waits for it
   };
 
   sync_words() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many workers a plan gets, on which cores, and which queues each of them serves: contiguous runs, so that a rank's
+// How many workers a plan gets, on which cores, and where each queue is at home: contiguous runs, so that a rank's
 // queues stay together, with the least possible largest load. Copy engines may have workers of their own behind them,
 // which share the cores that are left: they are no computing power, and wait for their links most of the time. Then the
 // host queues beside them, which only keep the books, go with the queue before them.
@@ -26,7 +26,8 @@ struct worker_share {
   int workers = 1;
   int spin = 0;                ///< pauses before sleeping: none where workers share cores
   std::vector<int> cores;      ///< worker -> core, -1: any; empty: none is pinned
-  std::vector<int> worker_of;  ///< queue -> worker
+  std::vector<int> worker_of;  ///< queue -> worker at whose it is at home
+  int sharing = 1;             ///< the first of the workers, who run each other's queues; others only their own
 };
 
 /// At most as many workers as `options` and the cores allow, each with a queue. O(queues log load).

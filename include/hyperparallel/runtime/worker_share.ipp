@@ -70,7 +70,7 @@ HYPERPARALLEL_BODY worker_share share_queues(const plan_view& p, const executor_
   }
   const std::vector<int> part = balanced_runs(load, asked < max_workers ? asked : max_workers);
   worker_share share;
-  share.workers = part.empty() ? 1 : part.back() + 1;
+  share.workers = share.sharing = part.empty() ? 1 : part.back() + 1;
   share.worker_of.assign(detail::at(p.size.queues), 0);
   for (std::size_t i = 0; i < used.size(); ++i) share.worker_of[detail::at(used[i])] = part[i];
   for (const auto& [q, i] : beside) share.worker_of[detail::at(q)] = part[i];
