@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// clock_table: prints docs/reference/plan-clock.md, the estimate of the account beside the clock of the plan that runs,
+// for the example models under all named strategies.
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+
+#include "../examples/models/captioner.hpp"
+#include "../examples/models/deepseek_v3.hpp"
+#include "../examples/models/diffusion_transformer.hpp"
+#include "../examples/models/llama3_8b.hpp"
+#include "../examples/models/masked_diffusion.hpp"
+#include "../examples/models/qwen3_30b_a3b.hpp"
+#include "../examples/models/small_moe.hpp"
+#include "../examples/models/training_graph.hpp"
+#include "../examples/models/vision_transformer.hpp"
+
+namespace hp = hyperparallel;
+
+namespace {
+
+constexpr int devices = 8;
+using hardware = hp::h100;
+
+const char* const head = R"(# The clock of a plan
+
+`simulate(lowered, device)` (`program/plan_clock.hpp`) is the time of the plan that runs: every task of it, in its queue, behind
+what it waits for, with the prices of the [account](models.md#accounts). It plays one rank of the class, which has the times of all.
+
+```cpp
+const hp::lowered_program l = hp::lower_training(hp::partition(graph, strategy), {.topology = links});
+const hp::run_times t = hp::simulate(l, hp::h100::device);
+assert(t.ok() && t.makespan >= t.bound.most());  // picoseconds; no order of these tasks is faster than the bound
+```
+
+| name | is |
+|---|---|
+| `simulate(lowered, device[, synchronisation])` | of a step of training: of its one run, or of a run for each micro-batch and of the update. Domain: an unrolled program without slower tiers, whose moves were chosen on the links of the hardware; else `code` says why there is no time |
+| `simulate(lowered, run, device[, synchronisation])` | of one run |
+| `prices_of_rows(lowered, run, device)` | what each row of the plan takes. The rows of a move take together what the account says of it |
+| `play(plan, duration[, synchronisation])` | begin and end of every task, of the plan of the class or of all ranks |
+| `run_times` | `makespan`; `busy` by kind of queue, of one rank; `exposed`, in which nothing is computed; `bound`: `work` of the busiest compute queue, `links`, and the longest `path` of values that are made one from the other |
+
+`synchronisation` is added to every wait. O(rows + waits), whatever the number of ranks.
+
+## Beside the estimate
+
+The account of a step estimates its time by two queues in the order of the program, where a step waits for the values that it
+reads. It folds repeated layers, so it can price what is too large to unroll. It knows nothing of addresses: a plan writes a
+block where another one lay, and waits until that one has been read. Moves that could run ahead wait there. `lookahead`
+gives them memory of their own, and the plan comes closer to the estimate. Buckets of gradients pay their latency once in
+the estimate, each in the plan.
+
+)";
+
+struct row {
+  std::string strategy;
+  hp::run_times clock, ahead;
+  hp::extent_t estimate = 0;
+};
+
+double milliseconds(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) * 1e-9; }
+double gap(const row& r) { return 100 * (static_cast<double>(r.estimate) / static_cast<double>(r.clock.makespan) - 1); }
+
+template <class Build>
+void print_model(const char* name, const Build& build) {
+  hp::step_settings settings = models::training_settings(1, false);
+  settings.build.unrolled = true;
+  hp::model_builder m(settings.build);
+  build(m);
+  const hp::graph graph = hp::training_graph(std::move(m.graph), hp::adamw::value, settings);
+  std::printf("### %s\n\n", name);
+  std::puts("| strategy | clock, ms | estimate, ms | gap | with lookahead 4, ms | bound, ms | clock / bound |");
+  std::puts("|---|---|---|---|---|---|---|");
+  int refused = 0, not_lowered = 0;
+  double largest = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    const hp::sharded_program p =
+        hp::partition(graph, hp::strategy_called(hp::named_strategy_at(i).name, devices).strategy);
+    if (p.status.code != hp::strategy_code::ok) {
+      ++refused;
+      continue;
+    }
+    const hp::interconnect links = hp::interconnect_of(hardware::topology);
+    const hp::lowered_program l = hp::lower_training(p, {.topology = links});
+    const hp::lowered_program ahead = hp::lower_training(p, {.topology = links, .lookahead = 4});
+    if (!l.status.ok() || !ahead.status.ok()) {
+      ++not_lowered;
+      continue;
+    }
+    const row r{hp::named_strategy_at(i).name, hp::simulate(l, hardware::device), hp::simulate(ahead, hardware::device),
+                hp::account_of(p, hardware::device, links).times.total.picoseconds};
+    largest = gap(r) < largest ? gap(r) : largest;
+    fmt::print("| {} | {:.3f} | {:.3f} | {:+.1f} % | {:.3f} | {:.3f} | {:.2f} |\n", r.strategy,
+               milliseconds(r.clock.makespan), milliseconds(r.estimate), gap(r), milliseconds(r.ahead.makespan),
+               milliseconds(r.clock.bound.most()),
+               static_cast<double>(r.clock.makespan) / static_cast<double>(r.clock.bound.most()));
+  }
+  fmt::print("\nThe largest gap is {:.1f} %. {} strategies do not fit the model, {} are not lowered.\n\n", largest,
+             refused, not_lowered);
+}
+
+}  // namespace
+
+int main() {
+  std::fputs(head, stdout);
+  fmt::print(
+      "Printed by `tools/clock_table.cpp`: {} devices of `h100`, layers unrolled, activations in bf16, AdamW.\n\n",
+      devices);
+  print_model("Llama 3 8B, 8 sequences of 4 096", [](auto& m) { models::llama3_8b<8, 4096>::build(m); });
+  print_model("Qwen3-30B-A3B, 8 sequences of 4 096", [](auto& m) { models::qwen3_30b_a3b<8, 4096>::build(m); });
+  print_model("DeepSeek-V3, 8 sequences of 4 096", [](auto& m) { models::deepseek_v3<8, 4096>::build(m); });
+  print_model("Masked diffusion, 8 sequences of 4 096", [](auto& m) { models::masked_diffusion<8, 4096>::build(m); });
+  print_model("Vision transformer", [](auto& m) { models::vision_transformer<>::build(m); });
+  print_model("Diffusion transformer", [](auto& m) { models::diffusion_transformer<>::build(m); });
+  print_model("Captioner", [](auto& m) { models::captioner<>::build(m); });
+  print_model("Small model of experts", [](auto& m) { models::small_moe<>::build(m); });
+  return 0;
+}
