@@ -94,7 +94,8 @@ inline std::vector<std::int32_t> numbers(int salt) {
   return all;
 }
 
-inline std::vector<std::vector<float>> values_of(const hp::program_world<float>& world) {
+template <class World>
+std::vector<std::vector<float>> values_of(const World& world) {
   std::vector<std::vector<float>> all;
   const hp::graph& g = world.program().graph;
   for (int t = 0; t < g.tensor.size; ++t)
@@ -114,7 +115,8 @@ course planned_by_the_compiler(int threads) {
 }
 
 /// Trains from the first values on.
-inline course course_of(hp::model_run<float>& run) {
+template <class Run>
+course course_of(Run& run) {
   const std::vector<std::int32_t> tokens = numbers(0), labels = numbers(5);
   const std::size_t batch = tokens.size() / steps;
   run.set_first_values();
@@ -128,12 +130,15 @@ inline course course_of(hp::model_run<float>& run) {
   return c;
 }
 
-/// The same program, lowered and proved when the run starts.
-inline course planned_at_start(hp::step_settings s, const hp::strategy_value& strategy, const hp::interconnect& links,
-                               int threads) {
+/// The graph of the step's program.
+inline hp::graph graph_of(hp::step_settings s) {
   s.build.unrolled = true;
-  hp::model_run<float> run(hp::training_graph<model>(hp::adamw::value, s), strategy,
-                           {.program = {.execution = {.threads = threads}, .topology = links}});
+  return hp::training_graph<model>(hp::adamw::value, s);
+}
+/// The same program, lowered and proved when the run starts.
+inline course planned_at_start(const hp::step_settings& s, const hp::strategy_value& strategy,
+                               const hp::interconnect& links, int threads) {
+  hp::model_run<float> run(graph_of(s), strategy, {.program = {.execution = {.threads = threads}, .topology = links}});
   return course_of(run);
 }
 template <class Step>
