@@ -32,7 +32,7 @@ struct open_writer : hp::program_writer {
 struct case_of_one_matrix {
   hp::graph g = programs::one_matrix();
   hp::strategy_value s = hp::strategy_called("zero3", 4).strategy;
-  open_writer writer{g, s};
+  open_writer writer{hp::graph(g), s};
   int x = hp::find_tensor(g, "x"), weight = hp::find_tensor(g, "weight");
 };
 
@@ -66,7 +66,7 @@ TEST(program_writer, a_parameter_lives_as_the_strategy_refines_it_and_is_gathere
 TEST(program_writer, blocks_travel_place_by_place) {
   hp::graph g = programs::one_matrix();
   hp::strategy_value s = hp::strategy_called("ring", 4).strategy;
-  open_writer writer(g, s);
+  open_writer writer(hp::graph(g), s);
   const int x = hp::find_tensor(g, "x");
   const hp::layout_value rows = writer.cut_along(x, 0);
   const int third = writer.ensure(x, rows, writer.turned_by(3));
