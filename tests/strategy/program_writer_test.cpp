@@ -89,7 +89,7 @@ TEST(program_writer, next_values_take_the_memory_of_what_they_replace) {
   updated.replaces = weight;
   const int next = g.tensor.push(updated);
   for (const bool alike : {true, false}) {
-    open_writer writer(g, hp::strategy_called("dp", 4).strategy);
+    open_writer writer(hp::graph(g), hp::strategy_called("dp", 4).strategy);
     const int home = writer.home(weight, writer.replicated_of(2));
     const hp::layout_value l = alike ? writer.replicated_of(2) : writer.cut_along(weight, 0);
     const int value = writer.next_value(next, l, {});
