@@ -6,9 +6,9 @@
 // later. A compute step takes what step_times.hpp says; the rows of a move take the steps of the move as it is priced
 // (move_loads.hpp), two parts of one step together. In the plan of the class all ranks run alike, so a wait for another
 // rank's task is over when the rank's own task in that place is: one rank is played, whatever their number.
-// Laws: the class gives every rank the times that the plan of all ranks gives it; the makespan is at least each of the
-// lower bounds, and at most the sum of all durations; something always runs, so exposed communication = makespan − time
-// in which something is computed. Units: picoseconds. O(rows + waits). Domain: no memory tiers below the first.
+// Laws: the class gives every rank the times that the plan of all ranks gives it. The makespan is at least each of the
+// lower bounds; without synchronisation it is at most the sum of all durations. What is exposed is the makespan less the
+// time in which something is computed. Units: picoseconds. O(rows + waits). Domain: no memory tiers below the first.
 
 #include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/move_loads.hpp>

@@ -3,12 +3,12 @@
 // What a lowered run asks of processes, derived from the program alone: the tasks of a split flow in reference order, and the
 // memory that they use.
 //
-// A row that computes is a task of each process that hosts ranks. A row of a move is an open of each of them, then a send and then
-// a receive for each pull between two processes, then a copy and a close of each. The memory of a rank is slots: ranges of
-// addresses of one tier that places share in part. A message uses blocks from `open` to `close`: both stand for it, use what
-// the row reads and writes on the process's ranks, and so does what it copies. Laws: slots of a rank do not overlap; whoever is
-// kept in order with the open and the close of a row is so with its messages. Complexity: O(rows · (processes² + senders)) to
-// make; `task_at` O(log processes).
+// A row that computes is one task of each process that hosts ranks. A row of a move is, in this order: an open of each process,
+// a send and a receive for each pull between two processes, a copy of each and a close of each. The memory of a rank is cut into
+// slots, ranges of addresses of one tier. The blocks of a message are in use from `open` to `close`, so both of these tasks access
+// what the row reads and writes on the process's ranks. Laws: slots of a rank do not overlap; a task that is ordered with
+// the open and the close of a row is ordered with its messages. Complexity: O(rows · (processes² + senders)) to make;
+// `task_at` O(log processes).
 
 #include <algorithm>
 
