@@ -98,17 +98,19 @@ inline std::int64_t bytes_of(std::string_view text) {
   return static_cast<std::int64_t>(number * scale);
 }
 
-/// An amount of memory up to `most`, which becomes its bytes.
-inline CLI::Validator bytes(std::int64_t most) {
+/// An amount of memory up to `most`, which becomes its bytes; where `least` is 0 also "0".
+inline CLI::Validator bytes(std::int64_t most, std::int64_t least = 1) {
+  const std::string form = least == 0 ? "0, or as 48M or 2GiB" : "as 48M or 2GiB";
   const auto convert = [=](std::string& text) {
+    if (least == 0 && text == "0") return std::string();
     const std::int64_t count = bytes_of(text);
     if (count < 1 || count > most)
-      return "'" + text + "' is no amount of memory up to " + std::to_string(most) +
-             " bytes; expected one as 48M or 2GiB";
+      return "'" + text + "' is no amount of memory up to " + std::to_string(most) + " bytes; expected " +
+             (least == 0 ? "0, or " : "") + "one as 48M or 2GiB";
     text = std::to_string(count);
     return std::string();
   };
-  return CLI::Validator(convert, "as 48M or 2GiB");
+  return CLI::Validator(convert, form);
 }
 
 template <class Work>

@@ -68,6 +68,12 @@ hyperparallel_add_hp(plan plan "${configs}/llama3_8b.json" --devices 16 --fix tp
 set_tests_properties(hp.plan PROPERTIES PASS_REGULAR_EXPRESSION "fits: a device needs .*lower bound .*MFU ")
 hyperparallel_add_hp_json(plan 0 FIGURES legal=true "verdict=\"fits\"" plan.tp=2 memory.needed_bytes step.seconds
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --devices 64 --fix tp=2,ep=8,zero=1 --batch 64)
+# Fields that no figure heeds are named.
+hyperparallel_add_hp(plan.set_aside plan "${configs}/deepseek_v3.json" --devices 1024 --fix tp=8,pp=8,ep=8,zero=1,micro_batches=16)
+set_tests_properties(hp.plan.set_aside PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\nset aside, since no shape depends on it: n_group, rope_scaling, topk_group\n")
+hyperparallel_add_hp_json(serve.set_aside 0 FIGURES set_aside=["n_group","rope_scaling","topk_group"]
+                          COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --weights 8)
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 # A convention stands beside the account: 4 · 2 · 32 · 4096² / 8 bytes of attention, grouped keys in f32 in the account.

@@ -68,5 +68,5 @@ hyperparallel_add_replay(truth_tables.formulas
   --verbose "${own}/truth_tables.jsonl")
 hyperparallel_add_replay(wrong_truth_tables "wrong_truth_tables.jsonl: 0 passed, 28 failed\n0 passed, 28 failed\n$"
                          "${own}/wrong_truth_tables.jsonl")
-hyperparallel_add_replay(missing "cannot read missing.jsonl" missing.jsonl)
+hyperparallel_add_replay(missing "cannot read 'missing.jsonl': No such file" missing.jsonl)
 hyperparallel_add_replay(no_file "no file is named; usage: hp replay FILE")

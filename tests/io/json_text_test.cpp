@@ -28,15 +28,31 @@ TEST(json_text, objects_are_parsed) {
 TEST(json_text, everything_else_is_refused) {
   const std::string at = "cannot read 'f': the text ";
   EXPECT_EQ(complaint(""), at + "is not JSON (byte 1)");
-  EXPECT_EQ(complaint("{\"a\": 1,}"), at + "is not JSON (byte 9)");
-  EXPECT_EQ(complaint("{} {}"), at + "is not JSON (byte 4)");
+  EXPECT_EQ(complaint("{\"a\": 1,}"), at + "is not JSON (byte 9 '}' behind 'a')");
+  EXPECT_EQ(complaint("{} {}"), at + "is not JSON (byte 4 '{')");
   EXPECT_EQ(complaint(std::string("{}\0x", 4)), at + "is not JSON (byte 2)");
-  EXPECT_EQ(complaint("{\"a\": \"\xff\"}"), at + "is not JSON (byte 8)");
-  EXPECT_EQ(complaint("{\"a\": 1e999}"), at + "is not JSON");
+  EXPECT_EQ(complaint("{\"a\": \"\xff\"}"), at + "is not JSON (byte 8 '?' behind 'a')");
   EXPECT_EQ(complaint("[1]"), at + "is no JSON object");
   EXPECT_EQ(complaint("null"), at + "is no JSON object");
   EXPECT_EQ(complaint(R"({"a": 1, "\u0061": 2})"), at + "names 'a' twice");
   EXPECT_EQ(complaint(R"({"b": {"a\n": 1, "a\n": 2}})"), at + "names 'a?' twice");
+}
+
+TEST(json_text, what_is_no_value_is_told_with_the_name_before_it) {
+  const std::string at = "cannot read 'f': the text ";
+  EXPECT_EQ(complaint("{\"a\": 1, \"size\": NaN, \"b\": 2}"), at + "is not JSON (byte 18 'NaN' behind 'size')");
+  EXPECT_EQ(complaint("{\"size\": -Infinity}"), at + "is not JSON (byte 11 '-Infinity' behind 'size')");
+  EXPECT_EQ(complaint("{\"a\": {\"size\": 40"), at + "is not JSON (byte 18 behind 'size')");
+  EXPECT_EQ(complaint("{\"size\": tru"), at + "is not JSON (byte 13 behind 'size')");
+  EXPECT_EQ(complaint("{\"size\": " + std::string(5000, 'x')),
+            at + "is not JSON (byte 10 '" + std::string(60, 'x') + "' behind 'size')");
+  EXPECT_EQ(complaint("{\"" + std::string(5000, 'n') + "\": x}"),
+            at + "is not JSON (byte 5006 'x' behind '" + std::string(60, 'n') + "')");
+  for (const std::string number : {"1e999", "-1e400"})
+    EXPECT_EQ(complaint("{\"a\": 1, \"size\": [" + number + "]}"),
+              at + "has a number that no double holds: '" + number + "' behind 'size'");
+  EXPECT_EQ(complaint("{\"a\": " + std::string(5000, '9') + "e400}"),
+            at + "has a number that no double holds: '" + std::string(60, '9') + "' behind 'a'");
 }
 
 TEST(json_text, depth_is_limited) {

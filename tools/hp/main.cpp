@@ -20,15 +20,19 @@ std::string known_commands() {
   return "; known: " + known;
 }
 
-/// What the parser has to say of `app` or the command of it that is named, with the options that there are.
+/// What the parser has to say of `app` or the command of it that is named, with the options that there are; of an option
+/// of one value in our words.
 std::string trouble_of(const CLI::ParseError& e, const CLI::App& app) {
-  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return e.what();
+  const std::string said = e.what(), named = said.substr(0, said.find(':'));
+  if (said.starts_with(named + ": At Most 1 required")) return named + ": is given more than once";
+  if (said.starts_with(named + ": 1 required")) return named + ": a value is missing";
+  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return said;
   const CLI::App* last = &app;
   while (!last->get_subcommands().empty()) last = last->get_subcommands().back();
   std::string known;
   for (const CLI::Option* option : last->get_options())
     known += (known.empty() ? "; known: " : ", ") + option->get_name();
-  return e.what() + known;
+  return said + known;
 }
 
 int refused(const std::string& speaker, const std::string& why, int status) {

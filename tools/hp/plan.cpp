@@ -70,7 +70,7 @@ int run(const choice& c) {
 hp_tool::work hp_tool::add_plan(CLI::App& app) {
   const auto c = std::make_shared<choice>();
   app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
-  app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 16384));
+  app.add_option("--devices", c->devices, "how many the machine has")->required()->check(command_line::whole(1, 16384));
   app.add_option("--hardware", c->hardware,
                  decoder_plans::known_hardware_names() +
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
@@ -87,11 +87,11 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
-  app.add_option("--memory", c->memory, "of a device (default: what the hardware has)")
+  app.add_option("--memory", c->memory, "that a device has (default: what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
-                 "what run time and communication library keep of it (default, assumed: 2GiB), 0 or")
-      ->transform(CLI::IsMember({"0"}) | command_line::bytes(most_memory));
+                 "what run time and communication library keep of it (default, assumed: 2GiB)")
+      ->transform(command_line::bytes(most_memory, 0));
   app.add_option("--allocator", c->reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
@@ -101,17 +101,14 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   add_json(app, c->as_json);
   add_page(app, c->page);
   app.footer(
-      "Reads the config.json of a decoder; prints whether a step of training fits into a device's memory and by how "
-      "much,\n"
-      "memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level. Without --fix:\n"
-      "the fastest plans that fit, what was searched, and what its bound proves; Ctrl-C or --effort ends the search "
-      "with\n"
-      "what it has. With --fix a degree that is not named is 1, dp what is left. Degrees multiply to --devices; data "
-      "is dealt to dp and ep. Activations are bf16,\n"
-      "parameters, gradients and AdamW's states f32. MFU is 6 operations for each active parameter and token, the\n"
-      "embedding's table left out, and 12 layers x heads x width x sequence a token, without a discount for the "
-      "causal\n"
-      "mask, over the bf16 peak of the matrix cores of all devices.\n\n"
+      "Reads the config.json of a decoder; prints whether a step of training fits into a device's memory and by how\n"
+      "much, memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level.\n"
+      "Without --fix: the fastest plans that fit, what was searched, and what its bound proves; Ctrl-C or --effort\n"
+      "ends the search with what it has. With --fix a degree that is not named is 1, dp what is left. Degrees\n"
+      "multiply to --devices; data is dealt to dp and ep. Activations are bf16, parameters, gradients and AdamW's\n"
+      "states f32. MFU is 6 operations for each active parameter and token, the embedding's table left out, and 12\n"
+      "layers x heads x width x sequence a token, without a discount for the causal mask, over the bf16 peak of the\n"
+      "matrix cores of all devices.\n\n"
       "hp plan config.json --devices 64 --why 2\n"
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --html plans.html\n"

@@ -9,14 +9,18 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <hyperparallel/io/text_file.hpp>
 
 #include "json_output.hpp"
 #include "replay/byte_table.hpp"
@@ -58,15 +62,26 @@ struct replayed_file {
   replay::byte_table table;
 };
 
+/// Larger files are refused, so that an endless one ends.
+constexpr std::int64_t largest_file = std::int64_t{1} << 28;
+
+std::vector<unsigned char> bytes_of(const std::string& path) {
+  try {
+    return hyperparallel::read_bytes(path, {hyperparallel::empty_file::refused, largest_file});
+  } catch (const hyperparallel::io_error& e) {
+    throw hp_tool::bad_input(e.what());
+  }
+}
+
 replayed_file replay_file(const std::string& path) {
-  std::ifstream in(path);
-  if (!in || in.peek() == std::ifstream::traits_type::eof())
-    throw hp_tool::bad_input("cannot read " + path + (in ? " (it is empty)" : ""));
+  const std::vector<unsigned char> bytes = bytes_of(path);
+  std::string_view left(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   replayed_file f;
   f.path = path;
-  std::string line;
-  for (long number = 1; std::getline(in, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  for (long number = 1; !left.empty(); ++number) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const replay::json v = replay::json::parse(line, nullptr, false);
     if (v.is_discarded()) throw hp_tool::bad_input(path + ':' + std::to_string(number) + ": malformed JSON");
     const replay::verdict r = replay::replay_vector(v);
@@ -90,7 +105,6 @@ replayed_file replay_file(const std::string& path) {
       }
     }
   }
-  if (in.bad()) throw hp_tool::bad_input("cannot read " + path);
   return f;
 }
 

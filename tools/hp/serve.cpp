@@ -45,7 +45,7 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
   const auto c = std::make_shared<choice>();
   constexpr hyperparallel::extent_t most = hyperparallel::largest_plan_number;
   app.add_option("config", c->config, "the model's config.json, as Hugging Face publishes it")->required();
-  app.add_option("--devices", c->devices, "of the machine")->required()->check(command_line::whole(1, 16384));
+  app.add_option("--devices", c->devices, "how many the machine has")->required()->check(command_line::whole(1, 16384));
   app.add_option("--hardware", c->hardware,
                  decoder_plans::known_hardware_names() +
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
@@ -66,8 +66,8 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
   app.add_option("--memory", c->memory, "HBM of a device (default: what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
-                 "what run time and communication library keep of it (default, assumed: 2GiB), 0 or")
-      ->transform(CLI::IsMember({"0"}) | command_line::bytes(most_memory));
+                 "what run time and communication library keep of it (default, assumed: 2GiB)")
+      ->transform(command_line::bytes(most_memory, 0));
   app.add_option("--allocator", c->reserve.allocator_per_mille,
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));

@@ -83,8 +83,9 @@ inline hp::mesh_value read_mesh(const std::string& argument, const std::string& 
     if (!is_name(part.substr(0, equals)))
       throw bad_argument(argument, text, "'" + part.substr(0, equals) + "' is no name" + expected);
     if (!read_number(part.substr(equals + 1), size) || size < 1)
-      throw bad_argument(argument, text,
-                         "'" + part.substr(equals + 1) + "' is no size of an axis, a whole number from 1" + expected);
+      throw bad_argument(
+          argument, text,
+          "'" + part.substr(equals + 1) + "' is no size of an axis, a whole number from 1 to 2147483647" + expected);
     names.push_back(part.substr(0, equals));
     sizes.push_back(size);
   }

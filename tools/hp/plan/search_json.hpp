@@ -29,6 +29,7 @@ inline json json_of(const search_answer& s) {
   json out = {{"family", s.best.config.family},
               {"parameters", hp::parameters_of(s.best.config.model).total()},
               {"active_parameters", hp::active_parameters_of(s.best.config.model).total()},
+              {"set_aside", s.best.config.set_aside},
               {"hardware", s.best.hardware.name.text},
               {"devices", s.question.devices},
               {"batch", s.question.batch},

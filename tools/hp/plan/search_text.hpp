@@ -84,9 +84,10 @@ inline std::string none_text(const search_answer& s) {
 }
 
 inline std::string to_text(const search_answer& s) {
-  std::string out = fmt::format("{} on {} of {}, {} of {} tokens in a step\n\n", s.best.config.family,
+  std::string out = fmt::format("{} on {} of {}, {} of {} tokens in a step\n", s.best.config.family,
                                 count_text(s.question.devices, "device"), s.best.hardware.name.text,
-                                count_text(s.question.batch, "sequence"), s.question.sequence);
+                                count_text(s.question.batch, "sequence"), s.question.sequence) +
+                    set_aside_text(s.best.config) + "\n";
   if (!s.found.ok()) return out + searched_text(s);
   out += rows_text(s) + "\n" + searched_text(s) + "\n";
   if (s.why > 0) out += why_text(s) + "\n";

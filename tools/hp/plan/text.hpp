@@ -17,14 +17,23 @@ inline std::string count_text(hp::extent_t n, const char* what) {
 }
 inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+/// A line that names the fields of the config that no figure heeds, or nothing.
+inline std::string set_aside_text(const hp::model_config& c) {
+  std::string names;
+  for (const std::string& name : c.set_aside) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "" : "set aside, since no shape depends on it: " + names + "\n";
+}
+
 inline std::string head_text(const answer& a) {
   const double total = static_cast<double>(hp::parameters_of(a.config.model).total()),
                active = static_cast<double>(hp::active_parameters_of(a.config.model).total());
   return fmt::format(
-      "{}: {:.2f} billion parameters{}\n{} of {}: {}; {} of {} tokens in {}\n", a.config.family, total / 1e9,
-      active < total ? fmt::format(", {:.2f} active for a token", active / 1e9) : "", count_text(a.devices, "device"),
-      a.hardware.name.text, fixes_of(a.plan), count_text(a.plan.batch, "sequence"), a.plan.sequence,
-      a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches));
+             "{}: {:.2f} billion parameters{}\n{} of {}: {}; {} of {} tokens in {}\n", a.config.family, total / 1e9,
+             active < total ? fmt::format(", {:.2f} active for a token", active / 1e9) : "",
+             count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
+             count_text(a.plan.batch, "sequence"), a.plan.sequence,
+             a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
+         set_aside_text(a.config);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".

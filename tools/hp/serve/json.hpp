@@ -53,6 +53,7 @@ inline json json_of(const answer& a) {
   json out = {{"kind", "estimate"},
               {"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
+              {"set_aside", a.config.set_aside},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan",

@@ -25,7 +25,7 @@ inline std::string head_text(const answer& a) {
     out += fmt::format(
         "of {} that can be, {}\n", count_text(a.legal_plans, "plan"),
         a.is_good() ? "the one that fits and makes the most tokens" : "none fits; this one needs the least HBM");
-  return out + "an estimate by closed form, not a measurement\n";
+  return out + decoder_plans::set_aside_text(a.config) + "an estimate by closed form, not a measurement\n";
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB of HBM, 6.0 GiB are missing".
