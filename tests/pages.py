@@ -102,6 +102,13 @@ class Picture:
     def check_marks(self):
         expect(self.marks() == items_of(self.json), self.say(f"{self.marks()} marks of {items_of(self.json)} items"))
 
+    def check_scale(self):
+        labels = [t.text for t in self.drawn.find_elements(By.CSS_SELECTOR, ".axis text")]
+        expect(len(labels) > 1 and len(set(labels)) == len(labels), self.say(f"the scale says {labels}"))
+        if self.json["kind"] == "timeline" and not self.json.get("unit"):
+            steps = {round(float(b) - float(a), 9) for a, b in zip(labels, labels[1:])}
+            expect(len(steps) == 1 and f"{steps.pop():e}"[0] in "125", self.say(f"no round steps: {labels}"))
+
     def check_hover(self):
         self.point_at(self.drawn if self.json["kind"] == "areas" else self.widest())
         expect(self.tip.is_displayed() and self.tip.text.strip() != "", self.say("no tip under the pointer"))
@@ -205,6 +212,7 @@ def check_page(driver, name, file):
         one.check_keys()
         one.check_saved(file.parent)
         if one.json["kind"] in ("timeline", "areas"):
+            one.check_scale()
             partners = [p for p in pictures if p is not one and one.json.get("axis") and p.json.get("axis") == one.json["axis"]]
             one.check_zoom(partners[0] if partners else None)
         if one.json["kind"] == "timeline":

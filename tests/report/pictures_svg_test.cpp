@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -64,6 +65,28 @@ TEST(PicturesSvg, HasAMarkForEachItem) {
   EXPECT_EQ(count(drawing_of({matrix}), mark), 6u);
   EXPECT_EQ(count(drawing_of({timeline, areas, matrix}), mark), 12u);
   EXPECT_EQ(count(drawing_of({}), mark), 0u);
+}
+
+// Scales have round numbers: seconds and plain ones 1, 2 or 5 times a power of ten, bytes a power of two.
+TEST(PicturesSvg, ScalesHaveRoundNumbers) {
+  const auto has = [](const std::string& drawing, const std::vector<std::string>& labels) {
+    for (const std::string& label : labels) EXPECT_EQ(count(drawing, ">" + label + "</text>"), 1u) << label;
+  };
+  json plain = timeline;
+  plain["unit"] = "";
+  for (const auto& [total, labels, beyond] : std::vector<std::tuple<double, std::vector<std::string>, std::string>>{
+           {10, {"0", "2", "4", "6", "8", "10"}, "12"},
+           {110, {"0", "20", "40", "60", "80", "100"}, "120"},
+           {8, {"0", "1", "2", "3", "4", "5", "6", "7", "8"}, "9"},
+           {0.03, {"0", "0.005", "0.01", "0.015", "0.02", "0.025", "0.03"}, "0.035"}}) {
+    plain["total"] = total;
+    has(drawing_of({plain}), labels);
+    EXPECT_EQ(count(drawing_of({plain}), ">" + beyond + "</text>"), 0u);
+  }
+  has(drawing_of({areas}), {"0 B", "16 B", "32 B", "48 B", "500.000 ms", "1.500 s"});
+  plain["total"] = 0;
+  plain["spans"] = plain["gaps"] = json::array();
+  has(drawing_of({plain}), {"0"});
 }
 
 // A span is as wide, in shares of the whole time, as it lasts, and begins where it does.

@@ -7,7 +7,8 @@
 //
 // The schedule is the one that pipeline_form.hpp counts: 1F1B, as `generate<one_forward_one_backward>` writes it and replay.hpp
 // plays it. A forward and a backward take their parts of the round that the stage's clock plays, and what they hand over.
-// Homes are there all the time. A forward adds what it keeps of its micro-batch evenly, a backward ends it likewise. What the
+// Stages are those of the account (pipeline_form.hpp): each has the layers of the fullest, and an equal part of what is in no
+// layer. Homes are there all the time. A forward adds what it keeps of its micro-batch evenly, a backward ends it likewise. What the
 // account's peak needs above homes and kept activations is `passing`: it is there while the stage computes.
 // Of very many micro-batches those in the middle, which all do the same, are left out.
 //

@@ -83,9 +83,9 @@ draw.areas = picture => {
   const top = Math.max(...points.map(total), limit ? limit.value : 0) * 1.05 || 1;
   const y_of = value => 10 + high - value / top * high;
   const scale = svg("g", {class: "axis"});
-  for (let k = 0; k <= 4; ++k)
-    scale.append(svg("line", {x1: left, x2: left + inner, y1: y_of(top * k / 4), y2: y_of(top * k / 4)}),
-                 svg("text", {x: left - 6, y: y_of(top * k / 4) + 4, "text-anchor": "end"}, words(top * k / 4, picture.unit)));
+  for (const value of ticks(0, top, 6, picture.unit))
+    scale.append(svg("line", {x1: left, x2: left + inner, y1: y_of(value), y2: y_of(value)}),
+                 svg("text", {x: left - 6, y: y_of(value) + 4, "text-anchor": "end"}, words(value, picture.unit)));
   drawn.append(scale);
   const paths = picture.kinds.map((kind, k) => svg("path", {class: "mark area", style: `fill:${colour(k)}`, "data-name": kind}));
   const below = svg("g"), cursor = svg("line", {class: "cursor", y1: 10, y2: 10 + high, visibility: "hidden"});

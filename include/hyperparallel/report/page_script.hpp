@@ -121,12 +121,21 @@ function zoom(view, factor, about) {
 }
 const at_time = (view, time) => left + (time - view.from) / (view.to - view.from || 1) * inner;
 
+// Multiples of a round step, `most` or fewer steps: a power of 2 of bytes, else 1, 2 or 5 times a power of 10.
+function ticks(from, to, most, unit) {
+  const least = (to - from) / most, out = [];
+  if (!(least > 0)) return [from];
+  const ten = 10 ** Math.floor(Math.log10(least));
+  const step = unit === "bytes" ? 2 ** Math.ceil(Math.log2(least)) : ten * [1, 2, 5, 10].find(m => ten * m >= least * (1 - 1e-9));
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9; ++k) out.push(k * step);
+  return out;
+}
 function time_axis(view, y, unit) {
   const axis = svg("g", {class: "axis"});
-  for (let k = 0; k <= 6; ++k) {
-    const x = left + inner * k / 6, anchor = k === 6 ? "end" : k === 0 ? "start" : "middle";
+  for (const time of ticks(view.from, view.to, 8, unit)) {
+    const x = at_time(view, time), anchor = x > left + inner - 24 ? "end" : "middle";
     axis.append(svg("line", {x1: x, x2: x, y1: y, y2: y + 5}),
-                svg("text", {x, y: y + 18, "text-anchor": anchor}, words(view.from + (view.to - view.from) * k / 6, unit)));
+                svg("text", {x, y: y + 18, "text-anchor": anchor}, words(time, unit)));
   }
   return axis;
 }

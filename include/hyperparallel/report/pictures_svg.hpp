@@ -125,15 +125,25 @@ class svg_pictures {
     legend(numbered);
   }
 
+  /// Multiples of a round step from 0 on, `most` or fewer steps: a power of 2 of bytes, else 1, 2 or 5 times a power of 10.
+  static std::vector<double> ticks(double to, int most, const std::string& unit) {
+    const double least = to / most;
+    if (!(least > 0)) return {0};
+    const double ten = std::pow(10.0, std::floor(std::log10(least)));
+    double step = std::exp2(std::ceil(std::log2(least)));
+    if (unit != "bytes")
+      for (const int times : {10, 5, 2, 1})
+        if (ten * times >= least * (1 - 1e-9)) step = ten * times;
+    std::vector<double> out;
+    for (int k = 0; k * step <= to + step * 1e-9; ++k) out.push_back(k * step);
+    return out;
+  }
+
   void time_axis(double total, const std::string& unit) {
-    constexpr int steps = 6;
-    for (int k = 0; k <= steps; ++k) {
-      const double x = left + inner * k / steps;
+    for (const double time : ticks(total, 8, unit)) {
+      const double x = left + (total > 0 ? time / total : 0) * inner;
       line(x, y, x, y + 5, faint);
-      text(x, y + 17, words(total * k / steps, unit),
-           k == 0       ? ""
-           : k == steps ? to_the_left
-                        : "text-anchor=\"middle\"");
+      text(x, y + 17, words(time, unit), x > wide - margin - 24 ? to_the_left : "text-anchor=\"middle\"");
     }
     y += 22;
   }
@@ -170,7 +180,6 @@ class svg_pictures {
 
   void areas(const Json& p) {
     constexpr double high = 200;
-    constexpr int steps = 4;
     const Json &points = p.at("points"), &kinds = p.at("kinds");
     const std::string unit = text_of(p, "unit");
     const double total = number(p.at("total")), limit = p.contains("limit") ? number(p["limit"].at("value")) : 0;
@@ -186,9 +195,9 @@ class svg_pictures {
     }
     const double top = most > 0 ? most * 1.05 : 1, scale = total > 0 ? inner / total : 0, bottom = y + high;
     const auto height = [&](double value) { return bottom - value / top * high; };
-    for (int k = 0; k <= steps; ++k) {
-      line(left, height(top * k / steps), wide - margin, height(top * k / steps), faint);
-      text(left - 6, height(top * k / steps) + 4, words(top * k / steps, unit), to_the_left);
+    for (const double value : ticks(top, 6, unit)) {
+      line(left, height(value), wide - margin, height(value), faint);
+      text(left - 6, height(value) + 4, words(value, unit), to_the_left);
     }
     const auto edge = [&](std::size_t k) {
       std::vector<std::pair<double, double>> out;

@@ -97,7 +97,8 @@ inline json memory_of_stage(const hp::stage_memory_lines& lines, int stage, cons
   return std::move(drawn).picture(
       "Memory of a device of stage " + std::to_string(stage + 1) + " of " + std::to_string(a.plan.pp),
       "By kind, over the schedule 1F1B: a forward adds the activations of its micro-batch, a backward ends them, here "
-      "evenly. Every stage has as many layers as the fullest.",
+      "evenly. Every stage is drawn as the account has it: with the layers of the fullest, and an equal part of "
+      "what is in no layer, embedding and head.",
       "schedule", a.estimate.evaluation.time, std::move(kinds), a);
 }
 
