@@ -9,8 +9,7 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../examples/models/captioner.hpp"
@@ -45,30 +44,36 @@ assert(t.ok() && t.makespan >= t.bound.most());  // picoseconds; no order of the
 |---|---|
 | `simulate(lowered, device[, synchronisation])` | of a step of training: of its one run, or of a run for each micro-batch and of the update. Domain: an unrolled program without slower tiers, whose moves were chosen on the links of the hardware; else `code` says why there is no time |
 | `simulate(lowered, run, device[, synchronisation])` | of one run |
-| `prices_of_rows(lowered, run, device)` | what each row of the plan takes. The rows of a move take together what the account says of it |
+| `clocked(lowered, device)` | the program with `lowered.times`, which stay unknown otherwise. `train_step<…>::clock` has those of the step's plan |
+| `prices_of_rows(lowered, run, device)` | what each row of the plan takes (`program/program_prices.hpp`): the rows of a move take together what the account says of it |
 | `play(plan, duration[, synchronisation])` | begin and end of every task, of the plan of the class or of all ranks |
 | `run_times` | `makespan`; `busy` by kind of queue, of one rank; `exposed`, in which nothing is computed; `bound`: `work` of the busiest compute queue, `links`, and the longest `path` of values that are made one from the other |
+| `lower_fastest(program, options, device, memory)` | `program/plan_lookahead.hpp`: the plan with the lookahead that is fastest within so many bytes, a `clocked_plan` |
 
 `synchronisation` is added to every wait. O(rows + waits), whatever the number of ranks.
 
 ## Beside the estimate
 
-The account of a step estimates its time by two queues in the order of the program, where a step waits for the values that it
-reads. It folds repeated layers, so it can price what is too large to unroll. It knows nothing of addresses: a plan writes a
-block where another one lay, and waits until that one has been read. Moves that could run ahead wait there. `lookahead`
-gives them memory of their own, and the plan comes closer to the estimate. Buckets of gradients pay their latency once in
-the estimate, each in the plan.
+`estimate_step` (`program/step_estimate.hpp`) is the time in accounts and searches. It has two queues in the order of the program,
+where a step waits for the values that it reads and for the users of what it writes. It folds repeated layers, so it prices
+what is too large to unroll. It knows nothing of addresses: a plan writes a block where another one lay, and waits until that one
+has been read. So, of a step of one micro-batch that repeats nothing:
+
+- **with memory without end the clock is the estimate**, to the picosecond: `PlanClock.IsTheEstimateWhereNoTwoStoragesShareAnAddress`
+  holds it for all named strategies;
+- with less memory no plan in the order of the program is faster than the estimate.
+
+What lies between is what waits for memory cost. `looking_ahead<steps>` gives moves memory of their own for so many steps before
+and after their turn. Below, the first columns are of the plan with the least memory; then that of `lower_fastest` within the memory
+of the device, or within a tenth above the least where the least does not fit.
 
 )";
 
-struct row {
-  std::string strategy;
-  hp::run_times clock, ahead;
-  hp::extent_t estimate = 0;
-};
-
 double milliseconds(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) * 1e-9; }
-double gap(const row& r) { return 100 * (static_cast<double>(r.estimate) / static_cast<double>(r.clock.makespan) - 1); }
+/// By how much the estimate is less than a clock, in percent.
+double gap(hp::extent_t clock, hp::extent_t estimate) {
+  return 100 * (1 - static_cast<double>(estimate) / static_cast<double>(clock));
+}
 
 template <class Build>
 void print_model(const char* name, const Build& build) {
@@ -78,8 +83,10 @@ void print_model(const char* name, const Build& build) {
   build(m);
   const hp::graph graph = hp::training_graph(std::move(m.graph), hp::adamw::value, settings);
   std::printf("### %s\n\n", name);
-  std::puts("| strategy | clock, ms | estimate, ms | gap | with lookahead 4, ms | bound, ms | clock / bound |");
-  std::puts("|---|---|---|---|---|---|---|");
+  std::puts(
+      "| strategy | estimate, ms | least memory, GiB | clock, ms | gap | lookahead | memory | clock, ms | gap | clock "
+      "/ bound |");
+  std::puts("|---|---|---|---|---|---|---|---|---|---|");
   int refused = 0, not_lowered = 0;
   double largest = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i) {
@@ -89,20 +96,23 @@ void print_model(const char* name, const Build& build) {
       ++refused;
       continue;
     }
-    const hp::interconnect links = hp::interconnect_of(hardware::topology);
-    const hp::lowered_program l = hp::lower_training(p, {.topology = links});
-    const hp::lowered_program ahead = hp::lower_training(p, {.topology = links, .lookahead = 4});
-    if (!l.status.ok() || !ahead.status.ok()) {
+    const hp::lowering_options how{.topology = hp::interconnect_of(hardware::topology)};
+    const hp::lowered_program least = hp::clocked(hp::lower_training(p, how), hardware::device);
+    const hp::extent_t bytes = least.addresses.high_water[0], has = hardware::device.tier[0].bytes;
+    const hp::clocked_plan fastest =
+        hp::lower_fastest(p, how, hardware::device, bytes <= has ? has : bytes + bytes / 10);
+    if (!fastest.ok()) {
       ++not_lowered;
       continue;
     }
-    const row r{hp::named_strategy_at(i).name, hp::simulate(l, hardware::device), hp::simulate(ahead, hardware::device),
-                hp::account_of(p, hardware::device, links).times.total.picoseconds};
-    largest = gap(r) < largest ? gap(r) : largest;
-    fmt::print("| {} | {:.3f} | {:.3f} | {:+.1f} % | {:.3f} | {:.3f} | {:.2f} |\n", r.strategy,
-               milliseconds(r.clock.makespan), milliseconds(r.estimate), gap(r), milliseconds(r.ahead.makespan),
-               milliseconds(r.clock.bound.most()),
-               static_cast<double>(r.clock.makespan) / static_cast<double>(r.clock.bound.most()));
+    const hp::extent_t estimate = fastest.unhindered, best = fastest.lowered.times.makespan;
+    const double left = gap(best, estimate);
+    largest = left > largest ? left : largest;
+    fmt::print("| {} | {:.3f} | {:.1f} | {:.3f} | {:.1f} % | {} | {:+.1f} % | {:.3f} | {:.1f} % | {:.2f} |\n",
+               hp::named_strategy_at(i).name, milliseconds(estimate), static_cast<double>(bytes) / hp::GiB,
+               milliseconds(least.times.makespan), gap(least.times.makespan, estimate), fastest.lookahead,
+               100 * (static_cast<double>(fastest.bytes()) / static_cast<double>(bytes) - 1), milliseconds(best), left,
+               static_cast<double>(best) / static_cast<double>(fastest.lowered.times.bound.most()));
   }
   fmt::print("\nThe largest gap is {:.1f} %. {} strategies do not fit the model, {} are not lowered.\n\n", largest,
              refused, not_lowered);

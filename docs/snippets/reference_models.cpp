@@ -35,7 +35,7 @@ using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fu
 using training = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384, hp::accumulating<4>,
                                 hp::recomputing<"layers.*">>;
 static_assert(training::lawful && training::verified && hp::fits<training, hp::MiB>());
-static_assert(training::account.times.exposed <= training::account.times.total.picoseconds);
+static_assert(training::clock.ok() && training::clock.makespan >= training::clock.bound.most());
 
 void building() {
   hp::model_builder m;

@@ -39,10 +39,12 @@
 #include <hyperparallel/program/offloading_code.hpp>
 #include <hyperparallel/program/part_rules.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
+#include <hyperparallel/program/plan_clock.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_fit.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/plan_memory.hpp>
 #include <hyperparallel/program/plan_moves.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
@@ -50,9 +52,11 @@
 #include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 #include <hyperparallel/program/program_plan.hpp>
+#include <hyperparallel/program/program_prices.hpp>
 #include <hyperparallel/program/program_proof.hpp>
 #include <hyperparallel/program/program_slots.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
+#include <hyperparallel/program/run_times.hpp>
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/serving_amounts.hpp>
@@ -63,11 +67,11 @@
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/program/step_parts.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/program/step_timeline.hpp>
-#include <hyperparallel/program/step_timing.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>

@@ -6,7 +6,7 @@
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/program/program_offload.hpp>
 #include <hyperparallel/program/step_durations.hpp>
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
@@ -45,7 +45,7 @@ struct folded_step {
         moves(hp::kinds_of_moves(p, hp::on_topology(hp::generic_host::topology))) {
     EXPECT_EQ(p.status.code, hp::strategy_code::ok);
     const hp::interconnect net = hp::on_topology(hp::generic_host::topology);
-    times = hp::time_step(p, moves, hp::loads_of_moves(p, moves), hp::generic_host::device, net, block_duration);
+    times = hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hp::generic_host::device, net, block_duration);
   }
   hp::folded_period period(const hp::folded_period_options& options, hp::extent_t budget = everything) const {
     return hp::folded_period_of(p, hp::storage_uses(p), moves, block_duration, two_tiers(budget, 1'000'000'000),

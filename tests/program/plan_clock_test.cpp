@@ -114,6 +114,7 @@ TEST(PlanClock, RowsOfAMoveTakeWhatTheAccountSaysOfIt) {
     const hp::growing_array<hp::move_load> load = hp::loads_of_moves(l.program, l.pulls.moves);
     const hp::detail::program_prices prices{l.program, l.pulls.moves, load, hp::h100::device, l.pulls.moves.links};
     for (const hp::lowered_run& r : l.run) {
+      hp::detail::bucket_prices together(l.program, prices, l.pulls.moves.links);
       const hp::row_prices rows = hp::prices_of_rows(l, r, hp::h100::device);
       ASSERT_EQ(rows.code, hp::cost_code::ok);
       std::vector<hp::extent_t> of_step(static_cast<std::size_t>(l.program.step.size), 0);
@@ -124,7 +125,7 @@ TEST(PlanClock, RowsOfAMoveTakeWhatTheAccountSaysOfIt) {
       for (int s = 0; s < l.program.step.size; ++s) {
         const hp::program_step& step = l.program.step[s];
         if ((r.phases >> static_cast<int>(step.phase) & 1u) == 0) continue;
-        const hp::time_cost price = step.is_move ? prices.of_move(step.index) : prices.of_compute(step.index).time;
+        const hp::time_cost price = step.is_move ? together.of_next(step.index) : prices.of_compute(step.index).time;
         EXPECT_EQ(of_step[static_cast<std::size_t>(s)], price.picoseconds);
         moves += step.is_move;
       }
@@ -160,6 +161,43 @@ TEST(PlanClock, NoPlanIsFasterThanItsBoundsOrSlowerThanOneTaskAfterTheOther) {
     }
   }
   EXPECT_GE(steps, 40);
+}
+
+/// The estimate is the clock of a plan with memory without end; with less, a plan waits for addresses and is slower.
+TEST(PlanClock, IsTheEstimateWhereNoTwoStoragesShareAnAddress) {
+  constexpr int without_end = 1 << 20;
+  int steps = 0, slower = 0, bucketed = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    const hp::sharded_program p = programs::program_of(hp::named_strategy_at(i).name, 4, 1 + i % 2);
+    if (p.status.code != hp::strategy_code::ok) continue;
+    for (const hp::topology_value& topology : {hp::h100::topology, hp::matrix384::topology}) {
+      SCOPED_TRACE(hp::named_strategy_at(i).name);
+      const hp::interconnect links = hp::interconnect_of(topology);
+      const hp::lowered_program l = hp::lower_training(p, {.topology = links, .lookahead = without_end});
+      ASSERT_TRUE(l.status.ok());
+      const hp::run_times t = hp::simulate(l, hp::h100::device);
+      const hp::step_times e = hp::account_of(p, hp::h100::device, links).times;
+      if (p.graph.micro_batches == 1) {
+        EXPECT_EQ(t.makespan, e.total.picoseconds);
+        EXPECT_EQ(t.exposed, e.exposed);
+      } else {
+        EXPECT_GE(t.makespan, e.total.picoseconds);  // a plan runs one micro-batch after the other
+      }
+      EXPECT_EQ(t.busy[static_cast<int>(hp::resource::aic)], e.compute_busy);
+      EXPECT_EQ(t.busy[static_cast<int>(hp::resource::link)], e.communication_busy);
+      for (const int lookahead : {0, 1, 4}) {
+        const hp::lowered_program less = hp::lower_training(p, {.topology = links, .lookahead = lookahead});
+        const hp::extent_t makespan = hp::simulate(less, hp::h100::device).makespan;
+        EXPECT_GE(makespan, e.total.picoseconds);
+        slower += makespan > e.total.picoseconds;
+      }
+      bucketed += p.buckets > 0;
+      ++steps;
+    }
+  }
+  EXPECT_GE(steps, 40);
+  EXPECT_GE(slower, 20);
+  EXPECT_GE(bucketed, 10);
 }
 
 TEST(PlanClock, WhatHasNoPriceHasNoTime) {

@@ -68,7 +68,7 @@ TEST(PlanEvaluation, PipelineKeepsQueuesBusyAsItsClosedFormSays) {
     for (int i = 0; i < p.step.size; ++i) {
       const double bubble = p.step[i].phase <= hp::graph_phase::accumulate ? (4.0 + degree - 1) / 4.0 : 1.0;
       const double once = static_cast<double>(priced.of_step(i) * hp::times_of(p, p.step[i])) * bubble / degree;
-      (priced.is_of_link(i) ? carried : compute) += once;
+      (p.step[i].is_move ? carried : compute) += once;
       executions += hp::times_of(p, p.step[i]) * form.rounds(hp::graph_phase::forward);
     }
     EXPECT_GE(static_cast<double>(e.times.compute_busy), compute - 1.0);

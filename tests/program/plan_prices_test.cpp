@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "search_models.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 namespace hp = hyperparallel;
 
-// The law: without buckets, busy times of time_step are sums of prices.
+// The law: without buckets, busy times of estimate_step are sums of prices.
 TEST(PlanPrices, AddUpToBusyTimes) {
   std::mt19937 random(11);
   int compared = 0;
@@ -32,11 +32,9 @@ TEST(PlanPrices, AddUpToBusyTimes) {
       const hp::program_moves kinds = hp::kinds_of_moves(p, net);
       const hp::priced_program priced(p, prices);
       for (int k = 0; k < p.step.size; ++k) {
-        const bool link = p.step[k].is_move && hp::kind_of(kinds, p.step[k].index).received > 0;
-        EXPECT_EQ(priced.is_of_link(k), link) << s.name.text;
-        (link ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
+        (p.step[k].is_move ? communication : compute) += priced.of_step(k) * hp::times_of(p, p.step[k]);
       }
-      const hp::step_times t = hp::time_step(p, kinds, hp::loads_of_moves(p, kinds), device, net);
+      const hp::step_times t = hp::estimate_step(p, kinds, hp::loads_of_moves(p, kinds), device, net);
       EXPECT_EQ(compute, t.compute_busy) << s.name.text;
       EXPECT_EQ(communication, t.communication_busy) << s.name.text;
       ++compared;

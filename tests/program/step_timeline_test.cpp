@@ -44,7 +44,7 @@ TEST(StepTimeline, IsWhatTheClockPlays) {
       for_each_clock(3, 16,
                      [&](const hp::sharded_program& p, const hp::pipeline_form& form, const hp::priced_program& priced,
                          const hp::interconnect& links) {
-                       const hp::step_times times = hp::detail::two_queues(p, priced, form, links).run();
+                       const hp::step_times times = hp::estimate_step(p, priced, form, links);
                        const hp::step_timeline t = hp::timeline_of(p, form, priced, links);
                        ASSERT_EQ(t.total, times.total.picoseconds);
                        hp::extent_t last = 0;

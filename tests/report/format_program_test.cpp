@@ -73,16 +73,35 @@ along dp and tp              1.0 MiB   25.00 %      1
 fastest, over ub_one_switch  4.0 MiB  100.00 %
 all                          4.0 MiB  100.00 %      5
 
-time of a step       busy     share
---------------  ---------  --------
-matrix          15.000 ms   75.00 %
-vector           2.000 ms   10.00 %
-communication    6.000 ms   30.00 %
-exposed of it    3.000 ms   15.00 %
-all             20.000 ms  100.00 %
+time of a step, estimated       busy     share
+-------------------------  ---------  --------
+matrix                     15.000 ms   75.00 %
+vector                      2.000 ms   10.00 %
+moves                       6.000 ms   30.00 %
+exposed of it               3.000 ms   15.00 %
+all                        20.000 ms  100.00 %
 
 memory in use 4.69 % of 64.0 GiB, matrix operations 50.00 % of the bf16 peak
 )");
+}
+
+TEST(format_program, prints_the_clock_of_a_plan_beside_its_bounds) {
+  hp::run_times t{.makespan = 20'000'000'000, .exposed = 4'000'000'000};
+  t.busy[static_cast<int>(hp::resource::aic)] = 16'000'000'000;
+  t.busy[static_cast<int>(hp::resource::link)] = 6'000'000'000;
+  t.bound = {.work = 16'000'000'000, .links = 6'000'000'000, .path = 18'000'000'000};
+  EXPECT_EQ(fmt::format("{}", t), R"(time of the plan                busy     share
+-------------------------  ---------  --------
+matrix queue               16.000 ms   80.00 %
+moves                       6.000 ms   30.00 %
+nothing computes            4.000 ms   20.00 %
+bound by work              16.000 ms   80.00 %
+bound by moves              6.000 ms   30.00 %
+bound by the longest path  18.000 ms   90.00 %
+all                        20.000 ms  100.00 %
+)");
+  t.code = hp::cost_code::ranks_are_not_connected;
+  EXPECT_EQ(fmt::format("{}", t), "no link level joins the ranks\n");
 }
 
 TEST(format_program, says_what_is_missing) {

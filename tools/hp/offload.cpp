@@ -6,7 +6,7 @@
 // Candidates are all strategies with a name, at all degrees, with 1, 4 and 16 micro-batches, recomputed or not. Of each
 // number of dies: the fastest that fits into the memory of a die as it is; the fastest when what does not fit leaves
 // for the host's memory and comes back in time; both again of data parallelism alone, whatever is sharded. Times are
-// estimates of step_timing.hpp, plans those of step_offload.hpp. Where no candidate has a place, neither as it is nor
+// estimates of step_estimate.hpp, plans those of step_offload.hpp. Where no candidate has a place, neither as it is nor
 // with offload: one line on the error stream that says why.
 
 #include <memory>

@@ -15,6 +15,7 @@
 #include <hyperparallel/offload/offload_plan.hpp>
 #include <hyperparallel/program/lower_program.hpp>
 #include <hyperparallel/program/program_proof.hpp>
+#include <hyperparallel/program/run_times.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/strategy/narrow_gradients.hpp>
 
@@ -66,8 +67,9 @@ struct lowered_program {
   program_addresses addresses;
   growing_array<lowered_run> run;
   growing_array<extent_t> duration;  ///< of each step, picoseconds, where its order rests on them; else none
-  offload_certificate offloading{};  ///< of the plan that brought in the cache operators, if any
-  int monitors = 0;                  ///< of the graph, without what is kept
+  run_times times{.code = cost_code::program_is_refused};  ///< of a step on a device, once it is `clocked`
+  offload_certificate offloading{};                        ///< of the plan that brought in the cache operators, if any
+  int monitors = 0;                                        ///< of the graph, without what is kept
   bool vector_queue = false;
   bool watches_gradients = false;  ///< they are looked at before the update, which runs by itself
 
@@ -179,17 +181,21 @@ constexpr lowered_program lower(sharded_program p, const lowering_options& optio
   return l;
 }
 
-/// The program with the runs of its steps of training: one of all phases, or one of a micro-batch and one of the update.
-constexpr lowered_program lower_training(sharded_program p, const lowering_options& options = {}) {
-  const bool watches = !gradients_that_may_overflow(p).empty();
-  const bool whole = runs_as_a_whole(p, watches);
-  lowered_program l = lower(static_cast<sharded_program&&>(p), options);
-  l.watches_gradients = watches;
-  if (!l.status.ok()) return l;
-  if (whole)
+/// Adds the runs of steps of training: one of all phases, or one of a micro-batch and one of the update. Domain: the status
+/// is ok, and there is no run.
+constexpr void lower_steps(lowered_program& l) {
+  if (runs_as_a_whole(l.program, l.watches_gradients))
     lower_run(l, micro_phases | update_phases);
   else if (lower_run(l, micro_phases))
     lower_run(l, update_phases);
+}
+
+/// The program with the runs of its steps of training.
+constexpr lowered_program lower_training(sharded_program p, const lowering_options& options = {}) {
+  const bool watches = !gradients_that_may_overflow(p).empty();
+  lowered_program l = lower(static_cast<sharded_program&&>(p), options);
+  l.watches_gradients = watches;
+  if (l.status.ok()) lower_steps(l);
   return l;
 }
 

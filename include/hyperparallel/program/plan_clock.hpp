@@ -3,16 +3,16 @@
 // The clock of a lowered program: when every task of the plan that runs begins and ends, on stated hardware.
 //
 // A task starts when the task before it in its queue has ended and every task that it waits for has, `synchronisation`
-// later. A compute step takes what step_times.hpp says; the rows of a move take the steps of the move as it is priced
-// (move_loads.hpp), two parts of one step together. In the plan of the class all ranks run alike, so a wait for another
+// later. Steps take what program_prices.hpp says, as in the account; the rows of a move take the steps of the move, two
+// parts of one step together. In the plan of the class all ranks run alike, so a wait for another
 // rank's task is over when the rank's own task in that place is: one rank is played, whatever their number.
 // Laws: the class gives every rank the times that the plan of all ranks gives it. The makespan is at least each of the
 // lower bounds; without synchronisation it is at most the sum of all durations. What is exposed is the makespan less the
 // time in which something is computed. Units: picoseconds. O(rows + waits). Domain: no memory tiers below the first.
 
 #include <hyperparallel/program/lowered_program.hpp>
-#include <hyperparallel/program/move_loads.hpp>
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/program_prices.hpp>
+#include <hyperparallel/program/run_times.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -20,23 +20,6 @@ namespace hyperparallel { inline namespace v0_2 {
 struct row_prices {
   growing_array<extent_t> duration;
   cost_code code = cost_code::ok;  ///< the first that is not
-};
-
-/// What no order of these tasks can be faster than.
-struct step_bound {
-  extent_t work = 0;   ///< of the busiest compute queue
-  extent_t links = 0;  ///< of the queue of moves
-  extent_t path = 0;   ///< of the values that are made one from the other
-  constexpr extent_t most() const { return larger(work, larger(links, path)); }
-};
-
-struct run_times {
-  cost_code code = cost_code::ok;  ///< where it is not ok, all else is 0
-  extent_t makespan = 0;
-  extent_t busy[resource_count] = {};  ///< of one rank
-  extent_t exposed = 0;                ///< in which nothing is computed
-  step_bound bound{};
-  constexpr bool ok() const { return code == cost_code::ok; }
 };
 
 /// Begin and end of each task of a plan.
@@ -54,28 +37,22 @@ constexpr bool row_travels(const move_pulls& m, int row, int ranks) {
 }
 
 /// Prices the rows of one move: step k of it goes to the first row of step k that travels, what is left to the last.
-constexpr void price_move(const program_prices& prices, const move_pulls& m, int move, int ranks, row_prices& out) {
+constexpr void price_move(bucket_prices<program_prices>& prices, const move_pulls& m, int move, int ranks,
+                          row_prices& out) {
   const int first = out.duration.size;
   for (int i = 0; i < m.row.size; ++i) out.duration.push(0);
-  const time_cost whole = prices.of_move(move);
+  const time_cost whole = prices.of_next(move);
   out.code = whole.code;
   if (!whole.ok() || m.row.size == 0) return;
   extent_t left = whole.picoseconds;
   int last = m.row.size - 1;
-  if (prices.travels(move)) {
-    const move_load& load = prices.load_of(move);
-    const sharded_program& p = prices.p;
-    const extent_t element = bytes_of(p.graph.tensor[p.value[p.move[move].source].tensor].type);
-    int known = -1, taken = 0;
-    for (int i = 0; i < m.row.size; ++i) {
-      if (!row_travels(m, i, ranks)) continue;
-      last = i;
-      if (m.row[i].step == known || taken == load.step.size) continue;
-      known = m.row[i].step;
-      const extent_t time = time_of(load.step[taken++], element, prices.links).picoseconds;
-      out.duration[first + i] = time;
-      left -= time;
-    }
+  for (int i = 0, known = -1, taken = 0; i < m.row.size && prices.step.size > 0; ++i) {
+    if (!row_travels(m, i, ranks)) continue;
+    last = i;
+    if (m.row[i].step == known || taken == prices.step.size) continue;
+    known = m.row[i].step;
+    out.duration[first + i] = prices.step[taken];
+    left -= prices.step[taken++];
   }
   out.duration[first + last] += left;
 }
@@ -126,12 +103,13 @@ constexpr extent_t longest_path(const sharded_program& p, unsigned phases, const
 constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run& r, const device_value& d) {
   const growing_array<move_load> load = loads_of_moves(l.program, l.pulls.moves);
   const detail::program_prices prices{l.program, l.pulls.moves, load, d, l.pulls.moves.links};
+  detail::bucket_prices<detail::program_prices> moves(l.program, prices, l.pulls.moves.links);
   row_prices out;
   if (load.size < l.pulls.moves.kind.size) out.code = cost_code::ranks_are_not_connected;  // chosen on no links
   for (int i = 0; i < r.plan.row.size && out.code == cost_code::ok;) {
     const program_step& s = l.program.step[r.plan.row[i].step];
     if (s.is_move) {
-      detail::price_move(prices, l.pulls.of(s.index), s.index, r.plan.machine.ranks, out);
+      detail::price_move(moves, l.pulls.of(s.index), s.index, r.plan.machine.ranks, out);
       i = out.duration.size;
       continue;
     }
@@ -192,21 +170,25 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
 }
 
 /// The clock of a step of training: of its one run, or of as many runs of a micro-batch as there are and of the update.
-constexpr run_times simulate(const lowered_program& l, const device_value& d, extent_t synchronisation = 0) {
+constexpr run_times simulate(const lowered_program& l, const growing_array<lowered_run>& runs, const device_value& d,
+                             extent_t synchronisation = 0) {
   run_times all;
-  for (const lowered_run& r : l.run) {
-    const extent_t times = (r.phases & update_phases) == 0 ? l.program.graph.micro_batches : 1;
+  for (const lowered_run& r : runs) {
     const run_times one = simulate(l, r, d, synchronisation);
     if (!one.ok()) return one;
-    all.makespan += one.makespan * times;
-    for (int k = 0; k < resource_count; ++k) all.busy[k] += one.busy[k] * times;
-    all.exposed += one.exposed * times;
-    all.bound.work += one.bound.work * times;
-    all.bound.links += one.bound.links * times;
-    all.bound.path += one.bound.path * times;
+    all.add(one, (r.phases & update_phases) == 0 ? l.program.graph.micro_batches : 1);
   }
-  if (l.run.empty()) all.code = cost_code::program_is_refused;
+  if (runs.empty()) all.code = cost_code::program_is_refused;
   return all;
+}
+constexpr run_times simulate(const lowered_program& l, const device_value& d, extent_t synchronisation = 0) {
+  return simulate(l, l.run, d, synchronisation);
+}
+
+/// The same program with the times of its step. Of a program that is not lowered they stay unknown.
+constexpr lowered_program clocked(lowered_program&& l, const device_value& d) {
+  if (l.status.ok()) l.times = simulate(l, d);
+  return static_cast<lowered_program&&>(l);
 }
 
 }}  // namespace hyperparallel::v0_2

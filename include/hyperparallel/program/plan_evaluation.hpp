@@ -2,16 +2,16 @@
 #pragma once
 // What a plan costs: the objective of strategy search. A plan is a strategy and a pipeline degree for a training graph.
 //
-// The program of one stage's mesh is made by the partitioner and timed by the clock of step_clock.hpp, the one that
+// The program of one stage's mesh is made by the partitioner and timed by the estimate of step_estimate.hpp, the one that
 // accounts print: computing and moves in two queues, each move by the fastest known way on the links. A pipeline's
-// clock is that of one stage, and what a stage hands over to the next one comes on top. The memory is the peak of
+// time is that of one stage, and what a stage hands over to the next one comes on top. The memory is the peak of
 // memory_account.
 //
 // Laws: without a pipeline the time is `times.total` of the program's account; it is at least what computing takes
 // together, and at least what moves over links do (busy_times). Units: picoseconds, bytes.
 
 #include <hyperparallel/program/plan_prices.hpp>
-#include <hyperparallel/program/step_clock.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
@@ -21,9 +21,9 @@ struct plan_evaluation {
   strategy_status status{};
   cost_code code = cost_code::ok;
   bool pipeline_fits = true;    ///< there are as many layers as stages
-  step_times times{};           ///< of a stage's clock
+  step_times times{};           ///< of a stage
   extent_t hops = 0;            ///< between stages
-  extent_t time = not_counted;  ///< the clock's total and the hops; `not_counted`, as the memory, of what is not ok
+  extent_t time = not_counted;  ///< their total and the hops; `not_counted`, as the memory, of what is not ok
   extent_t memory = not_counted;
   memory_account account = memory_account::of_nothing();  ///< without a pipeline
   constexpr bool ok() const { return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits; }
@@ -31,9 +31,9 @@ struct plan_evaluation {
 };
 
 /// Time of one stage in a step of training that nothing shortens: `compute` in the queue for computing, `carried` in
-/// that for communication. Reductions of gradients are left out: which of them travel in one bucket, and take less
+/// that of moves. Reductions of gradients are left out: which of them travel in one bucket, and take less
 /// together, other parts of the model decide. So are steps of the norm phase that join single numbers of all
-/// parameters, which belong to no part. Law: both are at most the clock's total.
+/// parameters, which belong to no part. Law: both are at most the estimate's total.
 struct busy_times {
   extent_t compute = 0, carried = 0;
   constexpr extent_t bound() const { return larger(compute, carried); }
@@ -52,10 +52,9 @@ constexpr void visit_busy(const sharded_program& p, const pipeline_form& form, c
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
     if (joins_numbers(p, s)) continue;
-    const bool link = prices.is_of_link(i);
-    if (link && detail::reduced_gradient_axes(p, p.move[s.index]) != 0) continue;
+    if (s.is_move && detail::reduced_gradient_axes(p, p.move[s.index]) != 0) continue;
     const extent_t time = form.busy(s.segment, s.phase).of(prices.of_step(i) * times_of(p, s));
-    visit(i, link ? busy_times{0, time} : busy_times{time, 0});
+    visit(i, s.is_move ? busy_times{0, time} : busy_times{time, 0});
   }
 }
 constexpr busy_times busy_of(const sharded_program& p, const pipeline_form& form, const priced_program& prices) {
@@ -138,7 +137,7 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
     e.code = cost_code::ranks_are_not_connected;
   if (!e.ok()) return e;
   const priced_program priced(p, prices);
-  e.times = detail::two_queues(p, priced, form, prices.links()).run();
+  e.times = estimate_step(p, priced, form, prices.links());
   const time_cost hop = hop_time(p, form, prices.links());
   e.hops = hop.picoseconds;
   e.time = e.times.total.picoseconds + e.hops;

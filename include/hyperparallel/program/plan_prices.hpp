@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What each step of a program costs by itself on given hardware: compute by the roofline of step_timing.hpp, a move by
+// What each step of a program costs by itself on given hardware: compute by the roofline of step_times.hpp, a move by
 // the way that is fastest on the links (move_loads.hpp), or as a copy where nothing travels.
 //
 // Programs of one mesh ask for the same moves again and again, so each distinct move is priced once and kept.
-// Law: a price is the duration of `time_step` where no bucket joins moves; so the clock (step_clock.hpp) on these prices
-// tells what an account's does. Units: picoseconds.
+// Law: a price is what program_prices.hpp says of the step; so the estimate (step_estimate.hpp) on these prices is
+// that of an account. Units: picoseconds.
 // O(1) expected for a move that was asked for before.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
@@ -118,8 +118,6 @@ class priced_program {
     const program_step& s = p.step[i];
     return (s.is_move ? of_move(s.index) : of_compute(s.index).time).picoseconds;
   }
-  /// Whether step `i` is one of the communication queue.
-  constexpr bool is_of_link(int i) const { return p.step[i].is_move && travels(p.step[i].index); }
 
   /// The program's moves, as far as memory_account_of asks: what lies between their steps.
   constexpr program_moves moves() const {

@@ -41,7 +41,7 @@ struct degree_extents {
 
 /// What was covered. The bound speaks of the plans of the space alone: of the frames within the limits, each with all
 /// choices of its candidates, and of the strategies by name. Their time is that of an account: by the clock of
-/// step_clock.hpp, moves beside what does not need them, each by the fastest of its candidates on the given topology, at
+/// step_estimate.hpp, moves beside what does not need them, each by the fastest of its candidates on the given topology, at
 /// the rates of the given device. A way that is no candidate, or another order of steps, may be faster.
 struct search_certificate {
   bool complete = true;      ///< every plan of the space was timed, or bounded by a time that the winner beats

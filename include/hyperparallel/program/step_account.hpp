@@ -2,14 +2,14 @@
 #pragma once
 // The account of a program on given hardware: memory, operations, bytes and times of one device and one step.
 //
-// Times are at the rates of `step_timing.hpp`: matrix work at `gmm_cold` of its format's rate, never at `gmm_warm`.
+// Times are the estimate of step_estimate.hpp: matrix work at `gmm_cold` of its format's rate, never at `gmm_warm`.
 // One value that may be kept from a constant evaluation, asserted on and printed (report/format_program.hpp):
 //   static_assert(account.memory.peak <= 56 * GiB);
 // O(what its parts take); kinds of moves and their loads are found once for all.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 
@@ -60,7 +60,7 @@ constexpr step_account account_head(const sharded_program& p, const device_value
 }  // namespace detail
 
 /// The account on devices that the links join which `moves` are chosen on; these have the ranks of the mesh's positions.
-/// `block_duration` becomes what time_step says of blocks; none where the program or the hardware is refused. Domain:
+/// `block_duration` becomes what estimate_step says of blocks; none where the program or the hardware is refused. Domain:
 /// `moves` and `uses` are the program's.
 constexpr step_account account_of(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
                                   const device_value& d, growing_array<extent_t>& block_duration) {
@@ -71,7 +71,7 @@ constexpr step_account account_of(const sharded_program& p, const program_moves&
   a.memory = memory_account_of(p, moves, uses);
   a.work = total_work(p);
   a.traffic = traffic_of(p, moves, load);
-  a.times = time_step(p, moves, load, d, moves.links, block_duration);
+  a.times = estimate_step(p, moves, load, d, moves.links, block_duration);
   return a;
 }
 constexpr step_account account_of(const sharded_program& p, const device_value& d, const interconnect& net) {

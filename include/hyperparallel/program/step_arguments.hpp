@@ -9,6 +9,7 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/run_times.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
@@ -171,6 +172,7 @@ struct step_that_is_refused {
   static constexpr extent_t parameters = 0, peak = 0;
   static constexpr proof_of_a_refused_step verified{}, lawful{};
   static constexpr step_offload offload{};
+  static constexpr run_times clock{};
 };
 
 template <class Step>

@@ -259,7 +259,7 @@ class step_offloading {
 }  // namespace detail
 
 /// `p` on `device` within settings.budget > 0. `block_duration` is of each block of steps in one micro-batch, see
-/// time_step; empty where the account refused the hardware, and then nothing is planned.
+/// estimate_step; empty where the account refused the hardware, and then nothing is planned.
 constexpr step_offload offload_step(const sharded_program& p, const program_moves& moves, const storage_uses& uses,
                                     const growing_array<extent_t>& block_duration, const device_value& device,
                                     const step_offload_settings& settings) {

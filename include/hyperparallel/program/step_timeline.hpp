@@ -5,7 +5,7 @@
 //   hp::step_timeline t = hp::timeline_of(program, form, priced, links);
 //   t.span[0].start, t.gap[0].count, t.memory[0].bytes[…]
 //
-// Spans are the rounds that step_clock.hpp plays, and of repeated layers those that take as long as the last of these, up to
+// Spans are the rounds that step_estimate.hpp plays, and of repeated layers those that take as long as the last of these, up to
 // `timeline_repetitions`; a gap stands for what follows them likewise: micro-batches, further layers.
 // Memory is that of memory_account.hpp over the steps of the first micro-batch and of the update: each point stands where the
 // queue for computing has come to. Where there is a pipeline the account knows no steps of one stage, so there are no points;
@@ -22,10 +22,10 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Of a segment, at most.
 inline constexpr extent_t timeline_repetitions = 128;
 
-/// A step of the program in one round. Of a bucket of moves: the last of them.
+/// A step of the program in one round.
 struct timeline_span {
   int step = 0;
-  bool link = false;  ///< in the queue for communication
+  bool link = false;  ///< in the queue of moves
   extent_t micro_batch = 0, repetition = 0;
   extent_t start = 0, end = 0;
   friend constexpr bool operator==(const timeline_span&, const timeline_span&) = default;
@@ -200,7 +200,7 @@ constexpr void note_memory(const sharded_program& p, const priced_program& price
 constexpr step_timeline timeline_of(const sharded_program& p, const pipeline_form& form, const priced_program& priced,
                                     const interconnect& links) {
   step_timeline t;
-  t.total = detail::two_queues(p, priced, form, links).run(detail::timeline_watch{t}).total.picoseconds;
+  t.total = estimate_step(p, priced, form, links, detail::timeline_watch{t}).total.picoseconds;
   if (form.degree == 1) detail::note_memory(p, priced, t);
   return t;
 }

@@ -19,6 +19,7 @@
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
+#include <hyperparallel/program/plan_clock.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_plan.hpp>
@@ -225,7 +226,8 @@ struct evaluated_step {
                          .vector_queue = settings.vector_queue,
                          .lookahead = settings.lookahead};
     for (const char* name : settings.kept) how.keep.push(name);
-    return lower_training(partition(training_graph<Model>(Optimizer::value, settings), Strategy::value), how);
+    return clocked(lower_training(partition(training_graph<Model>(Optimizer::value, settings), Strategy::value), how),
+                   Hardware::device);
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
@@ -258,6 +260,13 @@ struct accepted_step {
     else
       return Evaluated::result.offload.budget > 0 ? lowering_code::budget_is_planned_at_start
                                                   : lowering_code::plan_is_too_large;
+  }();
+  /// How long the plan takes, each task in its queue behind what it waits for; no time where the plan is refused or not asked.
+  static constexpr run_times clock = [] {
+    if constexpr (Evaluated::asks_plan())
+      return planned_step<Evaluated>::image.rest.times;
+    else
+      return run_times{.code = cost_code::program_is_refused};
   }();
   static constexpr hyperparallel::plan_size size_of_plan = Evaluated::result.plan;
   /// Domain: the plan is asked; `planned::image` is it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The account of a sharded program as text: memory by class, operations, traffic by class, axes and level, times.
+// The account of a sharded program as text: memory by class, operations, traffic by class, axes and level, times; and the
+// clock of its plan.
 //
 // Laws: parts of a table stand in the order of their enumerations, those that are 0 are left out; the last line of each
 // table is the whole. Bytes and times as in format_units.hpp; operations decimal, two decimals.
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/program/run_times.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_units.hpp>
@@ -86,14 +88,32 @@ inline std::string to_text(const work_total& w) {
 inline std::string to_text(const step_times& s) {
   if (!s.total.ok()) return to_text(s.total) + "\n";
   const std::int64_t total = s.total.picoseconds;
-  report::table t({"time of a step", "busy", "share"});
+  report::table t({"time of a step, estimated", "busy", "share"});
   for (int u = 0; u < compute_unit_count; ++u)
     t.row({name_of(static_cast<compute_unit>(u)), to_text(report::duration{s.by_unit[u]}),
            report::share_text(s.by_unit[u], total)});
-  t.row({"communication", to_text(report::duration{s.communication_busy}),
-         report::share_text(s.communication_busy, total)});
+  t.row({"moves", to_text(report::duration{s.communication_busy}), report::share_text(s.communication_busy, total)});
   t.row({"exposed of it", to_text(report::duration{s.exposed}), report::share_text(s.exposed, total)});
   t.row({"all", to_text(report::duration{total}), report::share_text(total, total)});
+  return t.text();
+}
+
+/// What the plan takes, and what no order of its tasks can be faster than.
+inline std::string to_text(const run_times& r) {
+  if (!r.ok()) return to_text(time_cost{r.code, 0}) + "\n";
+  constexpr const char* names[resource_count] = {"matrix queue",          "vector queue",          "moves",
+                                                 "copies to fast memory", "copies to slow memory", "host"};
+  report::table t({"time of the plan", "busy", "share"});
+  const auto row = [&](const char* name, std::int64_t time) {
+    t.row({name, to_text(report::duration{time}), report::share_text(time, r.makespan)});
+  };
+  for (int k = 0; k < resource_count; ++k)
+    if (r.busy[k] > 0) row(names[k], r.busy[k]);
+  row("nothing computes", r.exposed);
+  row("bound by work", r.bound.work);
+  row("bound by moves", r.bound.links);
+  row("bound by the longest path", r.bound.path);
+  row("all", r.makespan);
   return t.text();
 }
 
@@ -144,6 +164,8 @@ template <>
 struct fmt::formatter<hyperparallel::work_total> : hyperparallel::report::text_formatter<hyperparallel::work_total> {};
 template <>
 struct fmt::formatter<hyperparallel::step_times> : hyperparallel::report::text_formatter<hyperparallel::step_times> {};
+template <>
+struct fmt::formatter<hyperparallel::run_times> : hyperparallel::report::text_formatter<hyperparallel::run_times> {};
 template <>
 struct fmt::formatter<hyperparallel::step_account>
     : hyperparallel::report::text_formatter<hyperparallel::step_account> {};

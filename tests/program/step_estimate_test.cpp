@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_timing.hpp>
+#include <hyperparallel/program/step_estimate.hpp>
 
 #include <models/one_device_program.hpp>
 #include <models/stacked_model.hpp>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
@@ -13,6 +14,8 @@
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "search_models.hpp"
 
 namespace hp = hyperparallel;
 
@@ -41,10 +44,10 @@ programs::stacked_model large_model() {
 hp::step_times timed(const hp::sharded_program& p) {
   const hp::interconnect net = hp::on_topology(hardware::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  return hp::time_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net);
+  return hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net);
 }
 
-/// Both queues of a program that repeats nothing, with every interval kept.
+/// Both queues of a program that repeats nothing and has no buckets, with every interval kept.
 struct played {
   hp::extent_t total = 0, compute = 0, communication = 0, exposed = 0;
 };
@@ -58,18 +61,20 @@ played play(const hp::sharded_program& p) {
   };
   std::vector<interval> queue[2];
   std::vector<hp::extent_t> ready(static_cast<std::size_t>(p.value.size), 0);
+  std::vector<hp::extent_t> used(static_cast<std::size_t>(p.storage.size), 0);
   hp::extent_t clock[2] = {};
   for (const hp::program_step& s : p.step) {
     int link = 0;
     hp::extent_t start = 0, took = 0;
-    std::vector<int> written;
+    std::vector<int> written, touched;
     if (s.is_move) {
       const hp::program_move& m = p.move[s.index];
       const hp::data_type type = p.graph.tensor[p.value[m.source].tensor].type;
       const hp::move_kind& k = hp::kind_of(moves, s.index);
-      link = k.received > 0 ? 1 : 0;
+      link = 1;
       start = ready[static_cast<std::size_t>(m.source)];
-      if (link == 1)
+      touched.push_back(m.source);
+      if (k.received > 0)
         took = hp::time_of(loads[moves.of[s.index]], hp::bytes_of(type), net).picoseconds;
       else if (k.steps > 0)
         took = hp::vector_time(hardware::device, 2 * hp::local_bytes(p, m.target), 1).picoseconds;
@@ -77,15 +82,22 @@ played play(const hp::sharded_program& p) {
     } else {
       const hp::program_compute& c = p.compute[s.index];
       const hp::graph_operator& o = p.graph.op[c.op];
-      for (int i = 0; i < o.operand_count; ++i) start = std::max(start, ready[static_cast<std::size_t>(c.operand[i])]);
+      for (int i = 0; i < o.operand_count; ++i) {
+        start = std::max(start, ready[static_cast<std::size_t>(c.operand[i])]);
+        touched.push_back(c.operand[i]);
+      }
       const int typed = o.operand_count > 0 ? o.operand[0] : o.result[0];
       took = hp::compute_time(hardware::device, hp::work_of(p, c), p.graph.tensor[typed].type).picoseconds;
       for (int r = 0; r < o.result_count; ++r) written.push_back(c.result[r]);
     }
+    const auto use_of = [&](int v) -> hp::extent_t& { return used[static_cast<std::size_t>(p.value[v].storage)]; };
+    for (const int v : written) start = std::max(start, use_of(v));
     start = std::max(start, clock[link]);
     queue[link].push_back({start, start + took});
     clock[link] = start + took;
     for (const int v : written) ready[static_cast<std::size_t>(v)] = clock[link];
+    touched.insert(touched.end(), written.begin(), written.end());
+    for (const int v : touched) use_of(v) = std::max(use_of(v), clock[link]);
   }
   played r;
   r.total = std::max(clock[0], clock[1]);
@@ -106,7 +118,23 @@ hp::sharded_program without_buckets(hp::sharded_program p) {
   return p;
 }
 
-TEST(step_timing, plays_two_queues_and_exposes_what_compute_does_not_cover) {
+template <class Run>
+void for_each_program(std::mt19937& random, int models, const Run& run) {
+  for (int i = 0; i < models; ++i) {
+    searched::small_model model = searched::random_model(random, i % 2 == 0);
+    model.micro_batches = 1 + i % 4;
+    const hp::graph g = model.build();
+    const hp::device_value device = searched::random_device(random);
+    const hp::topology_value topology = searched::random_topology(random);
+    for (int n = 0; n < hp::named_strategy_count; ++n) {
+      const hp::strategy_value s = hp::strategy_called(hp::named_strategy_at(n).name, 4).strategy;
+      const hp::sharded_program p = hp::partition(g, s);
+      if (p.status.code == hp::strategy_code::ok) run(p, device, topology, s.name.text);
+    }
+  }
+}
+
+TEST(StepEstimate, PlaysTwoQueuesAndExposesWhatComputeDoesNotCover) {
   int compared = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i)
     for (const bool large : {false, true}) {
@@ -129,7 +157,7 @@ TEST(step_timing, plays_two_queues_and_exposes_what_compute_does_not_cover) {
   EXPECT_GE(compared, 20);
 }
 
-TEST(step_timing, of_folded_layers_is_close_to_that_of_layers_written_out) {
+TEST(StepEstimate, OfFoldedLayersIsCloseToThatOfLayersWrittenOut) {
   for (const char* name : {"single", "dp", "zero1", "zero3", "tp", "tp-sp", "dp-tp", "ulysses"}) {
     programs::stacked_model model = large_model();
     model.dense_layers = 24;
@@ -147,7 +175,7 @@ TEST(step_timing, of_folded_layers_is_close_to_that_of_layers_written_out) {
   }
 }
 
-TEST(step_timing, micro_batches_take_as_long_as_they_are_many) {
+TEST(StepEstimate, MicroBatchesTakeAsLongAsTheyAreMany) {
   programs::stacked_model model = large_model();
   model.trained = false;
   const hp::step_times once = timed(partitioned(model, "tp-sp"));
@@ -158,7 +186,7 @@ TEST(step_timing, micro_batches_take_as_long_as_they_are_many) {
   EXPECT_LE(often.total.picoseconds, 10 * once.total.picoseconds);
 }
 
-TEST(step_timing, a_bucket_pays_one_latency_and_starts_with_its_last_move) {
+TEST(StepEstimate, ABucketPaysOneLatency) {
   programs::stacked_model model;
   model.unrolled = true;
   model.trained = false;
@@ -188,6 +216,52 @@ TEST(step_timing, a_bucket_pays_one_latency_and_starts_with_its_last_move) {
   EXPECT_GE(together.total.picoseconds, together.compute_busy);
 }
 
+// Prices that are looked up give the times of prices that are made from kinds and loads.
+TEST(StepEstimate, IsTheSameForSearchAndAccounts) {
+  std::mt19937 random(5);
+  int compared = 0;
+  for_each_program(
+      random, 12,
+      [&](const hp::sharded_program& p, const hp::device_value& d, const hp::topology_value& t, const char* name) {
+        hp::plan_prices prices(d, t);
+        const hp::priced_program priced(p, prices);
+        const hp::interconnect net = hp::on_topology(t);
+        const hp::program_moves kinds = hp::kinds_of_moves(p, net);
+        EXPECT_EQ(hp::estimate_step(p, priced, hp::pipeline_form(p.graph, 1), net),
+                  hp::estimate_step(p, kinds, hp::loads_of_moves(p, kinds), d, net))
+            << name;
+        ++compared;
+      });
+  EXPECT_GT(compared, 100);
+}
+
+// Something is always running, so a step takes at least either queue's busy time and at most both.
+TEST(StepEstimate, RunsBetweenTheLongerQueueAndBoth) {
+  std::mt19937 random(6);
+  int overlapping = 0, compared = 0;
+  for_each_program(
+      random, 12,
+      [&](const hp::sharded_program& p, const hp::device_value& d, const hp::topology_value& t, const char* name) {
+        hp::plan_prices prices(d, t);
+        const hp::priced_program priced(p, prices);
+        for (const int stages : {1, 2}) {
+          const hp::pipeline_form form(p.graph, stages);
+          if (!form.fits()) continue;
+          const hp::step_times times = hp::estimate_step(p, priced, form, prices.links());
+          ASSERT_TRUE(times.total.ok()) << name;
+          EXPECT_GE(times.total.picoseconds, times.compute_busy) << name;
+          EXPECT_GE(times.total.picoseconds, times.communication_busy) << name;
+          EXPECT_LE(times.total.picoseconds, times.compute_busy + times.communication_busy) << name;
+          EXPECT_EQ(times.exposed, times.total.picoseconds - times.compute_busy) << name;
+          EXPECT_EQ(times.by_unit[0] + times.by_unit[1], times.compute_busy) << name;
+          overlapping += times.exposed < times.communication_busy ? 1 : 0;
+          ++compared;
+        }
+      });
+  EXPECT_GT(compared, 150);
+  EXPECT_GT(overlapping, 50);
+}
+
 constexpr hp::extent_t busy_of_one_product() {
   hp::model_builder m(hp::build_options{hp::data_type::bf16, hp::data_type::bf16});
   const int rows = m.dim("rows", 4096), inner = m.dim("inner", 4096), columns = m.dim("columns", 4096);
@@ -195,7 +269,7 @@ constexpr hp::extent_t busy_of_one_product() {
   const hp::sharded_program p = programs::one_device_program(m.graph);
   const hp::interconnect net = hp::on_topology(hardware::topology);
   const hp::program_moves moves = hp::kinds_of_moves(p, net);
-  return hp::time_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net).total.picoseconds;
+  return hp::estimate_step(p, moves, hp::loads_of_moves(p, moves), hardware::device, net).total.picoseconds;
 }
 static_assert(busy_of_one_product() ==
               hardware::device.task_overhead +
