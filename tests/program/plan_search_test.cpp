@@ -127,4 +127,83 @@ TEST(PlanSearch, RowsDiffer) {
   }
 }
 
+// The first row has a clock, and no other is faster by what is known of it; an answer that is ended stays an estimate.
+TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
+  int simulated = 0;
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::extent_t devices : {1, 2, 4, 6}) {
+      const hp::plan_question q = question(devices);
+      hp::plan_prices prices = prices_with(hp::GiB);
+      hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+      ASSERT_TRUE(a.ok());
+      const hp::plan_answer estimated = a;
+      hp::simulate_best(d, q, prices, a, [] { return false; });
+      EXPECT_EQ(a.simulated, 0);
+      EXPECT_EQ(a.best[0].plan, estimated.best[0].plan);
+      hp::simulate_best(d, q, prices, a, [] { return true; });
+      ASSERT_EQ(a.best.size, estimated.best.size);
+      EXPECT_NE(a.best[0].simulated.code, hp::simulation_code::not_asked);
+      if (a.best[0].simulated.ok()) {
+        EXPECT_EQ(a.best[0].time(), a.best[0].simulated.times.makespan);
+      }
+      for (const hp::plan_estimate& e : a.best) {
+        EXPECT_GE(e.time(), a.best[0].time());
+        EXPECT_GE(e.time(), a.bound);
+        simulated += e.simulated.ok();
+        const hp::simulated_plan s = hp::simulate_plan(d, e.plan, prices, hp::GiB);
+        if (e.simulated.ok()) {
+          EXPECT_EQ(s.times.makespan, e.time());
+        }
+      }
+    }
+  EXPECT_GE(simulated, 10);
+}
+
+TEST(PlanSearch, ARowFallsBehindByItsClock) {
+  const hp::decoder d = small_decoders::dense();
+  const hp::plan_question q = question(4);
+  hp::plan_prices prices = prices_with(hp::GiB);
+  hp::plan_answer a;
+  for (const int zero : {3, 0})
+    a.best.push(hp::estimate_plan(d, {.dp = 4, .zero = zero, .batch = 16, .sequence = 48}, prices));
+  a.best[0].evaluation.time = 1;  // as an estimate that is far too short
+  hp::simulate_best(d, q, prices, a, [] { return true; });
+  ASSERT_EQ(a.best.size, 2);
+  EXPECT_EQ(a.simulated, 2);
+  EXPECT_EQ(a.best[0].plan.zero, 0);
+  EXPECT_EQ(a.best[1].plan.zero, 3);
+  EXPECT_LT(a.best[0].time(), a.best[1].time());
+}
+
+TEST(PlanSearch, ARowWhoseAddressesExceedTheMemoryIsNone) {
+  const hp::decoder d = small_decoders::dense();
+  hp::plan_question q = question(2);
+  hp::plan_prices prices = prices_with(hp::GiB);
+  hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+  ASSERT_TRUE(a.ok());
+  hp::plan_prices small = prices_with(1);
+  const int rows = a.best.size;
+  int unfit = 0;
+  for (int row = rows - 1; row >= 0; --row)
+    if (a.best[row].plan.pp == 1) unfit += !hp::simulate_row(d, q, small, a, row);
+  EXPECT_GE(unfit, 1);
+  EXPECT_EQ(a.simulated_unfit, unfit);
+  EXPECT_EQ(a.best.size, rows - unfit);
+}
+
+TEST(MemoryReserve, LeavesRoomForItself) {
+  for (const hp::extent_t per_mille : {0, 30, 1000})
+    for (const hp::extent_t library : {0, 100})
+      for (hp::extent_t bytes = 0; bytes < 5000; bytes += 7) {
+        const hp::memory_reserve r{.library_bytes = library, .allocator_per_mille = per_mille};
+        const hp::extent_t peak = r.most_peak(bytes);
+        if (bytes > library) {
+          EXPECT_LE(r.needed(peak), bytes);
+          EXPECT_GT(r.needed(peak + 1), bytes);
+        } else {
+          EXPECT_EQ(peak, 0);
+        }
+      }
+}
+
 }  // namespace

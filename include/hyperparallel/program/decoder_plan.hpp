@@ -78,10 +78,11 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
   return s;
 }
 
-/// The graph of a step of training with the plan's micro-batches. Precondition: these divide the batch.
-constexpr graph training_graph_of(const decoder& d, const decoder_plan& p) {
+/// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
+/// Precondition: micro-batches divide the batch.
+constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
   step_settings settings;
-  settings.build = {.activation = data_type::bf16, .parameter = data_type::f32};
+  settings.build = {.activation = data_type::bf16, .parameter = data_type::f32, .unrolled = unrolled};
   settings.micro_batches = p.micro_batches;
   if (p.recomputed) settings.recomputed.push("*layers*");
   model_builder m(settings.build);

@@ -13,6 +13,7 @@
 
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/program/simulated_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -24,9 +25,24 @@ struct plan_estimate {
   extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
   extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
   double model_operations = 0;              ///< of a step on all devices
+  simulated_plan simulated{};               ///< where it was asked for
   constexpr bool ok() const { return evaluation.ok(); }
-  /// Communication that nothing hides: what the clock waits for, and what stages hand over.
-  constexpr extent_t exposed() const { return evaluation.times.exposed + evaluation.hops; }
+  /// Of a step: by the clock of the plan where that is known, else estimated.
+  constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
+  /// The parts of it in which something is computed and in which moves are under way.
+  constexpr extent_t computing() const {
+    return simulated.ok() ? simulated.times.makespan - simulated.times.exposed : evaluation.times.compute_busy;
+  }
+  constexpr extent_t moving() const {
+    return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)]
+                          : evaluation.times.communication_busy + evaluation.hops;
+  }
+  /// Moves that nothing hides, and what stages hand over.
+  constexpr extent_t exposed() const {
+    return simulated.ok() ? simulated.times.exposed : evaluation.times.exposed + evaluation.hops;
+  }
+  /// What no plan of these moves in this order is faster than.
+  constexpr extent_t least() const { return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound; }
 };
 
 /// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
@@ -70,17 +86,17 @@ constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
 
 /// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.
 constexpr double model_use(const plan_estimate& e, const device_value& d) {
-  if (!e.ok() || e.evaluation.time <= 0) return 0;
+  if (!e.ok() || e.time() <= 0) return 0;
   const double peak = static_cast<double>(matrix_peak(d, number_format::bfloat16)) *
-                      static_cast<double>(device_count_of(e.plan)) * static_cast<double>(e.evaluation.time) / 1e12;
+                      static_cast<double>(device_count_of(e.plan)) * static_cast<double>(e.time()) / 1e12;
   return peak > 0 ? e.model_operations / peak : 0;
 }
 
 /// Tokens in a second and a device. 0 without a time.
 constexpr double tokens_per_device_second(const plan_estimate& e) {
-  if (!e.ok() || e.evaluation.time <= 0) return 0;
+  if (!e.ok() || e.time() <= 0) return 0;
   return static_cast<double>(e.plan.batch) * static_cast<double>(e.plan.sequence) * 1e12 /
-         (static_cast<double>(e.evaluation.time) * static_cast<double>(device_count_of(e.plan)));
+         (static_cast<double>(e.time()) * static_cast<double>(device_count_of(e.plan)));
 }
 
 namespace detail {

@@ -20,6 +20,12 @@ struct memory_reserve {
   constexpr extent_t needed(extent_t peak) const {
     return peak + (peak * allocator_per_mille + 999) / 1000 + library_bytes;
   }
+  /// The largest peak that needs no more than `bytes`; 0 where the libraries alone do.
+  constexpr extent_t most_peak(extent_t bytes) const {
+    if (bytes <= library_bytes) return 0;
+    const extent_t left = bytes - library_bytes, whole = 1000 + allocator_per_mille;
+    return left / whole * 1000 + left % whole * 1000 / whole;
+  }
   friend constexpr bool operator==(const memory_reserve&, const memory_reserve&) = default;
 };
 

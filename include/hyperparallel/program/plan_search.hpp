@@ -13,7 +13,8 @@
 // time, and the search is complete where the next bound is no less than the best time found. Where a plan is the best so far,
 // those one change away (plan_moves.hpp) have their turn first, and so on until none of them is better: a search that is ended
 // early is at such a plan. A plan fits if
-// `verdict_of` says fits, with the reserve of the question: a tight one is not an answer.
+// `verdict_of` says fits, with the reserve of the question: a tight one is not an answer. `simulate_best` then holds the best
+// against the clock of the plan that would run (simulated_plan.hpp).
 // Laws: a complete search finds the time that pricing all plans finds; the bound is at most the time of every plan
 // that fits, however early the search was ended.
 
@@ -35,8 +36,9 @@ struct plan_answer {
   extent_t legal = 0;                 ///< plans
   extent_t too_large = 0;             ///< of these, by the bound on memory
   extent_t priced = 0, priced_unfit = 0;
-  extent_t left = 0;   ///< neither priced nor known to be slower or too large
-  extent_t bound = 0;  ///< no legal plan that fits takes less; `not_counted` where none fits
+  extent_t simulated = 0, simulated_unfit = 0;  ///< of the best; of these, whose addresses exceed the memory: no rows
+  extent_t left = 0;                            ///< neither priced nor known to be slower or too large
+  extent_t bound = 0;                           ///< no legal plan that fits takes less; `not_counted` where none fits
   bool complete = false;
   constexpr bool ok() const { return !best.empty(); }
   /// Legal plans that were not priced because their bound is no less than the best time.
@@ -57,7 +59,7 @@ constexpr void enter_row(growing_array<plan_estimate>& rows, const plan_estimate
     return same_degrees(a.plan, b.plan) && a.evaluation.memory / 10 * 9 <= b.evaluation.memory;
   };
   int at = 0;
-  for (; at < rows.size && rows[at].evaluation.time <= e.evaluation.time; ++at)
+  for (; at < rows.size && rows[at].time() <= e.time(); ++at)
     if (displaces(rows[at], e)) return;
   rows.push(e);
   for (int i = rows.size - 1; i > at; --i) rows[i] = rows[i - 1];
@@ -103,7 +105,7 @@ class plan_searcher {
  private:
   /// Whether the plan with the least bound could be faster than the best.
   constexpr bool is_open(int next) const { return next >= 0 && (!a.ok() || plans[next].time < best_time()); }
-  constexpr extent_t best_time() const { return a.ok() ? a.best[0].evaluation.time : not_counted; }
+  constexpr extent_t best_time() const { return a.ok() ? a.best[0].time() : not_counted; }
 
   /// False where the search is to end; then nothing is priced.
   constexpr bool price(int number) {
@@ -119,7 +121,7 @@ class plan_searcher {
       return true;
     }
     ++a.priced_unfit;
-    if (e.ok() && (!a.fastest_unfit.ok() || e.evaluation.time < a.fastest_unfit.evaluation.time)) a.fastest_unfit = e;
+    if (e.ok() && (!a.fastest_unfit.ok() || e.time() < a.fastest_unfit.time())) a.fastest_unfit = e;
     return true;
   }
 
@@ -153,6 +155,39 @@ class plan_searcher {
 template <class GoOn>
 constexpr plan_answer search_plans(const decoder& d, const plan_question& q, plan_prices& prices, const GoOn& go_on) {
   return detail::plan_searcher<GoOn>(d, q, prices, go_on).run();
+}
+
+/// Simulates a row of an answer, and puts it where its time belongs. False, without the row, where its addresses exceed
+/// the memory.
+constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
+                            int row) {
+  plan_estimate e = a.best[row];
+  e.simulated = simulate_plan(d, e.plan, prices, q.reserve.most_peak(prices.device().tier[0].bytes));
+  for (int i = row; i + 1 < a.best.size; ++i) a.best[i] = a.best[i + 1];
+  a.best.resize(a.best.size - 1);
+  const bool fits = e.simulated.code != simulation_code::exceeds_memory;
+  if (e.simulated.ok() || !fits) ++a.simulated;
+  if (!fits) {
+    ++a.simulated_unfit;
+    return false;
+  }
+  int at = a.best.size;
+  while (at > 0 && a.best[at - 1].time() > e.time()) --at;
+  a.best.push(e);
+  for (int i = a.best.size - 1; i > at; --i) a.best[i] = a.best[i - 1];
+  a.best[at] = e;
+  return true;
+}
+
+/// Simulates the rows of an answer from the fastest on, until the first one is no longer merely estimated, or `go_on()`, asked
+/// before each, says false. Law: then no row is faster than the first one, by the clock where it has one and by the
+/// estimate where not. The bound is that of estimates, or the first row's clock where that is below: layers one by one put
+/// more gradients into one bucket than folded ones do. O(rows · simulate_plan).
+template <class GoOn>
+constexpr void simulate_best(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
+                             const GoOn& go_on) {
+  while (a.ok() && a.best[0].simulated.code == simulation_code::not_asked && go_on()) simulate_row(d, q, prices, a, 0);
+  if (a.ok()) a.bound = smaller(a.bound, a.best[0].time());
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -76,9 +76,11 @@ inline answer answer_of(const choice& c) {
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
+  a.estimate.simulated =
+      hp::simulate_plan(a.config.model, a.plan, prices, a.reserve.most_peak(a.hardware.device.tier[0].bytes));
   if (a.is_good()) return a;
   const auto is_faster = [](const priced_plan& x, const priced_plan& y) {
-    return x.estimate.evaluation.time < y.estimate.evaluation.time;
+    return x.estimate.time() < y.estimate.time();
   };
   hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, [&](const hp::plan_estimate& e, int changes) {
     const priced_plan fresh{e, changes};

@@ -31,7 +31,7 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
           {"needed_bytes", a.reserve.needed(p.estimate.evaluation.memory)},
-          {"step_seconds", seconds_or_null(p.estimate.evaluation.time)},
+          {"step_seconds", seconds_or_null(p.estimate.time())},
           {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
 }
 
@@ -73,6 +73,16 @@ inline json comparison_json(const hp::memory_comparison& c) {
   return out;
 }
 
+/// The plan that was simulated, or why there is none.
+inline json clock_json(const hp::simulated_plan& s) {
+  if (!s.ok()) return {{"why", to_text(s.code)}};
+  return {{"seconds", seconds_or_null(s.times.makespan)},
+          {"unhindered_seconds", seconds_or_null(s.unhindered)},
+          {"lookahead", s.lookahead},
+          {"address_bytes", s.bytes},
+          {"least_address_bytes", s.least_bytes}};
+}
+
 inline json step_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json levels = json::array();
@@ -80,11 +90,13 @@ inline json step_json(const answer& a) {
   for (int l = 0; l < link_count(a.hardware.links); ++l)
     levels.push_back({{"level", link_at(a.hardware.links, l).name.text},
                       {is_mesh ? "busiest_link_bytes" : "received_bytes", e.received[l]}});
-  return {{"seconds", seconds_or_null(e.evaluation.time)},
-          {"lower_bound_seconds", seconds_or_null(e.bound)},
-          {"compute_seconds", seconds_or_null(e.evaluation.times.compute_busy)},
-          {"communication_seconds", seconds_or_null(e.evaluation.times.communication_busy + e.evaluation.hops)},
+  return {{"seconds", seconds_or_null(e.time())},
+          {"lower_bound_seconds", seconds_or_null(e.least())},
+          {"compute_seconds", seconds_or_null(e.computing())},
+          {"communication_seconds", seconds_or_null(e.moving())},
           {"exposed_seconds", seconds_or_null(e.exposed())},
+          {"estimated_seconds", seconds_or_null(e.evaluation.time)},
+          {"clock", clock_json(e.simulated)},
           {"tokens_per_device_second", hp::tokens_per_device_second(e)},
           {"model_operations", e.model_operations},
           {"model_use_share", hp::model_use(e, a.hardware.device)},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // hp plan without --fix: the search for the fastest plan that fits, within --effort or until Ctrl-C, with progress on the
-// error stream.
+// error stream; then the best plans are simulated.
 
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ struct search_answer {
   /// How much less than the best the bound is, as a share of the bound.
   double gap() const {
     if (!found.ok()) return 0;
-    return static_cast<double>(found.best[0].evaluation.time - found.bound) / static_cast<double>(found.bound);
+    return static_cast<double>(found.best[0].time() - found.bound) / static_cast<double>(found.bound);
   }
 };
 
@@ -86,6 +86,10 @@ inline search_answer search_answer_of(choice c) {
         s.end = ending::effort;
       return s.end == ending::complete;
     });
+    const auto may_simulate = [&] { return !train_text::is_interrupted(); };
+    hp::simulate_best(s.best.config.model, s.question, prices, s.found, may_simulate);
+    if (s.why > 1 && s.why <= s.found.best.size && may_simulate())
+      hp::simulate_row(s.best.config.model, s.question, prices, s.found, s.why - 1);
     s.seconds = reporter.seconds();
   }
   if (!s.found.ok()) return s;

@@ -14,7 +14,9 @@ inline json row_json(const hp::plan_estimate& e, const search_answer& s) {
   json out = json_of(priced_plan{e}, s.best);
   out.erase("changes");
   out["plan"] = json_of(e.plan);
-  out["lower_bound_seconds"] = seconds_or_null(e.bound);
+  out["lower_bound_seconds"] = seconds_or_null(e.least());
+  out["estimated_seconds"] = seconds_or_null(e.evaluation.time);
+  out["clock"] = clock_json(e.simulated);
   out["computing_seconds"] = seconds_or_null(causes.computing);
   out["bubble_seconds"] = seconds_or_null(causes.bubble);
   out["exposed_seconds"] = seconds_or_null(causes.exposed);
@@ -40,6 +42,8 @@ inline json json_of(const search_answer& s) {
                 {"slower_by_bound", f.slower()},
                 {"priced", f.priced},
                 {"priced_that_do_not_fit", f.priced_unfit},
+                {"simulated", f.simulated},
+                {"simulated_that_do_not_fit", f.simulated_unfit},
                 {"left", f.left},
                 {"ended_by", endings[static_cast<int>(s.end)]},
                 {"complete", f.complete},
@@ -56,8 +60,7 @@ inline json json_of(const search_answer& s) {
   out["memory"] = memory_json(s.best);
   if (s.best.comparison) out["convention"] = comparison_json(*s.best.comparison);
   out["step"] = step_json(s.best);
-  const bool binds =
-      f.priced_unfit > 0 && f.fastest_unfit.ok() && f.fastest_unfit.evaluation.time < f.best[0].evaluation.time;
+  const bool binds = f.priced_unfit > 0 && f.fastest_unfit.ok() && f.fastest_unfit.time() < f.best[0].time();
   out["memory_binds"] = binds;
   if (binds) out["fastest_that_does_not_fit"] = row_json(f.fastest_unfit, s);
   return out;

@@ -13,20 +13,20 @@ namespace decoder_plans {
 /// The sentence on memory: whether a faster plan was priced that does not fit.
 inline std::string binding_text(const search_answer& s) {
   const hp::plan_estimate& unfit = s.found.fastest_unfit;
-  if (s.found.priced_unfit == 0 || !unfit.ok() || unfit.evaluation.time >= s.found.best[0].evaluation.time)
+  if (s.found.priced_unfit == 0 || !unfit.ok() || unfit.time() >= s.found.best[0].time())
     return "memory does not bind: of the plans that were priced and do not fit none is faster\n";
   return fmt::format("memory binds: {} would take {} and needs {} of {}\n", fixes_of(unfit.plan),
-                     time_text(unfit.evaluation.time), bytes_text(s.best.reserve.needed(unfit.evaluation.memory)),
+                     time_text(unfit.time()), bytes_text(s.best.reserve.needed(unfit.evaluation.memory)),
                      bytes_text(s.best.hardware.device.tier[0].bytes));
 }
 
 inline std::string rows_text(const search_answer& s) {
-  hp::report::table t({"", "--fix", "needs", "step", "behind", "tokens/s a device", "MFU"});
+  hp::report::table t({"", "--fix", "needs", "step", "by", "behind", "tokens/s a device", "MFU"});
   for (int i = 0; i < s.found.best.size; ++i) {
     const hp::plan_estimate& e = s.found.best[i];
-    const hp::extent_t best = s.found.best[0].evaluation.time;
+    const hp::extent_t best = s.found.best[0].time();
     t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.evaluation.memory)),
-           time_text(e.evaluation.time), hp::report::share_text(e.evaluation.time - best, best),
+           time_text(e.time()), e.simulated.ok() ? "clock" : "estimate", hp::report::share_text(e.time() - best, best),
            fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
            share_text(hp::model_use(e, s.best.hardware.device))});
   }
@@ -39,11 +39,13 @@ inline std::string searched_text(const search_answer& s) {
       fmt::format("searched in {:.1f} s: {} legal plans, {} too large and {} slower by lower bounds, {} priced",
                   s.seconds, f.legal, f.too_large, f.slower(), f.priced);
   if (f.priced_unfit > 0) out += fmt::format(", {} of which do not fit", f.priced_unfit);
+  out += fmt::format(", {} simulated", f.simulated);
+  if (f.simulated_unfit > 0) out += fmt::format(", {} of which do not fit by address", f.simulated_unfit);
   out += "\n";
   if (!f.complete)
     out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
   if (f.complete)
-    out += f.ok() ? "complete: no other of these plans that fits takes less\n" : "complete\n";
+    out += f.ok() ? "complete: by the estimate no other of these plans that fits takes less\n" : "complete\n";
   else if (f.ok())
     out += fmt::format("none that fits takes less than {}: the best takes at most {} longer than the fastest\n",
                        time_text(f.bound), share_text(s.gap()));
@@ -64,9 +66,9 @@ inline std::string why_text(const search_answer& s) {
   };
   row("computing", one.computing, other.computing);
   row("bubble", one.bubble, other.bubble);
-  row("exposed communication", one.exposed, other.exposed);
+  row("exposed moves", one.exposed, other.exposed);
   row("handed from stage to stage", one.handed, other.handed);
-  row("all", a.evaluation.time, b.evaluation.time);
+  row("all", a.time(), b.time());
   return fmt::format("why {} beats {}:\n", fixes_of(a.plan), fixes_of(b.plan)) + t.text() +
          fmt::format("a device needs {} and {}; ", bytes_text(s.best.reserve.needed(a.evaluation.memory)),
                      bytes_text(s.best.reserve.needed(b.evaluation.memory))) +
@@ -78,6 +80,9 @@ inline std::string none_text(const search_answer& s) {
   if (s.found.legal == 0)
     return fmt::format("no plan is legal on {} with {} of {} tokens", count_text(s.question.devices, "device"),
                        count_text(s.question.batch, "sequence"), s.question.sequence);
+  if (s.found.simulated_unfit > 0)
+    return fmt::format("the {} fastest plans that fit by what is alive at once do not by address",
+                       s.found.simulated_unfit);
   if (!s.found.complete) return "no plan that fits was found before the search was ended";
   return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
                      bytes_text(s.best.hardware.device.tier[0].bytes));

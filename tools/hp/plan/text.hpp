@@ -97,20 +97,32 @@ inline std::string comparison_text(const answer& a) {
                         bytes_text(c.convention.states()), bytes_text(c.convention.activations()));
 }
 
+/// Where the time comes from.
+inline std::string source_text(const hp::plan_estimate& e) {
+  const hp::simulated_plan& s = e.simulated;
+  if (s.code == hp::simulation_code::exceeds_memory)
+    return fmt::format("estimated: memory by address takes at least {}, more than is left for it\n",
+                       bytes_text(s.least_bytes));
+  if (!s.ok()) return fmt::format("estimated: {}\n", to_text(s.code));
+  return fmt::format("by the clock of the plan with layers unrolled, moves {} ahead, {} by address; estimated {}\n",
+                     count_text(s.lookahead, "step"), bytes_text(s.bytes), time_text(e.evaluation.time));
+}
+
 inline std::string step_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
-  const hp::extent_t time = e.evaluation.time;
+  const hp::extent_t time = e.time();
   hp::report::table t({"step", "time", "share"});
   const auto row = [&](const char* name, hp::extent_t picoseconds) {
     t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
   };
-  row("computing", e.evaluation.times.compute_busy);
-  row("communication", e.evaluation.times.communication_busy + e.evaluation.hops);
-  row("exposed of it", e.exposed());
-  row("lower bound", e.bound);
+  row("computing", e.computing());
+  row("moves", e.moving());
+  row("exposed of them", e.exposed());
+  row("lower bound", e.least());
   row("all", time);
-  return t.text() + fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),
-                                share_text(hp::model_use(e, a.hardware.device)));
+  return t.text() + source_text(e) +
+         fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),
+                     share_text(hp::model_use(e, a.hardware.device)));
 }
 
 /// Of a full mesh what its links carry, each of which joins two devices.
@@ -129,7 +141,7 @@ inline std::string others_text(const answer& a) {
   for (const priced_plan& p : a.others)
     t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
            name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.evaluation.memory)),
-           time_text(p.estimate.evaluation.time), fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
+           time_text(p.estimate.time()), fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
   return t.text();
 }
 

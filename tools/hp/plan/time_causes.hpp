@@ -12,14 +12,14 @@ namespace hp = hyperparallel;
 struct time_causes {
   hp::extent_t computing = 0;
   hp::extent_t bubble = 0;   ///< of computing, the share of a pipeline's rounds that fill and drain it
-  hp::extent_t exposed = 0;  ///< communication that nothing hides
+  hp::extent_t exposed = 0;  ///< moves that nothing hides
   hp::extent_t handed = 0;   ///< from stage to stage
   explicit time_causes(const hp::plan_estimate& e) {
-    const hp::extent_t busy = e.evaluation.times.compute_busy, more = e.plan.pp - 1;
+    const hp::extent_t busy = e.computing(), more = e.plan.pp - 1;
     bubble = static_cast<hp::extent_t>(static_cast<double>(busy) * static_cast<double>(more) /
                                        static_cast<double>(e.plan.micro_batches + more));
     computing = busy - bubble;
-    exposed = e.evaluation.times.exposed;
+    exposed = e.exposed() - e.evaluation.hops;
     handed = e.evaluation.hops;
   }
 };

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/program/simulated_plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/program/plan_estimate.hpp>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+const hp::decoder_plan plans[] = {
+    {.batch = 8, .sequence = 8},
+    {.tp = 2, .dp = 2, .zero = 1, .batch = 8, .sequence = 8},
+    {.dp = 4, .zero = 3, .recomputed = true, .batch = 8, .sequence = 8},
+    {.tp = 2, .dp = 2, .cp = 2, .zero = 3, .micro_batches = 2, .recomputed = true, .batch = 8, .sequence = 8},
+};
+
+TEST(SimulatedPlan, IsTheProgramThatIsEstimated) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::decoder_plan& p : plans) {
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      const hp::simulated_plan s = hp::simulate_plan(d, p, prices, hp::GiB);
+      ASSERT_TRUE(s.ok()) << to_text(s.code);
+      EXPECT_GE(s.times.makespan, s.times.bound.most());
+      EXPECT_GE(s.times.makespan, s.unhindered);
+      EXPECT_LE(s.bytes, hp::GiB);
+      EXPECT_GE(s.least_bytes, e.evaluation.memory);
+      // One by one, numbers of all parameters are joined in more steps than folded.
+      EXPECT_GE(s.times.busy[static_cast<int>(hp::resource::aic)], e.evaluation.times.compute_busy);
+      EXPECT_NEAR(static_cast<double>(s.times.busy[static_cast<int>(hp::resource::aic)]) /
+                      static_cast<double>(e.evaluation.times.compute_busy),
+                  1.0, 0.03);
+      if (p.micro_batches == 1) {
+        EXPECT_NEAR(static_cast<double>(s.unhindered) / static_cast<double>(e.evaluation.time), 1.0, 0.05);
+      }
+    }
+}
+
+TEST(SimulatedPlan, SaysWhyThereIsNone) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  const hp::decoder d = small_decoders::dense();
+  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .batch = 8, .sequence = 8}, prices, hp::GiB).code,
+            hp::simulation_code::is_a_pipeline);
+  EXPECT_EQ(hp::simulate_plan(d, {.dp = 2048, .batch = 2048, .sequence = 8}, prices, hp::GiB).code,
+            hp::simulation_code::has_too_many_devices);
+  const hp::simulated_plan large = hp::simulate_plan(d, plans[0], prices, 1);
+  EXPECT_EQ(large.code, hp::simulation_code::exceeds_memory);
+  EXPECT_FALSE(large.ok());
+  EXPECT_EQ(large.lookahead, 0);
+  EXPECT_GT(large.times.makespan, 0);
+  EXPECT_EQ(hp::simulated_plan{}.code, hp::simulation_code::not_asked);
+  for (int c = 0; c <= static_cast<int>(hp::simulation_code::exceeds_memory); ++c)
+    EXPECT_STRNE(to_text(static_cast<hp::simulation_code>(c)), "unknown");
+}
+
+}  // namespace
