@@ -5,6 +5,8 @@
 
 #include <hyperparallel/program/plan_estimate.hpp>
 
+#include <layers/decoder_shapes.hpp>
+
 #include "small_decoders.hpp"
 
 namespace {
@@ -33,11 +35,25 @@ TEST(SimulatedPlan, IsTheProgramThatIsEstimated) {
       EXPECT_GE(s.times.busy[static_cast<int>(hp::resource::aic)], e.evaluation.times.compute_busy);
       EXPECT_NEAR(static_cast<double>(s.times.busy[static_cast<int>(hp::resource::aic)]) /
                       static_cast<double>(e.evaluation.times.compute_busy),
-                  1.0, 0.03);
+                  1.0, 0.05);
       if (p.micro_batches == 1) {
-        EXPECT_NEAR(static_cast<double>(s.unhindered) / static_cast<double>(e.evaluation.time), 1.0, 0.05);
+        EXPECT_NEAR(static_cast<double>(s.unhindered) / static_cast<double>(e.evaluation.time), 1.0, 0.1);
       }
     }
+}
+
+// Of real size what folding leaves out does not count.
+TEST(SimulatedPlan, OfARealModelIsCloseToTheEstimate) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const hp::decoder_plan& p :
+       {hp::decoder_plan{.tp = 8, .dp = 8, .zero = 1, .batch = 64, .sequence = 4096},
+        hp::decoder_plan{.dp = 64, .zero = 3, .recomputed = true, .batch = 64, .sequence = 4096}}) {
+    const hp::plan_estimate e = hp::estimate_plan(hp::test::llama3_8b, p, prices);
+    const hp::simulated_plan s = hp::simulate_plan(hp::test::llama3_8b, p, prices, 64 * hp::GiB);
+    ASSERT_TRUE(s.ok());
+    EXPECT_NEAR(static_cast<double>(s.times.makespan) / static_cast<double>(e.evaluation.time), 1.0, 0.02);
+    EXPECT_NEAR(static_cast<double>(s.least_bytes) / static_cast<double>(e.evaluation.memory), 1.0, 0.06);
+  }
 }
 
 TEST(SimulatedPlan, SaysWhyThereIsNone) {
