@@ -63,6 +63,7 @@
 #include <hyperparallel/program/serving_estimate.hpp>
 #include <hyperparallel/program/serving_pass.hpp>
 #include <hyperparallel/program/serving_plan.hpp>
+#include <hyperparallel/program/simulated_plan.hpp>
 #include <hyperparallel/program/stage_memory.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>

@@ -142,7 +142,7 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
       EXPECT_EQ(a.best[0].plan, estimated.best[0].plan);
       hp::simulate_best(d, q, prices, a, [] { return true; });
       ASSERT_EQ(a.best.size, estimated.best.size);
-      EXPECT_NE(a.best[0].simulated.code, hp::simulation_code::not_asked);
+      EXPECT_NE(a.best[0].simulated.code, hp::simulated_plan_code::not_asked);
       if (a.best[0].simulated.ok()) {
         EXPECT_EQ(a.best[0].time(), a.best[0].simulated.times.makespan);
       }

@@ -60,17 +60,17 @@ TEST(SimulatedPlan, SaysWhyThereIsNone) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   const hp::decoder d = small_decoders::dense();
   EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .batch = 8, .sequence = 8}, prices, hp::GiB).code,
-            hp::simulation_code::is_a_pipeline);
+            hp::simulated_plan_code::is_a_pipeline);
   EXPECT_EQ(hp::simulate_plan(d, {.dp = 2048, .batch = 2048, .sequence = 8}, prices, hp::GiB).code,
-            hp::simulation_code::has_too_many_devices);
+            hp::simulated_plan_code::has_too_many_devices);
   const hp::simulated_plan large = hp::simulate_plan(d, plans[0], prices, 1);
-  EXPECT_EQ(large.code, hp::simulation_code::exceeds_memory);
+  EXPECT_EQ(large.code, hp::simulated_plan_code::exceeds_memory);
   EXPECT_FALSE(large.ok());
   EXPECT_EQ(large.lookahead, 0);
   EXPECT_GT(large.times.makespan, 0);
-  EXPECT_EQ(hp::simulated_plan{}.code, hp::simulation_code::not_asked);
-  for (int c = 0; c <= static_cast<int>(hp::simulation_code::exceeds_memory); ++c)
-    EXPECT_STRNE(to_text(static_cast<hp::simulation_code>(c)), "unknown");
+  EXPECT_EQ(hp::simulated_plan{}.code, hp::simulated_plan_code::not_asked);
+  for (int c = 0; c <= static_cast<int>(hp::simulated_plan_code::exceeds_memory); ++c)
+    EXPECT_STRNE(to_text(static_cast<hp::simulated_plan_code>(c)), "unknown");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan
   e.simulated = simulate_plan(d, e.plan, prices, q.reserve.most_peak(prices.device().tier[0].bytes));
   for (int i = row; i + 1 < a.best.size; ++i) a.best[i] = a.best[i + 1];
   a.best.resize(a.best.size - 1);
-  const bool fits = e.simulated.code != simulation_code::exceeds_memory;
+  const bool fits = e.simulated.code != simulated_plan_code::exceeds_memory;
   if (e.simulated.ok() || !fits) ++a.simulated;
   if (!fits) {
     ++a.simulated_unfit;
@@ -186,7 +186,8 @@ constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan
 template <class GoOn>
 constexpr void simulate_best(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
                              const GoOn& go_on) {
-  while (a.ok() && a.best[0].simulated.code == simulation_code::not_asked && go_on()) simulate_row(d, q, prices, a, 0);
+  while (a.ok() && a.best[0].simulated.code == simulated_plan_code::not_asked && go_on())
+    simulate_row(d, q, prices, a, 0);
   if (a.ok()) a.bound = smaller(a.bound, a.best[0].time());
 }
 

@@ -20,7 +20,7 @@ namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr extent_t most_simulated_devices = 1024;
 
-enum class simulation_code : unsigned char {
+enum class simulated_plan_code : unsigned char {
   ok,
   not_asked,
   is_a_pipeline,
@@ -29,45 +29,45 @@ enum class simulation_code : unsigned char {
   exceeds_memory  ///< by address, even without lookahead
 };
 
-constexpr const char* to_text(simulation_code c) {
+constexpr const char* to_text(simulated_plan_code c) {
   switch (c) {
-    case simulation_code::ok:
+    case simulated_plan_code::ok:
       return "ok";
-    case simulation_code::not_asked:
+    case simulated_plan_code::not_asked:
       return "not asked";
-    case simulation_code::is_a_pipeline:
+    case simulated_plan_code::is_a_pipeline:
       return "pipelines are not simulated";
-    case simulation_code::has_too_many_devices:
+    case simulated_plan_code::has_too_many_devices:
       return "more than 1024 devices are not simulated";
-    case simulation_code::is_not_lowered:
+    case simulated_plan_code::is_not_lowered:
       return "the program is not lowered";
-    case simulation_code::exceeds_memory:
+    case simulated_plan_code::exceeds_memory:
       return "its addresses exceed the memory";
   }
   return "unknown";
 }
 
 struct simulated_plan {
-  simulation_code code = simulation_code::not_asked;
+  simulated_plan_code code = simulated_plan_code::not_asked;
   run_times times{.code = cost_code::program_is_refused};  ///< also where addresses exceed the memory
   extent_t unhindered = 0;                                 ///< makespan without waits for addresses
   int lookahead = 0;
   extent_t bytes = 0, least_bytes = 0;  ///< by address: of this plan, and without lookahead
-  constexpr bool ok() const { return code == simulation_code::ok; }
+  constexpr bool ok() const { return code == simulated_plan_code::ok; }
 };
 
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, and the plan is countable.
 constexpr simulated_plan simulate_plan(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                        extent_t memory) {
   simulated_plan s;
-  s.code = plan.pp > 1                                      ? simulation_code::is_a_pipeline
-           : device_count_of(plan) > most_simulated_devices ? simulation_code::has_too_many_devices
-                                                            : simulation_code::is_not_lowered;
-  if (s.code != simulation_code::is_not_lowered) return s;
+  s.code = plan.pp > 1                                      ? simulated_plan_code::is_a_pipeline
+           : device_count_of(plan) > most_simulated_devices ? simulated_plan_code::has_too_many_devices
+                                                            : simulated_plan_code::is_not_lowered;
+  if (s.code != simulated_plan_code::is_not_lowered) return s;
   const clocked_plan c = lower_fastest(partition(training_graph_of(d, plan, true), strategy_of(plan)),
                                        {.topology = prices.links()}, prices.device(), memory);
   if (!c.ok()) return s;
-  s.code = c.bytes() <= memory ? simulation_code::ok : simulation_code::exceeds_memory;
+  s.code = c.bytes() <= memory ? simulated_plan_code::ok : simulated_plan_code::exceeds_memory;
   s.times = c.lowered.times;
   s.unhindered = c.unhindered;
   s.lookahead = c.lookahead;

@@ -100,7 +100,7 @@ inline std::string comparison_text(const answer& a) {
 /// Where the time comes from.
 inline std::string source_text(const hp::plan_estimate& e) {
   const hp::simulated_plan& s = e.simulated;
-  if (s.code == hp::simulation_code::exceeds_memory)
+  if (s.code == hp::simulated_plan_code::exceeds_memory)
     return fmt::format("estimated: memory by address takes at least {}, more than is left for it\n",
                        bytes_text(s.least_bytes));
   if (!s.ok()) return fmt::format("estimated: {}\n", to_text(s.code));
