@@ -179,17 +179,22 @@ constexpr lowered_program lower(sharded_program p, const lowering_options& optio
   return l;
 }
 
+/// Adds the run of a whole step of training, or that of a micro-batch and that of the update.
+constexpr void add_training_runs(lowered_program& l, bool whole) {
+  if (!l.status.ok()) return;
+  if (whole)
+    lower_run(l, micro_phases | update_phases);
+  else if (lower_run(l, micro_phases))
+    lower_run(l, update_phases);
+}
+
 /// The program with the runs of its steps of training: one of all phases, or one of a micro-batch and one of the update.
 constexpr lowered_program lower_training(sharded_program p, const lowering_options& options = {}) {
   const bool watches = !gradients_that_may_overflow(p).empty();
   const bool whole = runs_as_a_whole(p, watches);
   lowered_program l = lower(static_cast<sharded_program&&>(p), options);
   l.watches_gradients = watches;
-  if (!l.status.ok()) return l;
-  if (whole)
-    lower_run(l, micro_phases | update_phases);
-  else if (lower_run(l, micro_phases))
-    lower_run(l, update_phases);
+  add_training_runs(l, whole);
   return l;
 }
 
