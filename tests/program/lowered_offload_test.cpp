@@ -55,7 +55,17 @@ planned plan_within(const hp::sharded_program& p, const hp::device_value& d, int
   return r;
 }
 
-/// The exposed time of a period is known of the longest one.
+/// Whether an operator with several results runs again.
+bool makes_others_again(const hp::sharded_program& p) {
+  hp::growing_array<int> times;
+  times.resize(p.graph.op.size, 0);
+  for (const hp::program_compute& c : p.compute)
+    if (++times[c.op] > 1 && p.graph.op[c.op].result_count > 1) return true;
+  return false;
+}
+
+bool in_domain(const planned& r) { return r.o.ok() && r.o.added_stores == 0 && !makes_others_again(r.o.program); }
+
 void compare(const planned& r, const hp::device_value& d, bool no_moves, comparison& c) {
   ASSERT_TRUE(r.l.status.ok());
   ASSERT_EQ(r.l.run.size, r.o.period.size);
@@ -78,7 +88,6 @@ void compare(const planned& r, const hp::device_value& d, bool no_moves, compari
 
 TEST(LoweredOffload, OfAllStrategiesNoRunIsLaterThanItsPeriod) {
   comparison all, single;
-  int added = 0;
   for (int i = 0; i < hp::named_strategy_count; ++i) {
     const hp::sharded_program p = programs::program_of(hp::named_strategy_at(i).name, 4, 1 + i % 2);
     if (p.status.code != hp::strategy_code::ok) continue;
@@ -87,21 +96,17 @@ TEST(LoweredOffload, OfAllStrategiesNoRunIsLaterThanItsPeriod) {
         SCOPED_TRACE(std::string(hp::named_strategy_at(i).name) + ", " + std::to_string(percent) + " %");
         const hp::device_value d = device_with({link});
         const planned r = plan_within(p, d, percent, i % 3 == 0);
-        if (!r.o.ok()) continue;
-        if (r.o.added_stores > 0) {
-          ++added;
-          continue;
-        }
+        if (!in_domain(r)) continue;
         compare(r, d, p.move.empty(), p.move.empty() ? single : all);
       }
   }
   EXPECT_EQ(all.later, 0);
-  EXPECT_GE(all.runs, 100);
+  EXPECT_GE(all.runs, 200);
+  EXPECT_GT(all.equal, 0);
   EXPECT_GT(all.earlier, 0);
-  EXPECT_GT(added, 0);
-  // One device: all plans of this model, those that wait for copies among them.
-  EXPECT_EQ(single.equal, single.runs);
-  EXPECT_GT(single.waiting, 0);
+  EXPECT_EQ(single.later, 0);
+  EXPECT_EQ(single.differs, 0);
+  EXPECT_GT(single.runs, single.waiting);
 }
 
 /// Each step reads what its storage holds by then. The first values are the homes.
@@ -130,7 +135,7 @@ void read_the_latest(hp::sharded_program& p) {
   }
 }
 
-comparison of_random_programs(double share_of_moves) {
+comparison of_random_programs(double share_of_moves, int& outside) {
   std::mt19937 random(7);
   comparison c;
   for (int n = 0; n < tested::tries(40, 400); ++n) {
@@ -141,18 +146,23 @@ comparison of_random_programs(double share_of_moves) {
     const hp::device_value d = device_with({{1'000'000'000ll << below(7), below(2) * below(20'000)}});
     for (const int percent : {110, 85, 70, 55}) {
       const planned r = plan_within(p, d, percent, n % 3 == 0);
-      if (r.o.ok() && r.o.added_stores == 0) compare(r, d, share_of_moves == 0, c);
+      if (in_domain(r))
+        compare(r, d, share_of_moves == 0, c);
+      else
+        outside += r.o.ok();
     }
   }
   return c;
 }
 
 TEST(LoweredOffload, OfRandomProgramsNoRunIsLaterThanItsPeriod) {
-  const comparison single = of_random_programs(0), moving = of_random_programs(0.25);
+  int outside = 0;
+  const comparison single = of_random_programs(0, outside), moving = of_random_programs(0.25, outside);
+  EXPECT_GT(outside, 0);
   EXPECT_EQ(single.later, 0);
   EXPECT_EQ(single.differs, 0);
   EXPECT_GT(single.waiting, 0);
-  EXPECT_GT(single.equal, single.runs / 3);
+  EXPECT_GE(single.equal, single.runs - single.waiting);
   EXPECT_EQ(moving.later, 0);
   EXPECT_GT(moving.runs, 60);
 }

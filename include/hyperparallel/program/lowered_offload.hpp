@@ -8,13 +8,13 @@
 //   hp::simulate(l, l.run[0], device).makespan <= o.period[0].time
 //
 // The planner has a clock of its own (offload/offload_clock.hpp), as fast as a search needs it; what runs has that of
-// plan_clock.hpp. Prices are the same. Laws, for a device with one slower tier where no store was added: the clock of a
-// run is at most the time of its period. Both are equal where one device computes and waits for no copy. The planner is
-// later, where it is, because it starts operators in order, whichever queue they have, and copies behind the operators
-// that it chose; a run starts what its queue, its values and its addresses allow. Addresses cost it nothing: memory is
-// given up where the planner gives it up.
-// Neither is always larger where a store was added (`added_stores`), which is in the program and not in the plan, or
-// where there are several slower tiers: the planner has links for each of them, a run has one queue each way.
+// plan_clock.hpp. Prices are the same. Laws: the clock of a run is at most the time of its period, and both are equal
+// where one device computes and waits for no copy. The planner is later, where it is, because it starts operators in order,
+// whichever queue they have, and copies behind the operators that it chose; a run starts what its queue, its values and
+// its addresses allow. Addresses cost it nothing: memory is given up where the planner gives it up.
+// Domain of the laws: the device has one slower tier (of several, each has links of its own in the plan, but a run has one
+// queue each way); no store was added to the program that is not in the plan (`added_stores`); what is made again is the
+// only result of its operator, since the plan knows nothing of the memory of other results. Elsewhere either may be later.
 
 #include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
