@@ -78,6 +78,7 @@ FOLDERS_WITHOUT_TEST = {
 }
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
+    "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
     "program/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
     "strategy/example_models_test.cpp": "builds the models of examples/models/",

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/program/lowered_offload.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
@@ -42,12 +43,13 @@ assert(t.ok() && t.makespan >= t.bound.most());  // picoseconds; no order of the
 
 | name | is |
 |---|---|
-| `simulate(lowered, device[, synchronisation])` | of a step of training: of its one run, or of a run for each micro-batch and of the update. Domain: an unrolled program without slower tiers, whose moves were chosen on the links of the hardware; else `code` says why there is no time |
+| `simulate(lowered, device[, synchronisation])` | of a step of training: of its one run, or of a run for each micro-batch and of the update. Domain: an unrolled program whose moves were chosen on the links of the hardware, which has its memory tiers; else `code` says why there is no time |
 | `simulate(lowered, run, device[, synchronisation])` | of one run |
 | `clocked(lowered, device)` | the program with `lowered.times`, which stay unknown otherwise. `train_step<…>::clock` has those of the step's plan |
-| `prices_of_rows(lowered, run, device)` | what each row of the plan takes (`program/program_prices.hpp`): the rows of a move take together what the account says of it |
+| `prices_of_rows(lowered, run, device)` | what each row of the plan takes (`program/program_prices.hpp`): the rows of a move take together what the account says of it, copies between memory tiers what the link between them takes |
+| `prices_of_steps(program, moves, device)` | what each step takes by itself: what a memory plan is made with |
 | `play(plan, duration[, synchronisation])` | begin and end of every task, of the plan of the class or of all ranks |
-| `run_times` | `makespan`; `busy` by kind of queue, of one rank; `exposed`, in which nothing is computed; `bound`: `work` of the busiest compute queue, `links`, and the longest `path` of values that are made one from the other |
+| `run_times` | `makespan`; `busy` by kind of queue, of one rank; `exposed`, in which nothing is computed; `bound`: `work` of the busiest compute queue, of the busiest queue of `links` or copies, and the longest `path` of values that are made one from the other |
 | `lower_fastest(program, options, device, memory)` | `program/plan_lookahead.hpp`: the plan with the lookahead that is fastest within so many bytes, a `clocked_plan` |
 
 `synchronisation` is added to every wait. O(rows + waits), whatever the number of ranks.
@@ -69,19 +71,76 @@ of the device, or within a tenth above the least where the least does not fit.
 
 )";
 
+const char* const offload_head = R"(## Beside the planner of memory tiers
+
+A program [under a budget](offload.md#programs-under-a-budget) was planned by a clock of its own, as fast as a search needs it.
+Both have the same prices (`prices_of_steps`). The plan that runs is at most as late as the planner says, and just as late
+where one device computes and waits for no copy. The planner is later, where it is, because it starts operators in order,
+whichever queue they have, and copies behind the operators that it chose; a run starts what its queue, its values and its
+addresses allow. Out of the domain of this law, either may be later: several slower tiers; a store that is in the program and
+not in the plan (`added_stores`); an operator of several results that is run again.
+
+```cpp
+const hp::row_prices price = hp::prices_of_steps(p, hp::kinds_of_moves(p, links), hp::h100::device);
+const hp::offloaded_program o =
+    hp::offload(p, price.duration, hp::tiers_of(hp::h100::device, whole / 2), {.links = links});
+const hp::lowered_program l = hp::lower_training(o, {.topology = links});
+assert(hp::simulate(l, l.run[0], hp::h100::device).makespan <= o.period[0].time);
+```
+
+The budget is a share of the bytes that addresses take without one.
+
+| model | strategy | budget | in and out, GB | planner, ms | clock, ms | gap | bound, ms |
+|---|---|---|---|---|---|---|---|
+)";
+
 double milliseconds(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) * 1e-9; }
-/// By how much the estimate is less than a clock, in percent.
-double gap(hp::extent_t clock, hp::extent_t estimate) {
-  return 100 * (1 - static_cast<double>(estimate) / static_cast<double>(clock));
+/// By how much `less` is below a clock, in percent.
+double gap(hp::extent_t clock, hp::extent_t less) {
+  return 100 * (1 - static_cast<double>(less) / static_cast<double>(clock));
 }
 
 template <class Build>
-void print_model(const char* name, const Build& build) {
+hp::graph graph_of(const Build& build) {
   hp::step_settings settings = models::training_settings(1, false);
   settings.build.unrolled = true;
   hp::model_builder m(settings.build);
   build(m);
-  const hp::graph graph = hp::training_graph(std::move(m.graph), hp::adamw::value, settings);
+  return hp::training_graph(std::move(m.graph), hp::adamw::value, settings);
+}
+
+template <class Build>
+void print_budgets(const char* name, std::initializer_list<const char*> strategies, const Build& build) {
+  const hp::graph graph = graph_of(build);
+  const hp::interconnect links = hp::interconnect_of(hardware::topology);
+  for (const char* const strategy : strategies) {
+    const hp::sharded_program p = hp::partition(graph, hp::strategy_called(strategy, devices).strategy);
+    const hp::program_moves moves = hp::kinds_of_moves(p, links);
+    const hp::row_prices price = hp::prices_of_steps(p, moves, hardware::device);
+    const hp::extent_t whole = hp::plan_addresses(p, moves).high_water[0];
+    for (const int percent : {75, 50}) {
+      const hp::offloaded_program o =
+          hp::offload(p, price.duration, hp::tiers_of(hardware::device, whole / 100 * percent),
+                      {.planning = {.effort = 20'000}, .links = links});
+      if (!o.ok()) {
+        fmt::print("| {} | {} | {} % | {} | | | | |\n", name, strategy, percent, to_text(o.code));
+        continue;
+      }
+      const hp::lowered_program l = hp::lower_training(o, {.topology = links});
+      const hp::run_times clock = hp::simulate(l, hardware::device);
+      const hp::offload_certificate& planner = o.period[0];
+      fmt::print("| {} | {} | {} % | {:.2f}, {:.2f} | {:.3f} | {:.3f} | {:+.1f} % | {:.3f} |\n", name, strategy,
+                 percent, static_cast<double>(planner.bytes_in) * 1e-9, static_cast<double>(planner.bytes_out) * 1e-9,
+                 milliseconds(planner.time), milliseconds(clock.makespan),
+                 100 * (static_cast<double>(planner.time) / static_cast<double>(clock.makespan) - 1),
+                 milliseconds(clock.bound.most()));
+    }
+  }
+}
+
+template <class Build>
+void print_model(const char* name, const Build& build) {
+  const hp::graph graph = graph_of(build);
   std::printf("### %s\n\n", name);
   std::puts(
       "| strategy | estimate, ms | least memory, GiB | clock, ms | gap | lookahead | memory | clock, ms | gap | clock "
@@ -133,5 +192,10 @@ int main() {
   print_model("Diffusion transformer", [](auto& m) { models::diffusion_transformer<>::build(m); });
   print_model("Captioner", [](auto& m) { models::captioner<>::build(m); });
   print_model("Small model of experts", [](auto& m) { models::small_moe<>::build(m); });
+  std::fputs(offload_head, stdout);
+  print_budgets("Vision transformer", {"single"}, [](auto& m) { models::vision_transformer<>::build(m); });
+  print_budgets("Masked diffusion", {"single", "zero3"}, [](auto& m) { models::masked_diffusion<8, 4096>::build(m); });
+  print_budgets("Small model of experts", {"single", "dp", "ep-tp"}, [](auto& m) { models::small_moe<>::build(m); });
+  print_budgets("Llama 3 8B", {"tp-sp", "zero3"}, [](auto& m) { models::llama3_8b<8, 4096>::build(m); });
   return 0;
 }

@@ -9,7 +9,6 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/offload/host_swap.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/program/offloaded_program.hpp>
@@ -63,17 +62,6 @@ void control() {
 
   constexpr hp::offload_rule misspelt[] = {{"layer.*", hp::offload_control::keep}};
   assert(hp::apply_rules(p, misspelt, 1, name_of).code == hp::offload_rule_code::pattern_matches_nothing);
-}
-
-void swap() {
-  hp::growing_array<hp::swap_layer> layers;
-  for (int l = 0; l < 8; ++l) layers.push({.bytes = 900, .attention = 1000, .experts = 3000, .backward = 6000});
-  hp::host_swap_options options{.budget = 2700, .mean = 900};
-  options.out = options.in = {1'000'000'000'000, 0};
-  const hp::host_swap r = hp::swap_to_host(layers, options);
-  assert(r.code == hp::host_swap_code::ok && r.moved == 5 * 900 && r.held == 3 * 900);
-  assert(r.evicted_after[0] == 0 && r.evicted_after[7] == -1);  // the earliest leave, the last stay
-  assert(r.wait == 0 && r.time == 8 * 10'000);                  // each copy fits under an attention
 }
 
 struct language_model {
@@ -164,7 +152,6 @@ void hooks() {
 
 int main() {
   control();
-  swap();
   program();
   session();
   hooks();

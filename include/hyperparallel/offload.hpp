@@ -5,7 +5,6 @@
 
 #include <hyperparallel/support/dialect.hpp>
 
-#include <hyperparallel/offload/host_swap.hpp>
 #include <hyperparallel/offload/link_calendar.hpp>
 #include <hyperparallel/offload/offload_bounds.hpp>
 #include <hyperparallel/offload/offload_clock.hpp>

@@ -19,6 +19,7 @@
 #include <hyperparallel/program/legal_plans.hpp>
 #include <hyperparallel/program/longest_context.hpp>
 #include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/lowered_offload.hpp>
 #include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
 #include <hyperparallel/program/megatron_2022.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/offload/host_swap.hpp>
+#include <tables/host_swap.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@ namespace {
 
 hp::extent_t plus(hp::extent_t a) { return std::max<hp::extent_t>(0, a); }
 
-hp::growing_array<hp::swap_layer> layers_of(const hp::growing_array<hp::extent_t>& bytes) {
-  hp::growing_array<hp::swap_layer> layer;
+hp::growing_array<tables::swap_layer> layers_of(const hp::growing_array<hp::extent_t>& bytes) {
+  hp::growing_array<tables::swap_layer> layer;
   for (const hp::extent_t b : bytes) layer.push({b, 1000, 3000, 6000});
   return layer;
 }
 
-hp::host_swap_options options_of(hp::extent_t budget, hp::extent_t mean) {
-  hp::host_swap_options o;
+tables::host_swap_options options_of(hp::extent_t budget, hp::extent_t mean) {
+  tables::host_swap_options o;
   o.budget = budget;
   o.mean = mean;
   o.head = 500;
@@ -35,8 +35,8 @@ TEST(host_swap, moves_what_the_budget_says_for_equal_layers) {
     for (int l = 0; l < layers; ++l) bytes.push(mean);
     hp::extent_t last_peak = 0, last_moved = INT64_MAX;
     for (hp::extent_t budget = 0; budget <= (layers + 2) * mean; budget += 90) {
-      const hp::host_swap r = hp::swap_to_host(layers_of(bytes), options_of(budget, mean));
-      ASSERT_EQ(r.code, hp::host_swap_code::ok);
+      const tables::host_swap r = tables::swap_to_host(layers_of(bytes), options_of(budget, mean));
+      ASSERT_EQ(r.code, tables::host_swap_code::ok);
       EXPECT_GE(r.moved, plus(layers * mean - budget));
       EXPECT_LE(r.moved, plus(layers * mean - budget + mean));
       EXPECT_LE(r.held, budget);
@@ -66,8 +66,8 @@ TEST(host_swap, keeps_its_laws_for_any_routing) {
     }
     hp::extent_t last_peak = 0, last_moved = INT64_MAX;
     for (hp::extent_t budget = 0; budget <= projected + mean; budget += mean / 5) {
-      const hp::host_swap r = hp::swap_to_host(layers_of(bytes), options_of(budget, mean));
-      ASSERT_EQ(r.code, hp::host_swap_code::ok);
+      const tables::host_swap r = tables::swap_to_host(layers_of(bytes), options_of(budget, mean));
+      ASSERT_EQ(r.code, tables::host_swap_code::ok);
       EXPECT_GE(r.moved, plus(sum - budget));
       EXPECT_LE(r.moved, budget < projected ? projected - budget + largest : 0);
       EXPECT_LE(r.held, budget);
@@ -96,17 +96,18 @@ TEST(host_swap, names_what_is_wrong) {
   hp::growing_array<hp::extent_t> bytes;
   bytes.push(10);
   bytes.push(-1);
-  EXPECT_EQ(hp::swap_to_host(layers_of(bytes), options_of(5, 10)).layer, 1);
+  EXPECT_EQ(tables::swap_to_host(layers_of(bytes), options_of(5, 10)).layer, 1);
   bytes[1] = 1;
-  EXPECT_EQ(hp::swap_to_host(layers_of(bytes), options_of(-5, 10)).code, hp::host_swap_code::budget_is_negative);
-  EXPECT_EQ(hp::swap_to_host(layers_of(bytes), options_of(5, -10)).code, hp::host_swap_code::mean_is_negative);
-  hp::host_swap_options o = options_of(5, 10);
+  EXPECT_EQ(tables::swap_to_host(layers_of(bytes), options_of(-5, 10)).code,
+            tables::host_swap_code::budget_is_negative);
+  EXPECT_EQ(tables::swap_to_host(layers_of(bytes), options_of(5, -10)).code, tables::host_swap_code::mean_is_negative);
+  tables::host_swap_options o = options_of(5, 10);
   o.in.bytes_per_second = 0;
-  EXPECT_EQ(hp::swap_to_host(layers_of(bytes), o).code, hp::host_swap_code::bad_link);
+  EXPECT_EQ(tables::swap_to_host(layers_of(bytes), o).code, tables::host_swap_code::bad_link);
   o = options_of(5, 10);
   o.head = -1;
-  EXPECT_EQ(hp::swap_to_host(layers_of(bytes), o).code, hp::host_swap_code::head_is_negative);
-  EXPECT_STREQ(hp::to_text(hp::host_swap_code::head_is_negative), "the time between the passes is negative");
+  EXPECT_EQ(tables::swap_to_host(layers_of(bytes), o).code, tables::host_swap_code::head_is_negative);
+  EXPECT_STREQ(tables::to_text(tables::host_swap_code::head_is_negative), "the time between the passes is negative");
 }
 
 }  // namespace

@@ -140,6 +140,54 @@ TEST(CacheOperators, WhatIsReleasedLaterKeepsItsMemoryUpToThere) {
   }
 }
 
+TEST(CacheOperators, WhatAMoveStagesIsHeldToo) {
+  const hp::sharded_program p = small_program("dp", 2);
+  hp::growing_array<int> at_home;
+  at_home.resize(p.storage.size, 0);
+  hp::growing_array<hp::cache_action> actions;
+  for (int i = 0; i < p.step.size; ++i) {
+    actions.push({kind::step, i});
+    if (i > 1 && p.step[i - 2].is_move) actions.push({kind::release, p.storage.size + p.step[i - 2].index});
+  }
+  hp::cache_insertion_status status;
+  const hp::sharded_program with = hp::insert_cache_operators(p, at_home, actions, status);
+  ASSERT_EQ(status.code, code::ok);
+  const hp::program_moves moves = hp::kinds_of_moves(with);
+  const auto block = hp::temporaries_of(with, hp::lifetimes_of(with), moves);
+  int held = 0;
+  for (int i = 0; i + 2 < p.step.size; ++i) {
+    if (!p.step[i].is_move) continue;
+    ++held;
+    EXPECT_EQ(with.move[p.step[i].index].held, i + 2);
+    EXPECT_EQ(block[p.storage.size + p.step[i].index].last, i + 2);
+  }
+  EXPECT_GT(held, 0);
+}
+
+TEST(CacheOperators, WhatComesBeforeAPartBelongsToIt) {
+  const hp::sharded_program p = small_program("dp", 2);
+  int first = 0;  // of the update
+  while (!hp::is_in(p.step[first].phase, hp::update_phases)) ++first;
+  const int home = p.value[p.home[hp::find_tensor(p.graph, "tokens")]].storage;
+  for (const bool enters : {false, true}) {
+    hp::growing_array<int> home_tier;
+    home_tier.resize(p.storage.size, 0);
+    hp::growing_array<hp::cache_action> actions;
+    for (int i = 0; i < p.step.size; ++i) {
+      if (i == first) {
+        if (enters) actions.push({kind::enter, i});
+        actions.push({kind::store, home});
+      }
+      actions.push({kind::step, i});
+    }
+    hp::cache_insertion_status status;
+    const hp::sharded_program with = hp::insert_cache_operators(p, home_tier, actions, status);
+    ASSERT_EQ(status.code, code::ok);
+    EXPECT_EQ(with.step.size, p.step.size + 1);
+    EXPECT_EQ(with.step[first].phase, p.step[enters ? first : first - 1].phase);
+  }
+}
+
 /// Leaving as much as possible leaves room for one step at a time, not more.
 TEST(CacheOperators, WhatLeavesAtOnceNeedsLittleRoom) {
   const hp::sharded_program p = small_program("dp", 2);

@@ -98,8 +98,7 @@ TEST(OffloadedProgram, ItsFlowTakesNoLongerThanThePlan) {
         const unsigned phases = o.period.size == 1 ? hp::micro_phases | hp::update_phases
                                 : i == 0           ? hp::micro_phases
                                                    : hp::update_phases;
-        // What a home in tier 0 stores for the first time is not in the plan.
-        EXPECT_LE(makespan_of(o, phases), o.period[i].time + o.period[i].time / 200) << percent << " %, period " << i;
+        EXPECT_LE(makespan_of(o, phases), o.period[i].time) << percent << " %, period " << i;
         EXPECT_LE(o.period[i].time, o.planned.certificate.time);
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How much of a link's time is still free, and when: a period in slots of equal length, each with the time left in it.
+// The planner's bookkeeping of a link: how much of its time is still free, and when, as a period in slots of equal
+// length, each with the time left in it. It times nothing: that is offload_clock's.
 //
 // Copies out take what is free from the moment they may start on, copies in what is free up to the moment they are
 // needed. Laws: what is taken was free; `lacking` is what `take` leaves over; a copy that its window holds in full

@@ -13,9 +13,16 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// `release`: what the storage holds is not used any more, but keeps its memory up to here. It becomes no step.
-enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute, release };
+/// `release`: what the storage holds is not used any more, but keeps its memory up to here. It becomes no step. What move
+/// m stages has the number storages + m.
+enum class cache_action_kind : unsigned char { step, store, detach, prefetch, recompute, release, enter };
 
+/// Whether the action becomes a step.
+constexpr bool makes_step(cache_action_kind k) {
+  return k != cache_action_kind::release && k != cache_action_kind::enter;
+}
+
+/// `enter`: what follows, up to the next step, belongs to the phase of step `index`; else to that of the step before.
 /// `index` is a step of the program, or the storage that the operator works on; `tier` is where it is stored.
 struct cache_action {
   cache_action_kind kind = cache_action_kind::step;
@@ -95,6 +102,8 @@ class cache_inserter {
         return recompute(a.index);
       case cache_action_kind::release:
         return release(a.index);
+      case cache_action_kind::enter:
+        return enter(from_.step[a.index]);
     }
   }
   constexpr void end() {
@@ -161,10 +170,13 @@ class cache_inserter {
   }
   constexpr void push(bool is_move, int index) { to_.step.push({is_move, index, phase_, segment_}); }
 
-  constexpr void step(int number) {
-    const program_step& s = from_.step[number];
+  constexpr void enter(const program_step& s) {
     phase_ = s.phase;
     segment_ = s.segment;
+  }
+  constexpr void step(int number) {
+    const program_step& s = from_.step[number];
+    enter(s);
     if (s.is_move) {
       program_move& m = to_.move[s.index];
       m.source = read(m.source);
@@ -223,6 +235,10 @@ class cache_inserter {
   }
 
   constexpr void release(int storage) {
+    if (storage >= from_.storage.size) {
+      to_.move[storage - from_.storage.size].held = to_.step.size - 1;
+      return;
+    }
     if (const int stay = state_[storage].stay; stay >= 0) to_.storage[stay].held = to_.step.size - 1;
   }
 

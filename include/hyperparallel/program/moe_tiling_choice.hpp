@@ -188,7 +188,7 @@ inline moe_tiling_choice choose_moe_tiling(const moe_layer& layer, int devices, 
     const simulated_tiling run = simulate_moe_tiling(layer, devices, device, fit, o, reuse);
     if (run.price != cost_code::ok) return;
     ++tried;
-    if (run.result.code != simulated_plan_code::ok) return;
+    if (run.result.code != simulation_code::ok) return;
     const moe_tiling_choice now{{}, {}, o, run.result.makespan, run.tasks, 1};
     if (detail::better(now, best)) best = now;
   });

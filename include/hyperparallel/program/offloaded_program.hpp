@@ -36,17 +36,17 @@ struct offloaded_program {
   growing_array<extent_t> duration;           ///< of each step of `program`, picoseconds
   offload_rule_status ruled{};
   cache_insertion_status inserted{};
+  int added_stores = 0;  ///< that the plan has not: of homes in tier 0 that leave, and that no step writes
   extent_t budget = 0;
   constexpr bool ok() const { return code == offloading_code::ok; }
 };
 
 /// What to do in which order, as the timeline of a plan says; storages are those of the program. What no step writes
 /// needs no store in the plan, since its copy stays from one run to the next; a home in tier 0 has none in the first
-/// run, so that it is stored where it leaves first. Of the problem's storages only the first `storages` are storages of
-/// the program. Memory is given up where the plan's clock gives it up, not where the last user begins: else a copy that
+/// run, so that it is stored where it leaves first. Memory is given up where the plan's clock gives it up, not where the last user begins: else a copy that
 /// starts meanwhile would be given that memory, and have to wait for that user.
 constexpr growing_array<cache_action> actions_of(const offload_period& period, const use_chains& chains,
-                                                 const offload_plan& plan, const offload_timeline& t, int storages) {
+                                                 const offload_plan& plan, const offload_timeline& t) {
   const offload_program& o = period.problem;
   growing_array<cache_action> actions;
   growing_array<bool> copied;
@@ -55,7 +55,7 @@ constexpr growing_array<cache_action> actions_of(const offload_period& period, c
     if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
   for (const offload_event& e : t.sequence) {
     if (e.kind == offload_event_kind::release) {
-      if (e.index < storages) actions.push({cache_action_kind::release, e.index});
+      actions.push({cache_action_kind::release, e.index});
       continue;
     }
     if (e.kind == offload_event_kind::compute) {
@@ -162,9 +162,12 @@ class offloading {
     for (int g = 0; g < chains.gap.size; ++g)
       if (chains.gap[g].wraps && planned.plan.gap[g].choice == gap_choice::offload)
         home_tier_[chains.gap[g].storage] = planned.plan.gap[g].tier;
-    for (const cache_action& a : actions_of(period, chains, planned.plan, t, p_.storage.size)) {
+    action_.push({cache_action_kind::enter, period.step[0]});
+    for (const offload_event& e : t.sequence) r.added_stores -= e.kind == offload_event_kind::store ? 1 : 0;
+    for (const cache_action& a : actions_of(period, chains, planned.plan, t)) {
+      r.added_stores += a.kind == cache_action_kind::store ? 1 : 0;
       action_.push(a);
-      if (a.kind != cache_action_kind::release) step_duration_.push(duration_of(period.problem, a));
+      if (makes_step(a.kind)) step_duration_.push(duration_of(period.problem, a));
     }
   }
 
@@ -193,6 +196,7 @@ class offloading {
         return o.storage[a.index].recompute;
       case cache_action_kind::detach:
       case cache_action_kind::release:
+      case cache_action_kind::enter:
         return 0;
       case cache_action_kind::store:
         return link_copy_time(o.link[o.tier[a.tier].out_link], o.storage[a.index].bytes);

@@ -4,12 +4,14 @@
 //
 // A task starts when the task before it in its queue has ended and every task that it waits for has, `synchronisation`
 // later. Steps take what program_prices.hpp says, as in the account; the rows of a move take the steps of the move, two
-// parts of one step together. In the plan of the class all ranks run alike, so a wait for another
+// parts of one step together; a copy between memory tiers takes what the link between them takes (offload_link.hpp), as for
+// the planner of memory tiers. In the plan of the class all ranks run alike, so a wait for another
 // rank's task is over when the rank's own task in that place is: one rank is played, whatever their number.
 // Laws: the class gives every rank the times that the plan of all ranks gives it. The makespan is at least each of the
 // lower bounds; without synchronisation it is at most the sum of all durations. What is exposed is the makespan less the
-// time in which something is computed. Units: picoseconds. O(rows + waits). Domain: no memory tiers below the first.
+// time in which something is computed. Units: picoseconds. O(rows + waits).
 
+#include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/program_prices.hpp>
 #include <hyperparallel/program/run_times.hpp>
@@ -57,6 +59,16 @@ constexpr void price_move(bucket_prices<program_prices>& prices, const move_pull
   out.duration[first + last] += left;
 }
 
+/// A copy of a storage between two tiers, as the planner of memory tiers prices it. A detach takes no time.
+constexpr time_cost tier_copy_time(const sharded_program& p, const program_move& m, const device_value& d) {
+  if (m.detaches) return {};
+  const int from = tier_of(p, m.source), to = tier_of(p, m.target);
+  if (larger(from, to) >= d.tier_count) return {cost_code::count_exceeds_the_device, 0};
+  const extent_t bytes = aligned(p.storage[p.value[m.target].storage].bytes);
+  const extent_t time = link_copy_time(link_between(d.tier[from], d.tier[to]), bytes);
+  return {time < longest_time ? cost_code::ok : cost_code::overflow, time};
+}
+
 /// Time in which at least one of the queues of a rank that compute is busy. Tasks of a queue follow each other.
 constexpr extent_t computed_time(const program_plan& plan, const plan_timeline& times) {
   const int step = plan.tasks_of_row();
@@ -99,6 +111,22 @@ constexpr extent_t longest_path(const sharded_program& p, unsigned phases, const
 
 }  // namespace detail
 
+/// What each step of a program takes on a device, for whoever plans it. Domain: it has no memory tiers below the first.
+constexpr row_prices prices_of_steps(const sharded_program& p, const program_moves& moves, const device_value& d) {
+  const growing_array<move_load> load = loads_of_moves(p, moves);
+  const detail::program_prices prices{p, moves, load, d, moves.links};
+  detail::bucket_prices<detail::program_prices> in_buckets(p, prices, moves.links);
+  row_prices out;
+  if (load.size < moves.kind.size) out.code = cost_code::ranks_are_not_connected;  // chosen on no links
+  for (int s = 0; s < p.step.size && out.code == cost_code::ok; ++s) {
+    const int at = p.step[s].index;
+    const time_cost time = p.step[s].is_move ? in_buckets.of_next(at) : prices.of_compute(at).time;
+    out.code = time.code;
+    out.duration.push(time.picoseconds);
+  }
+  return out;
+}
+
 /// Of a run of the program on a device; its moves are priced on the links that they were chosen on.
 constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run& r, const device_value& d) {
   const growing_array<move_load> load = loads_of_moves(l.program, l.pulls.moves);
@@ -108,12 +136,13 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
   if (load.size < l.pulls.moves.kind.size) out.code = cost_code::ranks_are_not_connected;  // chosen on no links
   for (int i = 0; i < r.plan.row.size && out.code == cost_code::ok;) {
     const program_step& s = l.program.step[r.plan.row[i].step];
-    if (s.is_move) {
+    if (s.is_move && cache_operator_of(l.program, l.program.move[s.index]) == cache_operator::within_tier) {
       detail::price_move(moves, l.pulls.of(s.index), s.index, r.plan.machine.ranks, out);
       i = out.duration.size;
       continue;
     }
-    const time_cost time = prices.of_compute(s.index).time;
+    const time_cost time =
+        s.is_move ? detail::tier_copy_time(l.program, l.program.move[s.index], d) : prices.of_compute(s.index).time;
     out.code = time.code;
     out.duration.push(time.picoseconds);
     ++i;
@@ -164,7 +193,8 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
   }
   out.exposed = out.makespan - detail::computed_time(r.plan, times);
   out.bound.work = larger(out.busy[static_cast<int>(resource::aic)], out.busy[static_cast<int>(resource::aiv)]);
-  out.bound.links = out.busy[static_cast<int>(resource::link)];
+  for (const resource kind : {resource::link, resource::copy_in, resource::copy_out})
+    out.bound.links = larger(out.bound.links, out.busy[static_cast<int>(kind)]);
   out.bound.path = detail::longest_path(l.program, r.phases, of_step);
   return out;
 }

@@ -58,7 +58,7 @@ class planned_flow {
     owned_simulation_scratch x(flow_.size, queue_count(schedule_.machine));
     simulated_figures out;
     out.result = hyperparallel::simulate(flow_, schedule_, {options_.synchronisation, false}, timeline_, x);
-    if (out.result.code == simulated_plan_code::ok)
+    if (out.result.code == simulation_code::ok)
       out.communication = measure_exposure(schedule_, timeline_, 0, resource::link, resource::aic, x);
     return out;
   }

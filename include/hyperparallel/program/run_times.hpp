@@ -11,7 +11,7 @@ namespace hyperparallel { inline namespace v0_2 {
 /// What no order of these tasks can be faster than.
 struct step_bound {
   extent_t work = 0;   ///< of the busiest compute queue
-  extent_t links = 0;  ///< of the queue of moves
+  extent_t links = 0;  ///< of the busiest queue of moves, or of copies to or from slower tiers
   extent_t path = 0;   ///< of the values that are made one from the other
   constexpr extent_t most() const { return larger(work, larger(links, path)); }
 };

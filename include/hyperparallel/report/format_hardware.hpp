@@ -24,7 +24,7 @@ constexpr const char* to_text(cost_code c) {
     case cost_code::count_is_not_positive:
       return "a count is not positive";
     case cost_code::count_exceeds_the_device:
-      return "more cores or queues than the device has";
+      return "more cores, queues or memory tiers than the device has";
     case cost_code::latency_is_negative:
       return "a latency is negative";
     case cost_code::algorithm_does_not_serve_the_collective:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/program/lowered_offload.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
 #include <hyperparallel/runtime/world_lowering.hpp>
@@ -105,13 +105,8 @@ HYPERPARALLEL_BODY lowered_program lowered_for(sharded_program p, data_type floa
   const bool watches = options.overflow != overflow_response::ignore && !gradients_that_may_overflow(p).empty();
   lowered_program l = keeping_tensors(std::move(p), how.keep);
   l.watches_gradients = watches;
-  if (l.status.ok() && l.program.status.code == strategy_code::ok && options.budget.bytes != 0) {
-    offloaded_program within = planned_within(l.program, options.budget, watches, options.topology);
-    l.duration = std::move(within.duration);
-    l.offloading = within.planned.certificate;
-    l.program = std::move(within.program);
-    l.addresses = std::move(within.addresses);
-  }
+  if (l.status.ok() && l.program.status.code == strategy_code::ok && options.budget.bytes != 0)
+    take_offloaded(l, planned_within(l.program, options.budget, watches, options.topology));
   l = lower_memory(std::move(l), how);
   if (!l.status.ok()) throw program_error(detail::text_of_refusal(l, options));
   return l;

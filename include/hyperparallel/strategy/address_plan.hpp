@@ -5,7 +5,7 @@
 //
 // Each tier is planned by itself. Whatever is alive always (homes) lies at the bottom, one after the other; above it the
 // rest is packed by its intervals of life. What a move stages between its steps is placed like a storage that lives in
-// the move's step.
+// the move's step, or longer where it is held.
 //
 // Laws: no two blocks alive in the same step overlap; offsets are multiples of `storage_alignment`; high water ≥ the
 // most bytes alive in one step, sizes rounded up. It is the same on every device, since blocks of all devices are
@@ -50,7 +50,7 @@ constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p
   for (int i = 0; i < p.step.size; ++i) {
     if (!p.step[i].is_move) continue;
     const int m = p.step[i].index;
-    block[p.storage.size + m] = {i, i, kind_of(moves, m).staged_bytes};
+    block[p.storage.size + m] = {i, p.move[m].held > i ? p.move[m].held : i, kind_of(moves, m).staged_bytes};
   }
   return block;
 }

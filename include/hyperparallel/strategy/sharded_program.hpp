@@ -57,6 +57,7 @@ struct program_move {
   int target = -1;
   int bucket = -1;  ///< moves of one bucket travel together
   bool detaches = false;
+  int held = -1;  ///< what it stages keeps its memory up to this step; -1: up to its own
 };
 
 struct program_step {

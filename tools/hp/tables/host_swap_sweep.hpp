@@ -12,9 +12,8 @@
 
 #include <fmt/format.h>
 
-#include <hyperparallel/offload/host_swap.hpp>
-
 #include "anchor.hpp"
+#include "host_swap.hpp"
 #include "offload_parameters.hpp"
 #include "offload_published.hpp"
 #include "offload_trace.hpp"
@@ -25,13 +24,13 @@ inline constexpr std::int64_t mean_swap_layer =
     std::int64_t{published::swap_tokens} * published::swap_top_k * published::swap_pair_bytes;
 
 /// `tenths` of a mean layer as the budget.
-inline hp::host_swap swap_at(const offload_parameters& p, int tenths) {
+inline host_swap swap_at(const offload_parameters& p, int tenths) {
   const std::int64_t attention = p.swap_attention.value;
-  hp::growing_array<hp::swap_layer> layer;
+  hp::growing_array<swap_layer> layer;
   for (int l = 0; l < published::swap_layers; ++l) layer.push({mean_swap_layer, attention, attention, 4 * attention});
-  const hp::host_swap r = hp::swap_to_host(
+  const host_swap r = swap_to_host(
       layer, {.budget = mean_swap_layer * tenths / 10, .mean = mean_swap_layer, .out = p.link(), .in = p.link()});
-  if (r.code != hp::host_swap_code::ok) throw std::logic_error(fmt::format("host swap: {}", to_text(r.code)));
+  if (r.code != host_swap_code::ok) throw std::logic_error(fmt::format("host swap: {}", to_text(r.code)));
   return r;
 }
 
@@ -47,7 +46,7 @@ inline anchor_rows host_swap_sweep(const offload_parameters& p) {
   const int largest = static_cast<int>(std::lround(swap_largest_budget * 10)),
             smallest = static_cast<int>(std::lround(swap_smallest_budget * 10));
   for (int tenths = largest; tenths >= smallest; tenths -= 8) {
-    const hp::host_swap r = swap_at(p, tenths);
+    const host_swap r = swap_at(p, tenths);
     const double budget = tenths / 10.0;
     rows.push_back(
         {"A9",
@@ -57,7 +56,7 @@ inline anchor_rows host_swap_sweep(const offload_parameters& p) {
   }
   double excess = -all, least_rise = all, waits = 0;
   for (int tenths = largest; tenths >= 0; --tenths) {
-    const hp::host_swap r = swap_at(p, tenths);
+    const host_swap r = swap_at(p, tenths);
     excess = std::max(excess, layers(r.moved) - std::max(0.0, (10 * swap_layers - tenths + 10) / 10.0));
     if (tenths < largest) least_rise = std::min(least_rise, layers(swap_at(p, tenths + 1).peak - r.peak));
     if (r.wait > 0) waits = std::max(waits, tenths / 10.0);

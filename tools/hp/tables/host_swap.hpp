@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Swapping the activations of mixture-of-experts layers to a budget, whatever the routing turns out to be: what a layer
+// A baseline of the published tables: swapping the activations of mixture-of-experts layers to a budget, whatever the routing turns out to be: what a layer
 // keeps for its backward is known only once its tokens are routed, so the choice is made layer by layer.
 //
 // After layer i of L the end of the forward pass is projected as what is held so far plus a mean layer for each one to
@@ -15,20 +15,22 @@
 
 #include <hyperparallel/offload/offload_program.hpp>
 
-namespace hyperparallel { inline namespace v0_2 {
+namespace tables {
+
+namespace hp = hyperparallel;
 
 /// One layer forward: attention, then experts, after which it holds `bytes`; and backward.
 struct swap_layer {
-  extent_t bytes = 0;
-  extent_t attention = 0, experts = 0, backward = 0;
+  hp::extent_t bytes = 0;
+  hp::extent_t attention = 0, experts = 0, backward = 0;
   friend constexpr bool operator==(const swap_layer&, const swap_layer&) = default;
 };
 
 struct host_swap_options {
-  extent_t budget = 0;
-  extent_t mean = 0;  ///< bytes of a layer whose tokens are spread evenly
-  extent_t head = 0;  ///< what runs between the forward and the backward pass
-  offload_link out{}, in{};
+  hp::extent_t budget = 0;
+  hp::extent_t mean = 0;  ///< bytes of a layer whose tokens are spread evenly
+  hp::extent_t head = 0;  ///< what runs between the forward and the backward pass
+  hp::offload_link out{}, in{};
 };
 
 enum class host_swap_code : unsigned char {
@@ -52,17 +54,17 @@ constexpr const char* to_text(host_swap_code c) {
 
 struct host_swap {
   host_swap_code code = host_swap_code::ok;
-  int layer = -1;                    ///< at fault
-  growing_array<int> evicted_after;  ///< of each layer: the layer after which it leaves, -1: it stays
-  extent_t moved = 0;                ///< bytes out; as many come back
-  extent_t held = 0;                 ///< at the end of the forward pass
-  extent_t peak = 0;                 ///< most bytes held, those on their way out and in included
-  extent_t time = 0, wait = 0;       ///< of the period, and of it the longest that a layer waits for its copy
+  int layer = -1;                        ///< at fault
+  hp::growing_array<int> evicted_after;  ///< of each layer: the layer after which it leaves, -1: it stays
+  hp::extent_t moved = 0;                ///< bytes out; as many come back
+  hp::extent_t held = 0;                 ///< at the end of the forward pass
+  hp::extent_t peak = 0;                 ///< most bytes held, those on their way out and in included
+  hp::extent_t time = 0, wait = 0;       ///< of the period, and of it the longest that a layer waits for its copy
 };
 
 namespace detail {
 
-constexpr host_swap check_swap(const growing_array<swap_layer>& layer, const host_swap_options& o) {
+constexpr host_swap check_swap(const hp::growing_array<swap_layer>& layer, const host_swap_options& o) {
   host_swap r;
   if (o.budget < 0) r.code = host_swap_code::budget_is_negative;
   if (o.mean < 0) r.code = host_swap_code::mean_is_negative;
@@ -77,22 +79,22 @@ constexpr host_swap check_swap(const growing_array<swap_layer>& layer, const hos
 }
 
 /// Waits for a copy that ends at `ready`.
-constexpr void wait_for(extent_t ready, host_swap& r) {
-  r.wait = larger(r.wait, ready - r.time);
-  r.time = larger(r.time, ready);
+constexpr void wait_for(hp::extent_t ready, host_swap& r) {
+  r.wait = hp::larger(r.wait, ready - r.time);
+  r.time = hp::larger(r.time, ready);
 }
 
 /// Layer l is asked for when layer l + 1 starts, and the last one at once.
-constexpr void swap_back(const growing_array<swap_layer>& layer, const host_swap_options& o, host_swap& r) {
-  extent_t in_free = 0, resident = r.held;
+constexpr void swap_back(const hp::growing_array<swap_layer>& layer, const host_swap_options& o, host_swap& r) {
+  hp::extent_t in_free = 0, resident = r.held;
   const auto fetch = [&](int l) {
-    if (l < 0 || r.evicted_after[l] < 0) return extent_t{0};
-    in_free = larger(in_free, r.time) + link_copy_time(o.in, layer[l].bytes);
+    if (l < 0 || r.evicted_after[l] < 0) return hp::extent_t{0};
+    in_free = hp::larger(in_free, r.time) + hp::link_copy_time(o.in, layer[l].bytes);
     resident += layer[l].bytes;
-    r.peak = larger(r.peak, resident);
+    r.peak = hp::larger(r.peak, resident);
     return in_free;
   };
-  extent_t ready = fetch(layer.size - 1);
+  hp::extent_t ready = fetch(layer.size - 1);
   for (int l = layer.size - 1; l >= 0; --l) {
     wait_for(ready, r);
     ready = fetch(l - 1);
@@ -104,23 +106,23 @@ constexpr void swap_back(const growing_array<swap_layer>& layer, const host_swap
 }  // namespace detail
 
 /// What leaves, and what it costs, for layers of these bytes. `layer` in the order of the forward pass.
-constexpr host_swap swap_to_host(const growing_array<swap_layer>& layer, const host_swap_options& o) {
+constexpr host_swap swap_to_host(const hp::growing_array<swap_layer>& layer, const host_swap_options& o) {
   host_swap r = detail::check_swap(layer, o);
   if (r.code != host_swap_code::ok) return r;
   r.evicted_after.resize(layer.size, -1);
-  extent_t out_free = 0;
+  hp::extent_t out_free = 0;
   int next = 0;  // the earliest layer that is held
   for (int i = 0; i < layer.size; ++i) {
     r.time += layer[i].attention;
     detail::wait_for(out_free, r);
     r.time += layer[i].experts;
     r.held += layer[i].bytes;
-    r.peak = larger(r.peak, r.held);
+    r.peak = hp::larger(r.peak, r.held);
     for (; next <= i && r.held + (layer.size - 1 - i) * o.mean > o.budget; ++next) {
       r.evicted_after[next] = i;
       r.held -= layer[next].bytes;
       r.moved += layer[next].bytes;
-      out_free = larger(out_free, r.time) + link_copy_time(o.out, layer[next].bytes);
+      out_free = hp::larger(out_free, r.time) + hp::link_copy_time(o.out, layer[next].bytes);
     }
   }
   r.time += o.head;
@@ -129,4 +131,4 @@ constexpr host_swap swap_to_host(const growing_array<swap_layer>& layer, const h
   return r;
 }
 
-}}  // namespace hyperparallel::v0_2
+}  // namespace tables
