@@ -39,6 +39,27 @@ TEST(mpi_program_world, names_who_has_another_strategy) {
             world.name(0) + ": the program is for 4 ranks, the world has 8");
 }
 
+TEST(mpi_program_world, names_who_has_other_elements_or_operators) {
+  const hp::mpi_world world = eight_ranks();
+  const int last = world.processes() - 1;
+  const hp::strategy_value dp = hp::strategy_called("dp", 8).strategy;
+  const std::string who = world.name(last) + " has \"";
+  const std::string elements = error_of([&] {
+    if (world.process() == last)
+      const mpi_run<double> run(world, training::tiny_step(hp::f64), dp);
+    else
+      const mpi_run<float> run(world, training::tiny_step(hp::f32), dp);
+  });
+  EXPECT_EQ(elements, who + "elements f64\" where " + world.name(0) + " has \"elements f32\"");
+  hp::graph g = training::tiny_step(hp::f32);
+  if (world.process() == last)
+    for (hp::graph_operator& op : g.op)
+      if (op.kind == hp::id_of<hp::ops::rms_norm>) op.real[0] = 0.5;
+  const std::string operators = error_of([&] { const mpi_run<float> run(world, g, dp); });
+  EXPECT_EQ(operators.find(who), 0U) << operators;
+  EXPECT_NE(operators.find("(rms_norm) placed"), std::string::npos) << operators;
+}
+
 bool fails = false;
 hp::operator_kernel failing_kernels(hp::operator_id kind) {
   if (kind != hp::id_of<hp::ops::softmax> && kind != hp::id_of<hp::ops::rms_norm>) return hp::kernel_of<float>(kind);
