@@ -8,7 +8,7 @@ if(NOT TARGET hyperparallel_mpi)
 endif()
 add_custom_target(mpi_tests)
 add_dependencies(mpi_tests mpi_redistribution mpi_train_model)
-add_library(mpi_test_main OBJECT mpi/main.cpp)
+add_library(mpi_test_main OBJECT mpi/main.cpp mpi/posted_messages.cpp)
 target_link_libraries(mpi_test_main PRIVATE hyperparallel::mpi ${hyperparallel_own_library} hyperparallel_warnings GTest::gtest)
 
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.cpp")

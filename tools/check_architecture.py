@@ -93,6 +93,8 @@ WITHOUT_HEADER = {
     "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
     **{f"runtime/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
                                                  "start; world_strategies.hpp says which" for i in range(1, 10)},
+    "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
+    "mpi/program_traffic_test.cpp": "holds bytes that processes post by link level against the account of the program",
     "mpi/world_strategies_test.cpp": "holds worlds of steps against the same programs over processes",
     "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
                                       "backward kernels against it",

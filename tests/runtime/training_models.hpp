@@ -24,6 +24,19 @@ inline hyperparallel::graph small_step(int micro_batches = 1, hyperparallel::ext
                                                                                                 .expert_width = 16});
 }
 
+/// The smallest step that all named strategies of eight ranks take: for what is run very often.
+inline hyperparallel::graph tiny_step(hyperparallel::data_type type) {
+  return programs::moe_graph({.unrolled = true, .type = type}, {.batch = 8,
+                                                                .sequence = 8,
+                                                                .vocabulary = 16,
+                                                                .layers = 1,
+                                                                .hidden = 16,
+                                                                .query_heads = 16,
+                                                                .key_heads = 8,
+                                                                .head_dim = 2,
+                                                                .expert_width = 8});
+}
+
 /// The parameters, by their first names.
 inline std::vector<int> parameters_of(const hyperparallel::graph& g) {
   std::vector<int> all;

@@ -3,7 +3,9 @@
 // Waiting with an end: MPI has no waits that give up, so every wait here tests and yields until a deadline.
 //
 // Yielding matters where processes outnumber cores: a process that spins inside MPI holds the core that the awaited
-// one needs. Law: `poll_until` looks at least once, and returns within its deadline plus one look.
+// one needs. Who yields is behind all that compute, for a slice of time each; who sleeps is before them when it wakes. So a
+// wait in which others have had the core for long sleeps between looks. On a core of its own a process never sleeps.
+// Law: `poll_until` looks at least once, and returns within its deadline plus one look and one yield or sleep.
 
 #include <algorithm>
 #include <chrono>
@@ -20,10 +22,18 @@ using mpi_clock = std::chrono::steady_clock;
 /// Calls `done()` until it returns true or the deadline passes; returns whether it did.
 template <class Done>
 bool poll_until(mpi_clock::time_point deadline, const Done& done) {
+  using std::chrono::microseconds;
+  mpi_clock::duration given{};  // to others, by yields that did not return at once
   for (;;) {
     if (done()) return true;
-    if (mpi_clock::now() >= deadline) return false;
+    const mpi_clock::time_point now = mpi_clock::now();
+    if (now >= deadline) return false;
+    if (given > microseconds(100)) {
+      std::this_thread::sleep_for(microseconds(10));
+      continue;
+    }
     std::this_thread::yield();
+    if (const auto away = mpi_clock::now() - now; away > microseconds(2)) given += away;
   }
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "posted_messages.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include <hyperparallel/runtime/mpi/channel.hpp>
+
+namespace {
+
+using tested::posted_messages;
+
+/// Without sleeping: sleeps last at least as long as the system likes.
+void be_late() {
+  if (!posted_messages::late || posted_messages::random() % 8 != 0) return;
+  ++posted_messages::delays;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(posted_messages::random() % 100);
+  while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+}
+
+void note_send(int count, MPI_Datatype type, int to, int tag) {
+  if (tag != hyperparallel::detail::mpi_channel::data_tag) return;
+  int size = 0;
+  MPI_Type_size(type, &size);
+  const auto place = static_cast<std::size_t>(to);
+  if (posted_messages::bytes.size() <= place) posted_messages::bytes.resize(place + 1);
+  posted_messages::bytes[place] += std::int64_t{size} * count;
+}
+
+}  // namespace
+
+// These are called in place of the library's, whose other name begins with a P.
+extern "C" int MPI_Isend(const void* block, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  be_late();
+  note_send(count, type, to, tag);
+  return PMPI_Isend(block, count, type, to, tag, comm, request);
+}
+extern "C" int MPI_Issend(const void* block, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                          MPI_Request* request) {
+  be_late();
+  note_send(count, type, to, tag);
+  return PMPI_Issend(block, count, type, to, tag, comm, request);
+}
+extern "C" int MPI_Irecv(void* block, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+  be_late();
+  return PMPI_Irecv(block, count, type, from, tag, comm, request);
+}
