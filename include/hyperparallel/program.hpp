@@ -75,6 +75,7 @@
 #include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/program/step_timeline.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/program/strategy_from.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>
 #include <hyperparallel/program/traffic_account.hpp>

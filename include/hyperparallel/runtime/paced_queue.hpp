@@ -22,11 +22,16 @@ class paced_queue {
   /// Lets `copy()` happen, and returns when a copy of `bytes` is due; sooner where the run is to end.
   template <class Copy>
   void carry(const offload_link& link, std::int64_t bytes, const kernel_call& call, const Copy& copy) {
+    last(link_copy_time(link, bytes) / 1000, call, copy);
+  }
+  /// The same of any work that is to last so many nanoseconds.
+  template <class Work>
+  void last(std::int64_t nanoseconds, const kernel_call& call, const Work& work) {
     const std::int64_t now = steady_nanoseconds();
     // A queue that is late by less than a wake-up takes did not stand still.
     const std::int64_t start = now - due_ < most_late ? due_ : now;
-    copy();
-    due_ = start + link_copy_time(link, bytes) / 1000;
+    work();
+    due_ = start + nanoseconds;
     for (std::int64_t t = steady_nanoseconds(); t < due_; t = steady_nanoseconds()) {
       if (call.stopping()) return;
       sleep_until(due_ - t < slice ? due_ : t + slice);

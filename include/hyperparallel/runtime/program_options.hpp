@@ -10,6 +10,7 @@
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/run_options.hpp>
+#include <hyperparallel/runtime/run_pace.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -24,6 +25,7 @@ struct program_options {
   int lookahead = 0;       ///< steps by which moves may run ahead; takes memory beyond the least
   memory_budget budget{};  ///< where it has bytes, what does not fit leaves for slower tiers
   bool measured = false;   ///< `step_durations` can be asked for
+  run_pace pace{};         ///< on threads: tasks last what they take on a device; needs the `topology`
   overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
 };
 

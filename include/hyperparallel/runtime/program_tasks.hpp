@@ -16,12 +16,13 @@
 
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/lower_program.hpp>
+#include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
+#include <hyperparallel/runtime/run_pace.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -65,15 +66,14 @@ class program_tasks {
   /// Number of the training step that kernels are told; from 1. Domain: not during a run.
   void set_training_step(std::int64_t step) { training_step_ = step; }
 
+  /// Tasks of a run last what the pace says. Throws program_error where they have no price. Domain: not during a run, and
+  /// before its steps are bound.
+  void set_pace(const lowered_program& l, const lowered_run& run, const run_pace& pace);
+
   template <class Executor>
   void bind_step(Executor& executor, int step) {
     step_work& work = *step_[static_cast<std::size_t>(step)];
-    if (!work.spent.empty()) return executor.bind(step, &program_tasks::timed, &work);
-    executor.bind(step,
-                  work.link != nullptr ? &program_tasks::paced_copy
-                  : work.call.empty()  ? &program_tasks::move
-                                       : &program_tasks::compute,
-                  &work);
+    executor.bind(step, work.spent.empty() ? work.body() : &program_tasks::timed, &work);
   }
   /// Of each step: picoseconds on one rank, the median of the last runs, in the mean of the ranks. Domain: measured,
   /// not during a run.
@@ -106,22 +106,34 @@ class program_tasks {
     std::int64_t bytes = 0;              ///< that it copies on each rank
     paced_queue* queue = nullptr;        ///< of each rank
     std::vector<time_spent> spent;       ///< of each item, where it is measured; one thread at a time has it
+    std::vector<std::int64_t> lasts;     ///< of each row, nanoseconds, where it has a pace
+    paced_queue* pace = nullptr;         ///< then of each rank
+    int ranks = 1;
     const std::int64_t* training_step = nullptr;
     std::string name;
+
+    void (*body() const)(const kernel_call&) { return !lasts.empty() ? &program_tasks::paced : own_body(); }
+    void (*own_body() const)(const kernel_call&) {
+      return link != nullptr && lasts.empty() ? &program_tasks::paced_copy
+             : call.empty()                   ? &program_tasks::move
+                                              : &program_tasks::compute;
+    }
   };
 
   static void compute(const kernel_call& c);
   static void timed(const kernel_call& c);
+  static void paced(const kernel_call& c);
   static void paced_copy(const kernel_call& c);
   static void move(const kernel_call& c) {
     static_cast<const step_work*>(c.user)->move[static_cast<std::size_t>(c.item)].run();
   }
 
-  void pace(const sharded_program& p, int step, step_work& work);
+  void pace_copies(const sharded_program& p, int step, step_work& work);
 
   std::size_t ranks_;
   std::vector<offload_link> link_;
-  std::vector<paced_queue> pace_;  ///< of each rank, towards tier 0, then away from it
+  std::vector<paced_queue> copies_;  ///< of each rank, towards tier 0, then away from it
+  std::vector<paced_queue> paced_;   ///< of each kind of queue and rank, where a run has a pace
   std::vector<std::unique_ptr<step_work>> step_;
   std::int64_t training_step_ = 1;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/steady_time.hpp>
+#include <hyperparallel/program/plan_clock.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -134,15 +135,16 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
                                                 const program_memory& memory, kernel_choice choose,
                                                 const std::vector<offload_link>& tier_link, bool measured,
                                                 data_type computes)
-    : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), pace_(2 * ranks_) {
+    : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), copies_(2 * ranks_) {
   for (int s = 0; s < p.step.size; ++s) {
     step_work& work = *step_.emplace_back(std::make_unique<step_work>());
     work.training_step = &training_step_;
+    work.ranks = memory.ranks();
     work.name = name_of_step(p, s);
     if (measured) work.spent.resize(2 * ranks_);
     if (p.step[s].is_move) {
       work.move = transfers_of(p, pulls, memory, s);
-      pace(p, s, work);
+      pace_copies(p, s, work);
       continue;
     }
     work.kernel = kernel_of_step(p, s, choose, computes);
@@ -178,7 +180,7 @@ HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
 HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
   step_work& work = *static_cast<step_work*>(c.user);
   const std::int64_t begin = steady_nanoseconds();
-  (work.link != nullptr ? &paced_copy : work.call.empty() ? &move : &compute)(c);
+  work.body()(c);
   time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
   t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
 }
@@ -188,7 +190,28 @@ HYPERPARALLEL_BODY void program_tasks::paced_copy(const kernel_call& c) {
   work.queue[c.rank].carry(*work.link, work.bytes, c, [&] { move(c); });
 }
 
-HYPERPARALLEL_BODY void program_tasks::pace(const sharded_program& p, int step, step_work& work) {
+HYPERPARALLEL_BODY void program_tasks::paced(const kernel_call& c) {
+  const step_work& work = *static_cast<const step_work*>(c.user);
+  work.pace[c.rank].last(work.lasts[static_cast<std::size_t>(c.item / work.ranks)], c, [&] { work.own_body()(c); });
+}
+
+HYPERPARALLEL_BODY void program_tasks::set_pace(const lowered_program& l, const lowered_run& run,
+                                                const run_pace& pace) {
+  const row_prices price = prices_of_rows(l, run, pace.device);
+  if (price.code != cost_code::ok)
+    throw program_error(price.code == cost_code::ranks_are_not_connected
+                            ? "pace: moves have no price, for program_options::topology does not join the ranks"
+                            : "pace: a step has no price on the device, whose rates do not cover its types");
+  paced_.resize(static_cast<std::size_t>(resource_count) * ranks_);
+  for (int i = 0; i < run.plan.row.size; ++i) {
+    const plan_row& row = run.plan.row[i];
+    step_work& work = *step_[static_cast<std::size_t>(row.step)];
+    work.lasts.push_back(price.duration[i] * pace.slower / 1000);
+    work.pace = paced_.data() + static_cast<std::size_t>(row.kind) * ranks_;
+  }
+}
+
+HYPERPARALLEL_BODY void program_tasks::pace_copies(const sharded_program& p, int step, step_work& work) {
   const program_move& m = p.move[p.step[step].index];
   const cache_operator kind = cache_operator_of(p, m);
   if (kind != cache_operator::prefetch && kind != cache_operator::store) return;
@@ -197,7 +220,7 @@ HYPERPARALLEL_BODY void program_tasks::pace(const sharded_program& p, int step, 
   if (slower > link_.size()) return;
   work.link = &link_[slower - 1];
   work.bytes = local_bytes(p, m.target);
-  work.queue = pace_.data() + (in ? 0 : ranks_);
+  work.queue = copies_.data() + (in ? 0 : ranks_);
 }
 
 }}  // namespace hyperparallel::v0_2

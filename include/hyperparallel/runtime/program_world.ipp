@@ -30,6 +30,7 @@ class program_runs {
       : lowered_(l),
         add_(add),
         execution_(options.execution),
+        pace_(options.pace),
         tasks_(l.program, l.pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
     execution_.copy_workers = execution_.copy_workers || !options.budget.tiers.empty();
   }
@@ -41,8 +42,12 @@ class program_runs {
     for (const std::unique_ptr<program_run>& f : run_)
       if (f->phases() == phases) return *f;
     if (lowered_.find_run(phases) == nullptr) add_(lowered_, phases);
-    return *run_.emplace_back(
-        std::make_unique<program_run>(lowered_.program, *lowered_.find_run(phases), tasks_, execution_));
+    const lowered_run& run = *lowered_.find_run(phases);
+    if (pace_.is_asked()) {
+      tasks_.set_pace(lowered_, run, pace_);
+      execution_.threads = queue_count(run.plan.machine);  // each sleeps through the tasks of a queue
+    }
+    return *run_.emplace_back(std::make_unique<program_run>(lowered_.program, run, tasks_, execution_));
   }
   run_result run(program_run& f, const progress& watch) {
     running_.store(&f, std::memory_order_release);
@@ -60,6 +65,7 @@ class program_runs {
   lowered_program& lowered_;
   void (*add_)(lowered_program&, unsigned);
   executor_options execution_;
+  run_pace pace_;
   program_tasks tasks_;
   std::atomic<program_run*> running_{nullptr};
   std::vector<std::unique_ptr<program_run>> run_;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run on threads at the pace of simulated hardware against the clock of its plan.
+//
+//   bench_pace [rounds] [seconds of a step]      default: 5 1
+//
+// Six programs of one model on 4 ranks. Every task lasts its price on an H100, stretched so that the fastest step lasts the
+// seconds given, and occupies no core meanwhile; its work is done, too. In each round all programs run a step, one after the
+// other. Ratios are the median of measured over clock; the bar is 10 %, and that the order of the programs is that of their clocks.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+
+#include "../../examples/command_line.hpp"
+#include "../../tests/runtime/training_models.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+constexpr int ranks = 4;
+
+struct paced_program {
+  const char* name;
+  hp::run_times clock{};
+  std::unique_ptr<hp::model_run<float>> run{};
+  std::vector<double> seconds{};
+};
+
+double median(std::vector<double> all) {
+  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+  return all[all.size() / 2];
+}
+
+double seconds_of_step(hp::model_run<float>& run, int step) {
+  const auto begin = std::chrono::steady_clock::now();
+  run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(16 * step + micro)); });
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+int measure(int rounds, double seconds) {
+  const hp::graph g = training::small_step(1, 2);
+  const hp::interconnect links = hp::on_topology(hp::h100::topology);
+  std::vector<paced_program> programs;
+  hp::extent_t fastest = hp::longest_time;
+  for (const char* const name : {"dp", "hsdp3", "ep", "tp", "ring", "tp-sp"}) {
+    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, ranks).strategy);
+    paced_program& one = programs.emplace_back(paced_program{name});
+    one.clock = hp::simulate(hp::lower_training(p, {.topology = links}), hp::h100::device);
+    fastest = std::min(fastest, one.clock.makespan);
+  }
+  const auto slower = static_cast<std::int64_t>(seconds * 1e12 / static_cast<double>(fastest));
+  for (paced_program& one : programs) {
+    hp::model_run_options options;
+    options.program.topology = links;
+    options.program.pace = {hp::h100::device, slower};
+    one.run = std::make_unique<hp::model_run<float>>(g, hp::strategy_called(one.name, ranks).strategy, options);
+  }
+  for (int round = 0; round <= rounds; ++round)
+    for (paced_program& one : programs) {
+      const double taken = seconds_of_step(*one.run, round);
+      if (round > 0) one.seconds.push_back(taken);  // the first one touches memory
+    }
+
+  std::printf("%d ranks, %lld times as slow as an H100\n", ranks, static_cast<long long>(slower));
+  std::printf("%-8s %10s %10s %8s\n", "program", "clock, s", "run, s", "ratio");
+  bool close = true;
+  for (const paced_program& one : programs) {
+    const double clock = static_cast<double>(one.clock.makespan) * static_cast<double>(slower) * 1e-12;
+    const double run = median(one.seconds);
+    std::printf("%-8s %10.4f %10.4f %8.3f\n", one.name, clock, run, run / clock);
+    close = close && run / clock > 0.9 && run / clock < 1.1;
+  }
+  std::sort(programs.begin(), programs.end(),
+            [](const paced_program& a, const paced_program& b) { return a.clock.makespan < b.clock.makespan; });
+  const bool ordered = std::is_sorted(
+      programs.begin(), programs.end(),
+      [](const paced_program& a, const paced_program& b) { return median(a.seconds) < median(b.seconds); });
+  std::printf("%s 10 %%; order of programs %s\n", close ? "all within" : "not all within",
+              ordered ? "as by the clock" : "another than by the clock");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int rounds = 5;
+  double seconds = 1;
+  CLI::App app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
+  app.add_option("rounds", rounds, "steps of each program")->check(command_line::whole(1, 1000));
+  app.add_option("seconds", seconds, "of a step of the fastest program")->check(command_line::number(0.01, 1000));
+  return command_line::run(app, argc, argv, [&] { return measure(rounds, seconds); });
+}
