@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <random>
 #include <vector>
+
+#include <layers/decoder_shapes.hpp>
 
 #include "small_decoders.hpp"
 
@@ -157,6 +161,44 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
       }
     }
   EXPECT_GE(simulated, 10);
+}
+
+/// The first row of a complete search, simulated.
+hp::plan_estimate winner_of(const hp::decoder& d, const hp::plan_question& q, hp::plan_prices& prices) {
+  hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+  hp::simulate_best(d, q, prices, a, [] { return true; });
+  return a.best[0];
+}
+
+// Random legal plans that fit by address, each simulated: none is faster than the winner of a complete search.
+TEST(PlanSearch, NoRandomPlanThatIsSimulatedIsFasterThanTheWinner) {
+  const bool all = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  const int asked = all ? 200 : 8;
+  std::mt19937 random(5);
+  for (hp::decoder d : {hp::test::llama3_8b, hp::test::qwen3_30b_a3b, hp::test::deepseek_v3}) {
+    if (!all) d.layers = d.has_latents ? 4 : 3;
+    const hp::plan_question q{.devices = all ? 64 : 8, .batch = 64, .sequence = 4096};
+    hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+    const hp::plan_estimate best = winner_of(d, q, prices);
+    ASSERT_TRUE(best.ok());
+    EXPECT_TRUE(best.simulated.ok() || best.plan.pp > 1);
+    std::vector<hp::decoder_plan> legal;
+    hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {
+      if (p.pp == 1) legal.push_back(p);
+    });
+    std::shuffle(legal.begin(), legal.end(), random);
+    int simulated = 0;
+    for (std::size_t i = 0; i < legal.size() && simulated < asked; ++i) {
+      const hp::plan_estimate e = hp::estimate_plan(d, legal[i], prices);
+      const hp::extent_t has = prices.device().tier[0].bytes;
+      if (!e.ok() || hp::verdict_of(e.evaluation.memory, q.reserve, has) != hp::fit_verdict::fits) continue;
+      const hp::simulated_plan s = hp::simulate_plan(d, legal[i], prices, q.reserve.most_peak(has));
+      if (!s.ok()) continue;
+      EXPECT_GE(s.times.makespan, best.time());
+      ++simulated;
+    }
+    EXPECT_GE(simulated, all ? 100 : 4);
+  }
 }
 
 TEST(PlanSearch, ARowFallsBehindByItsClock) {
