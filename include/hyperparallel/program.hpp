@@ -39,6 +39,7 @@
 #include <hyperparallel/program/offloaded_program.hpp>
 #include <hyperparallel/program/offloading_code.hpp>
 #include <hyperparallel/program/part_rules.hpp>
+#include <hyperparallel/program/plan_changes.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/plan_clock.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
@@ -47,7 +48,6 @@
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/plan_memory.hpp>
-#include <hyperparallel/program/plan_moves.hpp>
 #include <hyperparallel/program/plan_neighbours.hpp>
 #include <hyperparallel/program/plan_prices.hpp>
 #include <hyperparallel/program/planned_flow.hpp>

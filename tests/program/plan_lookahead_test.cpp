@@ -76,6 +76,25 @@ TEST(PlanLookahead, IsTheFirstThatIsCloseToTheEstimateOrElseTheFastestThatFits) 
   EXPECT_GE(ahead_of_nothing, 20);
 }
 
+// Where a sweep over the steps leaves gaps, orders are tried until one fits: then the plan does.
+TEST(PlanLookahead, PacksTighterWhereMemoryIsShort) {
+  const hp::interconnect links = hp::on_topology(hp::h100::topology);
+  int tighter = 0;
+  for_each_program([&](const hp::sharded_program& p) {
+    const hp::program_moves moves = hp::kinds_of_moves(p, links);
+    const hp::program_addresses swept = hp::plan_addresses(p, moves);
+    const hp::extent_t memory = swept.alive_maximum[0];
+    if (swept.high_water[0] == memory) return;
+    const hp::clocked_plan c = hp::lower_fastest(p, {.topology = links}, hp::h100::device, memory);
+    ASSERT_TRUE(c.ok());
+    EXPECT_EQ(c.lookahead, 0);
+    EXPECT_LE(c.bytes(), swept.high_water[0]);
+    EXPECT_GE(c.bytes(), memory);
+    tighter += c.bytes() < swept.high_water[0];
+  });
+  EXPECT_GE(tighter, 1);
+}
+
 TEST(PlanLookahead, WithoutRoomIsThePlanOfLeastMemory) {
   const hp::interconnect links = hp::on_topology(hp::h100::topology);
   const hp::sharded_program p =

@@ -8,8 +8,9 @@
 // A larger lookahead keeps the blocks of moves for longer (address_plan.hpp), so fewer moves wait for addresses that another
 // block still has, and more memory is taken. Tried are 0, 1, 2, 4, … up to `most_lookahead`, until the clock is
 // within 1/256 of the *unhindered* one, which is that of addresses that no two storages share, or the addresses exceed the memory.
-// Laws: the plan is one of those tried, and none of them that stays within the memory is faster; where already the
-// first exceeds it, it is that one. The clock is at least the unhindered one, which for a step of one micro-batch is
+// Where the first already do, addresses within the memory are searched for long, without lookahead.
+// Laws: the plan is one of those tried, and none of them that stays within the memory is faster; where none does, it is
+// the first one. The clock is at least the unhindered one, which for a step of one micro-batch is
 // the estimate (step_estimate.hpp). O(lookaheads tried · (plan_addresses + lower_class)), and a proof of two plans.
 
 #include <hyperparallel/program/plan_clock.hpp>
@@ -56,6 +57,16 @@ constexpr clocked_plan lower_fastest(sharded_program p, lowering_options how, co
   const auto addresses_of = [&](int ahead) {
     return plan_addresses(l.program, l.pulls.moves, {.budget = how.budget, .lookahead = ahead});
   };
+  const auto take = [&](program_addresses&& addresses) {
+    l.addresses = static_cast<program_addresses&&>(addresses);
+    l.run.clear();
+    lower_steps(l);
+    l = clocked(static_cast<lowered_program&&>(l), d);
+  };
+  if (c.bytes() > memory) {
+    program_addresses packed = plan_addresses(l.program, l.pulls.moves, {.budget = memory});
+    if (packed.high_water[0] < c.bytes()) take(static_cast<program_addresses&&>(packed));
+  }
   c.least_bytes = c.bytes();
   c.unhindered = smaller(l.times.makespan, detail::makespan_on(l, addresses_of(l.program.step.size), d));
   const extent_t enough = c.unhindered + c.unhindered / 256;
@@ -71,10 +82,7 @@ constexpr clocked_plan lower_fastest(sharded_program p, lowering_options how, co
     c.lookahead = ahead;
   }
   if (c.lookahead == 0) return c;
-  l.addresses = static_cast<program_addresses&&>(chosen);
-  l.run.clear();
-  lower_steps(l);
-  l = clocked(static_cast<lowered_program&&>(l), d);
+  take(static_cast<program_addresses&&>(chosen));
   return c;
 }
 

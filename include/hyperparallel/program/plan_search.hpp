@@ -11,7 +11,7 @@
 // 3, recomputation of whole layers or none, sequence parallelism on and off; each is priced by `estimate_plan`. A plan whose
 // bound on memory (plan_bounds.hpp) is above what a device has is left out; the others have their turn by their bound on
 // time, and the search is complete where the next bound is no less than the best time found. Where a plan is the best so far,
-// those one change away (plan_moves.hpp) have their turn first, and so on until none of them is better: a search that is ended
+// those one change away (plan_changes.hpp) have their turn first, and so on until none of them is better: a search that is ended
 // early is at such a plan. A plan fits if
 // `verdict_of` says fits, with the reserve of the question: a tight one is not an answer. `simulate_best` then holds the best
 // against the clock of the plan that would run (simulated_plan.hpp).
@@ -20,7 +20,7 @@
 
 #include <hyperparallel/program/legal_plans.hpp>
 #include <hyperparallel/program/plan_bounds.hpp>
-#include <hyperparallel/program/plan_moves.hpp>
+#include <hyperparallel/program/plan_changes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -130,7 +130,7 @@ class plan_searcher {
     for (extent_t before = not_counted; best_time() != before && !stopped;) {
       before = best_time();
       const decoder_plan from = a.best[0].plan;
-      visit_plan_moves(from, [&](const decoder_plan& p) {
+      visit_plan_changes(from, [&](const decoder_plan& p) {
         const int number = stopped ? -1 : plans.number_of(p);
         if (number >= 0 && !plans[number].priced && plans[number].time < best_time()) price(number);
       });

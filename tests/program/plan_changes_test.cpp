@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/plan_moves.hpp>
+#include <hyperparallel/program/plan_changes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace hp = hyperparallel;
 
 std::vector<hp::decoder_plan> moves_of(const hp::decoder_plan& p) {
   std::vector<hp::decoder_plan> moves;
-  hp::visit_plan_moves(p, [&](const hp::decoder_plan& q) { moves.push_back(q); });
+  hp::visit_plan_changes(p, [&](const hp::decoder_plan& q) { moves.push_back(q); });
   return moves;
 }
 
@@ -40,7 +40,7 @@ std::vector<hp::decoder_plan> all_plans(int devices, hp::extent_t batch) {
 }
 
 // A move is another plan of the same devices and batch, comes once, and goes back; moves join all plans.
-TEST(PlanMoves, GoBackAndReachAllPlans) {
+TEST(PlanChanges, GoBackAndReachAllPlans) {
   for (const int devices : {1, 4, 6}) {
     const std::vector<hp::decoder_plan> all = all_plans(devices, 6);
     const auto number_of = [&](const hp::decoder_plan& p) {
@@ -70,7 +70,7 @@ TEST(PlanMoves, GoBackAndReachAllPlans) {
 
 static_assert([] {
   int moves = 0;
-  hp::visit_plan_moves({.batch = 4}, [&](const hp::decoder_plan&) { ++moves; });
+  hp::visit_plan_changes({.batch = 4}, [&](const hp::decoder_plan&) { ++moves; });
   return moves;
 }() == 2 * 16 - 1);
 

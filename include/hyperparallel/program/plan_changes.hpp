@@ -2,13 +2,13 @@
 #pragma once
 // What one change makes of a plan: the steps of a descent.
 //
-//   hp::visit_plan_moves(plan, [&](const hp::decoder_plan& next) { … });
+//   hp::visit_plan_changes(plan, [&](const hp::decoder_plan& next) { … });
 //
 // One change is: any ZeRO stage, recomputation and sequence parallelism of the same degrees; or a prime factor that goes from one
 // degree to another. With each the micro-batches stay as many, or are a prime factor more or fewer.
 //
 // Laws: what is visited has the devices, batch and sequence of the plan, and micro-batches that divide the batch; whether the
-// sizes of a model allow it, `check_plan` says. If q is a move of p, p is a move of q. O(prime factors of devices and batch).
+// sizes of a model allow it, `check_plan` says. If q is one change away from p, p is from q. O(prime factors of devices and batch).
 
 #include <hyperparallel/program/decoder_plan.hpp>
 
@@ -44,7 +44,7 @@ constexpr void visit_micro_batches(decoder_plan p, const Visit& visit) {
 /// Calls `visit(plan)` for every plan that is one change away from `from`. Precondition: its numbers are in range, and
 /// its micro-batches divide its batch.
 template <class Visit>
-constexpr void visit_plan_moves(const decoder_plan& from, const Visit& visit) {
+constexpr void visit_plan_changes(const decoder_plan& from, const Visit& visit) {
   detail::visit_micro_batches(from, [&](decoder_plan p) {
     for (p.zero = 0; p.zero <= 3; ++p.zero)
       for (const bool recomputed : {false, true})
