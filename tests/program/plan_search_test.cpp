@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -161,6 +163,17 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
       }
     }
   EXPECT_GE(simulated, 10);
+}
+
+// Of 100 000 legal plans few fit, and those that are fastest by their bounds do not: changes that hold less find one soon.
+TEST(PlanSearch, FindsAPlanThatFitsAmongTheFirst) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  const hp::plan_question q{.devices = 512, .batch = 2048, .sequence = 4096};
+  const hp::plan_answer a =
+      hp::search_plans(hp::test::deepseek_v3, q, prices, [](const hp::plan_progress& p) { return p.priced < 64; });
+  EXPECT_TRUE(a.ok());
+  EXPECT_FALSE(a.complete);
+  EXPECT_GT(a.priced_unfit, 0);
 }
 
 /// The first row of a complete search, simulated.

@@ -12,7 +12,7 @@
 // bound on memory (plan_bounds.hpp) is above what a device has is left out; the others have their turn by their bound on
 // time, and the search is complete where the next bound is no less than the best time found. Where a plan is the best so far,
 // those one change away (plan_changes.hpp) have their turn first, and so on until none of them is better: a search that is ended
-// early is at such a plan. A plan fits if
+// early is at such a plan. While none that fits is known, changes that hold less have their turn now and then. A plan fits if
 // `verdict_of` says fits, with the reserve of the question: a tight one is not an answer. `simulate_best` then holds the best
 // against the clock of the plan that would run (simulated_plan.hpp).
 // Laws: a complete search finds the time that pricing all plans finds; the bound is at most the time of every plan
@@ -94,7 +94,11 @@ class plan_searcher {
     int next = plans.first();
     for (; !stopped && is_open(next); next = plans.first()) {
       const extent_t before = best_time();
-      if (price(next) && best_time() != before) descend();
+      if (!price(next)) break;
+      if (best_time() != before)
+        descend();
+      else if (!a.ok() && (a.priced_unfit & (a.priced_unfit - 1)) == 0)
+        slim(next);
     }
     a.complete = !is_open(next);
     if (!a.complete) a.left = plans.left();
@@ -123,6 +127,23 @@ class plan_searcher {
     ++a.priced_unfit;
     if (e.ok() && (!a.fastest_unfit.ok() || e.time() < a.fastest_unfit.time())) a.fastest_unfit = e;
     return true;
+  }
+
+  /// While no plan is known that fits: from one that does not, change by change to what holds least by its bound.
+  constexpr void slim(int from) {
+    for (extent_t held = not_counted; from >= 0 && !a.ok() && !stopped;) {
+      int next = -1;
+      visit_plan_changes(plans[from].plan, [&](const decoder_plan& p) {
+        const int number = plans.number_of(p);
+        const extent_t bytes = number < 0 ? held : memory_bound(d, p);
+        if (bytes >= held) return;
+        held = bytes;
+        next = number;
+      });
+      if (next >= 0 && !plans[next].priced) price(next);
+      from = next;
+    }
+    if (a.ok()) descend();
   }
 
   /// From the best plan to a better one that is one change away, as long as there is one.
