@@ -82,6 +82,11 @@ TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
         EXPECT_EQ(a.bound, best);
         if (a.ok()) {
           EXPECT_EQ(a.best[0].evaluation.time, best);
+        } else {
+          // The plan that comes closest is named, with the memory that it needs.
+          ASSERT_TRUE(a.least_unfit.ok());
+          EXPECT_GT(a.least_unfit.evaluation.memory, bytes);
+          EXPECT_LE(a.least_unfit.evaluation.memory, most);
         }
         ++(a.ok() ? answered : none);
         left_out += a.slower() + a.too_large > 0 ? 1 : 0;

@@ -33,8 +33,9 @@ struct plan_progress {
 struct plan_answer {
   growing_array<plan_estimate> best;  ///< that fit, the fastest first: different degrees, or less memory
   plan_estimate fastest_unfit{};      ///< of those priced that do not fit; not ok where there is none
-  extent_t legal = 0;                 ///< plans
-  extent_t too_large = 0;             ///< of these, by the bound on memory
+  plan_estimate least_unfit{};  ///< of these the one that needs least; where none was priced, that of the least bound
+  extent_t legal = 0;           ///< plans
+  extent_t too_large = 0;       ///< of these, by the bound on memory
   extent_t priced = 0, priced_unfit = 0;
   extent_t simulated = 0, simulated_unfit = 0;  ///< of the best; of these, whose addresses exceed the memory: no rows
   extent_t left = 0;                            ///< neither priced nor known to be slower or too large
@@ -82,7 +83,12 @@ class plan_searcher {
       : d(model), q(question), prices(of), go_on(ask), has(of.device().tier[0].bytes) {
     visit_legal_plans(d, q, [&](const decoder_plan& p) {
       ++a.legal;
-      if (!plan_is_countable(d, p) || q.reserve.needed(memory_bound(d, p)) > has)
+      const extent_t held = plan_is_countable(d, p) ? memory_bound(d, p) : not_counted;
+      if (held < smallest_held) {
+        smallest = p;
+        smallest_held = held;
+      }
+      if (held == not_counted || q.reserve.needed(held) > has)
         ++a.too_large;
       else
         plans.push({p, time_bound(d, p, prices)});
@@ -102,6 +108,8 @@ class plan_searcher {
     }
     a.complete = !is_open(next);
     if (!a.complete) a.left = plans.left();
+    if (a.complete && !a.ok() && !a.least_unfit.ok() && smallest_held != not_counted)
+      a.least_unfit = estimate_plan(d, smallest, prices);
     a.bound = a.complete ? best_time() : plans[next].time;
     return static_cast<plan_answer&&>(a);
   }
@@ -125,7 +133,9 @@ class plan_searcher {
       return true;
     }
     ++a.priced_unfit;
-    if (e.ok() && (!a.fastest_unfit.ok() || e.time() < a.fastest_unfit.time())) a.fastest_unfit = e;
+    if (!e.ok()) return true;
+    if (!a.fastest_unfit.ok() || e.time() < a.fastest_unfit.time()) a.fastest_unfit = e;
+    if (!a.least_unfit.ok() || e.evaluation.memory < a.least_unfit.evaluation.memory) a.least_unfit = e;
     return true;
   }
 
@@ -166,6 +176,8 @@ class plan_searcher {
   bounded_plans plans{};
   plan_progress progress{};
   plan_answer a{};
+  decoder_plan smallest{};  ///< of all legal ones, by the bound on memory
+  extent_t smallest_held = not_counted;
   bool stopped = false;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 // What a search for plans found, as text: the rows, what was searched, the account of the winner, and why it wins.
 
+#include <algorithm>
 #include <string>
 
 #include "search.hpp"
@@ -75,6 +76,24 @@ inline std::string why_text(const search_answer& s) {
          binding_text(s);
 }
 
+/// The kind of memory that a plan holds most of at its peak.
+inline const char* largest_kind(const hp::plan_estimate& e) {
+  int largest = 0;
+  for (int c = 1; c < hp::memory_class_count; ++c)
+    if (e.held[c] > e.held[largest]) largest = c;
+  return e.passing > e.held[largest] ? "passing, at the peak" : name_of(static_cast<hp::memory_class>(largest));
+}
+
+/// Of the plans that were priced the one that comes closest to fitting, and what it is full of.
+inline std::string closest_text(const search_answer& s) {
+  const hp::plan_estimate& e = s.found.least_unfit;
+  if (!e.ok()) return "";
+  hp::extent_t most = e.passing;
+  for (const hp::extent_t held : e.held) most = std::max(most, held);
+  return fmt::format("; {} comes closest: it needs {}, most of it {} ({})", fixes_of(e.plan),
+                     bytes_text(s.best.reserve.needed(e.evaluation.memory)), largest_kind(e), bytes_text(most));
+}
+
 /// Why there is no plan, in one line.
 inline std::string none_text(const search_answer& s) {
   if (s.found.legal == 0)
@@ -83,9 +102,10 @@ inline std::string none_text(const search_answer& s) {
   if (s.found.simulated_unfit > 0)
     return fmt::format("the {} fastest plans that fit by what is alive at once do not by address",
                        s.found.simulated_unfit);
-  if (!s.found.complete) return "no plan that fits was found before the search was ended";
+  if (!s.found.complete) return "no plan that fits was found before the search was ended" + closest_text(s);
   return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
-                     bytes_text(s.best.hardware.device.tier[0].bytes));
+                     bytes_text(s.best.hardware.device.tier[0].bytes)) +
+         closest_text(s);
 }
 
 inline std::string to_text(const search_answer& s) {
