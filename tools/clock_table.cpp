@@ -66,7 +66,7 @@ has been read. So, of a step of one micro-batch that repeats nothing:
 - with less memory no plan in the order of the program is faster than the estimate.
 
 What lies between is what waits for memory cost. `looking_ahead<steps>` gives moves memory of their own for so many steps before
-and after their turn. Below, the first columns are of the plan with the least memory; then that of `lower_fastest` within the memory
+and after their turn, `looking_ahead_within<bytes>` as many as make the plan fastest. Below, the first columns are of the plan with the least memory; then that of `lower_fastest` within the memory
 of the device, or within a tenth above the least where the least does not fit.
 
 )";

@@ -7,6 +7,7 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
@@ -94,6 +95,28 @@ TEST(PlanLookahead, PacksTighterWhereMemoryIsShort) {
   });
   EXPECT_GE(tighter, 1);
 }
+
+// The same as options of a step, whose plan the compiler makes.
+struct model {
+  static constexpr void build(hp::model_builder& m) {
+    const int batch = m.dim("batch", 8), hidden = m.dim("hidden", 1024);
+    int x = m.input("x", {batch, hidden});
+    x = m.repeat("layers", 4, x, [&](hp::model_builder& layer, int h) {
+      return layer.contract("square", "*k,kn->*n", h, layer.parameter("weight", {hidden, layer.dim("out", 1024)}));
+    });
+    m.loss(m.apply<hp::ops::reduce>("loss", {x}, {.text = "*->"}));
+  }
+};
+struct mesh : hp::device_matrix<hp::axis{"dp", 4}> {};
+template <class... Options>
+using step = hp::train_step<model, hp::strategy<mesh, hp::fully_sharded<"dp", 3>>, hp::adamw, hp::h100, Options...>;
+using least = step<>;
+using fastest = step<hp::looking_ahead_within<hp::GiB>>;
+using none = step<hp::looking_ahead_within<1>>;
+static_assert(fastest::verified && hp::fits<fastest, hp::GiB>());
+static_assert(fastest::clock.makespan < least::clock.makespan);
+static_assert(fastest::clock.makespan / 256 * 255 <= fastest::account.times.total.picoseconds);
+static_assert(none::verified && none::clock.makespan == least::clock.makespan);
 
 TEST(PlanLookahead, WithoutRoomIsThePlanOfLeastMemory) {
   const hp::interconnect links = hp::on_topology(hp::h100::topology);

@@ -29,7 +29,8 @@ struct step_settings {
   static_vector<short_text, max_recomputed_patterns> recomputed{};
   static_vector<const char*, max_kept_values> kept{};  ///< tensors that a world can read after a step
   int lookahead = 0;                                   ///< steps by which moves may run ahead
-  bool vector_queue = false;                           ///< vector operators on a queue of their own
+  extent_t lookahead_memory = 0;  ///< bytes within which the fastest lookahead is chosen; 0: none is
+  bool vector_queue = false;      ///< vector operators on a queue of their own
   step_offload_settings offload{};
 };
 

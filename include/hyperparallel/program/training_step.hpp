@@ -19,7 +19,7 @@
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/program/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_plan.hpp>
@@ -87,6 +87,16 @@ struct looking_ahead {
   static constexpr void apply(step_settings& s) {
     static_assert(Steps >= 0, "moves look ahead by 0 steps at least");
     if (Steps >= 0) s.lookahead = Steps;
+  }
+};
+/// Moves run so far ahead that the plan is fastest within so many bytes of a device's fastest memory (plan_lookahead.hpp): up to
+/// eight plans are tried, which costs compile time.
+template <extent_t Bytes>
+struct looking_ahead_within {
+  using sets = setting<"lookahead">;
+  static constexpr void apply(step_settings& s) {
+    static_assert(Bytes >= 1, "a memory to look ahead in is at least one byte");
+    if (Bytes >= 1) s.lookahead_memory = Bytes;
   }
 };
 /// Vector operators have a queue of their own, beside the matrix operators'.
@@ -226,8 +236,10 @@ struct evaluated_step {
                          .vector_queue = settings.vector_queue,
                          .lookahead = settings.lookahead};
     for (const char* name : settings.kept) how.keep.push(name);
-    return clocked(lower_training(partition(training_graph<Model>(Optimizer::value, settings), Strategy::value), how),
-                   Hardware::device);
+    sharded_program p = partition(training_graph<Model>(Optimizer::value, settings), Strategy::value);
+    if (settings.lookahead_memory > 0)
+      return lower_fastest(static_cast<sharded_program&&>(p), how, Hardware::device, settings.lookahead_memory).lowered;
+    return clocked(lower_training(static_cast<sharded_program&&>(p), how), Hardware::device);
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
