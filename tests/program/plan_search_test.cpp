@@ -84,7 +84,7 @@ TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
           EXPECT_EQ(a.best[0].evaluation.time, best);
         } else {
           // The plan that comes closest is named, with the memory that it needs.
-          ASSERT_TRUE(a.least_unfit.ok());
+          ASSERT_NE(a.least_unfit.evaluation.memory, hp::not_counted);
           EXPECT_GT(a.least_unfit.evaluation.memory, bytes);
           EXPECT_LE(a.least_unfit.evaluation.memory, most);
         }
@@ -161,9 +161,8 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
         EXPECT_GE(e.time(), a.best[0].time());
         EXPECT_GE(e.time(), a.bound);
         simulated += e.simulated.ok();
-        const hp::simulated_plan s = hp::simulate_plan(d, e.plan, prices, hp::GiB);
         if (e.simulated.ok()) {
-          EXPECT_EQ(s.times.makespan, e.time());
+          EXPECT_EQ(hp::simulate_plan(d, e.plan, prices, hp::GiB).times.makespan, e.time());
         }
       }
     }
@@ -181,11 +180,11 @@ TEST(PlanSearch, FindsAPlanThatFitsAmongTheFirst) {
   EXPECT_GT(a.priced_unfit, 0);
 }
 
-/// The first row of a complete search, simulated.
+/// The first row of a complete search, simulated; no plan where none fits.
 hp::plan_estimate winner_of(const hp::decoder& d, const hp::plan_question& q, hp::plan_prices& prices) {
   hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
   hp::simulate_best(d, q, prices, a, [] { return true; });
-  return a.best[0];
+  return a.ok() ? a.best[0] : hp::plan_estimate{};
 }
 
 // Random legal plans that fit by address, each simulated: none is faster than the winner of a complete search.
@@ -195,10 +194,11 @@ TEST(PlanSearch, NoRandomPlanThatIsSimulatedIsFasterThanTheWinner) {
   std::mt19937 random(5);
   for (hp::decoder d : {hp::test::llama3_8b, hp::test::qwen3_30b_a3b, hp::test::deepseek_v3}) {
     if (!all) d.layers = d.has_latents ? 4 : 3;
-    const hp::plan_question q{.devices = all ? 64 : 8, .batch = 64, .sequence = 4096};
+    const hp::extent_t devices = !all ? 8 : d.has_latents ? 512 : 64;
+    const hp::plan_question q{.devices = devices, .batch = hp::larger(devices, hp::extent_t{64}), .sequence = 4096};
     hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
     const hp::plan_estimate best = winner_of(d, q, prices);
-    ASSERT_TRUE(best.ok());
+    ASSERT_TRUE(best.evaluation.time != hp::not_counted);
     EXPECT_TRUE(best.simulated.ok() || best.plan.pp > 1);
     std::vector<hp::decoder_plan> legal;
     hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {

@@ -32,7 +32,7 @@ struct plan_progress {
 
 struct plan_answer {
   growing_array<plan_estimate> best;  ///< that fit, the fastest first: different degrees, or less memory
-  plan_estimate fastest_unfit{};      ///< of those priced that do not fit; not ok where there is none
+  plan_estimate fastest_unfit{};      ///< of those priced that do not fit; without a time where there is none
   plan_estimate least_unfit{};  ///< of these the one that needs least; where none was priced, that of the least bound
   extent_t legal = 0;           ///< plans
   extent_t too_large = 0;       ///< of these, by the bound on memory
@@ -108,7 +108,7 @@ class plan_searcher {
     }
     a.complete = !is_open(next);
     if (!a.complete) a.left = plans.left();
-    if (a.complete && !a.ok() && !a.least_unfit.ok() && smallest_held != not_counted)
+    if (a.complete && !a.ok() && a.priced_unfit == 0 && smallest_held != not_counted)
       a.least_unfit = estimate_plan(d, smallest, prices);
     a.bound = a.complete ? best_time() : plans[next].time;
     return static_cast<plan_answer&&>(a);
@@ -134,8 +134,8 @@ class plan_searcher {
     }
     ++a.priced_unfit;
     if (!e.ok()) return true;
-    if (!a.fastest_unfit.ok() || e.time() < a.fastest_unfit.time()) a.fastest_unfit = e;
-    if (!a.least_unfit.ok() || e.evaluation.memory < a.least_unfit.evaluation.memory) a.least_unfit = e;
+    if (e.time() < a.fastest_unfit.time()) a.fastest_unfit = e;
+    if (e.evaluation.memory < a.least_unfit.evaluation.memory) a.least_unfit = e;
     return true;
   }
 

@@ -87,7 +87,7 @@ inline const char* largest_kind(const hp::plan_estimate& e) {
 /// Of the plans that were priced the one that comes closest to fitting, and what it is full of.
 inline std::string closest_text(const search_answer& s) {
   const hp::plan_estimate& e = s.found.least_unfit;
-  if (!e.ok()) return "";
+  if (e.evaluation.memory == hp::not_counted) return "";
   hp::extent_t most = e.passing;
   for (const hp::extent_t held : e.held) most = std::max(most, held);
   return fmt::format("; {} comes closest: it needs {}, most of it {} ({})", fixes_of(e.plan),
