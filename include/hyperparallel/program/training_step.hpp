@@ -239,7 +239,11 @@ struct evaluated_step {
     sharded_program p = partition(training_graph<Model>(Optimizer::value, settings), Strategy::value);
     if (settings.lookahead_memory > 0)
       return lower_fastest(static_cast<sharded_program&&>(p), how, Hardware::device, settings.lookahead_memory).lowered;
-    return clocked(lower_training(static_cast<sharded_program&&>(p), how), Hardware::device);
+    return lower_training(static_cast<sharded_program&&>(p), how);
+  }
+  /// Of the plan, played by itself: who does not ask for it does not pay.
+  static constexpr run_times clock_of(const image_view& plan) {
+    return simulate(program_of(plan, settings().build.operators), Hardware::device);
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
@@ -275,8 +279,8 @@ struct accepted_step {
   }();
   /// How long the plan takes, each task in its queue behind what it waits for; no time where the plan is refused or not asked.
   static constexpr run_times clock = [] {
-    if constexpr (Evaluated::asks_plan())
-      return planned_step<Evaluated>::image.rest.times;
+    if constexpr (verified)
+      return Evaluated::clock_of(planned_step<Evaluated>::image);
     else
       return run_times{.code = cost_code::program_is_refused};
   }();
