@@ -13,8 +13,8 @@ struct step_times {
   time_cost total{};
   extent_t compute_busy = 0;
   extent_t by_unit[compute_unit_count] = {};  ///< of `compute_busy`
-  extent_t communication_busy = 0;             ///< moves, those within a device too
-  extent_t exposed = 0;  ///< communication that nothing hides
+  extent_t communication_busy = 0;            ///< moves, those within a device too
+  extent_t exposed = 0;                       ///< communication that nothing hides
   friend constexpr bool operator==(const step_times&, const step_times&) = default;
 
   /// Of what is refused, and why: `not_counted` everywhere.
