@@ -111,7 +111,8 @@ constexpr extent_t longest_path(const sharded_program& p, unsigned phases, const
 
 }  // namespace detail
 
-/// What each step of a program takes on a device, for whoever plans it. Domain: it has no memory tiers below the first.
+/// What each step of a program takes on a device: what its copies between memory tiers are planned by. Domain: the program has
+/// no such copies yet.
 constexpr row_prices prices_of_steps(const sharded_program& p, const program_moves& moves, const device_value& d) {
   const growing_array<move_load> load = loads_of_moves(p, moves);
   const detail::program_prices prices{p, moves, load, d, moves.links};

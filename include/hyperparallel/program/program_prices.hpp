@@ -35,8 +35,8 @@ struct program_prices {
   }
 };
 
-/// Prices of moves, asked for in program order. `Prices` tells what each takes alone: whether it `travels`, of_move(m), and
-/// load_of(m) where it does.
+/// Prices of moves, asked for in program order. `Prices` has, of a move by itself: `travels(m)`, whether it uses a link;
+/// `of_move(m)`, its time; `load_of(m)`, its load on the links that it uses.
 template <class Prices>
 class bucket_prices {
  public:

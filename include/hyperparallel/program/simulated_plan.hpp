@@ -8,7 +8,7 @@
 //
 // The estimate of a plan (plan_estimate.hpp) folds layers, knows no addresses and lets micro-batches overlap; it prices every plan
 // of a search, this one its best. The lookahead is that of `lower_fastest` within the memory. Not simulated are pipelines,
-// which do not run yet, and more than `most_simulated_devices` devices, whose pulls take seconds to list.
+// which do not run yet, and more than `most_simulated_devices` devices: listing pulls takes time by their square.
 // Laws: where it is ok, the plan is proved, its addresses stay within the memory, and the makespan is at least each of its
 // bounds. Units: picoseconds, bytes. O(partition + lower_fastest).
 

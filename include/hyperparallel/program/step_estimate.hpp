@@ -10,8 +10,8 @@
 // queue by queue. In a pipeline every step takes its share of one stage, rounded up, and the stage plays as many
 // micro-batches more as it takes to fill and drain it; what stages hand over is not in it.
 //
-// `Prices` tells what each step costs by itself: of_compute(c) of a compute step; of a move, whether it `travels`,
-// of_move(m), and load_of(m) where it does. Laws: of a program that repeats nothing, with one micro-batch, it is the clock
+// `Prices` has, of each step by itself: `of_compute(c)`, the time of a compute step; `travels(m)`, whether a move uses a link;
+// `of_move(m)`, its time; `load_of(m)`, its load on the links that it uses. Laws: of a program that repeats nothing, with one micro-batch, it is the clock
 // of its plan (plan_clock.hpp) where no two storages share an address, and no more than the clock where some do; both queues'
 // busy times are exact sums; total ≥ either; exposed communication = total − busy compute. Units: picoseconds.
 // O(steps · repetitions played).

@@ -88,7 +88,9 @@ inline search_answer search_answer_of(choice c) {
     });
     const auto may_simulate = [&] { return !train_text::is_interrupted(); };
     hp::simulate_best(s.best.config.model, s.question, prices, s.found, may_simulate);
-    if (s.why > 1 && s.why <= s.found.best.size && may_simulate())
+    // A row that is simulated may change its place, and another one stand there.
+    while (s.why > 1 && s.why <= s.found.best.size &&
+           s.found.best[s.why - 1].simulated.code == hp::simulated_plan_code::not_asked && may_simulate())
       hp::simulate_row(s.best.config.model, s.question, prices, s.found, s.why - 1);
     s.seconds = reporter.seconds();
   }

@@ -60,7 +60,7 @@ inline json json_of(const search_answer& s) {
   out["memory"] = memory_json(s.best);
   if (s.best.comparison) out["convention"] = comparison_json(*s.best.comparison);
   out["step"] = step_json(s.best);
-  const bool binds = f.priced_unfit > 0 && f.fastest_unfit.ok() && f.fastest_unfit.time() < f.best[0].time();
+  const bool binds = f.fastest_unfit.time() < f.best[0].time();
   out["memory_binds"] = binds;
   if (binds) out["fastest_that_does_not_fit"] = row_json(f.fastest_unfit, s);
   return out;

@@ -14,7 +14,7 @@ namespace decoder_plans {
 /// The sentence on memory: whether a faster plan was priced that does not fit.
 inline std::string binding_text(const search_answer& s) {
   const hp::plan_estimate& unfit = s.found.fastest_unfit;
-  if (s.found.priced_unfit == 0 || !unfit.ok() || unfit.time() >= s.found.best[0].time())
+  if (unfit.time() >= s.found.best[0].time())
     return "memory does not bind: of the plans that were priced and do not fit none is faster\n";
   return fmt::format("memory binds: {} would take {} and needs {} of {}\n", fixes_of(unfit.plan),
                      time_text(unfit.time()), bytes_text(s.best.reserve.needed(unfit.evaluation.memory)),
