@@ -150,11 +150,13 @@ TEST(CopyEngineThread, ACancelledCopyTouchesNothingOnceCancelHasReturned) {
   o.move = [&](std::byte*, const std::byte*, std::int64_t) {
     inside = true;
     while (!go_on) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the whole copy would take minutes
     outside = true;
   };
   hp::copy_engine engine({}, o);
-  std::byte source[100] = {}, target[100];
-  const hp::copy_ticket t = engine.submit("x", target, source, 100);
+  const bytes_of source(1'000'000);
+  bytes_of target(source.size());
+  const hp::copy_ticket t = engine.submit("x", target.data(), source.data(), 1'000'000);
   while (!inside) std::this_thread::yield();
   std::thread canceller([&] {
     EXPECT_TRUE(engine.cancel(t));
