@@ -530,9 +530,9 @@ def unrolled_program(layers):
     return unrolled(layers) + f"static_assert(hp::partition(step_graph(), strategy::value).step.size > 40 * {layers});\n"
 
 
-def class_plan(ranks):
-    """The same of four layers: moves chosen, placed in memory, lowered, proved, and kept as a constant."""
-    return unrolled(4, ranks // 4) + """struct planned {
+def class_plan(data_parallel):
+    """The same of four layers on that many times 4 ranks: moves chosen, placed in memory, lowered, proved, and kept as a constant."""
+    return unrolled(4, data_parallel) + """struct planned {
   static constexpr hp::lowered_program lowered() {
     return hp::lower_training(hp::partition(step_graph(), strategy::value),
                               {.topology = hp::interconnect_of(hp::matrix384::topology)});
