@@ -13,6 +13,7 @@
 #include <hyperparallel/program/choice_labels.hpp>
 #include <hyperparallel/program/choice_relaxation.hpp>
 #include <hyperparallel/program/choice_stages.hpp>
+#include <hyperparallel/program/clock_timeline.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/folded_period.hpp>

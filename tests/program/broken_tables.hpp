@@ -15,7 +15,7 @@
 
 namespace programs {
 
-inline hp::sharded_program program_of(const char* strategy, int devices, int micro_batches) {
+constexpr hp::sharded_program program_of(const char* strategy, int devices, int micro_batches) {
   programs::stacked_model model;
   model.unrolled = true;
   model.dense_layers = 1;

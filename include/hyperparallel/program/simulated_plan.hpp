@@ -56,6 +56,14 @@ struct simulated_plan {
   constexpr bool ok() const { return code == simulated_plan_code::ok; }
 };
 
+/// The program that `simulate_plan` plays, lowered within `memory` bytes of a device. Precondition: `check_plan` says ok, the
+/// plan is countable and no pipeline. O(partition + lower_fastest).
+constexpr clocked_plan lower_plan(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
+                                  extent_t memory) {
+  return lower_fastest(partition(training_graph_of(d, plan, true), strategy_of(plan)), {.topology = prices.links()},
+                       prices.device(), memory);
+}
+
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, and the plan is countable.
 constexpr simulated_plan simulate_plan(const decoder& d, const decoder_plan& plan, const plan_prices& prices,
                                        extent_t memory) {
@@ -64,8 +72,7 @@ constexpr simulated_plan simulate_plan(const decoder& d, const decoder_plan& pla
            : device_count_of(plan) > most_simulated_devices ? simulated_plan_code::has_too_many_devices
                                                             : simulated_plan_code::is_not_lowered;
   if (s.code != simulated_plan_code::is_not_lowered) return s;
-  const clocked_plan c = lower_fastest(partition(training_graph_of(d, plan, true), strategy_of(plan)),
-                                       {.topology = prices.links()}, prices.device(), memory);
+  const clocked_plan c = lower_plan(d, plan, prices, memory);
   if (!c.ok()) return s;
   s.code = c.bytes() <= memory ? simulated_plan_code::ok : simulated_plan_code::exceeds_memory;
   s.times = c.lowered.times;

@@ -135,10 +135,10 @@ class stage_memory_lines {
   constexpr void divide_time(const sharded_program& p, const step_timeline& t, extent_t hops) {
     extent_t rounds_end = 0, computed[2] = {};
     for (const timeline_span& s : t.span)
-      see(p.step[s.step].phase, s.link, s.micro_batch, s.start, s.end, rounds_end, computed);
+      see(p.step[s.step].phase, s.queue == resource::link, s.micro_batch, s.start, s.end, rounds_end, computed);
     for (const timeline_gap& g : t.gap)
-      see(g.step < 0 ? graph_phase::accumulate : p.step[g.step].phase, g.link || g.step < 0, g.micro_batch, g.start,
-          g.end, rounds_end, computed);
+      see(g.step < 0 ? graph_phase::accumulate : p.step[g.step].phase, g.queue == resource::link || g.step < 0,
+          g.micro_batch, g.start, g.end, rounds_end, computed);
     const extent_t rounds = form.rounds(graph_phase::forward), each = rounds_end / rounds, hop = hops / (2 * rounds);
     forward = stage_share{computed[0], larger(computed[0] + computed[1], 1)}.of(each) + hop;
     backward = each + 2 * hop - forward;

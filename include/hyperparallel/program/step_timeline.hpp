@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the clock of a step of training plays, step by step, and what a device holds meanwhile.
+// The timeline of a step of training as it is estimated, step by step, and what a device holds meanwhile.
 //
 //   hp::step_timeline t = hp::timeline_of(program, form, priced, links);
 //   t.span[0].start, t.gap[0].count, t.memory[0].bytes[…]
@@ -12,10 +12,11 @@
 // stage_memory.hpp has what its stages hold.
 //
 // Laws: spans and gaps of a queue stand in order and do not overlap; together they are as long as it is
-// busy; the last end is the clock's total; points stand in order of time, and the largest sum is the
-// account's peak. Units: picoseconds, bytes. O(what the clock and the account take).
+// busy; the last end is the total of the estimate; points stand in order of time, and the largest sum is the
+// account's peak. Units: picoseconds, bytes. O(what the estimate and the account take).
 
 #include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -25,7 +26,7 @@ inline constexpr extent_t timeline_repetitions = 128;
 /// A step of the program in one round.
 struct timeline_span {
   int step = 0;
-  bool link = false;  ///< in the queue of moves
+  resource queue = resource::aic;
   extent_t micro_batch = 0, repetition = 0;
   extent_t start = 0, end = 0;
   friend constexpr bool operator==(const timeline_span&, const timeline_span&) = default;
@@ -34,7 +35,7 @@ struct timeline_span {
 /// Rounds of one queue that take as long as the one before them and have no spans.
 struct timeline_gap {
   int step = -1;  ///< the first of the repeated block; -1: micro-batches
-  bool link = false;
+  resource queue = resource::aic;
   extent_t micro_batch = 0, count = 0;
   extent_t start = 0, end = 0;
   constexpr extent_t each() const { return (end - start) / count; }
@@ -55,7 +56,7 @@ struct memory_point {
 };
 
 struct step_timeline {
-  extent_t total = 0;  ///< of the clock: without what stages of a pipeline hand over
+  extent_t total = 0;  ///< without what stages of a pipeline hand over
   growing_array<timeline_span> span;
   growing_array<timeline_gap> gap;
   growing_array<memory_point> memory;
@@ -69,7 +70,7 @@ namespace detail {
 struct timeline_watch {
   step_timeline& to;
   constexpr void ran(int step, const played_round& r, extent_t start, extent_t end, bool link) const {
-    to.span.push({step, link, r.micro_batch, r.repetition, start, end});
+    to.span.push({step, link ? resource::link : resource::aic, r.micro_batch, r.repetition, start, end});
   }
   constexpr void skipped(int step, extent_t micro_batch, const queue_clocks& before, const queue_clocks& after,
                          extent_t count) const {
@@ -83,15 +84,16 @@ struct timeline_watch {
       for (extent_t k = 1, last = to.span.size; k <= written; ++k)
         for (int i = first; i < last; ++i) {
           timeline_span s = to.span[i];
+          const extent_t each = s.queue == resource::link ? carried : compute;
           s.repetition += k;
-          s.start += k * (s.link ? carried : compute);
-          s.end += k * (s.link ? carried : compute);
+          s.start += k * each;
+          s.end += k * each;
           to.span.push(s);
         }
     }
     if (written == count) return;
-    note({step, false, micro_batch, count - written, after.compute + written * compute}, compute);
-    note({step, true, micro_batch, count - written, after.communication + written * carried}, carried);
+    note({step, resource::aic, micro_batch, count - written, after.compute + written * compute}, compute);
+    note({step, resource::link, micro_batch, count - written, after.communication + written * carried}, carried);
   }
 
  private:
@@ -114,10 +116,12 @@ class compute_places {
     before.resize(p.step.size, -1);
     gap_of.resize(used.blocks.size, -1);
     for (int k = 0; k < t.span.size; ++k)
-      if (const timeline_span& s = t.span[k]; !s.link && s.repetition < 2 && is_told(p, s.step, s.micro_batch))
+      if (const timeline_span& s = t.span[k];
+          s.queue == resource::aic && s.repetition < 2 && is_told(p, s.step, s.micro_batch))
         (s.repetition == 0 ? first : second)[s.step] = k;
     for (int k = 0; k < t.gap.size; ++k)
-      if (const timeline_gap& g = t.gap[k]; !g.link && g.step >= 0 && is_told(p, g.step, g.micro_batch))
+      if (const timeline_gap& g = t.gap[k];
+          g.queue == resource::aic && g.step >= 0 && is_told(p, g.step, g.micro_batch))
         gap_of[used.block_of[g.step]] = k;
     for (const step_block& b : used.blocks) {
       int last = -1;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The memory of a device over a step as pictures of a page: without a pipeline over the steps that the clock plays, of stages
-// of a pipeline over the schedule.
+// The memory of a device over a step as pictures of a page: without a pipeline over a timeline of the step, of stages of a
+// pipeline over the schedule.
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,18 +59,43 @@ struct drawn_memory {
   }
 };
 
+/// Calls `visit(point)` for the first, the last and the highest point, and for each that differs in one kind of memory from the one
+/// before it by more than a thousandth of the highest.
+template <class Visit>
+void visit_marked_points(const hp::step_timeline& line, const Visit& visit) {
+  const auto is_lower = [](const hp::memory_point& x, const hp::memory_point& y) { return x.total() < y.total(); };
+  const hp::memory_point* const highest = std::max_element(line.memory.begin(), line.memory.end(), is_lower);
+  const hp::extent_t least = highest->total() / 1000;
+  const auto is_near = [&](hp::extent_t x, hp::extent_t y) { return std::abs(x - y) <= least; };
+  const hp::memory_point* last = nullptr;
+  for (const hp::memory_point& m : line.memory) {
+    if (last != nullptr && &m != highest && &m + 1 != line.memory.end() &&
+        std::equal(std::begin(m.bytes), std::end(m.bytes), std::begin(last->bytes), is_near))
+      continue;
+    last = &m;
+    visit(m);
+  }
+}
+
 /// `name(step)` is that of a step of the program.
 template <class Name>
-json memory_of_device(const hp::step_timeline& line, const answer& a, const Name& name) {
+json memory_of_device(const hp::step_timeline& line, const answer& a, bool by_clock, const Name& name) {
   drawn_memory drawn;
-  for (const hp::memory_point& m : line.memory) drawn.add(m, "in " + name(m.step));
+  if (by_clock)
+    visit_marked_points(line, [&](const hp::memory_point& m) { drawn.add(m, "in " + name(m.step)); });
+  else
+    for (const hp::memory_point& m : line.memory) drawn.add(m, "in " + name(m.step));
   if (line.others_end > line.others_start)
     drawn.gaps.push_back({seconds_of(line.others_start), seconds_of(line.others_end - line.others_start),
                           "the other micro-batches hold what the first one does"});
-  return std::move(drawn).picture("Memory of a device over time",
-                                  "By kind, over the steps of the first micro-batch and of the update; between layers "
-                                  "that are alike it goes evenly.",
-                                  "step", line.total, kinds_of_memory(), a);
+  return std::move(drawn).picture(
+      "Memory of a device over time",
+      by_clock ? "By kind, over the tasks of the first micro-batch and of the update: what is "
+                 "held from its first use to its last. Changes below a thousandth of the peak are "
+                 "not drawn."
+               : "By kind, over the steps of the first micro-batch and of the update; between "
+                 "layers that are alike it goes evenly.",
+      "step", line.total, kinds_of_memory(), a);
 }
 
 /// "forward of micro-batch 5; activations of micro-batches 2 to 5".

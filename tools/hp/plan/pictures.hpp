@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pictures of hp plan's page (report/page.hpp): memory over time, the timeline of a step, plans beside each other.
+// The pictures of hp plan's page (report/page.hpp): those of a step in time, traffic, layouts, plans beside each other.
 
 #include <algorithm>
 #include <string>
@@ -12,49 +12,21 @@
 #include <hyperparallel/report/format_program.hpp>
 
 #include "../pictures.hpp"
-#include "memory_pictures.hpp"
 #include "search.hpp"
+#include "step_pictures.hpp"
 #include "time_causes.hpp"
 
 namespace decoder_plans {
 
-/// The timeline of a plan's step and what a device holds meanwhile.
-class step_pictures {
+/// What a plan's step moves, and how its parameters are laid out.
+class program_pictures {
  public:
-  explicit step_pictures(const answer& asked)
+  explicit program_pictures(const answer& asked)
       : a(asked),
         prices(a.hardware.device, a.hardware.links),
         p(hp::partition(hp::training_graph_of(a.config.model, a.plan), hp::strategy_of(a.plan))),
         priced(p, prices),
-        moves(priced.moves()),
-        line(hp::timeline_of(p, hp::pipeline_form(p.graph, a.plan.pp), priced, prices.links())) {}
-
-  json timeline() const {
-    hp_tool::numbered_texts names, groups;
-    json spans = json::array();
-    for (const hp::timeline_span& s : line.span)
-      spans.push_back({s.link ? 1 : 0, groups.number_of(group_of(s)), names.number_of(name_of_step(s.step)),
-                       seconds_of(s.start), seconds_of(s.end - s.start), s.micro_batch + 1, s.repetition + 1});
-    json gaps = json::array();
-    for (const hp::timeline_gap& g : line.gap)
-      gaps.push_back({g.link ? 1 : 0, seconds_of(g.start), seconds_of(g.end - g.start), text_of(g)});
-    return {{"kind", "timeline"},
-            {"title", "A step in time"},
-            {"about",
-             a.plan.pp > 1
-                 ? "The queues of one stage's device; each step takes its share of the stage. What stages hand over is "
-                   "not in it."
-                 : "The queues of a device. Hatched: what takes as long as the last that is drawn."},
-            {"axis", "step"},
-            {"unit", "seconds"},
-            {"total", seconds_of(line.total)},
-            {"rows", {"computing", "communication"}},
-            {"groups", groups.take()},
-            {"names", names.take()},
-            {"details", {"micro-batch", "repetition"}},
-            {"spans", std::move(spans)},
-            {"gaps", std::move(gaps)}};
-  }
+        moves(priced.moves()) {}
 
   /// What a device receives in a step, by phase and by the axes of the mesh along which it comes.
   json traffic() const {
@@ -141,50 +113,17 @@ class step_pictures {
     return out;
   }
 
-  /// Memory over time: of a device; of a pipeline, of a device of some of its stages.
-  std::vector<json> memory() const {
-    if (a.plan.pp > 1)
-      return memory_of_stages({p, hp::pipeline_form(p.graph, a.plan.pp), a.estimate.evaluation, line}, a);
-    return {memory_of_device(line, a, [&](int step) { return name_of_step(step); })};
-  }
-
  private:
   static constexpr std::size_t most_layouts = 4;
   static constexpr int most_paired = 64;
 
   const hp::layout_value& layout_of(int tensor) const { return p.value[p.home[tensor]].layout; }
 
-  const char* group_of(const hp::timeline_span& s) const {
-    return s.link ? hp::name_of(kind_of(moves, p.step[s.step].index).plan) : hp::name_of(p.step[s.step].phase);
-  }
-
-  /// "layers.attention.query (contract)", "all-gather of layers.attention.query.weight along dp".
-  std::string name_of_step(int step) const {
-    const hp::program_step& s = p.step[step];
-    if (!s.is_move) {
-      const hp::graph_operator& op = p.graph.op[p.compute[s.index].op];
-      return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
-    }
-    const hp::move_kind& kind = kind_of(moves, s.index);
-    const hp::program_move& m = p.move[s.index];
-    std::string out = std::string(hp::name_of(kind.plan)) + " of " + p.graph.name_of_tensor(p.value[m.target].tensor);
-    const std::string axes = hp::report::axes_text(p.mesh, kind.axes);
-    if (!axes.empty()) out += " along " + axes;
-    int together = 0;
-    for (const hp::program_move& other : p.move) together += m.bucket >= 0 && other.bucket == m.bucket ? 1 : 0;
-    return together > 1 ? out + ", a bucket of " + std::to_string(together) : out;
-  }
-
-  static std::string text_of(const hp::timeline_gap& g) {
-    return std::to_string(g.count) + (g.step < 0 ? " more micro-batches" : " more layers") + " like the last";
-  }
-
   const answer& a;
   hp::plan_prices prices;
   hp::sharded_program p;
   hp::priced_program priced;
   hp::program_moves moves;
-  hp::step_timeline line;
 };
 
 /// Plans beside each other, the first of them `what`: by cause of time, and by kind of memory.
@@ -224,9 +163,10 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
 }
 
 inline void draw_step(json& pictures, const answer& a) {
-  const step_pictures step(a);
-  for (json& memory : step.memory()) pictures.push_back(std::move(memory));
-  pictures.push_back(step.timeline());
+  const step_pictures drawn(a);
+  for (json& memory : drawn.memory()) pictures.push_back(std::move(memory));
+  pictures.push_back(drawn.timeline());
+  const program_pictures step(a);
   if (json traffic = step.traffic(); !traffic["columns"].empty()) {
     pictures.push_back(std::move(traffic));
     if (step.has_pairs()) pictures.push_back(step.pairs());
