@@ -56,11 +56,40 @@ TEST(SimulatedPlan, OfARealModelIsCloseToTheEstimate) {
   }
 }
 
+// A plan with one stage is simulated as a plan, one with several stage by stage.
+TEST(SimulatedPlan, OfAPipelineIsTheReplayOfItsStages) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (const hp::decoder& d : small_decoders::all())
+    for (hp::decoder_plan p : plans) {
+      EXPECT_FALSE(hp::simulate_plan(d, p, prices, hp::GiB).is_replayed());
+      p.pp = 2;
+      if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) continue;
+      const hp::simulated_plan s = hp::simulate_plan(d, p, prices, hp::GiB);
+      const hp::simulated_pipeline stages = hp::simulate_pipeline(d, p, prices, hp::GiB);
+      ASSERT_TRUE(s.ok()) << to_text(s.code);
+      EXPECT_TRUE(s.is_replayed());
+      EXPECT_EQ(s.times.makespan, stages.replay.makespan());
+      EXPECT_EQ(s.bubble, stages.replay.bubble);
+      EXPECT_EQ(s.handed, stages.replay.handed);
+      EXPECT_EQ(s.bytes, stages.bytes());
+      EXPECT_GE(s.times.makespan, s.times.bound.most());
+      EXPECT_GT(s.bubble, 0);
+      const hp::simulated_plan full = hp::simulate_plan(d, p, prices, s.least_bytes / 4);
+      EXPECT_EQ(full.code, hp::simulated_plan_code::exceeds_memory);
+      EXPECT_GT(full.least_bytes, s.least_bytes / 4);
+      hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+      e.simulated = s;
+      EXPECT_EQ(e.time(), s.times.makespan);
+      EXPECT_EQ(e.computing() + e.exposed(), e.time());
+      EXPECT_EQ(e.least(), s.times.bound.most());
+    }
+}
+
 TEST(SimulatedPlan, SaysWhyThereIsNone) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   const hp::decoder d = small_decoders::dense();
-  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .batch = 8, .sequence = 8}, prices, hp::GiB).code,
-            hp::simulated_plan_code::is_a_pipeline);
+  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .dp = 1025, .batch = 1025, .sequence = 8}, prices, hp::GiB).code,
+            hp::simulated_plan_code::has_too_many_devices);
   EXPECT_EQ(hp::simulate_plan(d, {.dp = 2048, .batch = 2048, .sequence = 8}, prices, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
   const hp::simulated_plan large = hp::simulate_plan(d, plans[0], prices, 1);

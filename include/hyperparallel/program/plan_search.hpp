@@ -14,7 +14,7 @@
 // those one change away (plan_changes.hpp) have their turn first, and so on until none of them is better: a search that is ended
 // early is at such a plan. While none that fits is known, changes that hold less have their turn now and then. A plan fits if
 // `verdict_of` says fits, with the reserve of the question: a tight one is not an answer. `simulate_best` then holds the best
-// against the clock of the plan that would run (simulated_plan.hpp).
+// against the clock of the plan that would run, of pipelines against the replay of simulated stages (simulated_plan.hpp).
 // Laws: a complete search finds the time that pricing all plans finds; the bound is at most the time of every plan
 // that fits, however early the search was ended.
 
@@ -38,6 +38,7 @@ struct plan_answer {
   extent_t too_large = 0;       ///< of these, by the bound on memory
   extent_t priced = 0, priced_unfit = 0;
   extent_t simulated = 0, simulated_unfit = 0;  ///< of the best; of these, whose addresses exceed the memory: no rows
+  extent_t replayed = 0;                        ///< of those simulated: pipelines, stage by stage
   extent_t left = 0;                            ///< neither priced nor known to be slower or too large
   extent_t bound = 0;                           ///< no legal plan that fits takes less; `not_counted` where none fits
   bool complete = false;
@@ -199,7 +200,10 @@ constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan
   for (int i = row; i + 1 < a.best.size; ++i) a.best[i] = a.best[i + 1];
   a.best.resize(a.best.size - 1);
   const bool fits = e.simulated.code != simulated_plan_code::exceeds_memory;
-  if (e.simulated.ok() || !fits) ++a.simulated;
+  if (e.simulated.ok() || !fits) {
+    ++a.simulated;
+    a.replayed += e.plan.pp > 1 ? 1 : 0;
+  }
   if (!fits) {
     ++a.simulated_unfit;
     return false;
@@ -213,8 +217,8 @@ constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan
 }
 
 /// Simulates the rows of an answer from the fastest on, until the first one is no longer merely estimated, or `go_on()`, asked
-/// before each, says false. Law: then no row is faster than the first one, by the clock where it has one and by the
-/// estimate where not. The bound is that of estimates, or the first row's clock where that is below: layers one by one put
+/// before each, says false. Law: then no row is faster than the first one, by the clock or the replay where it has
+/// one and by the estimate where not. The bound is that of estimates, or the first row's clock where that is below: layers one by one put
 /// more gradients into one bucket than folded ones do. O(rows · simulate_plan).
 template <class GoOn>
 constexpr void simulate_best(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,

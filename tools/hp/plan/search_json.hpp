@@ -43,6 +43,7 @@ inline json json_of(const search_answer& s) {
                 {"priced", f.priced},
                 {"priced_that_do_not_fit", f.priced_unfit},
                 {"simulated", f.simulated},
+                {"replayed", f.replayed},
                 {"simulated_that_do_not_fit", f.simulated_unfit},
                 {"left", f.left},
                 {"ended_by", endings[static_cast<int>(s.end)]},
