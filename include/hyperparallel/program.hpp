@@ -65,8 +65,12 @@
 #include <hyperparallel/program/serving_estimate.hpp>
 #include <hyperparallel/program/serving_pass.hpp>
 #include <hyperparallel/program/serving_plan.hpp>
+#include <hyperparallel/program/simulated_pipeline.hpp>
 #include <hyperparallel/program/simulated_plan.hpp>
+#include <hyperparallel/program/simulated_rows.hpp>
 #include <hyperparallel/program/stage_memory.hpp>
+#include <hyperparallel/program/stage_passes.hpp>
+#include <hyperparallel/program/stage_replay.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_durations.hpp>

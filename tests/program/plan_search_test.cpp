@@ -140,7 +140,7 @@ TEST(PlanSearch, RowsDiffer) {
 
 // The first row has a clock, and no other is faster by what is known of it; an answer that is ended stays an estimate.
 TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
-  int simulated = 0;
+  int simulated = 0, replayed = 0;
   for (const hp::decoder& d : small_decoders::all())
     for (const hp::extent_t devices : {1, 2, 4, 6}) {
       const hp::plan_question q = question(devices);
@@ -149,24 +149,35 @@ TEST(PlanSearch, SimulatesTheBestUntilNoneIsFaster) {
       ASSERT_TRUE(a.ok());
       const hp::plan_answer estimated = a;
       hp::simulate_best(d, q, prices, a, [] { return false; });
-      EXPECT_EQ(a.simulated, 0);
+      EXPECT_EQ(a.simulations.made, 0);
       EXPECT_EQ(a.best[0].plan, estimated.best[0].plan);
       hp::simulate_best(d, q, prices, a, [] { return true; });
       ASSERT_EQ(a.best.size, estimated.best.size);
-      EXPECT_NE(a.best[0].simulated.code, hp::simulated_plan_code::not_asked);
-      if (a.best[0].simulated.ok()) {
-        EXPECT_EQ(a.best[0].time(), a.best[0].simulated.times.makespan);
-      }
+      ASSERT_TRUE(a.best[0].simulated.ok());
+      EXPECT_EQ(a.best[0].time(), a.best[0].simulated.times.makespan);
+      hp::extent_t known = 0, by_replay = 0;
       for (const hp::plan_estimate& e : a.best) {
         EXPECT_GE(e.time(), a.best[0].time());
         EXPECT_GE(e.time(), a.bound);
         simulated += e.simulated.ok();
+        known += e.simulated.ok();
+        by_replay += e.simulated.is_replayed();
+        EXPECT_EQ(e.simulated.is_replayed(), e.simulated.ok() && e.plan.pp > 1);
         if (e.simulated.ok()) {
           EXPECT_EQ(hp::simulate_plan(d, e.plan, prices, hp::GiB).times.makespan, e.time());
         }
       }
+      EXPECT_EQ(a.simulations.made, known);
+      EXPECT_EQ(a.simulations.replayed, by_replay);
+      for (int row = a.best.size - 1; row >= 0; --row)
+        if (a.best[row].simulated.code == hp::simulated_plan_code::not_asked) {
+          hp::simulate_row(d, q, prices, a, row);
+          ++row;
+        }
+      for (const hp::plan_estimate& e : a.best) replayed += e.simulated.is_replayed();
     }
   EXPECT_GE(simulated, 10);
+  EXPECT_GE(replayed, 10);
 }
 
 // Of 100 000 legal plans few fit, and those that are fastest by their bounds do not: changes that hold less find one soon.
@@ -199,7 +210,7 @@ TEST(PlanSearch, NoRandomPlanThatIsSimulatedIsFasterThanTheWinner) {
     hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
     const hp::plan_estimate best = winner_of(d, q, prices);
     ASSERT_TRUE(best.evaluation.time != hp::not_counted);
-    EXPECT_TRUE(best.simulated.ok() || best.plan.pp > 1);
+    EXPECT_TRUE(best.simulated.ok());
     std::vector<hp::decoder_plan> legal;
     hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {
       if (p.pp == 1) legal.push_back(p);
@@ -229,7 +240,7 @@ TEST(PlanSearch, ARowFallsBehindByItsClock) {
   a.best[0].evaluation.time = 1;  // as an estimate that is far too short
   hp::simulate_best(d, q, prices, a, [] { return true; });
   ASSERT_EQ(a.best.size, 2);
-  EXPECT_EQ(a.simulated, 2);
+  EXPECT_EQ(a.simulations.made, 2);
   EXPECT_EQ(a.best[0].plan.zero, 0);
   EXPECT_EQ(a.best[1].plan.zero, 3);
   EXPECT_LT(a.best[0].time(), a.best[1].time());
@@ -244,10 +255,9 @@ TEST(PlanSearch, ARowWhoseAddressesExceedTheMemoryIsNone) {
   hp::plan_prices small = prices_with(1);
   const int rows = a.best.size;
   int unfit = 0;
-  for (int row = rows - 1; row >= 0; --row)
-    if (a.best[row].plan.pp == 1) unfit += !hp::simulate_row(d, q, small, a, row);
-  EXPECT_GE(unfit, 1);
-  EXPECT_EQ(a.simulated_unfit, unfit);
+  for (int row = rows - 1; row >= 0; --row) unfit += !hp::simulate_row(d, q, small, a, row);
+  EXPECT_EQ(unfit, rows);
+  EXPECT_EQ(a.simulations.unfit, unfit);
   EXPECT_EQ(a.best.size, rows - unfit);
 }
 

@@ -3,74 +3,61 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/plan_estimate.hpp>
+#include <cstring>
+#include <set>
+#include <string>
 
-#include <layers/decoder_shapes.hpp>
+#include <hyperparallel/hardware/presets.hpp>
 
-#include "small_decoders.hpp"
-
-namespace {
+#include <program/broken_tables.hpp>
 
 namespace hp = hyperparallel;
 
-const hp::decoder_plan plans[] = {
-    {.batch = 8, .sequence = 8},
-    {.tp = 2, .dp = 2, .zero = 1, .batch = 8, .sequence = 8},
-    {.dp = 4, .zero = 3, .recomputed = true, .batch = 8, .sequence = 8},
-    {.tp = 2, .dp = 2, .cp = 2, .zero = 3, .micro_batches = 2, .recomputed = true, .batch = 8, .sequence = 8},
-};
+namespace {
 
-TEST(SimulatedPlan, IsTheProgramThatIsEstimated) {
-  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
-  for (const hp::decoder& d : small_decoders::all())
-    for (const hp::decoder_plan& p : plans) {
-      const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
-      const hp::simulated_plan s = hp::simulate_plan(d, p, prices, hp::GiB);
-      ASSERT_TRUE(s.ok()) << to_text(s.code);
-      EXPECT_GE(s.times.makespan, s.times.bound.most());
-      EXPECT_GE(s.times.makespan, s.unhindered);
-      EXPECT_LE(s.bytes, hp::GiB);
-      EXPECT_GE(s.least_bytes, e.evaluation.memory);
-      // One by one, numbers of all parameters are joined in more steps than folded.
-      EXPECT_GE(s.times.busy[static_cast<int>(hp::resource::aic)], e.evaluation.times.compute_busy);
-      EXPECT_NEAR(static_cast<double>(s.times.busy[static_cast<int>(hp::resource::aic)]) /
-                      static_cast<double>(e.evaluation.times.compute_busy),
-                  1.0, 0.05);
-      if (p.micro_batches == 1) {
-        EXPECT_NEAR(static_cast<double>(s.unhindered) / static_cast<double>(e.evaluation.time), 1.0, 0.1);
-      }
-    }
-}
+const hp::interconnect links = hp::interconnect_of(hp::matrix384::topology);
 
-// Of real size what folding leaves out does not count.
-TEST(SimulatedPlan, OfARealModelIsCloseToTheEstimate) {
-  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
-  for (const hp::decoder_plan& p :
-       {hp::decoder_plan{.tp = 8, .dp = 8, .zero = 1, .batch = 64, .sequence = 4096},
-        hp::decoder_plan{.dp = 64, .zero = 3, .recomputed = true, .batch = 64, .sequence = 4096}}) {
-    const hp::plan_estimate e = hp::estimate_plan(hp::test::llama3_8b, p, prices);
-    const hp::simulated_plan s = hp::simulate_plan(hp::test::llama3_8b, p, prices, 64 * hp::GiB);
-    ASSERT_TRUE(s.ok());
-    EXPECT_NEAR(static_cast<double>(s.times.makespan) / static_cast<double>(e.evaluation.time), 1.0, 0.02);
-    EXPECT_NEAR(static_cast<double>(s.least_bytes) / static_cast<double>(e.evaluation.memory), 1.0, 0.06);
+TEST(SimulatedPlan, IsThePlanOfTheFastestLookaheadWithinTheMemory) {
+  int plans = 0, ahead = 0;
+  for (int i = 0; i < hp::named_strategy_count; ++i) {
+    SCOPED_TRACE(hp::named_strategy_at(i).name);
+    const hp::sharded_program p = programs::program_of(hp::named_strategy_at(i).name, 4, 1 + i % 2);
+    if (p.status.code != hp::strategy_code::ok) continue;
+    const hp::simulated_plan roomy = hp::simulate_unrolled(p, links, hp::matrix384::device, hp::GiB);
+    const hp::clocked_plan c = hp::lower_fastest(p, {.topology = links}, hp::matrix384::device, hp::GiB);
+    ASSERT_TRUE(roomy.ok() && roomy.is_clocked() && !roomy.is_replayed());
+    EXPECT_EQ(roomy.times, c.lowered.times);
+    EXPECT_EQ(roomy.bytes, c.bytes());
+    EXPECT_GE(roomy.times.makespan, roomy.times.bound.most());
+    EXPECT_GE(roomy.times.makespan, roomy.unhindered);
+    // With no more than the least memory there is a plan, no faster; with less there is none.
+    const hp::simulated_plan tight = hp::simulate_unrolled(p, links, hp::matrix384::device, roomy.least_bytes);
+    ASSERT_TRUE(tight.ok());
+    EXPECT_LE(tight.bytes, roomy.least_bytes);
+    EXPECT_GE(tight.times.makespan, roomy.times.makespan);
+    const hp::simulated_plan none = hp::simulate_unrolled(p, links, hp::matrix384::device, 1);
+    EXPECT_EQ(none.code, hp::simulated_plan_code::exceeds_memory);
+    EXPECT_FALSE(none.ok());
+    ++plans;
+    ahead += roomy.lookahead > 0;
   }
+  EXPECT_GE(plans, 20);
+  EXPECT_GE(ahead, 3);
 }
 
 TEST(SimulatedPlan, SaysWhyThereIsNone) {
-  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
-  const hp::decoder d = small_decoders::dense();
-  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .batch = 8, .sequence = 8}, prices, hp::GiB).code,
-            hp::simulated_plan_code::is_a_pipeline);
-  EXPECT_EQ(hp::simulate_plan(d, {.dp = 2048, .batch = 2048, .sequence = 8}, prices, hp::GiB).code,
+  hp::sharded_program wide = programs::program_of("zero1", 4, 1);
+  wide.mesh.shape.size[0] = 2048;
+  EXPECT_EQ(hp::simulate_unrolled(wide, links, hp::matrix384::device, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
-  const hp::simulated_plan large = hp::simulate_plan(d, plans[0], prices, 1);
-  EXPECT_EQ(large.code, hp::simulated_plan_code::exceeds_memory);
-  EXPECT_FALSE(large.ok());
-  EXPECT_EQ(large.lookahead, 0);
-  EXPECT_GT(large.times.makespan, 0);
+  EXPECT_EQ(hp::simulate_unrolled(programs::program_of("zero1", 3, 1), links, hp::matrix384::device, hp::GiB).code,
+            hp::simulated_plan_code::is_not_lowered);
   EXPECT_EQ(hp::simulated_plan{}.code, hp::simulated_plan_code::not_asked);
-  for (int c = 0; c <= static_cast<int>(hp::simulated_plan_code::exceeds_memory); ++c)
+  std::set<std::string> texts;
+  for (int c = 0; c <= static_cast<int>(hp::simulated_plan_code::exceeds_memory); ++c) {
     EXPECT_STRNE(to_text(static_cast<hp::simulated_plan_code>(c)), "unknown");
+    EXPECT_TRUE(texts.insert(to_text(static_cast<hp::simulated_plan_code>(c))).second);
+  }
 }
 
 }  // namespace

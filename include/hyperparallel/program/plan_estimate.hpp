@@ -27,22 +27,26 @@ struct plan_estimate {
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
   constexpr bool ok() const { return evaluation.ok(); }
-  /// Of a step: by the clock of the plan where that is known, else estimated.
+  /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
   constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
-  /// The parts of it in which something is computed and in which moves are under way.
+  /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
   constexpr extent_t computing() const {
     return simulated.ok() ? simulated.times.makespan - simulated.times.exposed : evaluation.times.compute_busy;
   }
   constexpr extent_t moving() const {
-    return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)]
+    return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)] + simulated.handed
                           : evaluation.times.communication_busy + evaluation.hops;
   }
   /// Moves that nothing hides, and what stages hand over.
   constexpr extent_t exposed() const {
     return simulated.ok() ? simulated.times.exposed : evaluation.times.exposed + evaluation.hops;
   }
-  /// What no plan of these moves in this order is faster than.
-  constexpr extent_t least() const { return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound; }
+  /// What no plan of these moves in this order is faster than. The estimate's bound is of stages that are all as full as the
+  /// fullest, so it does not hold where they are replayed.
+  constexpr extent_t least() const {
+    if (simulated.is_replayed()) return simulated.times.bound.most();
+    return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound;
+  }
 };
 
 /// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the

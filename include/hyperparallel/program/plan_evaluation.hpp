@@ -71,11 +71,16 @@ constexpr int handed_value(const sharded_program& p) {
   return -1;
 }
 
+/// What handing over one micro-batch from a stage to the next one takes. 0 where nothing repeats.
+constexpr time_cost hand_over_time(const sharded_program& p, const interconnect& links) {
+  const int v = handed_value(p);
+  return v < 0 ? time_cost{} : transfer_time(links, 0, position_count(p.mesh.shape), local_bytes(p, v));
+}
+
 /// What a stage hands over, there and back, in a step of training. 0 without a pipeline.
 constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form, const interconnect& links) {
-  const int v = form.degree == 1 ? -1 : handed_value(p);
-  if (v < 0) return {};
-  const time_cost once = transfer_time(links, 0, position_count(p.mesh.shape), local_bytes(p, v));
+  if (form.degree == 1) return {};
+  const time_cost once = hand_over_time(p, links);
   return {once.code, 2 * (form.micro_batches + form.degree - 1) * once.picoseconds};
 }
 

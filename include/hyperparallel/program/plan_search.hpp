@@ -14,13 +14,15 @@
 // those one change away (plan_changes.hpp) have their turn first, and so on until none of them is better: a search that is ended
 // early is at such a plan. While none that fits is known, changes that hold less have their turn now and then. A plan fits if
 // `verdict_of` says fits, with the reserve of the question: a tight one is not an answer. `simulate_best` then holds the best
-// against the clock of the plan that would run (simulated_plan.hpp).
+// against the clock of the plan that would run, of pipelines against the replay of simulated stages (plan_simulation.hpp).
 // Laws: a complete search finds the time that pricing all plans finds; the bound is at most the time of every plan
 // that fits, however early the search was ended.
 
 #include <hyperparallel/program/legal_plans.hpp>
 #include <hyperparallel/program/plan_bounds.hpp>
 #include <hyperparallel/program/plan_changes.hpp>
+#include <hyperparallel/program/plan_simulation.hpp>
+#include <hyperparallel/program/simulated_rows.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -37,9 +39,9 @@ struct plan_answer {
   extent_t legal = 0;           ///< plans
   extent_t too_large = 0;       ///< of these, by the bound on memory
   extent_t priced = 0, priced_unfit = 0;
-  extent_t simulated = 0, simulated_unfit = 0;  ///< of the best; of these, whose addresses exceed the memory: no rows
-  extent_t left = 0;                            ///< neither priced nor known to be slower or too large
-  extent_t bound = 0;                           ///< no legal plan that fits takes less; `not_counted` where none fits
+  simulation_counts simulations{};  ///< of the best; those that do not fit are no rows
+  extent_t left = 0;                ///< neither priced nor known to be slower or too large
+  extent_t bound = 0;               ///< no legal plan that fits takes less; `not_counted` where none fits
   bool complete = false;
   constexpr bool ok() const { return !best.empty(); }
   /// Legal plans that were not priced because their bound is no less than the best time.
@@ -62,9 +64,7 @@ constexpr void enter_row(growing_array<plan_estimate>& rows, const plan_estimate
   int at = 0;
   for (; at < rows.size && rows[at].time() <= e.time(); ++at)
     if (displaces(rows[at], e)) return;
-  rows.push(e);
-  for (int i = rows.size - 1; i > at; --i) rows[i] = rows[i - 1];
-  rows[at] = e;
+  enter_at(rows, at, e);
   int kept = at + 1;
   for (int i = at + 1; i < rows.size; ++i)
     if (!displaces(e, rows[i])) rows[kept++] = rows[i];
@@ -190,37 +190,29 @@ constexpr plan_answer search_plans(const decoder& d, const plan_question& q, pla
   return detail::plan_searcher<GoOn>(d, q, prices, go_on).run();
 }
 
+/// Fills `simulated` of a row, and counts it.
+constexpr auto simulation_of(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a) {
+  return [&](plan_estimate& row) {
+    row.simulated = simulate_plan(d, row.plan, prices, q.reserve.most_peak(prices.device().tier[0].bytes));
+    a.simulations.add(row.simulated, row.plan.pp > 1);
+  };
+}
+
 /// Simulates a row of an answer, and puts it where its time belongs. False, without the row, where its addresses exceed
 /// the memory.
 constexpr bool simulate_row(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
                             int row) {
-  plan_estimate e = a.best[row];
-  e.simulated = simulate_plan(d, e.plan, prices, q.reserve.most_peak(prices.device().tier[0].bytes));
-  for (int i = row; i + 1 < a.best.size; ++i) a.best[i] = a.best[i + 1];
-  a.best.resize(a.best.size - 1);
-  const bool fits = e.simulated.code != simulated_plan_code::exceeds_memory;
-  if (e.simulated.ok() || !fits) ++a.simulated;
-  if (!fits) {
-    ++a.simulated_unfit;
-    return false;
-  }
-  int at = a.best.size;
-  while (at > 0 && a.best[at - 1].time() > e.time()) --at;
-  a.best.push(e);
-  for (int i = a.best.size - 1; i > at; --i) a.best[i] = a.best[i - 1];
-  a.best[at] = e;
-  return true;
+  return simulate_row(a.best, row, simulation_of(d, q, prices, a));
 }
 
 /// Simulates the rows of an answer from the fastest on, until the first one is no longer merely estimated, or `go_on()`, asked
-/// before each, says false. Law: then no row is faster than the first one, by the clock where it has one and by the
-/// estimate where not. The bound is that of estimates, or the first row's clock where that is below: layers one by one put
+/// before each, says false. Law: then no row is faster than the first one, by the clock or the replay where it has
+/// one and by the estimate where not. The bound is that of estimates, or the first row's clock where that is below: layers one by one put
 /// more gradients into one bucket than folded ones do. O(rows · simulate_plan).
 template <class GoOn>
 constexpr void simulate_best(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a,
                              const GoOn& go_on) {
-  while (a.ok() && a.best[0].simulated.code == simulated_plan_code::not_asked && go_on())
-    simulate_row(d, q, prices, a, 0);
+  simulate_rows(a.best, simulation_of(d, q, prices, a), go_on);
   if (a.ok()) a.bound = smaller(a.bound, a.best[0].time());
 }
 

@@ -14,6 +14,7 @@ struct step_bound {
   extent_t links = 0;  ///< of the busiest queue of moves, or of copies to or from slower tiers
   extent_t path = 0;   ///< of the values that are made one from the other
   constexpr extent_t most() const { return larger(work, larger(links, path)); }
+  friend constexpr bool operator==(const step_bound&, const step_bound&) = default;
 };
 
 struct run_times {
@@ -32,6 +33,7 @@ struct run_times {
     bound.links += one.bound.links * times;
     bound.path += one.bound.path * times;
   }
+  friend constexpr bool operator==(const run_times&, const run_times&) = default;
 };
 
 }}  // namespace hyperparallel::v0_2

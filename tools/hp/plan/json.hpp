@@ -73,10 +73,19 @@ inline json comparison_json(const hp::memory_comparison& c) {
   return out;
 }
 
-/// The plan that was simulated, or why there is none.
+/// The plan that was simulated, or the pipeline whose schedule was replayed, or why there is none.
 inline json clock_json(const hp::simulated_plan& s) {
   if (!s.ok()) return {{"why", to_text(s.code)}};
-  return {{"seconds", seconds_or_null(s.times.makespan)},
+  if (s.is_replayed())
+    return {{"how", to_text(s.code)},
+            {"seconds", seconds_or_null(s.times.makespan)},
+            {"bubble_seconds", seconds_or_null(s.bubble)},
+            {"handed_seconds", seconds_or_null(s.handed)},
+            {"lookahead", s.lookahead},
+            {"address_bytes", s.bytes},
+            {"least_address_bytes", s.least_bytes}};
+  return {{"how", "simulated as a plan"},
+          {"seconds", seconds_or_null(s.times.makespan)},
           {"unhindered_seconds", seconds_or_null(s.unhindered)},
           {"lookahead", s.lookahead},
           {"address_bytes", s.bytes},

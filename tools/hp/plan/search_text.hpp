@@ -21,13 +21,19 @@ inline std::string binding_text(const search_answer& s) {
                      bytes_text(s.best.hardware.device.tier[0].bytes));
 }
 
+/// What the time of a row is by.
+inline const char* source_of(const hp::plan_estimate& e) {
+  if (e.simulated.is_replayed()) return "replay";
+  return e.simulated.ok() ? "clock" : "estimate";
+}
+
 inline std::string rows_text(const search_answer& s) {
   hp::report::table t({"", "--fix", "needs", "step", "by", "behind", "tokens/s a device", "MFU"});
   for (int i = 0; i < s.found.best.size; ++i) {
     const hp::plan_estimate& e = s.found.best[i];
     const hp::extent_t best = s.found.best[0].time();
     t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.evaluation.memory)),
-           time_text(e.time()), e.simulated.ok() ? "clock" : "estimate", hp::report::share_text(e.time() - best, best),
+           time_text(e.time()), source_of(e), hp::report::share_text(e.time() - best, best),
            fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
            share_text(hp::model_use(e, s.best.hardware.device))});
   }
@@ -40,13 +46,18 @@ inline std::string searched_text(const search_answer& s) {
       fmt::format("searched in {:.1f} s: {} legal plans, {} too large and {} slower by lower bounds, {} priced",
                   s.seconds, f.legal, f.too_large, f.slower(), f.priced);
   if (f.priced_unfit > 0) out += fmt::format(", {} of which do not fit", f.priced_unfit);
-  out += fmt::format(", {} simulated", f.simulated);
-  if (f.simulated_unfit > 0) out += fmt::format(", {} of which do not fit by address", f.simulated_unfit);
+  out += fmt::format(", {} simulated", f.simulations.made);
+  if (f.simulations.replayed > 0)
+    out += fmt::format(", {} of which by a schedule replayed with simulated stages", f.simulations.replayed);
+  if (f.simulations.unfit > 0) out += fmt::format(", {} of which do not fit by address", f.simulations.unfit);
   out += "\n";
   if (!f.complete)
     out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
-  if (f.complete)
+  if (f.complete && (!f.ok() || f.best[0].time() == f.bound))
     out += f.ok() ? "complete: by the estimate no other of these plans that fits takes less\n" : "complete\n";
+  else if (f.complete)
+    out += fmt::format("complete: by the estimate none that fits takes less than {}, {} below the best by its {}\n",
+                       time_text(f.bound), time_text(f.best[0].time() - f.bound), source_of(f.best[0]));
   else if (f.ok())
     out += fmt::format("none that fits takes less than {}: the best takes at most {} longer than the fastest\n",
                        time_text(f.bound), share_text(s.gap()));
@@ -99,9 +110,9 @@ inline std::string none_text(const search_answer& s) {
   if (s.found.legal == 0)
     return fmt::format("no plan is legal on {} with {} of {} tokens", count_text(s.question.devices, "device"),
                        count_text(s.question.batch, "sequence"), s.question.sequence);
-  if (s.found.simulated_unfit > 0)
+  if (s.found.simulations.unfit > 0)
     return fmt::format("the {} fastest plans that fit by what is alive at once do not by address",
-                       s.found.simulated_unfit);
+                       s.found.simulations.unfit);
   if (!s.found.complete) return "no plan that fits was found before the search was ended" + closest_text(s);
   return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
                      bytes_text(s.best.hardware.device.tier[0].bytes)) +

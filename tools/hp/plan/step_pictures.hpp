@@ -19,7 +19,7 @@ namespace decoder_plans {
 class step_pictures {
  public:
   explicit step_pictures(const answer& asked) : a(asked), prices(a.hardware.device, a.hardware.links) {
-    if (a.estimate.simulated.ok()) {
+    if (by_clock()) {
       hp::clocked_plan c =
           hp::lower_plan(a.config.model, a.plan, prices, a.reserve.most_peak(a.hardware.device.tier[0].bytes));
       line = hp::timeline_of(c.lowered, a.hardware.device);
@@ -79,7 +79,7 @@ class step_pictures {
  private:
   static constexpr const char* rows[] = {"computing", "communication"};
 
-  bool by_clock() const { return a.estimate.simulated.ok(); }
+  bool by_clock() const { return a.estimate.simulated.is_clocked(); }
 
   const char* group_of(const hp::timeline_span& s) const {
     return s.queue == hp::resource::link ? hp::name_of(kind_of(moves, p.step[s.step].index).plan)

@@ -104,6 +104,9 @@ inline std::string source_text(const hp::plan_estimate& e) {
     return fmt::format("estimated: memory by address takes at least {}, more than is left for it\n",
                        bytes_text(s.least_bytes));
   if (!s.ok()) return fmt::format("estimated: {}\n", to_text(s.code));
+  if (s.is_replayed())
+    return fmt::format("{}: bubble {}, handing over {}, at most {} by address; estimated {}\n", to_text(s.code),
+                       time_text(s.bubble), time_text(s.handed), bytes_text(s.bytes), time_text(e.evaluation.time));
   return fmt::format("by the clock of the plan with layers unrolled, moves {} ahead, {} by address; estimated {}\n",
                      count_text(s.lookahead, "step"), bytes_text(s.bytes), time_text(e.evaluation.time));
 }
