@@ -10,6 +10,7 @@
 #include <hyperparallel/runtime/diagnosis.ipp>
 #include <hyperparallel/runtime/executor.ipp>
 #include <hyperparallel/runtime/failure.ipp>
+#include <hyperparallel/runtime/lent_core.ipp>
 #include <hyperparallel/runtime/parking.ipp>
 #include <hyperparallel/runtime/plan_state.ipp>
 #include <hyperparallel/runtime/watchdog.ipp>

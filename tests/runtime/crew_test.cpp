@@ -57,6 +57,7 @@ TEST(Crew, WhoLeadsWaitsForNobodyAndTheOthersComeOnceForEachRun) {
     std::atomic<int> zero{0}, others{0};
   };
   constexpr int rounds = 100;
+  const std::vector<int> cores = hp::allowed_cores();
   for (const int spin : {0, 100}) {
     late_tally t;
     {
@@ -69,7 +70,7 @@ TEST(Crew, WhoLeadsWaitsForNobodyAndTheOthersComeOnceForEachRun) {
           },
           &t);
       for (int round = 1; round <= rounds; ++round) {
-        c.lead(round % 2 == 0);
+        c.lead(round % 2 == 0 ? cores : std::vector<int>{});
         EXPECT_EQ(t.zero, round);
       }
       while (t.others < 2 * rounds) std::this_thread::yield();

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 
@@ -253,6 +254,31 @@ TEST(QueueRunner, QueuesAreHandedOverByWorkersWhoLostTheirCore) {
       ASSERT_EQ(x.run(), hp::run_result::complete);
       ASSERT_EQ(next, tasks);
     }
+  }
+}
+
+/// A task that stands still is moved to the core of the worker that waits for it. Masks of the caller are as before.
+TEST(QueueRunner, WhoWaitsLendsItsCoreToATaskThatStandsStill) {
+  const std::vector<int> cores = hp::allowed_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
+  owned_plan plan;
+  alternating_plan(plan, 8);
+  hp::executor x(plan.flow, plan.schedule, {.threads = 2, .spin = 1 << 30});
+  int moved = 0;
+  x.bind(
+      0,
+      [](const hp::kernel_call& c) {
+        if (c.task != 3) return;
+        const std::vector<int> begun_on = hp::allowed_cores();
+        for (int i = 0; i < 2000 && hp::allowed_cores() == begun_on; ++i)
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        *static_cast<int*>(c.user) += hp::allowed_cores() != begun_on ? 1 : 0;
+      },
+      &moved);
+  for (int round = 1; round <= 5; ++round) {
+    ASSERT_EQ(x.run(), hp::run_result::complete);
+    EXPECT_EQ(moved, round);
+    EXPECT_EQ(hp::allowed_cores(), cores);
   }
 }
 

@@ -12,10 +12,18 @@
 
 #include <hyperparallel/kernels/steady_time.hpp>
 
+#if defined(__linux__)
+#include <pthread.h>
+#endif
+
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
 /// Nanoseconds that the calling thread has computed; negative where the system does not tell. Some hundred nanoseconds.
 std::int64_t thread_nanoseconds() noexcept;
+#if defined(__linux__)
+/// The same of another thread. Domain: it has not been joined.
+std::int64_t thread_nanoseconds(pthread_t thread) noexcept;
+#endif
 
 /// Of one thread, and read by it alone.
 class core_loss {

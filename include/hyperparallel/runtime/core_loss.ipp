@@ -10,13 +10,27 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+inline std::int64_t clock_nanoseconds(clockid_t clock) noexcept {
+  timespec t{};
+  return clock_gettime(clock, &t) == 0 ? t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec : -1;
+}
+#endif
+
 HYPERPARALLEL_BODY std::int64_t thread_nanoseconds() noexcept {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
-  timespec t{};
-  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
-#endif
+  return clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+#else
   return -1;
+#endif
 }
+
+#if defined(__linux__)
+HYPERPARALLEL_BODY std::int64_t thread_nanoseconds(pthread_t thread) noexcept {
+  clockid_t clock{};
+  return pthread_getcpuclockid(thread, &clock) == 0 ? clock_nanoseconds(clock) : -1;
+}
+#endif
 
 HYPERPARALLEL_BODY bool core_loss::note(std::int64_t passed, std::int64_t computed) noexcept {
   if (passed < period / 2 && stride_ < most_tasks)

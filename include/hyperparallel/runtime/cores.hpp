@@ -10,6 +10,7 @@
 #include <vector>
 
 #if defined(__linux__)
+#include <pthread.h>
 #include <sched.h>
 #endif
 
@@ -24,11 +25,18 @@ int allowed_core_count(const std::vector<int>& cores);
 /// Lets the calling thread run on all of `cores`, and on no other. None, or a refusal, leaves the thread as it was.
 void move_freely(std::span<const int> cores) noexcept;
 
-/// Binds the calling thread to `core` while the object lives. A negative core, or a refusal, leaves the thread as it
-/// was.
+#if defined(__linux__)
+/// Lets another thread run on `core` alone: it moves there at once. False: the system refuses. Domain: the thread has
+/// not been joined.
+bool move_thread(pthread_t thread, int core) noexcept;
+#endif
+
+/// Lets the calling thread run on a core, or some cores, and on no other, while the object lives. A negative core, none,
+/// or a refusal leaves the thread as it was.
 class scoped_pin {
  public:
-  explicit scoped_pin([[maybe_unused]] int core) noexcept;
+  explicit scoped_pin(int core) noexcept : scoped_pin(std::span<const int>(&core, 1)) {}
+  explicit scoped_pin(std::span<const int> cores) noexcept;
   scoped_pin(const scoped_pin&) = delete;
   scoped_pin& operator=(const scoped_pin&) = delete;
   ~scoped_pin();

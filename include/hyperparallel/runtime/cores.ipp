@@ -30,22 +30,36 @@ HYPERPARALLEL_BODY int allowed_core_count(const std::vector<int>& cores) {
   return n > 0 ? n : 1;
 }
 
-HYPERPARALLEL_BODY void move_freely([[maybe_unused]] std::span<const int> cores) noexcept {
 #if defined(__linux__)
+namespace detail {
+
+inline cpu_set_t set_of(std::span<const int> cores) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int c : cores)
     if (c >= 0 && c < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(c), &set);
+  return set;
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY bool move_thread(pthread_t thread, int core) noexcept {
+  const cpu_set_t set = detail::set_of({&core, 1});
+  return CPU_COUNT(&set) > 0 && pthread_setaffinity_np(thread, sizeof set, &set) == 0;
+}
+#endif
+
+HYPERPARALLEL_BODY void move_freely([[maybe_unused]] std::span<const int> cores) noexcept {
+#if defined(__linux__)
+  const cpu_set_t set = detail::set_of(cores);
   if (CPU_COUNT(&set) > 0) sched_setaffinity(0, sizeof set, &set);
 #endif
 }
 
-HYPERPARALLEL_BODY scoped_pin::scoped_pin([[maybe_unused]] int core) noexcept {
+HYPERPARALLEL_BODY scoped_pin::scoped_pin([[maybe_unused]] std::span<const int> cores) noexcept {
 #if defined(__linux__)
-  if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof former_, &former_) != 0) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(core), &set);
+  const cpu_set_t set = detail::set_of(cores);
+  if (CPU_COUNT(&set) == 0 || sched_getaffinity(0, sizeof former_, &former_) != 0) return;
   pinned_ = sched_setaffinity(0, sizeof set, &set) == 0;
 #endif
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,9 +34,9 @@ class crew {
 
   int workers() const { return workers_; }
 
-  /// Worker 0's part of a run, which the others are told of. It is bound to its core if `pinned`.
-  void lead(bool pinned) {
-    const scoped_pin pin(pinned ? core_of(0) : -1);
+  /// Worker 0's part of a run, which the others are told of. It is bound to `cores`, if there are any, until the end.
+  void lead(std::span<const int> cores) {
+    const scoped_pin pin(cores);
     run_.fetch_add(1, std::memory_order_seq_cst);
     for (int w = 1; w < workers_; ++w) bell_[static_cast<std::size_t>(w)].ring();
     work_(self_, 0);
@@ -47,7 +48,7 @@ class crew {
   template <class Tick>
   void run(std::int64_t tick_period, const Tick& tick) {
     done_.store(0, std::memory_order_relaxed);
-    lead(true);
+    lead({cores_.data(), cores_.empty() ? 0U : 1U});
     while (!await(bell_[0], tick_period, [&] { return done_.load(std::memory_order_seq_cst) == workers_ - 1; })) tick();
   }
 

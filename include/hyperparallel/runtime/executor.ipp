@@ -51,8 +51,7 @@ run_result executor<Profile>::run(const progress& watch) {
   if (watch_.report != nullptr) set_next_report();
   detail::run_watcher watcher;
   if (watch_.report != nullptr) watcher = {&executor::watch_progress, this, watch_.period_nanoseconds()};
-  runner_.begin(watcher);
-  crew_->lead(!runner_.has_lost_core(0));
+  crew_->lead(runner_.begin(watcher));
   runner_.close();
   return finish();
 }

@@ -5,16 +5,19 @@
 //
 // Which queue that is says queue_choice.hpp. Where there is none a worker looks for one: at its own queues all the time, at
 // those of others ever more seldom the longer it finds nothing; then it sleeps on its own doorbell. A worker that finds
-// that its thread lost its core hands its queues over to one that rests (core_loss.hpp). If no task is running and no
-// head is ready, nothing can ever change, and the run ends as a deadlock.
+// that its thread lost its core hands its queues over to one that rests (core_loss.hpp), and while it stands still in a
+// task, who waits lends it a core (lent_core.hpp). If no task is running and no head is ready, nothing can ever change,
+// and the run ends as a deadlock.
 
 #include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <hyperparallel/runtime/cores.hpp>
+#include <hyperparallel/runtime/lent_core.hpp>
 #include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/runtime/queue_choice.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
@@ -36,22 +39,30 @@ class queue_runner : public queue_choice {
         spin_(share.workers > 1 ? share.spin : 0),
         sharing_(share.sharing),
         has_others_(share.sharing < share.workers),
-        cores_(share.cores) {
+        cores_(share.cores),
+        lent_(share.cores, share.workers),
+        core_of_caller_(lent_.core_of(0)) {
     if constexpr (Profile::enabled) profile_.size_for(p.size.tasks);
   }
 
   const Profile& profile() const { return profile_; }
 
-  /// On worker 0, before it begins.
-  void begin(const run_watcher& watcher) {
+  /// On worker 0, before it begins. Returns the cores that it may run on; none: as it is.
+  std::span<const int> begin(const run_watcher& watcher) {
     watcher_ = watcher;
     if constexpr (Profile::enabled) profile_.restart();
     begin_run();
+    lent_.enter(0);
+    lent_.open();
+    if (cores_.empty() || has_lost_core(0)) return cores_;
+    core_of_caller_ = lent_.core_of(0);
+    return {&core_of_caller_, 1};
   }
 
   /// One worker's part of a run; returns when no task will begin any more.
   void work(int me) {
     worker_state& w = worker_[at(me)];
+    if (me != 0) lent_.enter(me);
     find_own(me);
     w.core.restart();
     int kept = -1;
@@ -68,7 +79,8 @@ class queue_runner : public queue_choice {
     }
     if (kept >= 0) release(me, kept);
     w.core.end();
-    choose_core(me, true);
+    if (me == 0) lent_.close();
+    choose_core(me, false, true);
   }
 
  private:
@@ -77,6 +89,7 @@ class queue_runner : public queue_choice {
 
   /// Between looks at queues of others, in pauses: an eighth of the time that has passed, within these.
   static constexpr int least_between = 8, most_between = 256;
+  static constexpr int between_sights = 128;  ///< pauses between looks at who stands still: some 10 microseconds
 
   /// Runs the tasks at the head of a queue until one is blocked or planned later than `due`, and gives the queue back.
   /// Returns a queue that it kept to go on with, or -1.
@@ -154,7 +167,7 @@ class queue_runner : public queue_choice {
   bool look_at_core(int me) {
     worker_state& w = worker_[at(me)];
     const bool missing = w.core.look();
-    choose_core(me);
+    choose_core(me, missing);
     if (!missing || workers_ == 1 || !hand_over(me)) return false;
     w.reader = w.reader_end;  // what they made ready goes with them
     return true;
@@ -162,15 +175,16 @@ class queue_runner : public queue_choice {
 
   /// A thread that has lost its core may run on all; the others are bound to theirs. The caller of a run is bound by
   /// the crew, before its first task or not at all. A worker of a copy engine sleeps in its tasks: that is no loss.
-  void choose_core(int me, bool leaving = false) {
+  /// One that misses a part again has perhaps been bound since, to a core that it exchanged.
+  void choose_core(int me, bool missing = false, bool leaving = false) {
     const bool lost = worker_[at(me)].core.lost();
-    if (me >= sharing_ || lost == has_lost_core(me) || (me == 0 && !lost && !leaving)) return;
+    if (me >= sharing_ || (lost == has_lost_core(me) && !missing) || (me == 0 && !lost && !leaving)) return;
     note_core(me, lost);
     if (at(me) >= cores_.size()) return;
     if (lost)
       move_freely(cores_);
     else if (me != 0)
-      move_freely({&cores_[at(me)], 1});
+      lent_.bind(me);
   }
 
   /// Looks for a queue to take, then sleeps, until there is one. -1 when the run is over.
@@ -183,6 +197,7 @@ class queue_runner : public queue_choice {
       if (q >= 0) return q;
     }
     rest(me);
+    lent_core::sight seen;
     // Who has lost its core spins less, and leaves to others what they can run.
     const bool lost = has_lost_core(me);
     const int patience = lost ? spin_ / 8 : spin_, first_look = lost ? patience : 0;
@@ -196,6 +211,9 @@ class queue_runner : public queue_choice {
       }
       if (q >= 0) break;
       if (i < patience) {
+        if (i % between_sights == between_sights - 1 &&
+            lent_.look_at_others(me, sharing_, [&](int other) { return current(other) >= 0; }, seen))
+          lent_.bind(me);
         spin_pause();
       } else {
         sleep(me);
@@ -222,7 +240,9 @@ class queue_runner : public queue_choice {
   const int spin_;
   const int sharing_;             ///< workers who run each other's queues
   const bool has_others_;         ///< workers who run only their own
-  const std::vector<int> cores_;  ///< of the workers; none: they are not bound
+  const std::vector<int> cores_;  ///< of the workers, then spare ones; none: they are not bound
+  lent_core lent_;
+  int core_of_caller_;
   Profile profile_{};
   run_watcher watcher_{};
 };
