@@ -191,6 +191,18 @@ TEST(PlanSearch, FindsAPlanThatFitsAmongTheFirst) {
   EXPECT_GT(a.priced_unfit, 0);
 }
 
+// Of 77 000 legal plans of DeepSeek-V3 on 512 devices the bounds leave some hundred to price.
+TEST(PlanSearch, IsCompleteAfterFewPricesWhereThereAreExperts) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  const hp::plan_question q{.devices = 512, .batch = 2048, .sequence = 4096};
+  const hp::plan_answer a =
+      hp::search_plans(hp::test::deepseek_v3, q, prices, [](const hp::plan_progress& p) { return p.priced < 400; });
+  ASSERT_TRUE(a.ok());
+  EXPECT_TRUE(a.complete);
+  EXPECT_EQ(a.bound, a.best[0].evaluation.time);
+  EXPECT_GT(a.best[0].plan.ep, 1);
+}
+
 /// The first row of a complete search, simulated; no plan where none fits.
 hp::plan_estimate winner_of(const hp::decoder& d, const hp::plan_question& q, hp::plan_prices& prices) {
   hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
