@@ -9,6 +9,7 @@
 
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/program/strategy_simulation.hpp>
 #include <hyperparallel/report/format_search.hpp>
 #include <hyperparallel/train.hpp>
 
@@ -29,8 +30,9 @@ struct language_model {
 
 /// A step of 16 sequences: backward and AdamW included, layers computed again in backward where asked for.
 template <hp::extent_t Batch>
-hp::graph step_of_16(bool recomputed) {
+hp::graph step_of_16(bool recomputed, bool unrolled = false) {
   hp::step_settings settings;
+  settings.build.unrolled = unrolled;
   settings.build.activation = hp::data_type::bf16;
   settings.micro_batches = static_cast<int>(16 / Batch);
   if (recomputed) settings.recomputed.push("*layers.*");
@@ -47,9 +49,9 @@ int main() {
   const auto heard = [](const hp::search_progress& p) {
     if (p.frames % 100 == 0) fmt::print(stderr, "{} frames of graph {}\n", p.frames, p.graph);
   };
-  const hp::search_result r = hp::search_strategies(graphs.data(), static_cast<int>(graphs.size()),
-                                                    hp::matrix384::device, hp::matrix384::topology,
-                                                    /*devices=*/8, limits, /*memory=*/16 * hp::MiB, heard);
+  hp::search_result r = hp::search_strategies(graphs.data(), static_cast<int>(graphs.size()), hp::matrix384::device,
+                                              hp::matrix384::topology, /*devices=*/8, limits,
+                                              /*memory=*/16 * hp::MiB, heard);
   if (!r.ok()) {
     fmt::print(stderr, "{}", r);  // one line says why, the rest what was covered
     return 1;
@@ -57,6 +59,13 @@ int main() {
   fmt::print("{}", hp::told(r, names));
   assert(r.certificate.complete && r.certificate.law_breaks == 0);
   assert(r.certificate.lower_bound == r.plan[0].evaluation.time);
+
+  const auto unrolled = [](int graph) {
+    return graph == 2 ? step_of_16<4>(false, true) : step_of_16<16>(graph == 1, true);
+  };
+  hp::simulate_best(r, unrolled, hp::matrix384::device, hp::matrix384::topology, [] { return true; });
+  assert(r.plan[0].simulated.ok() && r.plan[0].time() == r.plan[0].simulated.times.makespan);
+  fmt::print("{}", hp::told(r, names));
 
   const hp::found_plan& best = r.plan[0];
   const hp::graph& g = graphs[static_cast<std::size_t>(best.graph)];

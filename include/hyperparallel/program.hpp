@@ -82,6 +82,7 @@
 #include <hyperparallel/program/strategy_candidates.hpp>
 #include <hyperparallel/program/strategy_from.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/program/strategy_simulation.hpp>
 #include <hyperparallel/program/tier_hardware.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/program/training_step.hpp>

@@ -9,6 +9,7 @@
 #include <hyperparallel/program/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/program/simulated_rows.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -23,6 +24,9 @@ struct found_plan {
   bool named = false;
   static_vector<short_text, max_model_parts> family{};  ///< of each part
   plan_evaluation evaluation{};
+  simulated_plan simulated{};  ///< where it was asked for (strategy_simulation.hpp)
+  /// Of a step: by the clock of the plan where that is known, else estimated.
+  constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   friend constexpr bool operator==(const found_plan&, const found_plan&) = default;
 };
 
@@ -60,6 +64,8 @@ struct search_certificate {
   strategy_status refused{};        ///< the last plan that the partitioner refused
   short_text refused_dim{};         ///< the dim that it names
   cost_code price = cost_code::ok;  ///< why a plan has no price
+  simulation_counts
+      simulations{};  ///< of the best plans; those whose addresses exceed the memory are no plans any more
   /// Whether the partitioner takes a plan of some frame. Where it takes none, no memory helps.
   constexpr bool has_legal_frames() const { return frames_refused < frames; }
   friend constexpr bool operator==(const search_certificate&, const search_certificate&) = default;

@@ -3,13 +3,13 @@
 // What a strategy search found, and why: plans in the order of their times, what their time is made of, the memory of
 // a device; the best strategy that has a name; what was covered.
 //
-//   plan            mesh         pipeline  sharded  parts               time     compute  moves       memory    behind
-//   winner          dp 4, tp 2          1  ZeRO 3   tensor, sequence    8.178 s  7.239 s  935.000 ms  53.0 GiB
-//   2nd             …
-//   named: 3d       x 1, y 2, …                                         8.322 s  …                              1.76 %
+//   plan            mesh         pipeline  options  parts             time     by     compute  exposed     memory    behind
+//   winner          dp 4, tp 2          1  ZeRO 3   tensor, sequence  8.178 s  clock  7.239 s  935.000 ms  53.0 GiB
+//   next            …
+//   best by name: …                                                   8.322 s  estimate …                            1.76 %
 //
-// Times are of steps one after the other; what overlap saves is told by an account of the plan's program, which names
-// both. Law: every plan has a row; `behind` is what its time exceeds the winner's by, in parts of the winner's.
+// Times are by the clock of the plan where it was simulated (strategy_simulation.hpp), else estimated. Law: every plan has a row;
+// `behind` is what its time exceeds the winner's by, in parts of the winner's.
 
 #include <algorithm>
 #include <string>
@@ -56,6 +56,9 @@ inline std::string certificate_text(const search_certificate& c) {
                                 c.frames_too_large, c.frames_too_slow, c.frames_refused);
   out += fmt::format("{} plans in the others, told by {} partitionings; {} strategies by name\n", c.plans,
                      c.partitionings, c.named);
+  if (c.simulations.made > 0)
+    out += fmt::format("{} of the best simulated, {} of which do not fit by address\n", c.simulations.made,
+                       c.simulations.unfit);
   if (c.law_breaks > 0) out += fmt::format("{} plans differ from the sum of their parts\n", c.law_breaks);
   if (!c.complete) out += "the search is not complete\n";
   if (c.lower_bound == 0) return out + (c.complete ? "none of them fits\n" : "");
@@ -127,6 +130,9 @@ inline std::string cause_text(const search_certificate& c) {
   if (c.least_memory != not_counted && c.least_memory > c.budget)
     return fmt::format("no plan fits: each holds at least {} a device, a device has {}",
                        to_text(byte_count{c.least_memory}), to_text(byte_count{c.budget}));
+  if (c.simulations.unfit > 0)
+    return fmt::format("none of the {} best plans fits: what is alive does, their addresses take more than {} a device",
+                       c.simulations.unfit, to_text(byte_count{c.budget}));
   if (c.least_peak != not_counted)
     return fmt::format("no plan fits: the smallest that was accounted in full takes {} a device, a device has {}",
                        to_text(byte_count{c.least_peak}), to_text(byte_count{c.budget}));
@@ -138,16 +144,18 @@ inline std::string to_text(const named_search& s) {
   const search_result& r = s.result;
   if (!r.hardware.ok()) return "nothing is searched: " + to_text(r.hardware) + "\n";
   if (!r.ok()) return cause_text(r.certificate) + "\n" + certificate_text(r.certificate);
-  table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "compute", "exposed", "memory", "behind"});
-  const std::int64_t best = r.plan[0].evaluation.time;
+  table t({"plan", "mesh", "pipeline", "graph", "options", "parts", "time", "by", "compute", "exposed", "memory",
+           "behind"});
+  const std::int64_t best = r.plan[0].time();
   const auto row = [&](const std::string& title, const found_plan& p) {
     const plan_evaluation& e = p.evaluation;
+    const extent_t exposed = p.simulated.ok() ? p.simulated.times.exposed : e.time - e.times.compute_busy;
     const std::size_t g = static_cast<std::size_t>(p.graph);
     t.row({p.named ? title + ": " + p.strategy.name.text : title, mesh_text(p.strategy.mesh),
            std::to_string(p.frame.pipeline), g < s.graphs.size() ? s.graphs[g] : std::to_string(p.graph),
-           options_text(p), families_text(p), to_text(duration{e.time}), to_text(duration{e.times.compute_busy}),
-           to_text(duration{e.time - e.times.compute_busy}), to_text(byte_count{e.memory}),
-           e.time == best ? "" : share_text(e.time - best, best)});
+           options_text(p), families_text(p), to_text(duration{p.time()}), p.simulated.ok() ? "clock" : "estimate",
+           to_text(duration{p.time() - exposed}), to_text(duration{exposed}), to_text(byte_count{e.memory}),
+           p.time() == best ? "" : share_text(p.time() - best, best)});
   };
   for (int i = 0; i < r.plan.size; ++i) row(i == 0 ? "winner" : "next", r.plan[i]);
   if (!r.best_named.empty()) row("best by name", r.best_named[0]);
