@@ -12,6 +12,7 @@
 #include <hyperparallel/program/lowered_offload.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
+#include <hyperparallel/program/plan_simulation.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../examples/models/captioner.hpp"
@@ -104,10 +105,10 @@ clock what forward, backward and update take of embedding, layers and head (`pro
 handing over takes it replays 1F1B (`program/stage_replay.hpp`). `hp plan` has such times where a plan has several stages, and says
 "schedule replayed with simulated stages".
 
-The estimate of a plan deals embedding and head to all stages alike. In the replay the last stage has the head, so each round takes
-as long as that stage, and the others wait: the fewer layers a stage has, the more. Below, the estimate is shorter than the replay by 1 to 4 %
-with two stages, 3 to 14 % with four and 6 to 27 % with eight. A hand-over occupies no stage, which goes on with
-the next pass; the estimate adds it to every round.
+The estimate of a plan deals layers, embedding and head to all stages alike, and adds what all wait for the last stage, which has the head
+(`program/stage_balance.hpp`): in each round but one. It lets each step take its share of what it takes on all layers, where a stage's
+clock plays its own; and it adds the hand-over to every round, where in the replay it occupies no stage, which goes on with the
+next pass. Below, the two are at most 1.4 % apart.
 
 The bubble is what the busiest stage waits for, and GiB are of the first stage by the estimate, of the fullest by address.
 

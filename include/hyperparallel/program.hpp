@@ -68,6 +68,7 @@
 #include <hyperparallel/program/simulated_pipeline.hpp>
 #include <hyperparallel/program/simulated_plan.hpp>
 #include <hyperparallel/program/simulated_rows.hpp>
+#include <hyperparallel/program/stage_balance.hpp>
 #include <hyperparallel/program/stage_memory.hpp>
 #include <hyperparallel/program/stage_passes.hpp>
 #include <hyperparallel/program/stage_replay.hpp>

@@ -57,7 +57,8 @@ TEST(PlanEvaluation, PipelineKeepsQueuesBusyAsItsClosedFormSays) {
   for (const int degree : {2, 4, 8}) {
     const hp::plan_evaluation e = hp::evaluate_plan(g, s, degree, prices);
     ASSERT_TRUE(e.ok());
-    EXPECT_EQ(e.time, e.times.total.picoseconds + e.hops);
+    EXPECT_EQ(e.time, e.times.total.picoseconds + e.hops + e.waited);
+    EXPECT_GT(e.waited, 0);
     EXPECT_GE(e.times.total.picoseconds, hp::larger(e.times.compute_busy, e.times.communication_busy));
     EXPECT_LE(e.times.total.picoseconds, e.times.compute_busy + e.times.communication_busy);
     // Layers divide, so every share is 1 / degree, rounded up at each execution of a step, and phases of micro-batches

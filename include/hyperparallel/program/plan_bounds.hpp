@@ -186,7 +186,9 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   if (!d.side_by_side)
     least = larger_of(least, work.forward - work.shared + moves.forward + work.again - work.shared_again + moves.again +
                                  larger_of(work.backward, work.gradients + moves.backward - moves.hidden) + head);
-  return static_cast<extent_t>(least * rounds * 1e12 * detail::bound_slack);
+  // All wait for the stage that has the head, if not for the one that has the embedding (stage_balance.hpp).
+  const double waited = p.pp > 2 ? (p.micro_batches - 1) * (p.pp - 2) * head : 0.0;
+  return static_cast<extent_t>((least * rounds + waited) * 1e12 * detail::bound_slack);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -31,7 +31,8 @@ struct plan_estimate {
   constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
   constexpr extent_t computing() const {
-    return simulated.ok() ? simulated.times.makespan - simulated.times.exposed : evaluation.times.compute_busy;
+    return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
+                          : evaluation.times.compute_busy + evaluation.waited;
   }
   constexpr extent_t moving() const {
     return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)] + simulated.handed

@@ -4,13 +4,15 @@
 //
 // The program of one stage's mesh is made by the partitioner and timed by the estimate of step_estimate.hpp, the one that
 // accounts print: computing and moves in two queues, each move by the fastest known way on the links. A pipeline's
-// time is that of one stage, and what a stage hands over to the next one comes on top. The memory is the peak of
+// time is that of one stage; what a stage hands over to the next one comes on top, and what all wait for the one that has embedding
+// or head (stage_balance.hpp). The memory is the peak of
 // memory_account.
 //
 // Laws: without a pipeline the time is `times.total` of the program's account; it is at least what computing takes
 // together, and at least what moves over links do (busy_times). Units: picoseconds, bytes.
 
 #include <hyperparallel/program/plan_prices.hpp>
+#include <hyperparallel/program/stage_balance.hpp>
 #include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -20,10 +22,13 @@ namespace hyperparallel { inline namespace v0_2 {
 struct plan_evaluation {
   strategy_status status{};
   cost_code code = cost_code::ok;
-  bool pipeline_fits = true;    ///< there are as many layers as stages
-  step_times times{};           ///< of a stage
-  extent_t hops = 0;            ///< between stages
-  extent_t time = not_counted;  ///< their total and the hops; `not_counted`, as the memory, of what is not ok
+  bool pipeline_fits = true;  ///< there are as many layers as stages
+  step_times times{};         ///< of a stage
+  extent_t hops = 0;          ///< between stages
+  stage_balance balance{};    ///< of a pipeline
+  extent_t waited = 0;        ///< for the stage that has more to do
+  extent_t time =
+      not_counted;  ///< their total, the hops and the waits; `not_counted`, as the memory, of what is not ok
   extent_t memory = not_counted;
   memory_account account = memory_account::of_nothing();  ///< without a pipeline
   constexpr bool ok() const { return status.code == strategy_code::ok && code == cost_code::ok && pipeline_fits; }
@@ -145,7 +150,9 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   e.times = estimate_step(p, priced, form, prices.links());
   const time_cost hop = hop_time(p, form, prices.links());
   e.hops = hop.picoseconds;
-  e.time = e.times.total.picoseconds + e.hops;
+  if (pipeline > 1) e.balance = balance_of(p, [&](int step) { return priced.of_step(step); });
+  e.waited = e.balance.waited(form);
+  e.time = e.times.total.picoseconds + e.hops + e.waited;
   e.code = e.times.total.ok() ? hop.code : e.times.total.code;
   e.account = memory_account_of(p, priced.moves());
   e.memory = stage_memory(p, form, e.account);

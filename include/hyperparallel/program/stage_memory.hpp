@@ -6,9 +6,9 @@
 //   lines.of(0).point[k].bytes[…], lines.peak(0) == evaluation.memory
 //
 // The schedule is the one that pipeline_form.hpp counts: 1F1B, as `generate<one_forward_one_backward>` writes it and replay.hpp
-// plays it. A forward and a backward take their parts of the round that the stage's clock plays, and what they hand over.
-// Stages are those of the account (pipeline_form.hpp): each has the layers of the fullest, and an equal part of what is in no
-// layer. Homes are there all the time. A forward adds what it keeps of its micro-batch evenly, a backward ends it likewise. What the
+// plays it. A forward and a backward take their parts of the round that the stage's clock plays, and what they hand over; embedding
+// and head take their time on the first and the last stage (stage_balance.hpp). What stages hold is that of the account
+// (pipeline_form.hpp): each has the layers of the fullest, and an equal part of what is in no layer. Homes are there all the time. A forward adds what it keeps of its micro-batch evenly, a backward ends it likewise. What the
 // account's peak needs above homes and kept activations is `passing`: it is there while the stage computes.
 // Of very many micro-batches those in the middle, which all do the same, are left out.
 //
@@ -58,11 +58,18 @@ class stage_memory_lines {
     hold(p, e.memory);
     divide_time(p, t, e.hops);
     const int ranks = form.degree;
+    pipeline_costs costs;
+    for (int stage = 0; stage < ranks; ++stage) {
+      const outer_pass own = e.balance.of(stage, ranks), shared = e.balance.shared(ranks);
+      pass.push({larger(forward + own.forward - shared.forward, extent_t{1}),
+                 larger(backward + own.backward - shared.backward, extent_t{1})});
+      longest = larger(longest, pass.last().round());
+      costs.times.push({.forward = pass.last().forward, .input_gradient = pass.last().backward, .weight_gradient = 0});
+    }
     const pipeline_shape shape{.ranks = ranks, .micro_batches = static_cast<int>(played)};
     if (!check_shape_of<one_forward_one_backward>(shape).ok()) return;
     schedule = generate<one_forward_one_backward>(shape);
-    const pipeline_account a = replay(
-        schedule, equal_stages({.forward = forward, .input_gradient = backward, .weight_gradient = 0}), {}, &starts);
+    const pipeline_account a = replay(schedule, costs, {}, &starts);
     if (a.ok()) makespan = a.makespan;
   }
 
@@ -89,7 +96,7 @@ class stage_memory_lines {
       if (starts[at] + later > reached) add(line, now, stage_doing::waits, reached, now.in_flight, false);
       if (line.left_out > 0 && !is_forward && a.micro_batch == cut) {
         skipped = line.left_out;
-        later = skipped * (forward + backward);
+        later = skipped * longest;
         line.left_out_start = starts[at];
         line.left_out_end = line.left_out_start + later;
         now.oldest += skipped;
@@ -99,13 +106,13 @@ class stage_memory_lines {
       const extent_t before = now.in_flight, after = before + (is_forward ? 1 : -1);
       now.in_flight = larger(before, after);
       const stage_doing doing = is_forward ? stage_doing::forward : stage_doing::backward;
-      reached = start + (is_forward ? forward : backward);
+      reached = start + (is_forward ? pass[stage].forward : pass[stage].backward);
       add(line, now, doing, start, before, true);
       add(line, now, doing, reached, after, false);
       now.in_flight = after;
       if (!is_forward) ++now.oldest;
     }
-    const extent_t updated = makespan + line.left_out * (forward + backward);
+    const extent_t updated = makespan + line.left_out * longest;
     if (updated > reached) add(line, now, stage_doing::waits, reached, 0, false);
     now.micro_batch = 0;
     add(line, now, stage_doing::updates, updated, 0, true);
@@ -164,7 +171,9 @@ class stage_memory_lines {
   extent_t played, end;
   growing_array<by_class> held;  ///< by the micro-batches whose activations are there
   extent_t passing = 0;
-  extent_t forward = 0, backward = 0;  ///< of a micro-batch on a stage
+  extent_t forward = 0, backward = 0;  ///< of a micro-batch on a stage that has an equal share of all
+  growing_array<outer_pass> pass;      ///< of a micro-batch, by stage
+  extent_t longest = 0;                ///< of the rounds of stages
   std::int64_t makespan = 0;
   pipeline_schedule schedule{};
   growing_array<std::int64_t> starts;  ///< of each entry of the schedule
