@@ -90,7 +90,7 @@ TEST(PlanSimulation, SaysWhyThereIsNone) {
   const hp::decoder d = small_decoders::dense();
   EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .dp = 1025, .batch = 1025, .sequence = 8}, prices, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
-  EXPECT_EQ(hp::simulate_plan(d, {.dp = 2048, .batch = 2048, .sequence = 8}, prices, hp::GiB).code,
+  EXPECT_EQ(hp::simulate_plan(d, {.dp = 4096, .batch = 4096, .sequence = 8}, prices, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
   const hp::simulated_plan large = hp::simulate_plan(d, plans[0], prices, 1);
   EXPECT_EQ(large.code, hp::simulated_plan_code::exceeds_memory);

@@ -47,7 +47,7 @@ TEST(SimulatedPlan, IsThePlanOfTheFastestLookaheadWithinTheMemory) {
 
 TEST(SimulatedPlan, SaysWhyThereIsNone) {
   hp::sharded_program wide = programs::program_of("zero1", 4, 1);
-  wide.mesh.shape.size[0] = 2048;
+  wide.mesh.shape.size[0] = 4096;
   EXPECT_EQ(hp::simulate_unrolled(wide, links, hp::matrix384::device, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
   EXPECT_EQ(hp::simulate_unrolled(programs::program_of("zero1", 3, 1), links, hp::matrix384::device, hp::GiB).code,

@@ -80,4 +80,20 @@ TEST(ProgramRun, AnErrorNamesTheOperatorAndTheRank) {
   }
 }
 
+// The plan of the class has a task a row, whatever the ranks; one process that has all of them takes no more than it can list.
+TEST(ProgramRun, RefusesMoreTasksThanOneProcessRuns) {
+  bound_program b(small_models::two_layers_on(2, false), &counting_kernels);
+  hp::lowered_run wide = *b.lowered.find_run(all_phases);
+  wide.plan.machine.ranks = hp::most_tasks_of_all_ranks / wide.plan.row.size + 1;
+  try {
+    const hp::program_run run(b.lowered.program, wide, b.tasks, {.threads = 2});
+    FAIL();
+  } catch (const hp::program_error& e) {
+    EXPECT_EQ(std::string(e.what()).find("the program is refused: the flow has too many tasks, "), 0U) << e.what();
+    EXPECT_NE(std::string(e.what()).find(" on each of " + std::to_string(wide.plan.machine.ranks) + " ranks"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
 }  // namespace

@@ -24,6 +24,9 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+/// Of a plan that has the tasks of all ranks.
+inline constexpr int most_tasks_of_all_ranks = 1 << 24;
+
 struct program_flow_options {
   unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
   bool vector_queue = false;                       ///< vector operators on a queue of their own
@@ -278,7 +281,8 @@ class program_lowering {
     reader_.item[cell(place, rank)] = -1;
   }
 
-  static constexpr int max_tasks = 1 << 24;
+  /// Of a plan of all ranks; of one of the class, so that numbers of items fit.
+  static constexpr int max_tasks = OfClass ? 1 << 30 : most_tasks_of_all_ranks;
 
   /// A reader of a place on a rank, and the one before it.
   struct use {
@@ -320,7 +324,8 @@ constexpr program_plan lower_class(const sharded_program& p, const program_pulls
   return detail::program_lowering<true>(p, pulls, a, options).run();
 }
 
-/// The plan of the class moved to every rank. Decides nothing. O(tasks + waits).
+/// The plan of the class moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks` tasks.
+/// O(tasks + waits).
 constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const mesh_shape& mesh) {
   program_plan all = of_class;
   all.of_class = false;

@@ -16,7 +16,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-inline constexpr extent_t most_simulated_devices = 1024;
+inline constexpr extent_t most_simulated_devices = 2048;
 
 enum class simulated_plan_code : unsigned char {
   ok,        ///< by the clock of the plan
@@ -42,7 +42,7 @@ constexpr const char* to_text(simulated_plan_code c) {
     case simulated_plan_code::is_a_pipeline:
       return "a pipeline of a graph is not simulated";
     case simulated_plan_code::has_too_many_devices:
-      return "more than 1024 devices of a stage are not simulated";
+      return "more than 2048 devices of a stage are not simulated";
     case simulated_plan_code::is_not_lowered:
       return "the program is not lowered";
     case simulated_plan_code::exceeds_memory:

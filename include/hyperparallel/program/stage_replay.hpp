@@ -58,14 +58,14 @@ constexpr stage_replay replay_stages(const growing_array<stage_passes>& stages, 
   }
   const pipeline_shape shape{.ranks = stages.size, .micro_batches = micro_batches};
   if (!check_shape_of<one_forward_one_backward>(shape).ok()) return r;
-  const extent_t at_once = detail::schedule_time(shape, costs);
+  const extent_t unhanded = detail::schedule_time(shape, costs);
   costs.latency = hand_over;
   const extent_t whole = detail::schedule_time(shape, costs);
-  if (at_once == not_counted || whole == not_counted) return r;
+  if (unhanded == not_counted || whole == not_counted) return r;
   const stage_passes &busy = stages[busiest], &updating = stages[last];
   r.busy = micro_batches * busy.round();
-  r.bubble = at_once - r.busy;
-  r.handed = whole - at_once;
+  r.bubble = unhanded - r.busy;
+  r.handed = whole - unhanded;
   r.update = updating.update.time;
   const extent_t computed = busy.forward.computed + busy.backward.computed;
   r.times.code = cost_code::ok;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_run.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
@@ -19,6 +20,10 @@ HYPERPARALLEL_BODY program_run::program_run(const sharded_program& p, const lowe
   name_steps(p, tasks);
   executor_options named = options;
   named.names = {operation_.data(), static_cast<int>(operation_.size()), nullptr, 0, written_.data()};
+  if (run.plan.row.size > most_tasks_of_all_ranks / run.plan.machine.ranks)
+    throw program_error(std::string("the program is refused: ") + to_text(program_flow_code::too_many_tasks) + ", " +
+                        std::to_string(run.plan.row.size) + " on each of " + std::to_string(run.plan.machine.ranks) +
+                        " ranks; one process runs up to " + std::to_string(most_tasks_of_all_ranks));
   executor_ =
       std::make_unique<executor<>>(unchecked, bound_plan(table_of(plan_of_all_ranks(run.plan, p.mesh.shape))), named);
   const int ranks = run.plan.machine.ranks;
