@@ -141,7 +141,7 @@ if(TARGET hp)
   # A search that is told to end tells what it has. SIGTERM stands for Ctrl-C, which processes in the background ignore;
   # it has to come once, a second one ends the process.
   add_test(NAME refusal.hp.plan.interrupted
-           COMMAND sh -c "timeout --foreground --preserve-status -s TERM 2 \"$0\" plan \"$1\" --devices 512 --effort 200 2>&1"
+           COMMAND sh -c "timeout --foreground --preserve-status -s TERM 2 \"$0\" plan \"$1\" --devices 8192 --effort 200 2>&1"
                    "$<TARGET_FILE:hp>" "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json")
   set_tests_properties(refusal.hp.plan.interrupted PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                        "ended by Ctrl-C with [1-9][0-9]* plans left")
