@@ -88,7 +88,7 @@ TEST(PlanSimulation, OfAPipelineIsTheReplayOfItsStages) {
 TEST(PlanSimulation, SaysWhyThereIsNone) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   const hp::decoder d = small_decoders::dense();
-  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .dp = 1025, .batch = 1025, .sequence = 8}, prices, hp::GiB).code,
+  EXPECT_EQ(hp::simulate_plan(d, {.pp = 2, .dp = 2049, .batch = 2049, .sequence = 8}, prices, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
   EXPECT_EQ(hp::simulate_plan(d, {.dp = 4096, .batch = 4096, .sequence = 8}, prices, hp::GiB).code,
             hp::simulated_plan_code::has_too_many_devices);
