@@ -29,8 +29,8 @@ hp::extent_t replayed(const hp::stage_balance& b, int stages, int micro_batches,
   return hp::replay(hp::generate<hp::one_forward_one_backward>(shape), costs).makespan;
 }
 
-// By brute force: where the last stage has more, the replay takes as much longer than that of equal shares; where the first one
-// has, no more than that.
+// By brute force: where only the last stage has more, the replay takes as much longer than that of equal shares; where the first
+// one has more, too, no longer than that.
 TEST(StageBalance, IsWhatAReplayWaits) {
   int worlds = 0;
   for (int stages = 2; stages <= 6; ++stages)

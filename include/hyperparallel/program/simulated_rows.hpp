@@ -2,10 +2,10 @@
 #pragma once
 // Rows of a search that are simulated, from the fastest on, until none could be faster than the first.
 //
-// A row has `simulated` (simulated_plan.hpp) and `time()`, which is simulated where that is known and else estimated. A list of rows
-// stands in the order of their times. A row is simulated by `simulate(row)`, which fills `simulated`; one whose addresses exceed
-// the memory is no row any more. Law: where `simulate_rows` was not told to end, the first row was simulated, or cannot be,
-// and no row takes less. O(rows · (rows + simulate)).
+// A row has `simulated` (simulated_plan.hpp) and `time()`: the simulated time, or the estimate while there is none. A list of rows is
+// sorted by `time()`. `simulate(row)` fills `simulated`; a row whose addresses exceed the memory is removed from the list.
+// Law: after `simulate_rows`, unless `go_on` ended it, the first row is simulated or cannot be, and no row of the list has
+// a smaller `time()`. O(rows · (rows + simulate)).
 
 #include <hyperparallel/program/simulated_plan.hpp>
 

@@ -7,9 +7,9 @@
 //
 //   makespan = (m - 1) · longest round + sum of all rounds
 //
-// so the step takes (m - 1) · (what the fuller of the two has - the share) longer than shares say. Law: it is never negative,
-// and 0 with one stage or one micro-batch; where the last stage takes longest, a replay of 1F1B says the same (stage_memory.hpp
-// draws it). Units: picoseconds. O(steps).
+// so the step takes (m - 1) · (what the fuller of the two has - the share) longer than shares say. Laws: it is never negative,
+// and 0 with one stage or one micro-batch; a replay of 1F1B with these rounds takes no longer, and just as long where the first stage
+// has no more than those between. Units: picoseconds. O(steps).
 
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>

@@ -34,7 +34,7 @@ class crew {
 
   int workers() const { return workers_; }
 
-  /// Worker 0's part of a run, which the others are told of. It is bound to `cores`, if there are any, until the end.
+  /// Tells the other workers of a run and does worker 0's part. The caller runs on `cores` alone until then; none: no change.
   void lead(std::span<const int> cores) {
     const scoped_pin pin(cores);
     run_.fetch_add(1, std::memory_order_seq_cst);

@@ -2,13 +2,13 @@
 #pragma once
 // A worker that waits lends its core to one that stands still in the middle of a task.
 //
-// Nobody else can go on with a task that has begun. When the system takes the core away from the thread that runs it,
-// all that depends on the task waits for some milliseconds, while a worker that waits for it has a core. These two
-// exchange their cores: the thread that stands still goes on at once, and the one that waits holds nothing.
+// A task that has begun runs on one thread to its end. If the system preempts that thread, everything that depends on the
+// task waits for a time slice, some milliseconds, while the worker that waits for it occupies a core. The two exchange
+// their cores: the preempted thread goes on at once, and the waiting worker gets the contended core.
 //
-// Law: a thread that computes between two looks is not moved. A thread is moved at most once while it stands still, so a
-// task that sleeps costs one exchange. The cores of the workers stay distinct. Threads are looked at and moved between
-// `open` and `close` alone. Where the system does not tell what other threads computed, nothing happens.
+// Laws: a thread that computes between two looks is not moved. A thread is moved at most once while it stands still, so a
+// task that sleeps costs one exchange. Cores of workers stay distinct. Looks and moves happen only between `open` and
+// `close`. Nothing happens on systems that do not report the CPU time of other threads.
 
 #include <atomic>
 #include <cstddef>
@@ -79,7 +79,7 @@ class lent_core {
     std::atomic<pthread_t> id{};
 #endif
     std::atomic<bool> entered{false};
-    std::int64_t moved_at = -1;  ///< what it had computed when it was moved last; whoever has taken the gate
+    std::int64_t moved_at = -1;  ///< its CPU time when it was moved last; guarded by the gate
   };
 
   bool move(int me, int other) noexcept;

@@ -3,7 +3,6 @@
 // A plan's step in time: the timeline of its queues and what a device holds meanwhile, by the clock of the plan that would run
 // where that was simulated, else as it is estimated.
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
