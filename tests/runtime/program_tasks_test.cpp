@@ -62,7 +62,7 @@ TEST(ProgramTasks, APlacementThatDoesNotFitItsValuesIsNamed) {
     hp::call_of(m.program, m.memory, 1, 0);
     FAIL();
   } catch (const hp::program_error& e) {
-    EXPECT_STREQ(e.what(), "operator \"a\" works on 32 elements of \"h\", a device has 16");
+    EXPECT_STREQ(e.what(), "operator \"a\" works on 32 elements of \"h\", rank 0 has 16");
   }
 }
 

@@ -4,7 +4,7 @@
 // Loops are the factors of its rule.
 //
 // Laws: axes on one loop cut it in the placement's order of axes, the first outermost; a tensor dim is cut as its loop
-// is; a tensor that lacks a sharded loop is replicated along the axis as an operand and partial by the rule's reduction
+// is, and padded where it is; a tensor that lacks a sharded loop is replicated along the axis as an operand and partial by the rule's reduction
 // of that loop as a result. Ring operators work on a block of keys that has travelled along their axis: that axis shards
 // `loop` for the queries and `turned` for the keys, whose block is the one of the device `rotation` places before.
 
@@ -18,6 +18,7 @@ struct operator_placement {
   signed char axis[max_axes] = {};                                ///< these, outer before inner
   signed char loop[max_axes] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< that axis a shards; -1: every device does it all
   signed char turned[max_axes] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< second loop of axis a, in a ring
+  unsigned padded = 0;  ///< bit l: loop l is cut into flat ceil chunks and need not divide
   friend constexpr bool operator==(const operator_placement&, const operator_placement&) = default;
 
   /// Axis `a` shards loop `l`, inside the axes that were added before.
@@ -44,6 +45,8 @@ constexpr layout_value layout_of(const tensor_factors& t, const operator_placeme
   for (int d = 0; d < t.rank; ++d)
     for (int i = 0; i < p.count; ++i)
       if (p.shards(p.axis[i], t.term[d])) append_cut(l, {d, p.axis[i], 1, m.size[p.axis[i]]});
+  for (int d = 0; p.padded != 0 && d < t.rank; ++d)
+    if ((p.padded >> t.term[d] & 1u) != 0) l.padded |= 1u << d;
   return l;
 }
 
@@ -57,7 +60,8 @@ constexpr layout_value layout_of_result(const factor_rule& rule, int result, con
   return l;
 }
 
-/// Part of loop `l` that the device at `at` works on. `rotation` is the operator's own.
+/// Part of loop `l` that the device at `at` works on; shorter or empty behind the last whole chunk of a padded loop.
+/// `rotation` is the operator's own.
 constexpr interval loop_interval(const graph_operator& o, const operator_placement& p, const mesh_shape& m,
                                  const coordinate& at, int l) {
   extent_t piece = 0, pieces = 1;
@@ -69,8 +73,8 @@ constexpr interval loop_interval(const graph_operator& o, const operator_placeme
     piece = piece * m.size[a] + digit;
     pieces *= m.size[a];
   }
-  const extent_t chunk = o.loop[l].extent / pieces;
-  return {piece * chunk, (piece + 1) * chunk};
+  const extent_t n = o.loop[l].extent, chunk = ceil_divide(n, pieces);
+  return {smaller(n, piece * chunk), smaller(n, (piece + 1) * chunk)};
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -29,7 +29,7 @@ namespace hyperparallel { inline namespace v0_2 {
 namespace detail {
 
 /// Throws program_error where an operator's box has another size than the block of its value.
-void check_block(const sharded_program& p, const graph_operator& op, int value, extent_t elements);
+void check_block(const sharded_program& p, const graph_operator& op, int value, int rank, extent_t elements);
 
 }  // namespace detail
 

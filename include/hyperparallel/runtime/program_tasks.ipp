@@ -18,11 +18,13 @@ namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
 
-HYPERPARALLEL_BODY void check_block(const sharded_program& p, const graph_operator& op, int value, extent_t elements) {
-  if (elements == local_elements(p, value)) return;
+HYPERPARALLEL_BODY void check_block(const sharded_program& p, const graph_operator& op, int value, int rank,
+                                    extent_t elements) {
+  const extent_t held = volume(box_of(p, value, rank));
+  if (elements == held) return;
   throw program_error(std::string("operator \"") + p.graph.text_at(op.name) + "\" works on " +
                       std::to_string(elements) + " elements of \"" + p.graph.name_of_tensor(p.value[value].tensor) +
-                      "\", a device has " + std::to_string(local_elements(p, value)));
+                      "\", rank " + std::to_string(rank) + " has " + std::to_string(held));
 }
 
 }  // namespace detail
@@ -67,11 +69,11 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
     call.loop[l] = {part.begin, part.end - part.begin, op.loop[l].extent};
   }
   for (int i = 0; i < op.operand_count; ++i) {
-    detail::check_block(p, op, c.operand[i], call.operand_elements(i));
+    detail::check_block(p, op, c.operand[i], rank, call.operand_elements(i));
     call.operand[i] = memory.block(c.operand[i], rank);
   }
   for (int i = 0; i < op.result_count; ++i) {
-    detail::check_block(p, op, c.result[i], call.result_elements(i));
+    detail::check_block(p, op, c.result[i], rank, call.result_elements(i));
     call.result[i] = memory.block(c.result[i], rank);
   }
   return call;

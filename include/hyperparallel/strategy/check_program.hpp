@@ -55,8 +55,8 @@ struct program_status {
 
 namespace detail {
 
-/// Whether the same whole axes in the same order cut each dim and shard its loop, evenly: both boxes are the same
-/// function of the position then. What differs in that may still lie as placed.
+/// Whether the same whole axes in the same order cut each dim and shard its loop, evenly or both into flat ceil chunks:
+/// both boxes are the same function of the position then. What differs in that may still lie as placed.
 constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute& c, const tensor_factors& t,
                                 int value) {
   const program_value& v = p.value.item[value];
@@ -76,7 +76,7 @@ constexpr bool is_cut_as_placed(const sharded_program& p, const program_compute&
       pieces *= one.size;
       ++k;
     }
-    if (o.loop[l].extent != s.extent[d] || s.extent[d] % pieces != 0) return false;
+    if (o.loop[l].extent != s.extent[d] || (s.extent[d] % pieces != 0 && !is_padded(v.layout, d))) return false;
   }
   return k == v.layout.cut_count && v.layout.mesh == p.mesh.shape;
 }

@@ -5,7 +5,8 @@
 // Operations are what the operator says of its loops on the device (operators/local_work.hpp), else its operations a
 // point times their product. Bytes are those of operands and results, each once; of a table of which rows are taken,
 // the rows.
-// Law: where no device repeats another's work, devices · work on one of them = work on a single device.
+// Law: where no device repeats another's work and no dim is padded, devices · work on one of them = work on a single
+// device. Where one is padded, the device is the one that has most.
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
@@ -32,7 +33,7 @@ constexpr local_work local_work_of(const graph& g, const graph_operator& o, cons
   w.flops_per_point = g.value_of(o).flops_per_point;
   for (int l = 0; l < o.loop_count; ++l) {
     w.whole[l] = o.loop[l].extent;
-    w.extent[l] = w.whole[l] / pieces_of_loop(p, m, l);
+    w.extent[l] = ceil_divide(w.whole[l], pieces_of_loop(p, m, l));
     w.points *= w.extent[l];
   }
   w.turns = o.rotation;
@@ -46,7 +47,7 @@ constexpr extent_t flops_of(const graph& g, const graph_operator& o, const opera
   const operator_value& value = g.value_of(o);
   if (value.has_flops) return value.flops(local_work_of(g, o, p, m));
   extent_t points = value.flops_per_point;
-  for (int l = 0; l < o.loop_count; ++l) points *= o.loop[l].extent / pieces_of_loop(p, m, l);
+  for (int l = 0; l < o.loop_count; ++l) points *= ceil_divide(o.loop[l].extent, pieces_of_loop(p, m, l));
   return points;
 }
 

@@ -269,13 +269,17 @@ class partitioner : program_writer {
   /// The placement under which the first operand's dims lie as `l`.
   static constexpr operator_placement placement_in(const factor_rule& rule, const layout_value& l) {
     operator_placement p;
-    for (int i = 0; i < l.cut_count; ++i) p.add(l.cut[i].axis, rule.operand[0].term[l.cut[i].dim]);
+    for (int i = 0; i < l.cut_count; ++i) {
+      const int loop = rule.operand[0].term[l.cut[i].dim];
+      p.add(l.cut[i].axis, loop);
+      if (is_padded(l, l.cut[i].dim)) p.padded |= 1u << loop;
+    }
     return p;
   }
 
   // ---- the update ----
 
-  /// Where an update happens: where its states are. Loops that must be whole are.
+  /// Where an update happens: where its states are. Loops that must be whole are, and no stage cuts them.
   constexpr layout_value update_layout(const graph_operator& op) {
     const graph& g = program_.graph;
     int parameter = op.operand[0];
@@ -285,10 +289,14 @@ class partitioner : program_writer {
       parameter = g.tensor[parameter].source;
     const factor_rule& rule = g.rule_of(op);
     const layout_value base = program_.home[parameter] >= 0 ? base_[parameter] : replicated_of(rule.operand[0].rank);
-    const layout_value refined = layouts_.refine(g, parameter, base, rule_stage::state);
-    layout_value l = replicated_of(refined.rank);
+    unsigned whole = 0;
+    for (int d = 0; d < base.rank; ++d)
+      if (is_whole(rule, rule.operand[0].term[d])) whole |= 1u << d;
+    layout_value l = layouts_.refine(g, parameter, base, rule_stage::state, ~whole);
+    const layout_value refined = l;
+    l.cut_count = 0;
     for (int i = 0; i < refined.cut_count; ++i)
-      if (!is_whole(rule, rule.operand[0].term[refined.cut[i].dim])) l.cut[l.cut_count++] = refined.cut[i];
+      if ((whole >> refined.cut[i].dim & 1u) == 0) l.cut[l.cut_count++] = refined.cut[i];
     return l;
   }
 

@@ -92,11 +92,17 @@ constexpr box box_of(const sharded_program& p, int value, int position) {
   return slice_at(v.layout, p.graph.tensor[v.tensor].shape, at);
 }
 
-/// Elements of a value on one device: all hold the same number, since dims divide.
+/// Elements of a value on the device that holds most of it: on every device, but where a dim is padded.
 constexpr extent_t local_elements(const sharded_program& p, int value) {
   const shape& s = p.graph.tensor.item[p.value.item[value].tensor].shape;
   const layout_value& l = p.value.item[value].layout;
   extent_t n = 1;
+  if (l.padded != 0) {
+    const shard_counts pieces = count_shards(l);
+    for (int d = 0; d < s.rank; ++d)
+      static_cast<void>(__builtin_mul_overflow(n, ceil_divide(s.extent[d], pieces.of[d]), &n));
+    return n;
+  }
   for (int d = 0; d < s.rank; ++d) static_cast<void>(__builtin_mul_overflow(n, s.extent[d], &n));
   for (int i = 0; i < l.cut_count; ++i) n /= l.cut[i].size;
   return n;

@@ -12,10 +12,11 @@
 //   gradient    further cuts of a complete gradient
 //   state       further cuts of optimizer states, and of the update
 //
-// In the last three the dim "*" is the first dim that divides. In the first, of operators that multiply by a parameter
+// In the last three the dim "*" is the first dim that divides; where none does, one that is cut into flat ceil chunks
+// (padded), so that nothing stays whole. In the first, of operators that multiply by a parameter
 // or add a bias, "output" is the first of the parameter's loops that the result has, "input" the first that it sums
 // over: column and row parallel. A rule that decides nothing, or whose dim does not divide, is an error; `if_present` rules may find no
-// such dim, `optional` ones also pass over what does not divide. Pins give single tensors a layout.
+// such dim, `optional` ones also pass over what does not divide, or pad it in a stage. Pins give single tensors a layout.
 //
 // Law: a strategy that could not be made (`refused`) is refused by the partitioner, so no step is made without one.
 
@@ -101,7 +102,8 @@ constexpr strategy_rule shard_dim_if_present(const char* dim, const char* axis, 
 constexpr strategy_rule shard_dim_if_divisible(const char* dim, const char* axis, const char* where = "*") {
   return {axis, dim, rule_stage::compute, where, true, true};
 }
-/// Tensors of a stage are cut further along their first dim that divides.
+/// Tensors of a stage are cut further along their first dim that divides, else along the one whose padded pieces are
+/// smallest.
 constexpr strategy_rule shard_stage(rule_stage stage, const char* axis, const char* where = "*") {
   return {axis, "*", stage, where, true, true};
 }

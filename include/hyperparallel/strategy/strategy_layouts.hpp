@@ -3,8 +3,9 @@
 // What a strategy's rules say of a graph: the placement of each operator, the layouts of parameters by stage.
 //
 // Laws: backward and recomputed operators have the placement of their forward operator; a stage only adds cuts, inside
-// those that computing needs, so gathering a stage's layout never crosses a computing axis. An axis that computing has
-// already given to the parameter is not used twice. The keys' sequence in a ring is the ring's alone to cut.
+// those that computing needs, so gathering a cut that divides never crosses a computing axis. Where no dim divides, one
+// is cut into flat ceil chunks, if possible one that computing leaves whole: every tensor of more than one element is cut
+// along every axis of a stage that computing has not given to it. The keys' sequence in a ring is the ring's alone to cut.
 
 #include <hyperparallel/strategy/ring_attention.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
@@ -62,8 +63,10 @@ class strategy_layouts {
     return p;
   }
 
-  /// `base`, the layout that computing wants, with the further cuts of `stage`. O(rules · dims).
-  constexpr layout_value refine(const graph& g, int parameter, const layout_value& base, rule_stage stage) {
+  /// `base`, the layout that computing wants, with the further cuts of `stage` along dims of `may_cut`, by bits.
+  /// O(rules · dims).
+  constexpr layout_value refine(const graph& g, int parameter, const layout_value& base, rule_stage stage,
+                                unsigned may_cut = ~0u) {
     const graph_tensor& t = g.tensor[parameter];
     const mesh_shape& m = strategy_.mesh.shape;
     layout_value l = base;
@@ -74,17 +77,22 @@ class strategy_layouts {
       if (!everywhere_[r] && !name_matches(rule.where.text, g.name_of_tensor(parameter))) continue;
       used_[r] = true;
       if (uses_axis(l, a)) continue;
-      for (int d = 0; d < t.shape.rank; ++d) {
-        if (!any_dim_[r] && t.dim[d] != dim_[r]) continue;
+      int chosen = -1;
+      unsigned dims = 0;  // those that the rule speaks of
+      for (int d = 0; d < t.shape.rank && chosen < 0; ++d) {
+        if ((may_cut >> d & 1u) == 0 || (!any_dim_[r] && t.dim[d] != dim_[r])) continue;
+        dims |= 1u << d;
         const extent_t shards = shards_of(l, d) * m.size[a];
-        if (t.shape.extent[d] % shards != 0) {
-          if (!rule.optional)
-            fail({strategy_code::dim_does_not_divide, r, a, -1, parameter, t.dim[d], t.shape.extent[d], shards});
-          continue;
-        }
-        insert_cut(l, {d, a, 1, m.size[a]});
-        break;
+        if (t.shape.extent[d] % shards == 0)
+          chosen = d;
+        else if (!rule.optional)
+          fail({strategy_code::dim_does_not_divide, r, a, -1, parameter, t.dim[d], t.shape.extent[d], shards});
       }
+      if (chosen < 0 && rule.optional) {
+        chosen = padded_dim(t.shape, base, l, dims, m.size[a]);
+        if (chosen >= 0) l.padded |= 1u << chosen;
+      }
+      if (chosen >= 0) insert_cut(l, {chosen, a, 1, m.size[a]});
     }
     return l;
   }
@@ -172,6 +180,27 @@ class strategy_layouts {
     for (int i = 0; i < l.cut_count; ++i)
       if (l.cut[i].axis == a) return true;
     return false;
+  }
+  /// The dim of `dims` whose flat ceil chunks leave the smallest piece under one cut more into `size`; those that `base`
+  /// leaves whole and that have an element for each piece come first; the first of equals. -1 where no dim has more than
+  /// one element.
+  static constexpr int padded_dim(const shape& s, const layout_value& base, const layout_value& l, unsigned dims,
+                                  int size) {
+    int best = -1;
+    bool best_comes_first = false;
+    extent_t best_now = 1, best_then = 1;  // the piece's extent without and with the cut
+    for (int d = 0; d < s.rank; ++d) {
+      if ((dims >> d & 1u) == 0 || s.extent[d] < 2) continue;
+      const extent_t shards = shards_of(l, d);
+      const extent_t now = ceil_divide(s.extent[d], shards), then = ceil_divide(s.extent[d], shards * size);
+      const bool comes_first = shards_of(base, d) == 1 && s.extent[d] >= shards * size;
+      if (best >= 0 && (comes_first != best_comes_first ? !comes_first : then * best_now >= best_then * now)) continue;
+      best = d;
+      best_comes_first = comes_first;
+      best_now = now;
+      best_then = then;
+    }
+    return best;
   }
   /// Adds a cut as the innermost of its dim. Domain: its axis is new in the layout.
   static constexpr void insert_cut(layout_value& l, const cut& c) {
