@@ -8,6 +8,10 @@
 
 #include <hyperparallel/redistribution/certificate.hpp>
 
+#include <hyperparallel/redistribution/candidate_parts.hpp>
+#include <hyperparallel/runtime/move_task.hpp>
+
+#include "redistribution/small_moves.hpp"
 #include "support/all_layouts.hpp"
 
 namespace {
@@ -37,13 +41,13 @@ TEST(step_records, cover_their_blocks_once_and_bring_what_the_certificate_says) 
         for (int p = 0; p < 6; ++p) {
           const hp::move_step& step = x.plan().step[i];
           const hp::receiver_records records = hp::records_of(x.plan(), i, p, x.element);
-          ASSERT_EQ(records.wanted, x.flow.frame(i + 1, p));
+          ASSERT_EQ(records.wanted.box, x.flow.frame(i + 1, p));
           received += records.received;
-          std::vector<int> written(static_cast<std::size_t>(hp::volume(records.wanted)));
+          std::vector<int> written(static_cast<std::size_t>(hp::volume(records.wanted.box)));
           for (const hp::step_record& r : records.record) {
             folds += r.terms > 1 ? 1 : 0;
             ASSERT_EQ(records.bytes(r), hp::volume(r.part) * 4);
-            for (int t = 0; t < r.terms; ++t) ASSERT_EQ(x.flow.frame(i, records.senders(r)[t]), r.held);
+            for (int t = 0; t < r.terms; ++t) ASSERT_EQ(x.flow.frame(i, records.senders(r)[t]), r.held.box);
             std::int64_t index[hp::max_box_dims] = {}, source = r.copy.source_start, target = r.copy.target_start;
             do {
               for (std::int64_t b = 0; b < r.copy.run; b += 4) ++written[static_cast<std::size_t>((target + b) / 4)];
@@ -72,9 +76,9 @@ TEST(step_records, packed_and_unpacked_are_the_copy) {
       for (int i = 0; i < x.plan().step_count; ++i)
         for (int p = 0; p < 6; ++p) {
           const hp::receiver_records all = hp::records_of(x.plan(), i, p, x.element);
-          const std::int64_t wanted = 3 * hp::volume(all.wanted);
+          const std::int64_t wanted = 3 * hp::volume(all.wanted.box);
           for (const hp::step_record& r : all.record) {
-            const bytes source = numbered(3 * hp::volume(r.held), 7);
+            const bytes source = numbered(3 * hp::volume(r.held.box), 7);
             bytes direct(static_cast<std::size_t>(wanted)), through = direct;
             bytes dense(static_cast<std::size_t>(all.bytes(r)));
             ASSERT_EQ(hp::copy_strided(r.copy, source.data(), direct.data()), all.bytes(r));
@@ -101,6 +105,100 @@ TEST(step_records, whole_blocks_travel_as_they_are) {
     EXPECT_EQ(hp::copy_strided(copy, source.data(), target.data()), 64);
     EXPECT_EQ(target, source);
   }
+}
+
+struct padded_worlds {
+  int carried = 0, staged = 0;
+
+  /// Carries a candidate out row by row: blocks of their own size, and behind each some bytes that stay what they are.
+  void carry_out(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
+                 const hp::move_parts& parts) {
+    constexpr std::int32_t untouched = 0x5a5a5a5a;
+    constexpr std::size_t behind = 16;
+    const hp::move_rows rows = hp::rows_of(parts, 4);
+    const int positions = hp::position_count(from.mesh);
+    using block = std::vector<std::int32_t>;
+    const auto value_at = [](hp::extent_t flat, int term) { return static_cast<std::int32_t>(7 * flat + term * term); };
+    const auto visit = [&](const hp::box& b, auto&& each) {
+      hp::extent_t i = 0;
+      for (hp::extent_t x = b.dim[0].begin; x < b.dim[0].end; ++x)
+        for (hp::extent_t y = b.dim[1].begin; y < b.dim[1].end; ++y) each(i++, x * s.extent[1] + y);
+    };
+    std::vector<block> source, target;
+    std::vector<std::vector<block>> between(static_cast<std::size_t>(rows.staged.size));
+    hp::axis_list waiting;
+    for (int a = 0; a < from.mesh.axis_count; ++a)
+      if (from.partial[a] != hp::reduce_op::none) waiting.axis[waiting.count++] = a;
+    const int terms = hp::group_size(from.mesh, waiting);
+    for (int p = 0; p < positions; ++p) {
+      const hp::coordinate at = hp::coordinates_of(from.mesh, p);
+      const hp::box held = hp::slice_at(from, s, at), wanted = hp::slice_at(to, s, at);
+      source.emplace_back(static_cast<std::size_t>(hp::volume(held)) + behind, untouched);
+      target.emplace_back(static_cast<std::size_t>(hp::volume(wanted)) + behind, untouched);
+      visit(held, [&](hp::extent_t i, hp::extent_t flat) {
+        source.back()[static_cast<std::size_t>(i)] = value_at(flat, hp::index_in_group(from.mesh, waiting, p));
+      });
+      for (int i = 0; i < rows.staged.size; ++i)
+        between[static_cast<std::size_t>(i)].emplace_back(static_cast<std::size_t>(rows.staged[i].bytes / 4) + behind,
+                                                          untouched);
+    }
+    for (int i = 0; i < rows.row.size; ++i) {
+      std::vector<block>& read = rows.row[i].from < 0 ? source : between[static_cast<std::size_t>(rows.row[i].from)];
+      std::vector<block>& written = rows.row[i].to < 0 ? target : between[static_cast<std::size_t>(rows.row[i].to)];
+      for (int p = 0; p < positions; ++p) {
+        const hp::receiver_records all = hp::records_of(parts, rows.row, i, p, hp::data_type::i32);
+        const auto block_of = [&](int sender) {
+          return reinterpret_cast<std::byte*>(read[static_cast<std::size_t>(sender)].data());
+        };
+        hp::move_task(all, block_of, reinterpret_cast<std::byte*>(written[static_cast<std::size_t>(p)].data())).run();
+        for (const hp::step_record& r : all.record) {  // what is packed and unpacked is the copy
+          const bytes dense(static_cast<std::size_t>(all.bytes(r)));
+          ASSERT_EQ(hp::byte_count(all.pack(r)), all.bytes(r));
+          ASSERT_EQ(all.unpack(r).target_start, r.copy.target_start);
+          ASSERT_EQ(all.pack(r).source_start, r.copy.source_start);
+        }
+      }
+    }
+    for (int p = 0; p < positions; ++p) {
+      const hp::coordinate at = hp::coordinates_of(from.mesh, p);
+      const hp::box wanted = hp::slice_at(to, s, at);
+      const block& found = target[static_cast<std::size_t>(p)];
+      visit(wanted, [&](hp::extent_t i, hp::extent_t flat) {
+        std::int32_t expected = 0;
+        for (int t = 0; t < terms; ++t) expected += value_at(flat, t);
+        ASSERT_EQ(found[static_cast<std::size_t>(i)], expected) << "position " << p << ", element " << flat;
+      });
+      for (std::size_t i = 0; i < behind; ++i) ASSERT_EQ(found[found.size() - 1 - i], untouched);
+    }
+    ++carried;
+    staged += rows.staged.size;
+  }
+
+  void all_candidates(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
+                      const hp::interconnect& net) {
+    const hp::extended_pair e = hp::extend(from, to, s);
+    if (!e.exists) return;
+    for (int i = 1; i < hp::move_candidate_count; ++i) {
+      const hp::move_candidate candidate = static_cast<hp::move_candidate>(i);
+      if (hp::build_candidate(hp::candidates_of(e.source, e.target, e.shape, net), candidate).code !=
+          hp::candidate_code::ok)
+        continue;
+      carry_out(from, to, s, hp::parts_of_candidate(from, to, s, candidate, net));
+    }
+  }
+};
+
+/// Moves of padded dims by levels of links: every candidate brings every element where it is wanted, and nothing else.
+TEST(step_records, carry_padded_dims_by_levels) {
+  padded_worlds w;
+  for (const hp::mesh_shape& m : {hp::mesh_shape{1, {6}}, hp::mesh_shape{1, {12}}, hp::mesh_shape{2, {3, 2}}}) {
+    const hp::interconnect net = hp::on_topology(worlds::levels({worlds::link(1000, 1, 2), worlds::link(100, 10)}));
+    for (const hp::shape& s : {hp::shape(7, 4), hp::shape(4, 13), hp::shape(5, 8), hp::shape(17, 6)})
+      for (const hp::layout_value& from : worlds::partial_layouts(m, 2, {hp::reduce_op::sum}, 3))
+        for (const hp::layout_value& to : worlds::partial_layouts(m, 2, {}, 3)) w.all_candidates(from, to, s, net);
+  }
+  EXPECT_GT(w.carried, 300);
+  EXPECT_GT(w.staged, 300);
 }
 
 /// Elements without a type are filled with zeros of their own size.

@@ -40,9 +40,9 @@ HYPERPARALLEL_BODY dynamic_dtensor::block run_step(const move_plan& plan, int st
                                                    const framed_blocks& from) {
   const receiver_records all = records_of(plan, step, position, from.type);
   if (all.record.size() == 1 && all.record[0].terms == 1 && all.sender[0] == position &&
-      all.record[0].part == all.wanted)
-    return part_of_block(from, position, all.wanted);
-  const std::shared_ptr<std::byte> bytes = allocate_block(volume(all.wanted) * bytes_of(from.type));
+      all.record[0].part == all.wanted.box)
+    return part_of_block(from, position, all.wanted.box);
+  const std::shared_ptr<std::byte> bytes = allocate_block(volume(all.wanted.box) * bytes_of(from.type));
   move_task(all, [&](int sender) { return from.block[static_cast<std::size_t>(sender)].get(); }, bytes.get()).run();
   return bytes;
 }

@@ -102,6 +102,7 @@ struct stored_part {
   layout_status layout{};
   plan_kind kind = plan_kind::no_op;
   hyperparallel::shape shape{};
+  move_padding padding{};
   int steps = 0;
 };
 /// The plans of `move_pulls`; their steps are elements of their own, its arrays follow.
@@ -114,7 +115,7 @@ struct stored_parts {
 constexpr stored_parts stored(const move_parts& m) {
   stored_parts s{m.count, m.dim, m.split, {}};
   for (int i = 0; i < m.count; ++i)
-    s.part[i] = {m.part[i], m.part[i].layout, m.part[i].kind, m.part[i].shape, m.part[i].step_count};
+    s.part[i] = {m.part[i], m.part[i].layout, m.part[i].kind, m.part[i].shape, m.part[i].padding, m.part[i].step_count};
   return s;
 }
 constexpr move_parts restored(const stored_parts& s) {
@@ -127,6 +128,7 @@ constexpr move_parts restored(const stored_parts& s) {
     m.part[i].layout = s.part[i].layout;
     m.part[i].kind = s.part[i].kind;
     m.part[i].shape = s.part[i].shape;
+    m.part[i].padding = s.part[i].padding;
     m.part[i].step_count = s.part[i].steps;
   }
   return m;

@@ -3,7 +3,8 @@
 // A move by the name of its candidate: the plans that carry it out, and what its busiest device receives.
 //
 // Laws: the parts are those that `choose_move` builds for the candidate on the same links. The busiest device is that of
-// each step by itself: an upper bound of what one device receives in all steps. Units: elements.
+// each step by itself: an upper bound of what one device receives in all steps. Candidates of several steps of a padded
+// dim are those of the longer tensor (padded_move.hpp). Units: elements.
 
 #include <hyperparallel/redistribution/busiest_receiver.hpp>
 #include <hyperparallel/redistribution/candidates.hpp>
@@ -13,8 +14,14 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Domain: `plan_move` accepts the pair and the candidate can be built.
 constexpr move_parts parts_of_candidate(const layout_value& source, const layout_value& target, const shape& s,
                                         move_candidate candidate, const interconnect& links) {
-  if (candidate != move_candidate::exchange)
-    return build_candidate(candidates_of(source, target, s, links), candidate).parts;
+  if (candidate != move_candidate::exchange) {
+    const extended_pair longer = extend(source, target, s);
+    if (!longer.exists) return build_candidate(candidates_of(source, target, s, links), candidate).parts;
+    move_parts parts =
+        build_candidate(candidates_of(longer.source, longer.target, longer.shape, links), candidate).parts;
+    for (int i = 0; i < parts.count; ++i) parts.part[i].padding = longer.padding;
+    return parts;
+  }
   move_parts parts;
   parts.count = 1;
   parts.part[0] = plan_move(source, target, s);

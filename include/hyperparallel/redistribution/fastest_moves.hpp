@@ -6,6 +6,7 @@
 // one device of each class; on a full mesh by mesh_move.hpp. Laws: on meshes of up to `most_counted_positions` devices, and on any where all steps have
 // patterns, candidate and time are those of `choose_move` with `objective::time`, without a limit on memory and in any
 // order of terms; the time is at most the exchange's.
+// Where a dim is padded, loads are those of the longer tensor (padded_move.hpp): at most those of what is not there more.
 // Units: elements, picoseconds. O(candidates · steps), whatever the number of devices, where steps have patterns.
 
 #include <hyperparallel/redistribution/candidate_parts.hpp>
@@ -283,6 +284,8 @@ class fastest_moves {
     const extent_t elements = element_count(s).value;
     if (form.steps == 0 || elements == 0) return move_load();
     if (net_.kind == interconnect_kind::full_mesh) return fastest_on_mesh(source, target, s, net_, element_bytes);
+    if (const extended_pair longer = extend(source, target, s); longer.exists)
+      return load_of(longer.source, longer.target, longer.shape, element_bytes);
     const refined_move refined = refine_move(source, target, s, form.kind, net_);
     for (const candidate_loads& one : known_)
       if (one.form == form && one.source == source && one.target == target &&

@@ -11,6 +11,7 @@
 // rank receives |T_r ∖ S_r|; with them all ranks together receive the element-wise least (certificate.hpp). A pair
 // that is one native collective is that collective. Terms are folded in the order of positions.
 
+#include <hyperparallel/redistribution/padded_move.hpp>
 #include <hyperparallel/redistribution/plan.hpp>
 #include <hyperparallel/redistribution/sender_balance.hpp>
 
@@ -42,6 +43,7 @@ struct move_plan : move_axes {
   layout_status layout{};  ///< of the refused side
   plan_kind kind = plan_kind::no_op;
   hyperparallel::shape shape{};
+  move_padding padding{};  ///< elements of `shape` that are not there
   int step_count = 0;
   move_step step[max_move_steps] = {};
 };

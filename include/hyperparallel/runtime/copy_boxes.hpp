@@ -25,6 +25,11 @@ struct box_copy {
   std::int64_t source_offset[max_box_dims] = {};
   std::int64_t target_shape[max_box_dims] = {};
   std::int64_t target_offset[max_box_dims] = {};
+  /// Elements of either block under one index of all dims before `cut_dim`, where they are not those of its shape: the
+  /// last ones are not there. -1: all are.
+  int cut_dim = -1;
+  std::int64_t source_under = 0;
+  std::int64_t target_under = 0;
 };
 
 /// A nest of `dims` loops (outermost first) around copies of `run` bytes. All in bytes.
@@ -107,8 +112,8 @@ constexpr strided_copy flatten(const box_copy& b) {
         ++s.dims;
       }
     }
-    source_pitch *= b.source_shape[d];
-    target_pitch *= b.target_shape[d];
+    source_pitch = d == b.cut_dim ? b.source_under * b.element_bytes : source_pitch * b.source_shape[d];
+    target_pitch = d == b.cut_dim ? b.target_under * b.element_bytes : target_pitch * b.target_shape[d];
   }
   for (int i = 0; i < s.dims; ++i) {
     s.count[i] = count[s.dims - 1 - i];

@@ -34,10 +34,34 @@ struct block_fill {
   }
 };
 
+/// A block: its box, and of a box that goes beyond the tensor (redistribution/padded_move.hpp) the elements that there
+/// are under one index of the dims before `cut_dim`. A block between two steps has room for all of its box: -1.
+struct framed_block {
+  hyperparallel::box box{};
+  int cut_dim = -1;
+  extent_t under = 0;
+};
+
+/// The copy of `part` from one block into another. Domain: both contain it.
+constexpr box_copy copy_between(const framed_block& from, const framed_block& to, const box& part, int element_bytes) {
+  box_copy c = copy_between(from.box, to.box, part, element_bytes);
+  c.cut_dim = from.cut_dim < 0 ? to.cut_dim : from.cut_dim;
+  if (c.cut_dim < 0) return c;
+  const auto under = [&](const framed_block& b) {
+    if (b.cut_dim >= 0) return b.under;
+    extent_t n = 1;
+    for (int d = c.cut_dim; d < b.box.rank; ++d) n *= b.box.dim[d].end - b.box.dim[d].begin;
+    return n;
+  };
+  c.source_under = under(from);
+  c.target_under = under(to);
+  return c;
+}
+
 /// A box with the blocks that it is read from; more than one of them are terms.
 struct step_record {
-  box part{};  ///< in coordinates of the whole tensor; rank 0 for whole blocks
-  box held{};  ///< what frames the senders' blocks
+  box part{};           ///< in coordinates of the whole tensor; rank 0 for whole blocks
+  framed_block held{};  ///< the senders' blocks
   strided_copy copy{};
   int first_term = 0;
   int terms = 1;
@@ -45,7 +69,7 @@ struct step_record {
 
 /// All that a receiver does in a step.
 struct receiver_records {
-  box wanted{};  ///< what frames the receiver's block
+  framed_block wanted{};  ///< the receiver's block
   int element_bytes = 0;
   std::int64_t received = 0;  ///< that others bring
   kernels::term_fold fold{};
@@ -57,10 +81,10 @@ struct receiver_records {
   std::int64_t bytes(const step_record& r) const { return byte_count(r.copy); }
   /// From a sender's block into a dense one that holds the part alone, and out of that into the receiver's block.
   strided_copy pack(const step_record& r) const {
-    return r.part.rank == 0 ? r.copy : flatten(copy_between(r.held, r.part, r.part, element_bytes));
+    return r.part.rank == 0 ? r.copy : flatten(copy_between(r.held, {r.part}, r.part, element_bytes));
   }
   strided_copy unpack(const step_record& r) const {
-    return r.part.rank == 0 ? r.copy : flatten(copy_between(r.part, wanted, r.part, element_bytes));
+    return r.part.rank == 0 ? r.copy : flatten(copy_between({r.part}, wanted, r.part, element_bytes));
   }
 };
 

@@ -24,33 +24,43 @@ struct shared_dim {
   }
 };
 
+/// The block of a source or a target, which has the tensor's own elements alone.
+inline framed_block own_block(const box& frame, const move_plan& plan) {
+  if (plan.padding.none()) return {frame};
+  framed_block b{frame, first_dim_of_period(plan.shape, plan.padding), 0};
+  box under = frame;
+  for (int d = 0; d < b.cut_dim; ++d) under.dim[d] = {0, 1};
+  b.under = volume(under, plan.shape, plan.padding);
+  return b;
+}
+
 HYPERPARALLEL_BODY receiver_records records_of_part(const move_plan& plan, int step, int position,
                                                     moved_element element, const shared_dim& shared, bool fills) {
   const move_step& s = plan.step[step];
   const step_values values = values_of(s, element.type);
   receiver_records all;
-  all.wanted = target_frame(s, plan.shape, position);
-  if (step + 1 == plan.step_count) all.wanted = shared.whole(all.wanted);
+  all.wanted.box = target_frame(s, plan.shape, position);
+  if (step + 1 == plan.step_count) all.wanted = own_block(shared.whole(all.wanted.box), plan);
   all.element_bytes = element.bytes;
   all.fold = values.fold;
-  const extent_t elements = volume(all.wanted);
+  const extent_t elements = volume(all.wanted.box);
   if (fills && s.filled != 0 && s.kind != step_kind::collect)
     all.fill = {elements, elements * element.bytes, element.type, values.fill};
   const step_receiver r = receiver_of(s, plan.shape, position);
   for (extent_t k = 0; k < r.transfers; k += r.terms) {
     const transfer first = transfer_at(s, r, k);
-    const std::int64_t bytes = volume(first.part) * element.bytes;
-    if (bytes == 0) continue;
-    step_record one{first.part, {}, {}, static_cast<int>(all.sender.size()), r.terms};
-    one.held = step == 0 ? shared.whole(source_frame(s, plan.shape, first.sender))
-                         : target_frame(plan.step[step - 1], plan.shape, first.sender);
-    one.copy = flatten(copy_between(one.held, all.wanted, one.part, element.bytes));
-    all.record.push_back(one);
-    for (int t = 0; t < r.terms; ++t) {
-      const transfer term = t == 0 ? first : transfer_at(s, r, k + t);
-      all.sender.push_back(term.sender);
-      if (!detail::is_own(r, term)) all.received += bytes;
-    }
+    visit_what_is_there(first.part, plan.shape, plan.padding, [&](const box& part) {
+      step_record one{part, {}, {}, static_cast<int>(all.sender.size()), r.terms};
+      one.held = step == 0 ? own_block(shared.whole(source_frame(s, plan.shape, first.sender)), plan)
+                           : framed_block{target_frame(plan.step[step - 1], plan.shape, first.sender)};
+      one.copy = flatten(copy_between(one.held, all.wanted, one.part, element.bytes));
+      all.record.push_back(one);
+      for (int t = 0; t < r.terms; ++t) {
+        const transfer term = t == 0 ? first : transfer_at(s, r, k + t);
+        all.sender.push_back(term.sender);
+        if (!detail::is_own(r, term)) all.received += volume(part) * element.bytes;
+      }
+    });
   }
   return all;
 }

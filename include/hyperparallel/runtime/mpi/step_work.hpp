@@ -90,7 +90,8 @@ class step_work {
     for (int p = 0; p < x.positions(stage); ++p) {
       const receiver_records all = records_of(x.plan(), stage - 1, p, x.element);
       const end to = end_of(tensor, x, stage, p);
-      if (world_.number_on_host(world_.process_of(to.rank)) >= 0) host_bytes_ += volume(all.wanted) * x.element.bytes;
+      if (world_.number_on_host(world_.process_of(to.rank)) >= 0)
+        host_bytes_ += volume(all.wanted.box) * x.element.bytes;
       if (world_.hosts(to.rank)) {
         received_[static_cast<std::size_t>(to.rank)] += all.received;
         if (all.fill.elements > 0) fills_.push_back({all.fill, to.block});
