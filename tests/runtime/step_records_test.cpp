@@ -108,14 +108,14 @@ TEST(step_records, whole_blocks_travel_as_they_are) {
 }
 
 struct padded_worlds {
-  int carried = 0, staged = 0;
+  int carried = 0, staged = 0, chunked = 0;
 
   /// Carries a candidate out row by row: blocks of their own size, and behind each some bytes that stay what they are.
   void carry_out(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
-                 const hp::move_parts& parts) {
+                 const hp::move_parts& parts, hp::extent_t most_staged) {
     constexpr std::int32_t untouched = 0x5a5a5a5a;
     constexpr std::size_t behind = 16;
-    const hp::move_rows rows = hp::rows_of(parts, 4);
+    const hp::move_rows rows = hp::rows_of(parts, 4, most_staged);
     const int positions = hp::position_count(from.mesh);
     using block = std::vector<std::int32_t>;
     const auto value_at = [](hp::extent_t flat, int term) { return static_cast<std::int32_t>(7 * flat + term * term); };
@@ -172,6 +172,7 @@ struct padded_worlds {
     }
     ++carried;
     staged += rows.staged.size;
+    chunked += rows.row[0].dim >= 0 ? 1 : 0;
   }
 
   void all_candidates(const hp::layout_value& from, const hp::layout_value& to, const hp::shape& s,
@@ -183,12 +184,14 @@ struct padded_worlds {
       if (hp::build_candidate(hp::candidates_of(e.source, e.target, e.shape, net), candidate).code !=
           hp::candidate_code::ok)
         continue;
-      carry_out(from, to, s, hp::parts_of_candidate(from, to, s, candidate, net));
+      for (const hp::extent_t most : {hp::most_staged_bytes, hp::extent_t{20}})
+        carry_out(from, to, s, hp::parts_of_candidate(from, to, s, candidate, net), most);
     }
   }
 };
 
-/// Moves of padded dims by levels of links: every candidate brings every element where it is wanted, and nothing else.
+/// Moves of padded dims by levels of links, at once and in chunks: every candidate brings every element where it is wanted,
+/// and nothing else.
 TEST(step_records, carry_padded_dims_by_levels) {
   padded_worlds w;
   for (const hp::mesh_shape& m : {hp::mesh_shape{1, {6}}, hp::mesh_shape{1, {12}}, hp::mesh_shape{2, {3, 2}}}) {
@@ -199,6 +202,7 @@ TEST(step_records, carry_padded_dims_by_levels) {
   }
   EXPECT_GT(w.carried, 300);
   EXPECT_GT(w.staged, 300);
+  EXPECT_GT(w.chunked, 100);
 }
 
 /// Elements without a type are filled with zeros of their own size.

@@ -60,6 +60,17 @@ constexpr layout_value layout_of_result(const factor_rule& rule, int result, con
   return l;
 }
 
+/// The placement under which the first operand's dims lie as `l`. Domain: whole axes cut them.
+constexpr operator_placement placement_in(const factor_rule& rule, const layout_value& l) {
+  operator_placement p;
+  for (int i = 0; i < l.cut_count; ++i) {
+    const int loop = rule.operand[0].term[l.cut[i].dim];
+    p.add(l.cut[i].axis, loop);
+    if (is_padded(l, l.cut[i].dim)) p.padded |= 1u << loop;
+  }
+  return p;
+}
+
 /// Part of loop `l` that the device at `at` works on; shorter or empty behind the last whole chunk of a padded loop.
 /// `rotation` is the operator's own.
 constexpr interval loop_interval(const graph_operator& o, const operator_placement& p, const mesh_shape& m,

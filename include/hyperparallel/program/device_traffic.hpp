@@ -45,7 +45,7 @@ constexpr growing_array<extent_t> elements_between(const move_pulls& pulls, int 
       const step_receiver r = receiver_of(step, plan.shape, p);
       for (extent_t k = 0; k < r.transfers; ++k)
         if (const transfer t = transfer_at(step, r, k); !is_own(r, t))
-          elements[p * devices + t.sender] += volume(t.part, plan.shape, plan.padding);
+          elements[p * devices + t.sender] += volume(part_of_row(pulls.row[i], t.part), plan.shape, plan.padding);
     }
   return elements;
 }

@@ -101,7 +101,7 @@ constexpr void list_senders(const mesh_shape& mesh, move_pulls& pulls) {
       extent_t elements = 0;
       for (extent_t k = 0; k < r.transfers; ++k) {
         const transfer t = transfer_at(step, r, k);
-        const extent_t part = volume(t.part, plan.shape, plan.padding);
+        const extent_t part = volume(part_of_row(row, t.part), plan.shape, plan.padding);
         if (part == 0) continue;
         if (!is_own(r, t)) elements += part;
         if (listed.item[t.sender] == receiver) continue;

@@ -43,8 +43,8 @@ inline constexpr int image_room = holds_arrays<T>   ? 1 << 8
 using image_types =
     boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, stored_rule,
                          tensor_factors, factor, graph_segment, layout_value, stored_value, program_storage,
-                         program_compute, program_move, program_step, move_kind, staged_block, move_load, step_levels,
-                         stored_parts, move_step, move_row, plan_row, word_wait, lowered_run>;
+                         program_compute, program_move, program_step, whole_tensor, move_kind, staged_block, move_load,
+                         step_levels, stored_parts, move_step, move_row, plan_row, word_wait, lowered_run>;
 /// Its elements are those of the image; the others are stored in another form, or one by one behind their arrays.
 template <class T>
 concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value && !holds_arrays<T>;

@@ -234,7 +234,7 @@ class program_prover {
     const place_range r = range_of(to);
     const move_plan& plan = how.parts.part[row.part];
     const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
-    if (volume(target_frame(plan.step[row.step], plan.shape, 0)) * element > r.end - r.begin)
+    if (volume(part_of_row(row, target_frame(plan.step[row.step], plan.shape, 0))) * element > r.end - r.begin)
       fail(program_proof_code::block_is_larger_than_its_place, to);
   }
 

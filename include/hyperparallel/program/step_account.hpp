@@ -12,6 +12,7 @@
 #include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
+#include <hyperparallel/strategy/whole_tensors.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -21,6 +22,7 @@ struct step_account {
   mesh_value mesh{};
   interconnect links{};
   memory_account memory{};
+  extent_t whole_bytes = 0;  ///< of what stays whole though the strategy asks for it to be sharded (whole_tensors.hpp)
   work_total work{};
   traffic_account traffic{};
   step_times times{};
@@ -47,6 +49,7 @@ constexpr step_account account_head(const sharded_program& p, const device_value
   a.mesh = p.mesh;
   a.hardware = check_hardware(d, net, position_count(p.mesh.shape));
   a.memory = memory_account::of_nothing();
+  a.whole_bytes = not_counted;
   a.work = work_total::of_nothing();
   a.traffic = traffic_account::of_nothing();
   a.times = step_times::of_nothing(p.status.code != strategy_code::ok ? cost_code::program_is_refused
@@ -69,6 +72,7 @@ constexpr step_account account_of(const sharded_program& p, const program_moves&
   if (p.status.code != strategy_code::ok || !a.hardware.ok()) return a;
   const growing_array<move_load> load = loads_of_moves(p, moves);
   a.memory = memory_account_of(p, moves, uses);
+  a.whole_bytes = whole_bytes(p);
   a.work = total_work(p);
   a.traffic = traffic_of(p, moves, load);
   a.times = estimate_step(p, moves, load, d, moves.links, block_duration);

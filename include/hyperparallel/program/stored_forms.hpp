@@ -56,6 +56,7 @@ constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit(l.program.move);
   visit(l.program.step);
   visit(l.program.home);
+  visit(l.program.whole);
   visit(l.pulls.moves.kind);
   visit(l.pulls.moves.of);
   visit(l.pulls.moves.load);

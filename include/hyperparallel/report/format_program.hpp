@@ -141,11 +141,28 @@ inline std::string devices_text(const mesh_value& m) {
          (m.shape.axis_count > 0 ? ": " : "") + report::mesh_text(m);
 }
 
+/// A line for each tensor that stays whole: "states of mlp.up.weight are whole along dp: 32.0 KiB".
+inline std::string whole_text(const sharded_program& p) {
+  std::string out;
+  for (const whole_tensor& w : p.whole) {
+    const bool states = w.stage == rule_stage::state;
+    out += fmt::format("{}{} {} whole along {}: {}\n",
+                       states                            ? "states of "
+                       : w.stage == rule_stage::gradient ? "gradient of "
+                                                         : "",
+                       p.graph.name_of_tensor(w.parameter), states ? "are" : "is", p.mesh.label[w.axis].text,
+                       to_text(report::byte_count{bytes_of_whole(p, w)}));
+  }
+  return out;
+}
+
 inline std::string to_text(const step_account& a) {
   if (a.status.code != strategy_code::ok) return devices_text(a.mesh) + "; the strategy is refused\n";
   if (!a.hardware.ok()) return devices_text(a.mesh) + "; " + to_text(a.hardware) + "\n";
   std::string out = devices_text(a.mesh) + "\n\n" + to_text(a.memory) + "\n" + to_text(a.work) + "\n" +
                     traffic_text(a.traffic, a.mesh, a.links) + "\n" + to_text(a.times) + "\n";
+  if (a.whole_bytes > 0)
+    out += "whole on each device, though the strategy shards it: " + to_text(report::byte_count{a.whole_bytes}) + "\n";
   out += fmt::format("memory in use {} of {}, matrix operations {} of the bf16 peak\n",
                      report::share_text(a.memory.peak, a.memory_bytes), to_text(report::byte_count{a.memory_bytes}),
                      to_text(report::percent{matrix_use(a)}));

@@ -73,6 +73,7 @@ class partitioner : program_writer {
     }
     if (closed_ && layouts_.status().code == strategy_code::ok) layouts_.check_use();
     program_.status = layouts_.status();
+    program_.whole = layouts_.whole();
     bucket_gradients(program_, strategy_.bucket_bytes);
     return static_cast<sharded_program&&>(program_);
   }
@@ -264,17 +265,6 @@ class partitioner : program_writer {
     for (int r = 0; r < op.result_count; ++r) bring_home(op.result[r], c.result[r]);
     if (op.phase <= graph_phase::backward)
       for (int r = 0; r < op.result_count; ++r) settle(op.result[r], c.result[r]);
-  }
-
-  /// The placement under which the first operand's dims lie as `l`.
-  static constexpr operator_placement placement_in(const factor_rule& rule, const layout_value& l) {
-    operator_placement p;
-    for (int i = 0; i < l.cut_count; ++i) {
-      const int loop = rule.operand[0].term[l.cut[i].dim];
-      p.add(l.cut[i].axis, loop);
-      if (is_padded(l, l.cut[i].dim)) p.padded |= 1u << loop;
-    }
-    return p;
   }
 
   // ---- the update ----

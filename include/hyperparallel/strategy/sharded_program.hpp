@@ -19,7 +19,7 @@
 #include <hyperparallel/graph/operator_placement.hpp>
 #include <hyperparallel/hardware/device.hpp>
 #include <hyperparallel/layout/slice.hpp>
-#include <hyperparallel/strategy/strategy_status.hpp>
+#include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -67,6 +67,15 @@ struct program_step {
   int segment = -1;
 };
 
+/// A tensor that a rule of a stage was to cut along an axis and did not, since an update needs its dims whole. The stage
+/// says what stays whole: the parameter, its gradient or its states. Tensors of one element are not listed.
+struct whole_tensor {
+  int parameter = -1;
+  rule_stage stage = rule_stage::parameter;
+  int axis = -1;
+  friend constexpr bool operator==(const whole_tensor&, const whole_tensor&) = default;
+};
+
 struct sharded_program {
   hyperparallel::graph graph;  ///< with what the partitioner added
   mesh_value mesh{};
@@ -76,6 +85,7 @@ struct sharded_program {
   growing_array<program_move> move;
   growing_array<program_step> step;
   growing_array<int> home;  ///< of each tensor: its value before the first step, or -1
+  growing_array<whole_tensor> whole;
   int buckets = 0;
   strategy_status status{};
   short_text strategy{};  ///< the name of the strategy that it was made under

@@ -9,7 +9,6 @@
 
 #include <hyperparallel/strategy/ring_attention.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>
-#include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -92,7 +91,10 @@ class strategy_layouts {
         chosen = padded_dim(t.shape, base, l, dims, m.size[a]);
         if (chosen >= 0) l.padded |= 1u << chosen;
       }
-      if (chosen >= 0) insert_cut(l, {chosen, a, 1, m.size[a]});
+      if (chosen >= 0)
+        insert_cut(l, {chosen, a, 1, m.size[a]});
+      else
+        note_whole(t.shape, {parameter, stage, a});
     }
     return l;
   }
@@ -141,6 +143,9 @@ class strategy_layouts {
     for (int i = 0; i < strategy_.pin.size; ++i)
       if (!pin_used_[i]) fail({strategy_code::pattern_matches_nothing, i});
   }
+
+  /// What no stage's rule could cut so far.
+  constexpr const growing_array<whole_tensor>& whole() const { return whole_; }
 
   constexpr void fail(const strategy_status& s) {
     if (status_.code == strategy_code::ok) status_ = s;
@@ -210,7 +215,15 @@ class strategy_layouts {
     l.cut[at] = c;
   }
 
+  constexpr void note_whole(const shape& s, const whole_tensor& w) {
+    if (element_count(s).value < 2) return;
+    for (const whole_tensor& known : whole_)
+      if (known == w) return;
+    whole_.push(w);
+  }
+
   const strategy_value& strategy_;
+  growing_array<whole_tensor> whole_;
   int axis_[max_strategy_rules] = {};
   int dim_[max_strategy_rules] = {};
   bool any_dim_[max_strategy_rules] = {};
