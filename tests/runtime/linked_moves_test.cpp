@@ -13,9 +13,12 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <models/language_model.hpp>
+#include <models/trained_models.hpp>
+#include <support/small_links.hpp>
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace hp = hyperparallel;
@@ -83,6 +86,32 @@ TEST(LinkedMoves, TakeOverEachLevelWhatTheAccountSays) {
               4 * run.world().received_by_level(hp::micro_phases).back());
   }
   EXPECT_GT(by_levels, 20);
+}
+
+/// A matrix of 260 MiB that no dim of six ranks divides, gathered and its gradient reduced by levels, a chunk at a time.
+TEST(LinkedMoves, OfMuchMemoryStageAChunkAtATime) {
+  const hp::graph g = programs::one_matrix(6, 8192, 8321);
+  ASSERT_EQ(g.status.code, hp::graph_code::ok);
+  const int weight = hp::find_tensor(g, "weight"), gradient = g.tensor[weight].gradient;
+  const std::string name = g.name_of_tensor(gradient);
+  const auto train = [&](hp::model_run<float>& run) {
+    run.set_first_values();
+    run.set_random_inputs(1);
+    run.world().run(hp::micro_phases);
+    return run.world().get(name);
+  };
+  hp::model_run_options options;
+  options.program.keep = {name};
+  hp::model_run<float> alone(g, hp::strategy_called("single", 1).strategy, options);
+  const std::vector<float> expected = train(alone);
+  options.program.topology = tested::node_links();
+  hp::model_run<float> run(g, hp::strategy_called("zero3", 6).strategy, options);
+  EXPECT_EQ(train(run), expected);
+  int chunked = 0;
+  const hp::program_pulls pulls =
+      hp::pulls_of(run.world().program(), hp::kinds_of_moves(run.world().program(), tested::node_links()));
+  for (const hp::move_pulls& one : pulls.kind) chunked += one.row.size > 0 && one.row[0].dim >= 0 ? 1 : 0;
+  EXPECT_GE(chunked, 1);
 }
 
 }  // namespace
