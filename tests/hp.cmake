@@ -145,6 +145,11 @@ hyperparallel_add_hp_json(serve.own_hardware 0 FIGURES "hardware=\"my_cluster\""
                           COMMAND serve "${configs}/llama3_8b.json" --devices 16 --hardware "${configs}/own_hardware.json")
 hyperparallel_add_hp_json(serve.does_not_fit 1 FIGURES "verdict=\"does not fit\""
                           COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 1000000)
+# Where none fits the answer is the fastest of those that are tight, as --fix has it.
+set(serve_tight serve "${configs}/llama3_8b.json" --devices 2 --hardware "${configs}/narrow.json" --context 65536 --offload 16
+                --allocator 400)
+hyperparallel_add_hp_json(serve.tight 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight})
+hyperparallel_add_hp_json(serve.tight_fixed 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight} --fix tp=2)
 hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
 # Numbers of devices that are no powers of two.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the one that makes the most tokens;
+// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the best answer (serving_choice.hpp);
 // and the longest contexts by where the cache lies. Law: what is told of a place is the estimate with its layers
 // offloaded.
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/program/serving_choice.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../plan/words.hpp"
@@ -40,12 +41,8 @@ struct answer {
     const int t = tier_index(device, hp::memory_kind::dram);
     return t < 0 ? 0 : device.tier[t].bytes;
   }
-  /// Of what lies in DRAM, too.
-  hp::fit_verdict verdict(const hp::serving_estimate& e) const {
-    if (e.offloaded > dram_bytes()) return hp::fit_verdict::does_not_fit;
-    return hp::verdict_of(e.memory.peak(), reserve, device.tier[0].bytes);
-  }
-  bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
+  hp::fit_verdict verdict() const { return hp::verdict_of(estimate, reserve, device); }
+  bool is_good() const { return status.ok() && hp::is_answer(verdict()); }
 };
 
 /// The config and hardware that are named. Throws bad_input.
@@ -70,22 +67,11 @@ inline answer asked_of(const choice& c) {
   return a;
 }
 
-/// Of the degrees that fit those that make the most tokens a second; where none fits, those that need the least HBM.
 inline void choose_degrees(answer& a) {
-  hp::serving_estimate best;
-  bool fits = false;
-  hp::visit_serving_plans(a.config.model, a.plan, a.devices, [&](const hp::serving_plan& p) {
-    const hp::serving_estimate e = hp::estimate_serving(a.config.model, p, a.device, a.hardware.links);
-    if (!e.ok()) return;
-    const bool good = a.verdict(e) == hp::fit_verdict::fits;
-    const bool better = good == fits ? (good ? e.decode.tokens_per_second > best.decode.tokens_per_second
-                                             : e.memory.peak() < best.memory.peak())
-                                     : good;
-    if (a.legal_plans++ > 0 && !better) return;
-    best = e;
-    fits = good;
-  });
-  if (a.legal_plans > 0) a.plan = best.plan;
+  const hp::serving_choice c =
+      hp::choose_serving(a.config.model, a.plan, a.devices, a.device, a.hardware.links, a.reserve);
+  a.legal_plans = c.legal;
+  if (c.legal > 0) a.plan = c.best.plan;
 }
 
 inline answer answer_of(const choice& c) {

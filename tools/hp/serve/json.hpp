@@ -73,7 +73,7 @@ inline json json_of(const answer& a) {
     out["why"] = decoder_plans::cause_text(a.status);
     return out;
   }
-  out["verdict"] = name_of(a.verdict(a.estimate));
+  out["verdict"] = name_of(a.verdict());
   out["memory"] = memory_json(a);
   json places = json::array();
   for (const place& each : a.places) places.push_back(json_of(each));

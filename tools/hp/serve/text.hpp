@@ -15,6 +15,13 @@ using decoder_plans::bytes_text, decoder_plans::count_text, decoder_plans::time_
 
 inline std::string fixes_of(const hp::serving_plan& p) { return decoder_plans::fixes_of(p.degrees()); }
 
+/// Why a plan was chosen, by its verdict.
+inline const char* choice_text(const answer& a) {
+  if (!a.is_good()) return "none fits; this one needs the least HBM";
+  return a.verdict() == hp::fit_verdict::fits ? "the one that fits and makes the most tokens"
+                                              : "none fits; of those that are tight the one that makes the most tokens";
+}
+
 inline std::string head_text(const answer& a) {
   std::string out =
       fmt::format("{}: {:.2f} billion parameters of {} bits\n{} of {}: {}; {} of {} tokens; cache of {} bits\n",
@@ -22,9 +29,7 @@ inline std::string head_text(const answer& a) {
                   a.plan.weight_bits, count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
                   count_text(a.plan.batch, "sequence"), a.plan.context, a.plan.cache_bits);
   if (a.legal_plans > 0)
-    out += fmt::format(
-        "of {} that can be, {}\n", count_text(a.legal_plans, "plan"),
-        a.is_good() ? "the one that fits and makes the most tokens" : "none fits; this one needs the least HBM");
+    out += fmt::format("of {} that can be, {}\n", count_text(a.legal_plans, "plan"), choice_text(a));
   return out + decoder_plans::set_aside_text(a.config) + "an estimate by closed form, not a measurement\n";
 }
 
@@ -40,7 +45,7 @@ inline std::string shortfall_text(const answer& a) {
 
 inline std::string verdict_text(const answer& a) {
   const hp::extent_t has = a.device.tier[0].bytes, needed = a.reserve.needed(a.estimate.memory.peak());
-  switch (a.verdict(a.estimate)) {
+  switch (a.verdict()) {
     case hp::fit_verdict::fits:
       return fmt::format("fits: a device needs {} of {} of HBM, {} are left\n", bytes_text(needed), bytes_text(has),
                          bytes_text(has - needed));
