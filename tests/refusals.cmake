@@ -172,6 +172,8 @@ if(TARGET hp)
                             "${llama}" --devices 2 --fix cp=2)
   hyperparallel_add_refusal(hp serve.no_dram 2 "hbm_alone.json has no DRAM behind HBM" serve "${llama}" --devices 4
                             --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/hbm_alone.json" --offload 1)
+  hyperparallel_add_refusal(hp serve.no_second_dram 2 "host.json has no DRAM behind DRAM" serve "${llama}" --devices 1
+                            --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/host.json" --offload 32)
   hyperparallel_add_refusal(hp serve.too_many_operations 2 "operations or bytes of a step leave 64 bits" serve
                             "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json" --devices 1 --context 1048576 --batch 1048576)
   hyperparallel_add_refusal(hp serve.no_file 2 "cannot read 'missing.json'" serve missing.json --devices 4)

@@ -2,6 +2,7 @@
 #include <hyperparallel/program/serving_choice.hpp>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/program/longest_context.hpp>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,41 @@ TEST(ServingChoice, NoPlanIsABetterAnswer) {
     }
   }
   for (const int n : seen) EXPECT_GT(n, 100);
+}
+
+// What kernels work in is one account whatever its kind: a host's DRAM counts as an HBM of its size, and not once more as the
+// DRAM that is behind it. Of two of a kind behind it the first has the cache.
+TEST(ServingChoice, TheFirstMemoryIsNotASecondOne) {
+  std::mt19937 random(50);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const std::vector<hp::decoder> models = small_decoders::all();
+  int offloading = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const hp::decoder& d = models[random() % models.size()];
+    const int devices = 1 + below(4);
+    hp::serving_plan p{.dp = devices, .batch = 1 + below(9), .context = 1 + below(60), .chunk = 1 + below(20)};
+    p.offloaded_layers = below(3);
+    hp::device_value device = of_bytes(1000 + below(30'000), 1 + below(8000));
+    device.tier_count = 1 + below(3);
+    device.tier[2] = {hp::dram, 1'000'000, 10 * hp::gigabyte, hp::full_efficiency, 0};
+    const hp::memory_reserve reserve{.library_bytes = below(500), .allocator_per_mille = below(1001)};
+    hp::device_value of_kind = device;
+    of_kind.tier[0].kind = i % 2 == 0 ? hp::dram : hp::memory_kind::storage;
+    const hp::serving_choice a = hp::choose_serving(d, p, devices, device, ub, reserve),
+                             b = hp::choose_serving(d, p, devices, of_kind, ub, reserve);
+    ASSERT_EQ(a.legal, b.legal);
+    ASSERT_EQ(a.verdict, b.verdict);
+    ASSERT_EQ(a.best.plan, b.best.plan);
+    ASSERT_EQ(hp::longest_context(d, p, device, reserve), hp::longest_context(d, p, of_kind, reserve));
+    for (const auto step : {hp::serving_step::prefill, hp::serving_step::decode})
+      ASSERT_EQ(hp::longest_hidden_context(d, p, device, ub, reserve, step),
+                hp::longest_hidden_context(d, p, of_kind, ub, reserve, step));
+    if (p.offloaded_layers > 0 && device.tier_count == 1) {
+      ASSERT_EQ(a.legal, 0) << "cache without a memory that holds it has no price";
+      ++offloading;
+    }
+  }
+  EXPECT_GT(offloading, 100);
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ class serving_room {
                          const memory_reserve& reserve)
       : p(plan), stages(amounts_of_stages(d, plan)) {
     hbm = largest_peak(reserve, device.tier[0].bytes);
-    const int t = tier_index(device, memory_kind::dram);
-    dram = t < 0 ? 0 : device.tier[t].bytes;
+    dram = bytes_behind(device, memory_kind::dram);
   }
 
   constexpr extent_t layers() const {
@@ -131,7 +130,7 @@ constexpr context_limit longest_hidden_context(const decoder& d, const serving_p
                                                serving_step step) {
   detail::serving_room room(d, p, device, reserve);
   context_limit best;
-  const extent_t most = tier_index(device, memory_kind::dram) < 0 ? 0 : room.layers();
+  const extent_t most = tier_behind(device, memory_kind::dram) < 0 ? 0 : room.layers();
   for (extent_t layers = 0; layers <= most; ++layers) {
     room.offload(layers);
     context_limit limit = detail::longest_in(room, d);

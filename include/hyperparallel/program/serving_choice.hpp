@@ -13,10 +13,9 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Of both memories: what lies in DRAM has no reserve.
+/// Of both memories, that kernels work in and the DRAM behind it: what lies there has no reserve.
 constexpr fit_verdict verdict_of(const serving_estimate& e, const memory_reserve& reserve, const device_value& device) {
-  const int t = tier_index(device, memory_kind::dram);
-  if (e.offloaded > (t < 0 ? 0 : device.tier[t].bytes)) return fit_verdict::does_not_fit;
+  if (e.offloaded > bytes_behind(device, memory_kind::dram)) return fit_verdict::does_not_fit;
   return verdict_of(e.memory.peak(), reserve, device.tier[0].bytes);
 }
 
