@@ -42,6 +42,7 @@ inline json json_of(const answer& a, const place& p) {
   return {{"cache_in", p.key},
           {"offloaded_layers", p.longest.offloaded_layers},
           {"longest_context", p.longest.tokens},
+          {"all_contexts_up_to", p.longest.unbroken},
           {"bound_by", a.name_of(p.longest.bound)},
           {"peak_bytes", p.estimate.memory.peak()},
           {"prefill_seconds", seconds_or_null(p.estimate.prefill.time)},

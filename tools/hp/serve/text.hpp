@@ -90,7 +90,12 @@ inline std::string places_text(const answer& a) {
     t.row({p.name, std::to_string(p.longest.offloaded_layers), tokens_text(p.longest), a.name_of(p.longest.bound),
            bytes_text(p.estimate.memory.peak()), time_text(p.estimate.prefill.time),
            time_text(p.estimate.decode.time)});
-  return t.text();
+  std::string out = t.text();
+  for (const place& p : a.places)
+    if (p.longest.unbroken < p.longest.tokens)
+      out +=
+          fmt::format("{}: not every context below {}; all up to {}\n", p.name, p.longest.tokens, p.longest.unbroken);
+  return out;
 }
 
 inline std::string phases_text(const answer& a) {
