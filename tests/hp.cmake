@@ -56,7 +56,7 @@ set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
 hyperparallel_add_hp_json(replay 0 FIGURES passed=85 failed=0 files.0.passed=85 files.0.ours_at_bound=65
                           files.0.theirs_stated=16 files.0.moves.0.id files.0.failures=[]
                           COMMAND replay --table --verbose "${own}/moves.jsonl")
-hyperparallel_add_hp_json(replay.wrong 1 FIGURES passed=0 failed=108 files.0.failures.107.reason
+hyperparallel_add_hp_json(replay.wrong 2 FIGURES passed=0 failed=108 files.0.failures.107.reason
                           COMMAND replay --verbose "${own}/wrong_moves.jsonl")
 
 hyperparallel_add_hp(tables tables)

@@ -62,6 +62,35 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp replay.empty 2 "hp replay: cannot read 'empty.txt': the file is empty" replay empty.txt --json)
   hyperparallel_add_refusal(hp replay.malformed 2 "LICENSE:2: malformed JSON" replay "${CMAKE_CURRENT_SOURCE_DIR}/vectors/moves.jsonl"
                             "${PROJECT_SOURCE_DIR}/LICENSE")
+  # Vectors that cannot be read: the line names file, line and key; what was replayed is counted before it.
+  set(vectors "${CMAKE_CURRENT_BINARY_DIR}/unreadable_vectors")
+  function(hyperparallel_add_unreadable_vector name expect line)
+    file(WRITE "${vectors}/${name}.jsonl" "\n${line}\n")
+    hyperparallel_add_late_refusal(hp replay.vector.${name} /dev/null 2 "hp replay: ${vectors}/${name}.jsonl:2: ${expect}" replay
+                                   "${vectors}/${name}.jsonl")
+  endfunction()
+  hyperparallel_add_unreadable_vector(axis_above "key 'tmap' has 100000000, the mesh 3 axes"
+    [=[{"id":"x","kind":"map","mesh":[2,4,1],"alias":["a","b","c"],"map":["a","None","None"],"tmap":[100000000,-1,-1]}]=])
+  hyperparallel_add_unreadable_vector(wrapped "key 'tmap' has 4294967295; expected a whole number from"
+    [=[{"id":"x","kind":"map","mesh":[2,4,1],"alias":["a","b","c"],"map":["None","None","None"],"tmap":[4294967295,-1,-1]}]=])
+  hyperparallel_add_unreadable_vector(unequal "key 'to' has 1 dims, 'from' 2"
+    [=[{"id":"x","kind":"partial","mesh":[2,2],"alias":["x","y"],"from":["None","y"],"partial":{"x":"sum"},"to":["y"]}]=])
+  hyperparallel_add_unreadable_vector(unequal_middle "key 'mid' has 0 dims, the tensor 1"
+    [=[{"id":"x","kind":"partial","partial":{},"to":["None"],"mid":[],"expect_ops":[]}]=])
+  hyperparallel_add_unreadable_vector(misspelt "key 'exepct' is not known of 'move'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]],"exepct":{"total":0}}]=])
+  hyperparallel_add_unreadable_vector(misspelt_inside "key 'totl' is not known of 'expect'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]],"expect":{"totl":0}}]=])
+  hyperparallel_add_unreadable_vector(nothing_expected "key 'expect' is missing of 'move'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]]}]=])
+  hyperparallel_add_unreadable_vector(sub_axis "the sub-axis [65536, 65536] of x"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[[["x",65536,65536]]],"dst_layout":[[]],"src_partial":[["x",65536,65536]],"expect":{"total":0}}]=])
+  hyperparallel_add_unreadable_vector(no_ranks "key 'n' has 0"
+    [=[{"id":"x","kind":"plan","mesh":[4],"alias":["x"],"from":["x"],"to":["None"],"shape":[8],"expect_ops":[{"op":"all_split","dim":0,"n":0}]}]=])
+  hyperparallel_add_unreadable_vector(fraction "key 'rank' has 1.5"
+    [=[{"id":"x","kind":"coord","mesh":[2,2],"alias":["a","b"],"rank":1.5,"expect":[0,1]}]=])
+  hyperparallel_add_unreadable_vector(no_kind "key 'kind' is missing"
+    [=[{"id":"x","mesh":[2,4,1],"tmap":[0]}]=])
   hyperparallel_add_refusal(hp replay.unknown_option 2 "not expected: --no-such-option; known: --help, " replay --no-such-option)
   hyperparallel_add_refusal(hp tables.unknown_option 2 "hp tables: The following argument was not expected: --no-such-option; known: --help, --json"
                             tables --no-such-option)
