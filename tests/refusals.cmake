@@ -89,6 +89,8 @@ if(TARGET hp)
     [=[{"id":"x","kind":"plan","mesh":[4],"alias":["x"],"from":["x"],"to":["None"],"shape":[8],"expect_ops":[{"op":"all_split","dim":0,"n":0}]}]=])
   hyperparallel_add_unreadable_vector(fraction "key 'rank' has 1.5"
     [=[{"id":"x","kind":"coord","mesh":[2,2],"alias":["a","b"],"rank":1.5,"expect":[0,1]}]=])
+  hyperparallel_add_unreadable_vector(many_ranks "the pipeline has more micro-batches on stages than can be replayed"
+    [=[{"id":"x","kind":"torch_csv","schedule":"GPipe","ranks":65536,"virtual":1,"microbatches":4,"placement":"loop","compute_only":"0F0"}]=])
   hyperparallel_add_unreadable_vector(no_kind "key 'kind' is missing"
     [=[{"id":"x","mesh":[2,4,1],"tmap":[0]}]=])
   hyperparallel_add_refusal(hp replay.unknown_option 2 "not expected: --no-such-option; known: --help, " replay --no-such-option)
