@@ -56,7 +56,7 @@ set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
 hyperparallel_add_hp_json(replay 0 FIGURES passed=85 failed=0 files.0.passed=85 files.0.ours_at_bound=65
                           files.0.theirs_stated=16 files.0.moves.0.id files.0.failures=[]
                           COMMAND replay --table --verbose "${own}/moves.jsonl")
-hyperparallel_add_hp_json(replay.wrong 1 FIGURES passed=0 failed=108 files.0.failures.107.reason
+hyperparallel_add_hp_json(replay.wrong 2 FIGURES passed=0 failed=108 files.0.failures.107.reason
                           COMMAND replay --verbose "${own}/wrong_moves.jsonl")
 
 hyperparallel_add_hp(tables tables)
@@ -119,6 +119,10 @@ hyperparallel_add_hp_page(plan.pipeline 1 areas,areas,areas,areas,timeline,matri
 hyperparallel_add_hp_page(plan.many_micro_batches 0 areas,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan
                           "${configs}/llama3_8b.json" --devices 16 --batch 512 --fix tp=8,pp=2,micro_batches=512)
 
+# None fits, some are tight: the search has the fastest of them, as --fix calls it tight.
+set(plan_tight plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --batch 8 --sequence 1024 --memory 20GiB --allocator 800)
+hyperparallel_add_hp_json(plan.tight 0 FIGURES "plans.0.verdict=\"tight\"" plans.0.plan.tp=4 plans.0.plan.zero=3 COMMAND ${plan_tight})
+hyperparallel_add_hp_json(plan.tight_fixed 0 FIGURES "verdict=\"tight\"" COMMAND ${plan_tight} --fix tp=4,dp=2,zero=3)
 # 72 billion parameters do not fit on 8 dies nor on 16 with states in f32, whatever tp is.
 foreach(tp IN ITEMS 8 16)
   hyperparallel_add_hp_json(plan.dense_72b_tp${tp} 1 FIGURES "verdict=\"does not fit\"" plan.tp=${tp} parameters=72287920128
@@ -145,6 +149,14 @@ hyperparallel_add_hp_json(serve.own_hardware 0 FIGURES "hardware=\"my_cluster\""
                           COMMAND serve "${configs}/llama3_8b.json" --devices 16 --hardware "${configs}/own_hardware.json")
 hyperparallel_add_hp_json(serve.does_not_fit 1 FIGURES "verdict=\"does not fit\""
                           COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 1000000)
+# Where none fits the answer is the fastest of those that are tight, as --fix has it.
+set(serve_tight serve "${configs}/llama3_8b.json" --devices 2 --hardware "${configs}/narrow.json" --context 65536 --offload 16
+                --allocator 400)
+hyperparallel_add_hp_json(serve.tight 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight})
+hyperparallel_add_hp_json(serve.tight_fixed 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight} --fix tp=2)
+# A host's DRAM is one account: (40 GiB - 2 GiB) / 1.03, less weights and activations, is so many tokens of 128 KiB.
+hyperparallel_add_hp_json(serve.host 0 FIGURES caches.0.longest_context=173293 "caches.0.bound_by=\"DRAM\"" memory.dram_cache_bytes=0
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --hardware "${configs}/host.json")
 hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
 # Numbers of devices that are no powers of two.

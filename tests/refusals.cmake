@@ -62,6 +62,37 @@ if(TARGET hp)
   hyperparallel_add_refusal(hp replay.empty 2 "hp replay: cannot read 'empty.txt': the file is empty" replay empty.txt --json)
   hyperparallel_add_refusal(hp replay.malformed 2 "LICENSE:2: malformed JSON" replay "${CMAKE_CURRENT_SOURCE_DIR}/vectors/moves.jsonl"
                             "${PROJECT_SOURCE_DIR}/LICENSE")
+  # Vectors that cannot be read: the line names file, line and key; what was replayed is counted before it.
+  set(vectors "${CMAKE_CURRENT_BINARY_DIR}/unreadable_vectors")
+  function(hyperparallel_add_unreadable_vector name expect line)
+    file(WRITE "${vectors}/${name}.jsonl" "\n${line}\n")
+    hyperparallel_add_late_refusal(hp replay.vector.${name} /dev/null 2 "hp replay: ${vectors}/${name}.jsonl:2: ${expect}" replay
+                                   "${vectors}/${name}.jsonl")
+  endfunction()
+  hyperparallel_add_unreadable_vector(axis_above "key 'tmap' has 100000000, the mesh 3 axes"
+    [=[{"id":"x","kind":"map","mesh":[2,4,1],"alias":["a","b","c"],"map":["a","None","None"],"tmap":[100000000,-1,-1]}]=])
+  hyperparallel_add_unreadable_vector(wrapped "key 'tmap' has 4294967295; expected a whole number from"
+    [=[{"id":"x","kind":"map","mesh":[2,4,1],"alias":["a","b","c"],"map":["None","None","None"],"tmap":[4294967295,-1,-1]}]=])
+  hyperparallel_add_unreadable_vector(unequal "key 'to' has 1 dims, 'from' 2"
+    [=[{"id":"x","kind":"partial","mesh":[2,2],"alias":["x","y"],"from":["None","y"],"partial":{"x":"sum"},"to":["y"]}]=])
+  hyperparallel_add_unreadable_vector(unequal_middle "key 'mid' has 0 dims, the tensor 1"
+    [=[{"id":"x","kind":"partial","partial":{},"to":["None"],"mid":[],"expect_ops":[]}]=])
+  hyperparallel_add_unreadable_vector(misspelt "key 'exepct' is not known of 'move'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]],"exepct":{"total":0}}]=])
+  hyperparallel_add_unreadable_vector(misspelt_inside "key 'totl' is not known of 'expect'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]],"expect":{"totl":0}}]=])
+  hyperparallel_add_unreadable_vector(nothing_expected "key 'expect' is missing of 'move'"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[["x"]],"dst_layout":[[]]}]=])
+  hyperparallel_add_unreadable_vector(sub_axis "the sub-axis [65536, 65536] of x"
+    [=[{"id":"x","kind":"count","mesh":{"axes":["x"],"shape":[4],"device_ids":null},"shape":[8],"src_layout":[[["x",65536,65536]]],"dst_layout":[[]],"src_partial":[["x",65536,65536]],"expect":{"total":0}}]=])
+  hyperparallel_add_unreadable_vector(no_ranks "key 'n' has 0"
+    [=[{"id":"x","kind":"plan","mesh":[4],"alias":["x"],"from":["x"],"to":["None"],"shape":[8],"expect_ops":[{"op":"all_split","dim":0,"n":0}]}]=])
+  hyperparallel_add_unreadable_vector(fraction "key 'rank' has 1.5"
+    [=[{"id":"x","kind":"coord","mesh":[2,2],"alias":["a","b"],"rank":1.5,"expect":[0,1]}]=])
+  hyperparallel_add_unreadable_vector(many_ranks "the pipeline has more micro-batches on stages than can be replayed"
+    [=[{"id":"x","kind":"torch_csv","schedule":"GPipe","ranks":65536,"virtual":1,"microbatches":4,"placement":"loop","compute_only":"0F0"}]=])
+  hyperparallel_add_unreadable_vector(no_kind "key 'kind' is missing"
+    [=[{"id":"x","mesh":[2,4,1],"tmap":[0]}]=])
   hyperparallel_add_refusal(hp replay.unknown_option 2 "not expected: --no-such-option; known: --help, " replay --no-such-option)
   hyperparallel_add_refusal(hp tables.unknown_option 2 "hp tables: The following argument was not expected: --no-such-option; known: --help, --json"
                             tables --no-such-option)
@@ -172,6 +203,8 @@ if(TARGET hp)
                             "${llama}" --devices 2 --fix cp=2)
   hyperparallel_add_refusal(hp serve.no_dram 2 "hbm_alone.json has no DRAM behind HBM" serve "${llama}" --devices 4
                             --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/hbm_alone.json" --offload 1)
+  hyperparallel_add_refusal(hp serve.no_second_dram 2 "host.json has no DRAM behind DRAM" serve "${llama}" --devices 1
+                            --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/host.json" --offload 32)
   hyperparallel_add_refusal(hp serve.too_many_operations 2 "operations or bytes of a step leave 64 bits" serve
                             "${CMAKE_CURRENT_SOURCE_DIR}/configs/deepseek_v3.json" --devices 1 --context 1048576 --batch 1048576)
   hyperparallel_add_refusal(hp serve.no_file 2 "cannot read 'missing.json'" serve missing.json --devices 4)

@@ -62,6 +62,7 @@
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/program/segment_costs.hpp>
 #include <hyperparallel/program/serving_amounts.hpp>
+#include <hyperparallel/program/serving_choice.hpp>
 #include <hyperparallel/program/serving_estimate.hpp>
 #include <hyperparallel/program/serving_pass.hpp>
 #include <hyperparallel/program/serving_plan.hpp>

@@ -17,6 +17,28 @@ using status = hp::device_status;
 // One base tile 128×256×64: 128·256 multiply-accumulates a depth step of 64, at 4096 a cycle of 1.8 GHz: 512 cycles.
 static_assert(hp::matmul_time(die, 128, 256, 64, hp::full_efficiency).picoseconds == 284'444);
 
+// Over all lists of up to four tiers: the tier behind is not tier 0, is of the kind, and none before it is; so no memory is
+// found as tier 0 and as one behind.
+TEST(Device, AMemoryIsOneAccount) {
+  constexpr hp::memory_kind kinds[] = {hp::hbm, hp::dram, hp::memory_kind::storage};
+  for (int count = 1; count <= hp::max_memory_tiers; ++count)
+    for (int choice = 0; choice < 81; ++choice) {
+      hp::device_value d = hp::matrix384::device;
+      d.tier_count = count;
+      for (int t = 0, left = choice; t < hp::max_memory_tiers; ++t, left /= 3) {
+        d.tier[t].kind = kinds[left % 3];
+        d.tier[t].bytes = t + 1;
+      }
+      for (const hp::memory_kind kind : kinds) {
+        int expected = -1;
+        for (int t = count - 1; t > 0; --t)
+          if (d.tier[t].kind == kind) expected = t;
+        EXPECT_EQ(hp::tier_behind(d, kind), expected);
+        EXPECT_EQ(hp::bytes_behind(d, kind), expected < 0 ? 0 : expected + 1);
+      }
+    }
+}
+
 TEST(Device, MatmulOnAllCoresIsWorkOverPeak) {
   for (const std::int64_t m : {128, 4096, 32768})
     for (const std::int64_t n : {256, 4096})

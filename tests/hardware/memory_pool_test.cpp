@@ -34,6 +34,8 @@ TEST(MemoryPool, ADeviceWithoutDramIsUnchanged) {
   hp::device_value d = die;
   d.tier_count = 1;
   EXPECT_EQ(hp::with_pool(d, pool, 8), d);
+  d.tier[0].kind = hp::dram;  // of its own: not behind the fabric
+  EXPECT_EQ(hp::with_pool(d, pool, 8), d);
 }
 
 }  // namespace

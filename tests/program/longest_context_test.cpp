@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include <layers/decoder_shapes.hpp>
 
 #include "small_decoders.hpp"
@@ -110,6 +114,102 @@ TEST(LongestContext, HiddenIsTheBestOfAllNumbersOfLayers) {
           longer += best.tokens > without.tokens;
         }
   EXPECT_GT(longer, 0);
+}
+
+/// A random question whose answer depends on how fast memories are: decoder, plan, device.
+struct question {
+  hp::decoder d{};
+  hp::serving_plan p{};
+  hp::device_value device{};
+  explicit question(std::mt19937& random) {
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    const std::vector<hp::decoder> models = small_decoders::all();
+    d = models[random() % models.size()];
+    if (below(3) == 0) d.layers *= 2;
+    if (below(4) == 0) d.attention.window = 1 + below(200);
+    std::vector<hp::serving_plan> plans;
+    hp::visit_serving_plans(d, {.batch = 1 + below(5), .chunk = 1 + below(below(2) == 0 ? 20 : 400)}, 1 << below(3),
+                            [&](const hp::serving_plan& one) { plans.push_back(one); });
+    if (!plans.empty()) p = plans[random() % plans.size()];
+    const auto rate = [&](hp::extent_t most) { return most >> below(12); };
+    device = of_bytes(15'000 + below(250'000), 1 + below(400'000));
+    device.matrix_flops[0] = rate(hp::teraflops);
+    device.tier[0].bandwidth = rate(500 * hp::gigabyte);
+    device.tier[1].bandwidth = below(5) == 0 ? device.tier[0].bandwidth : rate(device.tier[0].bandwidth);
+    device.tier[1].latency = below(2) == 0 ? 0 : below(100'000'000);
+  }
+};
+
+// Memory does not fall with the context: over all contexts of a small world those that fit are the first ones.
+TEST(LongestContext, WhatFitsIsMonotone) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 600; ++i) {
+    question q(random);
+    q.p.offloaded_layers = static_cast<hp::extent_t>(random() % 4);
+    const hp::context_limit limit = hp::longest_context(q.d, q.p, q.device, no_reserve);
+    EXPECT_EQ(limit.unbroken, limit.tokens);
+    hp::serving_plan p = q.p;
+    hp::extent_t peak = 0, offloaded = 0;
+    for (hp::extent_t n = 1; n <= std::min<hp::extent_t>(limit.tokens + 400, 1500); ++n) {
+      if (q.d.positions > 0 && n > q.d.positions) break;
+      p.context = n;
+      const hp::serving_memory m = hp::serving_memory_of(hp::serving_amounts_of(q.d, p, 0), p, n);
+      ASSERT_LE(peak, m.peak());
+      ASSERT_LE(offloaded, m.offloaded);
+      peak = m.peak();
+      offloaded = m.offloaded;
+      ASSERT_EQ(fits(q.d, q.p, q.device, no_reserve, n), n <= limit.tokens) << n;
+    }
+  }
+}
+
+// Hiding is not: against all contexts one by one, of all numbers of layers. Some limits have contexts below that are not
+// hidden, and for some the first that is not is far below the longest that is.
+TEST(LongestContext, HiddenIsTheLongestOfAllContexts) {
+  std::mt19937 random(8);
+  int broken = 0, offloading = 0, scanned = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const question q(random);
+    const auto step = i % 2 == 0 ? hp::serving_step::prefill : hp::serving_step::decode;
+    const hp::context_limit best = hp::longest_hidden_context(q.d, q.p, q.device, ub, no_reserve, step);
+    hp::extent_t longest = 0, of_layers = 0;
+    const auto stages = hp::amounts_of_stages(q.d, q.p);
+    bool small = true;
+    for (hp::extent_t layers = 0; layers <= q.d.layers && small; ++layers) {
+      hp::serving_plan p = q.p;
+      p.offloaded_layers = layers;
+      const hp::extent_t most = hp::longest_context(q.d, p, q.device, no_reserve).tokens;
+      small = most <= 6000;
+      hp::extent_t unbroken = 0;
+      for (hp::extent_t n = 1; n <= most && small; ++n) {
+        p.context = n;
+        bool hidden = true;
+        for (const hp::serving_amounts& a : stages) {
+          const hp::detail::serving_pass pass(a, p, q.device, ub);
+          hidden =
+              hidden && (step == hp::serving_step::prefill ? pass.prefill_beside_links(n) : pass.decode_beside_links(n))
+                            .hides_dram();
+        }
+        if (hidden && unbroken == n - 1) unbroken = n;
+        if (hidden && n > longest) {
+          longest = n;
+          of_layers = layers;
+        }
+      }
+      if (small && layers == best.offloaded_layers) {
+        ASSERT_EQ(best.unbroken, std::min(unbroken, best.tokens)) << i;
+        broken += best.unbroken < best.tokens;
+      }
+    }
+    if (!small) continue;
+    ++scanned;
+    offloading += best.offloaded_layers > 0;
+    ASSERT_EQ(best.tokens, longest) << i;
+    ASSERT_EQ(best.offloaded_layers, of_layers) << i;
+  }
+  EXPECT_GT(scanned, 700);
+  EXPECT_GT(offloading, 100);
+  EXPECT_GT(broken, 20);
 }
 
 }  // namespace

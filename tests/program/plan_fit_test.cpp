@@ -22,6 +22,42 @@ TEST(PlanFit, ReservesDecideBetweenTightAndFitting) {
   EXPECT_EQ(hp::verdict_of(1000, reserve, 1099), hp::fit_verdict::does_not_fit);
 }
 
+// The order of verdicts over small worlds: strict, transitive, and by the verdict first; tight is what fits without the
+// allocator's waste.
+TEST(PlanFit, AnswersAreInOneOrder) {
+  std::vector<hp::fit_rank> all;
+  for (const auto v : {hp::fit_verdict::fits, hp::fit_verdict::tight, hp::fit_verdict::does_not_fit})
+    for (hp::extent_t time = 1; time <= 3; ++time)
+      for (hp::extent_t bytes = 1; bytes <= 3; ++bytes) all.push_back({v, time, bytes});
+  for (const hp::fit_rank& a : all)
+    for (const hp::fit_rank& b : all) {
+      EXPECT_FALSE(hp::is_better(a, b) && hp::is_better(b, a));
+      if (hp::is_answer(a.verdict) != hp::is_answer(b.verdict)) {
+        EXPECT_EQ(hp::is_better(a, b), hp::is_answer(a.verdict));
+      }
+      if (a.verdict < b.verdict) {
+        EXPECT_TRUE(hp::is_better(a, b));
+      }
+      for (const hp::fit_rank& c : all) {
+        if (hp::is_better(a, b) && hp::is_better(b, c)) {
+          EXPECT_TRUE(hp::is_better(a, c));
+        }
+        const bool ab = !hp::is_better(a, b) && !hp::is_better(b, a), bc = !hp::is_better(b, c) && !hp::is_better(c, b);
+        if (ab && bc) {
+          EXPECT_FALSE(hp::is_better(a, c) || hp::is_better(c, a));
+        }
+      }
+    }
+  for (hp::extent_t peak = 0; peak <= 40; ++peak)
+    for (const hp::extent_t library : {0, 1, 7})
+      for (const hp::extent_t waste : {0, 1, 100, 1000})
+        for (hp::extent_t bytes = 0; bytes <= 100; ++bytes) {
+          const hp::memory_reserve r{library, waste};
+          EXPECT_EQ(hp::is_answer(hp::verdict_of(peak, r, bytes)),
+                    hp::verdict_of(peak, r.without_waste(), bytes) == hp::fit_verdict::fits);
+        }
+}
+
 struct found {
   std::vector<hp::plan_estimate> plan;
   std::vector<int> changes;

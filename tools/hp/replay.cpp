@@ -5,7 +5,8 @@
 // Per file one line `FILE: N passed, N failed`, at the end `N passed, N failed` alone on its line; skipped vectors are
 // counted on lines of their own. --verbose lists failures with id and reason, and skipped kinds with count and reason,
 // and what vectors were held against where that differs. --table lists what each move receives, ours beside theirs.
-// Where a file or a line of it is unreadable, nothing is printed but why.
+// Where a file is unreadable or a line of it no JSON, nothing is printed but why. A vector that cannot be read (a key that is not
+// known or is missing, a number out of range) fails; the first of them is also a line on the error stream, and the exit status 2.
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <hyperparallel/io/text_file.hpp>
 
@@ -58,6 +61,7 @@ struct replayed_file {
   std::string path;
   tally count;
   std::vector<failure> failed;
+  std::vector<std::string> malformed;  ///< with file and line
   std::map<std::string, long> noted, skipped;
   replay::byte_table table;
 };
@@ -96,6 +100,7 @@ replayed_file replay_file(const std::string& path) {
       case replay::outcome::failed:
         ++f.count.failed;
         f.failed.push_back({id, r.reason});
+        if (r.malformed) f.malformed.push_back(path + ':' + std::to_string(number) + ": " + r.reason);
         break;
       case replay::outcome::skipped: {
         ++f.count.skipped;
@@ -156,7 +161,7 @@ hp_tool::work hp_tool::add_replay(CLI::App& app) {
       "Reads files of vectors, each a line with one JSON object: what another planner did, or a value that is known.\n"
       "Prints for each file and for all how many vectors hold in the library.\n\n"
       "hp replay --verbose tests/vectors/moves.jsonl\n\n"
-      "Exit status: 0 none fails, 1 one fails, 2 bad input, an unreadable file or line among it.");
+      "Exit status: 0 none fails, 1 one fails, 2 bad input, an unreadable file, line or key among it.");
   return [given] {
     if (given->files.empty())
       throw bad_input("no file is named; usage: hp replay FILE.jsonl ... [--verbose] [--table]");
@@ -166,6 +171,11 @@ hp_tool::work hp_tool::add_replay(CLI::App& app) {
       files.push_back(replay_file(path));
       all.add(files.back().count);
     }
+    std::vector<std::string> malformed;
+    for (const replayed_file& f : files) malformed.insert(malformed.end(), f.malformed.begin(), f.malformed.end());
+    if (!malformed.empty())
+      std::fprintf(stderr, "hp replay: %s%s\n", malformed[0].c_str(),
+                   malformed.size() == 1 ? "" : fmt::format(" (and {} more lines)", malformed.size() - 1).c_str());
     if (given->as_json) {
       json listed = json::array();
       for (const replayed_file& f : files) listed.push_back(json_of(f, *given));
@@ -176,6 +186,6 @@ hp_tool::work hp_tool::add_replay(CLI::App& app) {
       for (const replayed_file& f : files) print_text(f, *given);
       std::cout << all << std::endl;
     }
-    return all.failed == 0 ? 0 : 1;
+    return !malformed.empty() ? 2 : all.failed == 0 ? 0 : 1;
   };
 }

@@ -49,7 +49,9 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
   app.add_option("--hardware", c->hardware,
                  decoder_plans::known_hardware_names() +
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
-  app.add_option("--fix", c->fixes, "degrees: tp, pp, dp, ep; without it those with the most tokens a second that fit");
+  app.add_option(
+      "--fix", c->fixes,
+      "degrees: tp, pp, dp, ep; without it those with the most tokens a second that fit, else that are tight");
   app.add_option("--batch", c->plan.batch, "sequences that are served together (default: 1)")
       ->check(command_line::whole<std::int64_t>(1, most));
   app.add_option("--context", c->plan.context, "tokens of each, prompt and answer (default: 4096)")

@@ -154,6 +154,20 @@ constexpr int tier_index(const device_value& d, memory_kind kind) {
   return -1;
 }
 
+/// Index of the first tier of this kind behind tier 0, or -1: what kernels do not work in, and copy to and from. Law: no
+/// memory is at once tier 0 and behind it, whatever kind tier 0 is of.
+constexpr int tier_behind(const device_value& d, memory_kind kind) {
+  for (int t = 1; t < d.tier_count; ++t)
+    if (d.tier[t].kind == kind) return t;
+  return -1;
+}
+
+/// Bytes of that tier; 0 where there is none.
+constexpr std::int64_t bytes_behind(const device_value& d, memory_kind kind) {
+  const int t = tier_behind(d, kind);
+  return t < 0 ? 0 : d.tier[t].bytes;
+}
+
 constexpr std::int64_t matrix_peak(const device_value& d, number_format format) {
   return d.matrix_flops[static_cast<int>(format)];
 }

@@ -27,10 +27,10 @@ constexpr std::int64_t shared_bandwidth(const memory_pool& p, std::int64_t own, 
   return part < own ? part : own;
 }
 
-/// The device with its DRAM tier as one of `sharers` that hold and copy evenly. A device without such a tier is unchanged.
+/// The device with its DRAM behind tier 0 as one of `sharers` that hold and copy evenly. A device without such a tier is unchanged.
 /// Domain: sharers ≥ 1.
 constexpr device_value with_pool(device_value d, const memory_pool& p, int sharers) {
-  const int t = tier_index(d, memory_kind::dram);
+  const int t = tier_behind(d, memory_kind::dram);
   if (t < 0) return d;
   d.tier[t].bytes = capacity_of(p) / sharers;
   d.tier[t].bandwidth = shared_bandwidth(p, d.tier[t].bandwidth, sharers);

@@ -187,7 +187,7 @@ constexpr moe_durations price_moe(const moe_plan& p, const device_value& device,
     return overhead + priced.time_of(vector_time(device, moved, vector_queues));
   };
   const auto set = [&](moe_operation o, std::int64_t time) { t.of[static_cast<int>(o)] = time; };
-  const int slow = tier_index(device, memory_kind::dram);
+  const int slow = tier_behind(device, memory_kind::dram);
   if (slow >= 0) {
     set(moe_operation::prefetch_gate_up,
         priced.time_of(copy_time(device.tier[slow], device.tier[0], gate_up_elements(p.layer) * bytes)));

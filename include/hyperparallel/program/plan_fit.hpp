@@ -3,11 +3,16 @@
 // Whether a plan fits into the memory of a device, and the smallest change that makes it fit.
 //
 //   const hp::memory_reserve reserve{.library_bytes = 2 * hp::GiB, .allocator_per_mille = 30};
-//   hp::verdict_of(e, reserve, device_bytes);                         fits, tight or does_not_fit
+//   hp::verdict_of(peak, reserve, device_bytes);                      fits, tight or does_not_fit
+//   hp::is_better({verdict, time, bytes}, {…});                       the order of plans
 //   hp::visit_plans_that_fit(decoder, plan, prices, reserve, visit);  each tried out
 //
 // A device has to hold the bytes that are alive at the peak, a share of them that the allocator's blocks waste, and what the
-// run time and the communication library keep for themselves. Tight is what fits only where the allocator wastes nothing.
+// run time and the communication library keep for themselves. Tight is what fits only where the allocator wastes less than
+// assumed, possibly nothing. A tight plan is an answer where none fits; no plan that does not fit is one.
+//
+// Laws: `is_better` is a strict weak order, in which every plan that fits comes before all that are tight, and these before all
+// that do not fit; what is tight or fits is what fits with the reserve `without_waste`.
 
 #include <hyperparallel/program/plan_estimate.hpp>
 
@@ -26,6 +31,7 @@ struct memory_reserve {
     const extent_t left = bytes - library_bytes, whole = 1000 + allocator_per_mille;
     return left / whole * 1000 + left % whole * 1000 / whole;
   }
+  constexpr memory_reserve without_waste() const { return {library_bytes, 0}; }
   friend constexpr bool operator==(const memory_reserve&, const memory_reserve&) = default;
 };
 
@@ -40,6 +46,22 @@ constexpr const char* name_of(fit_verdict v) {
 constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, extent_t bytes) {
   if (reserve.needed(peak) <= bytes) return fit_verdict::fits;
   return peak + reserve.library_bytes <= bytes ? fit_verdict::tight : fit_verdict::does_not_fit;
+}
+
+/// Whether a plan of this verdict is an answer.
+constexpr bool is_answer(fit_verdict v) { return v != fit_verdict::does_not_fit; }
+
+/// What plans for one question are compared by.
+struct fit_rank {
+  fit_verdict verdict = fit_verdict::does_not_fit;
+  extent_t time = not_counted;
+  extent_t bytes = not_counted;  ///< that a device needs
+};
+
+/// Whether `a` comes before `b`: the better verdict, then of plans that are an answer the faster, of others the smaller.
+constexpr bool is_better(const fit_rank& a, const fit_rank& b) {
+  if (a.verdict != b.verdict) return a.verdict < b.verdict;
+  return is_answer(a.verdict) ? a.time < b.time : a.bytes < b.bytes;
 }
 
 namespace detail {

@@ -152,7 +152,7 @@ class serving_pass {
   constexpr time_cost streamed(extent_t bytes) const { return at_rate(bytes, d.tier[0].bandwidth, d.tier[0].reached); }
   constexpr time_cost fetched(extent_t in, extent_t out, extent_t copies) const {
     if (copies == 0) return {};
-    const int t = tier_index(d, memory_kind::dram);
+    const int t = tier_behind(d, memory_kind::dram);
     if (t < 0) return {cost_code::rate_is_not_positive, 0};
     return then(latencies(copies, d.tier[t].latency), at_rate(larger(in, out), d.tier[t].bandwidth, d.tier[t].reached));
   }

@@ -38,7 +38,8 @@ struct answer {
     return hp::verdict_of(e.evaluation.memory, reserve, hardware.device.tier[0].bytes);
   }
   /// Whether the plan can be and fits.
-  bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
+  bool is_good() const { return status.ok() && hp::is_answer(verdict(estimate)); }
+  hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.evaluation.memory}; }
 };
 
 inline constexpr int most_near_plans = 3;
@@ -80,13 +81,15 @@ inline answer answer_of(const choice& c) {
   a.estimate.simulated =
       hp::simulate_plan(a.config.model, a.plan, prices, a.reserve.most_peak(a.hardware.device.tier[0].bytes));
   if (a.is_good()) return a;
-  const auto is_faster = [](const priced_plan& x, const priced_plan& y) {
-    return x.estimate.time() < y.estimate.time();
+  const auto is_better = [&](const priced_plan& x, const priced_plan& y) {
+    return hp::is_better(a.rank(x.estimate), a.rank(y.estimate));
   };
-  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, [&](const hp::plan_estimate& e, int changes) {
+  const auto note = [&](const hp::plan_estimate& e, int changes) {
     const priced_plan fresh{e, changes};
-    a.others.insert(std::upper_bound(a.others.begin(), a.others.end(), fresh, is_faster), fresh);
-  });
+    a.others.insert(std::upper_bound(a.others.begin(), a.others.end(), fresh, is_better), fresh);
+  };
+  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, note);
+  if (a.others.empty()) hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve.without_waste(), note);
   if (a.others.size() > most_fitting_plans) a.others.resize(most_fitting_plans);
   return a;
 }

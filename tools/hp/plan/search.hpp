@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // hp plan without --fix: the search for the fastest plan that fits, within --effort or until Ctrl-C, with progress on the
-// error stream; then the best plans are simulated.
+// error stream; then the best plans are simulated. Where a complete search finds that none fits, those that are tight are
+// searched in the same way: `verdict_of` with the reserve `without_waste` says fits of these, and of no other plan here.
 
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include <hyperparallel/program/plan_search.hpp>
 
@@ -25,6 +27,7 @@ struct search_answer {
   answer best;  ///< of the winner; where there is none, the estimate is not ok
   hp::plan_question question{};
   hp::plan_answer found{};
+  bool is_tight = false;  ///< none fits: the rows are tight
   ending end = ending::complete;
   double seconds = 0;
   int why = 0;  ///< the row that the first one is compared with; 0: none
@@ -78,16 +81,31 @@ inline search_answer search_answer_of(choice c) {
   train_text::listen_for_interruption();
   {
     search_reporter reporter;
-    s.found = hp::search_plans(s.best.config.model, s.question, prices, [&](const hp::plan_progress& p) {
-      reporter.tell(p);
-      if (train_text::is_interrupted())
-        s.end = ending::interrupted;
-      else if (reporter.seconds() >= c.effort)
-        s.end = ending::effort;
-      return s.end == ending::complete;
-    });
     const auto may_simulate = [&] { return !train_text::is_interrupted(); };
-    hp::simulate_best(s.best.config.model, s.question, prices, s.found, may_simulate);
+    const auto search = [&](const hp::plan_question& q) {
+      hp::plan_answer found = hp::search_plans(s.best.config.model, q, prices, [&](const hp::plan_progress& p) {
+        reporter.tell(p);
+        if (train_text::is_interrupted())
+          s.end = ending::interrupted;
+        else if (reporter.seconds() >= c.effort)
+          s.end = ending::effort;
+        return s.end == ending::complete;
+      });
+      hp::simulate_best(s.best.config.model, q, prices, found, may_simulate);
+      return found;
+    };
+    s.found = search(s.question);
+    if (!s.found.ok() && s.found.legal > 0 && s.found.simulations.unfit == 0 && s.end == ending::complete) {
+      hp::plan_question tight = s.question;
+      tight.reserve = s.question.reserve.without_waste();
+      if (hp::plan_answer found = search(tight); found.ok()) {
+        s.is_tight = true;
+        s.question = tight;
+        s.found = std::move(found);
+      } else {
+        s.end = ending::complete;  // that none fits was found before
+      }
+    }
     // A row that is simulated may change its place, and another one stand there.
     while (s.why > 1 && s.why <= s.found.best.size &&
            s.found.best[s.why - 1].simulated.code == hp::simulated_plan_code::not_asked && may_simulate())

@@ -66,7 +66,7 @@ inline std::string searched_text(const search_answer& s) {
   return out +
          "plans: all degrees tp, pp, dp, cp and ep that divide, micro-batches that divide the batch, ZeRO 0 to 3,\n"
          "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost;\nplans that are "
-         "tight do not count as plans that fit\n";
+         "tight are searched where none fits\n";
 }
 
 inline std::string why_text(const search_answer& s) {
@@ -125,6 +125,8 @@ inline std::string to_text(const search_answer& s) {
                                 count_text(s.question.batch, "sequence"), s.question.sequence) +
                     set_aside_text(s.best.config) + "\n";
   if (!s.found.ok()) return out + searched_text(s);
+  if (s.is_tight)
+    out += "none fits; these are tight: they fit where the allocator wastes less than it is counted with\n";
   out += rows_text(s) + "\n" + searched_text(s) + "\n";
   if (s.why > 0) out += why_text(s) + "\n";
   out += "plan 1 ";

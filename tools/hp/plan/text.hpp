@@ -156,8 +156,12 @@ inline std::string to_text(const answer& a) {
   out += "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + comparison_text(a) + step_text(a) + "\n" +
          received_text(a);
   if (a.is_good()) return out;
-  return out + (a.others.empty() ? "\nno change of one degree makes it fit\n"
-                                 : "\nthe smallest changes that make it fit:\n" + others_text(a));
+  if (a.others.empty()) return out + "\nno change of one degree makes it fit\n";
+  return out +
+         (a.verdict(a.others[0].estimate) == hp::fit_verdict::fits
+              ? "\nthe smallest changes that make it fit:\n"
+              : "\nno change of one degree makes it fit; the smallest that make it tight:\n") +
+         others_text(a);
 }
 
 }  // namespace decoder_plans

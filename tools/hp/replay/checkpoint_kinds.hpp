@@ -47,13 +47,14 @@ inline hp::extent_t flat_of(const hp::shape& s, const hp::extent_t* at) {
 
 /// out[r] = concat over q of block r of in[q]: what our exchange writes on every rank, element by element.
 inline verdict replay_all_to_all(const json& v) {
-  const int n = member(v, "n").get<int>();
-  int split = member(v, "split_dim").get<int>(), concat = member(v, "concat_dim").get<int>();
+  const int n = int_of(member(v, "n"));
+  int split = int_of(member(v, "split_dim")), concat = int_of(member(v, "concat_dim"));
   const hp::shape local = shape_from(member(v, "local_in"));
   split += split < 0 ? local.rank : 0;
   concat += concat < 0 ? local.rank : 0;
   if (n < 1 || split < 0 || split >= local.rank || concat < 0 || concat >= local.rank)
     return expects_error(v) ? pass() : fail("a dim or the group is outside what the local shape has");
+  if (n > most_ranks) throw malformed_vector("key 'n' has more ranks than can be replayed");
   if (local.extent[split] % n != 0) return expects_error(v) ? pass() : fail("the split dim does not divide");
   if (local.rank + 2 > hp::max_dims) throw malformed_vector("the local shape has more dims than the core holds");
   if (expects_error(v)) return fail("accepted");
@@ -129,7 +130,7 @@ inline verdict replay_reshard(const json& v) {
   const hp::shape s = shape_from(member(v, "shape"));
   const hp::box whole = hp::slice_at(hp::replicated({}, s.rank), s, {});
   hp::box wanted = whole;
-  const int to_rank = v.value("to_rank", 0);
+  const int to_rank = v.contains("to_rank") ? int_of(member(v, "to_rank")) : 0;
   if (const json& to = member(v, "to"); !to.is_null()) {
     const read_side side = side_of(to);
     if (side.why) return judge_unreadable(v, side.why);

@@ -59,7 +59,7 @@ inline derived_bound nested_bound(const hp::layout_value& from, const hp::layout
 
 inline verdict equals_stated(const json& derived, const char* name, hp::extent_t ours) {
   const json& stated = optional_field(derived, name);
-  return pass_if(!stated.is_number() || stated.get<hp::extent_t>() == ours,
+  return pass_if(!stated.is_number() || whole_number_of(stated) == ours,
                  std::string(name) + " is " + stated.dump() + ", ours " + std::to_string(ours));
 }
 
@@ -103,8 +103,8 @@ inline verdict held_to_derived(const json& derived, const stated_move& m, const 
       if (r.outcome != outcome::passed) return fail("of the stated plan, counted by us: " + r.reason);
   const json& most = optional_field(derived, "plan_recv_max");
   const json& all = optional_field(derived, "plan_recv_sum");
-  if ((most.is_number() && most.get<hp::extent_t>() < ours.received_max) ||
-      (all.is_number() && all.get<hp::extent_t>() < ours.received_sum))
+  if ((most.is_number() && whole_number_of(most) < ours.received_max) ||
+      (all.is_number() && whole_number_of(all) < ours.received_sum))
     return fail("the stated plan receives less: " + most.dump() + " at most and " + all.dump() + " in all, ours " +
                 std::to_string(ours.received_max) + " and " + std::to_string(ours.received_sum));
   return passed;
@@ -114,10 +114,10 @@ inline verdict held_to_derived(const json& derived, const stated_move& m, const 
 inline byte_figures figures_of(const json& v, const move_figures& ours, const stated_cost& theirs) {
   const json& derived = optional_field(v, "derived");
   const json& type = optional_field(v, "dtype_bytes");
-  const std::int64_t bytes = type.is_number() ? type.get<std::int64_t>() : 1;
+  const std::int64_t bytes = type.is_number() ? whole_number_of(type) : 1;
   const auto stated = [&](const char* name) -> std::int64_t {
     const json& x = optional_field(derived, name);
-    return x.is_number() ? x.get<std::int64_t>() * bytes : -1;
+    return x.is_number() ? whole_number_of(x) * bytes : -1;
   };
   byte_figures f;
   f.known = true;

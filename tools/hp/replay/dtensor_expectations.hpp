@@ -12,13 +12,13 @@ namespace replay {
 
 inline hp::extent_t sum_of(const json& counts) {
   hp::extent_t n = 0;
-  for (const auto& [name, count] : counts.items()) n += count.get<hp::extent_t>();
+  for (const auto& [name, count] : counts.items()) n += whole_number_of(count);
   return n;
 }
 
 /// Ours against a number and against counts by collective, of which a vector may state any.
 inline verdict no_more_collectives(int ours, const json& total, const json& counts, const char* what) {
-  const bool few = (!total.is_number() || ours <= total.get<int>()) && (!counts.is_object() || ours <= sum_of(counts));
+  const bool few = (!total.is_number() || ours <= int_of(total)) && (!counts.is_object() || ours <= sum_of(counts));
   return pass_if(few, std::string(what) + " takes " + std::to_string(ours) + " collectives, stated are " +
                           total.dump() + " in all, by kind " + counts.dump());
 }
@@ -53,7 +53,7 @@ inline bool has_sizes(const json& stated, const read_side& side, const hp::shape
       const hp::extent_t n = d < s.rank ? b.dim[d].end - b.dim[d].begin : hp::volume(b);
       const std::size_t rank =
           static_cast<std::size_t>(side.mesh.counts_up ? p : side.mesh.rank[static_cast<std::size_t>(p)]);
-      all = all && stated.at(rank < stated.size() ? rank : static_cast<std::size_t>(p)).get<hp::extent_t>() == n;
+      all = all && whole_number_of(stated.at(rank < stated.size() ? rank : static_cast<std::size_t>(p))) == n;
     }
     if (all) return true;
   }

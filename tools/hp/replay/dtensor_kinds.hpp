@@ -26,7 +26,7 @@ inline verdict same_as_placements(const json& stated, const read_side& beside, i
       list.push_back(
           hp::partial_of(hp::reduction_called(partial_from({{"axis", ""}, {"op", word.substr(2)}}).op.c_str())));
     else if (word.size() > 1 && word[0] == 'S' && word.find_first_not_of("-0123456789", 1) == std::string::npos)
-      list.push_back(hp::shard(std::stoi(word.substr(1)), ours.at[a].order));
+      list.push_back(hp::shard(int_in(word.substr(1)), ours.at[a].order));
     else
       return pass();
   }
@@ -57,7 +57,7 @@ inline stated_cost cost_of_trace(const json& v, const stated_move& m) {
   if (states.empty() || !same_boxes(states.front(), m.from, m.from_shape) ||
       !same_boxes(states.back(), m.to, m.from_shape))
     c.trouble = "the trace does not lead from the source to the target";
-  else if (length.is_number() && length.get<std::size_t>() + 1 != states.size())
+  else if (length.is_number() && count_of(length) + 1 != states.size())
     c.trouble = "the trace has another number of transitions";
   return c;
 }
@@ -141,8 +141,11 @@ inline verdict replay_state_count(const json& v) {
       mesh_from(member(mesh, "shape"), optional_field(mesh, "axes"), optional_field(mesh, "device_ids"));
   if (m.why) return fail(m.why.text);
   const hp::mesh_shape& shape = m.mesh.shape;
-  std::vector<std::vector<int>> dims(member(v, "tensor_rank").get<std::size_t>());
+  std::vector<std::vector<int>> dims(count_of(member(v, "tensor_rank")));
   if (dims.size() > static_cast<std::size_t>(hp::max_dims)) throw malformed_vector("more dims than the core holds");
+  hp::extent_t all_orders = 1;  // of the axes, one after the other, at every place of every dim
+  for (int a = 0; a < shape.axis_count; ++a) all_orders *= static_cast<hp::extent_t>(dims.size()) + a;
+  if (all_orders > 100'000) throw malformed_vector("key 'tensor_rank': more layouts than can be counted");
   std::vector<hp::layout_value> seen;
   std::string trouble;
   hp::extent_t orders = 0;

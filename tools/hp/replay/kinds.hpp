@@ -15,6 +15,7 @@
 #include "refinement_kinds.hpp"
 #include "shardy_kinds.hpp"
 #include "truth_kinds.hpp"
+#include "vector_keys.hpp"
 
 namespace replay {
 
@@ -70,11 +71,12 @@ inline constexpr kind_entry kinds[] = {
     {"exhaustive_optimum", skip_pipeline_search},
 };
 
-/// Replays one vector; what goes wrong while reading it is a failure with that reason.
+/// Replays one vector; one that cannot be read is malformed, with the reason.
 inline verdict replay_vector(const json& v) {
-  if (!v.is_object()) return fail("the line is no JSON object");
+  if (!v.is_object()) return malformed("the line is no JSON object");
   const std::string kind = text_of(v, "kind");
   try {
+    check_keys(v);
     if (v.contains("op") && v.contains("rule") && v.contains("inputs")) return replay_any_operator(v);
     if (is_model_config(v)) return replay_model_config(v);
     if (is_published_number(v)) return replay_published_number(v);
@@ -85,15 +87,14 @@ inline verdict replay_vector(const json& v) {
     // Moves stated axis by axis are moves whatever their kind says of the planner that was observed.
     if (v.contains("src_layout") && v.contains("dst_layout")) return replay_dtensor_move(v);
   } catch (const malformed_vector& e) {
-    return fail(e.what());
+    return malformed(e.what());
   } catch (const json::exception& e) {
-    return fail(std::string("a field has an unexpected form: ") + e.what());
+    return malformed("key '" + asked_key() + "' has a value of an unexpected form: " + e.what());
   } catch (const std::exception& e) {
     return fail(std::string("cannot be read: ") + e.what());
   }
   if (v.contains("ranks") && v.contains("microbatches"))
-    return fail("unknown kind of pipeline schedules '" + kind + "'");
-  if (kind.empty()) return skip("the vector names no kind");
+    return malformed("key 'kind': unknown kind of pipeline schedules '" + kind + "'");
   return skip(
       "outside layouts, operators, redistribution, pipeline schedules, configurations of models and published numbers");
 }

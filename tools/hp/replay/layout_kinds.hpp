@@ -30,9 +30,12 @@ inline verdict replay_map(const json& v) {
   for (int d = 0; d < l.layout.rank; ++d) {
     std::vector<int> wanted;
     const json& entry = member(v, "tmap").at(static_cast<std::size_t>(d));
-    for (const json& number : entry.is_array() ? entry : json::array({entry}))
-      if (const int n = number.get<int>(); n >= 0 && m.mesh.shape.size[m.mesh.shape.axis_count - 1 - n] > 1)
-        wanted.push_back(n);
+    for (const json& number : entry.is_array() ? entry : json::array({entry})) {
+      const int n = int_of(number), axes = m.mesh.shape.axis_count;
+      if (n >= axes)
+        throw malformed_vector("key 'tmap' has " + number.dump() + ", the mesh " + std::to_string(axes) + " axes");
+      if (n >= 0 && m.mesh.shape.size[axes - 1 - n] > 1) wanted.push_back(n);
+    }
     const hp::numeric_entry ours = hp::numeric_of(l.layout, d);
     if (wanted != std::vector<int>(ours.number, ours.number + ours.count))
       return fail("numeric form of dim " + std::to_string(d) + " differs");
@@ -83,7 +86,7 @@ inline verdict replay_slice(const json& v) {
   if (m.why) return suspect ? pass() : fail(m.why.text);
   const read_layout l = layout_of(v, m.mesh);
   if (l.why) return suspect ? pass() : fail(l.why.text);
-  const int position = hp::position_in(m.ranks(), member(v, "rank").get<int>());
+  const int position = hp::position_in(m.ranks(), int_of(member(v, "rank")));
   if (position < 0) return fail("the rank is not in the mesh");
   const hp::slice_result ours = hp::slice_of(l.layout, shape_from(member(v, "shape")), position);
   if (is_suspect(v, "uneven-tail-lost"))  // elements would vanish: only a refusal is right
@@ -136,18 +139,17 @@ inline verdict replay_submesh(const json& v) {
   if (r.status.code != hp::sub_mesh_code::ok)
     return fail("refused with code " + std::to_string(static_cast<int>(r.status.code)));
 
-  const int position = hp::position_in(m.ranks(), v.value("rank", m.rank.front()));
+  const int position = hp::position_in(m.ranks(), v.contains("rank") ? int_of(member(v, "rank")) : m.rank.front());
   if (position < 0) return fail("the rank is not in the mesh");
   std::vector<int> ranks;
   for (int i = 0; i < hp::group_size(m.mesh.shape, kept); ++i)
     ranks.push_back(hp::rank_at(m.ranks(), hp::group_member(m.mesh.shape, kept, position, i)));
   const json& expect = member(v, "expect");
   for (const auto& [name, wanted] : expect.items()) {
-    if (name == "ranks" && wanted.get<std::vector<int>>() != ranks) return fail("other ranks");
+    if (name == "ranks" && ints_of(wanted) != ranks) return fail("other ranks");
     if (name == "shape" || name == "mesh") {
       const auto& size = r.mesh.shape.size;
-      if (wanted.get<std::vector<int>>() != std::vector<int>(size, size + r.mesh.shape.axis_count))
-        return fail("other shape");
+      if (ints_of(wanted) != std::vector<int>(size, size + r.mesh.shape.axis_count)) return fail("other shape");
     }
     if (name == "alias" || name == "names") {
       const auto labels = wanted.is_string() ? std::vector<std::string>{wanted.get<std::string>()}
@@ -209,18 +211,18 @@ inline verdict replay_error(const json& v) {
 inline verdict replay_coord(const json& v) {
   const read_mesh m = mesh_of(v);
   if (m.why) return expects_error(v) ? pass() : fail(m.why.text);
-  const int position = hp::position_in(m.ranks(), member(v, "rank").get<int>());
+  const int position = hp::position_in(m.ranks(), int_of(member(v, "rank")));
   if (position < 0) return expects_error(v) ? pass() : fail("the rank is not in the mesh");
   const hp::coordinate c = hp::coordinates_of(m.mesh.shape, position);
   const json& expect = member(v, "expect");
   if (expect.is_array()) {
-    const auto wanted = expect.get<std::vector<int>>();
+    const auto wanted = ints_of(expect);
     return pass_if(wanted == std::vector<int>(c.at, c.at + m.mesh.shape.axis_count), "other coordinates");
   }
   for (const auto& [name, at] : expect.items()) {
     const int a = hp::axis_index(m.mesh, name.c_str());
     if (a < 0) return fail("unknown axis " + name);
-    if (c.at[a] != at.get<int>()) return fail("coordinate " + name + " is " + std::to_string(c.at[a]));
+    if (c.at[a] != int_of(at)) return fail("coordinate " + name + " is " + std::to_string(c.at[a]));
   }
   return pass();
 }
@@ -234,10 +236,10 @@ inline verdict replay_interleaved(const json& v) {
     if (l.why) return expects_error(v) ? pass() : fail(l.why.text);
     if (expects_error(v)) return fail("accepted");
     const json& expect = member(v, "expect");
-    if (const json& n = optional_field(expect, "devices"); n.is_number() && n.get<int>() != hp::device_count(m.mesh))
+    if (const json& n = optional_field(expect, "devices"); n.is_number() && int_of(n) != hp::device_count(m.mesh))
       return fail("other device count");
     if (const json& n = optional_field(expect, "copies_per_device");
-        n.is_number() && n.get<int>() != hp::copies_of(m.mesh, l.layout))
+        n.is_number() && int_of(n) != hp::copies_of(m.mesh, l.layout))
       return fail("other number of copies");
     return pass();
   }

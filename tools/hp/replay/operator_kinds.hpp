@@ -55,7 +55,7 @@ inline std::vector<std::string> stated_results(const json& v, const hp::mesh_val
     stated.push_back(words_of(l.layout, m));
   }
   if (const json& n = optional_field(v, "n_out"); n.is_number_integer() && stated.size() == 1)
-    stated.resize(n.get<std::size_t>(), stated.front());
+    stated.resize(count_of(n), stated.front());
   return stated;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 /// F, I and W of `cost`, of which B, where it is stated, is I and W.
 hp::pipeline_costs pipeline_costs_of(const json& cost) {
-  const auto time = [&](const char* name) { return member(cost, name).get<std::int64_t>(); };
+  const auto time = [&](const char* name) { return whole_number_of(member(cost, name)); };
   const hp::stage_times t{time("F"), time("I"), time("W")};
   if (cost.contains("B") && time("B") != t.backward()) throw malformed_vector("B is not I + W");
   return hp::equal_stages(t);
@@ -57,8 +57,8 @@ verdict replay_closed_form(const json& v) {
   const bool overlaps = name == "DualPipeV";
   const made_schedule made = make_schedule(name, pipeline_shape_of(v), false);
   hp::pipeline_costs costs = pipeline_costs_of(member(v, "cost"));
-  costs.latency = overlaps ? 0 : member(v, "comm").get<std::int64_t>();
-  if (overlaps) costs.overlapped_pair = member(v, "overlap_FB").get<std::int64_t>();
+  costs.latency = overlaps ? 0 : whole_number_of(member(v, "comm"));
+  if (overlaps) costs.overlapped_pair = whole_number_of(member(v, "overlap_FB"));
   if (!made.why.empty()) return fail(made.why);
   const hp::pipeline_account a = hp::replay(made.schedule, costs);
   if (!a.ok()) return fail(hp::to_text(a.status));
@@ -111,6 +111,7 @@ verdict replay_torch_csv(const json& v) {
 
 verdict replay_torch_defect(const json& v) {
   const int ranks = whole_of(v, "ranks"), micro_batches = whole_of(v, "microbatches");
+  replayable({ranks, 1, micro_batches});
   std::string rows;
   for (int r = 0; r < ranks; ++r) {
     rows += r > 0 ? "\n" : "";
@@ -134,7 +135,7 @@ verdict replay_zero_bubble_table(const json& v) {
   const auto time = [&](const char* name) {
     return static_cast<std::int64_t>(std::llround(member(v, name).get<double>() * 1000));
   };
-  const hp::pipeline_shape n{whole_of(v, "ranks"), 1, whole_of(v, "microbatches")};
+  const hp::pipeline_shape n = replayable({whole_of(v, "ranks"), 1, whole_of(v, "microbatches")});
   const hp::pipeline_costs costs = hp::equal_stages({time("T_F"), time("T_B_input"), time("T_W")}, time("T_comm"));
   const json& paper = member(v, "paper");
   for (const char* name : {"1F1B", "ZB-H1", "ZB-H2"}) {
@@ -166,7 +167,7 @@ verdict replay_v_schedule(const json& v) {
   if (!ours.ok()) return fail(hp::to_text(ours.status));
   if (ours.peak_until_weight_gradient() > most)
     return fail("the peak is " + std::to_string(ours.peak_until_weight_gradient()) + " here");
-  if (ours.longest_rank_span > v["longest_rank_span"].get<std::int64_t>())
+  if (ours.longest_rank_span > whole_number_of(member(v, "longest_rank_span")))
     return fail("the longest rank takes " + std::to_string(ours.longest_rank_span) + " here");
   if (member(v, "csv").is_null()) return pass();
   const hp::torch_table table = hp::parse_torch_table(v["csv"].get<std::string>());

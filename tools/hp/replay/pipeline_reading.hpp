@@ -13,10 +13,23 @@
 
 namespace replay {
 
-inline int whole_of(const json& v, const char* name) { return member(v, name).get<int>(); }
+inline int whole_of(const json& v, const char* name) { return int_of(member(v, name)); }
+
+/// Schedules of more forwards, or on more ranks, are not replayed.
+inline hp::pipeline_shape replayable(const hp::pipeline_shape& n) {
+  constexpr std::int64_t most = std::int64_t{1} << 15;
+  std::int64_t forwards = 1;
+  for (const int count : {n.ranks, n.chunks, n.micro_batches}) {
+    if (count > most / forwards)
+      throw malformed_vector("the pipeline has more micro-batches on stages than can be replayed");
+    forwards *= hp::larger(count, 1);
+  }
+  if (n.ranks > most_ranks) throw malformed_vector("the pipeline has more ranks than can be replayed");
+  return n;
+}
 
 inline hp::pipeline_shape pipeline_shape_of(const json& v) {
-  return {whole_of(v, "ranks"), whole_of(v, "virtual"), whole_of(v, "microbatches")};
+  return replayable({whole_of(v, "ranks"), whole_of(v, "virtual"), whole_of(v, "microbatches")});
 }
 
 /// The schedule of this name, or why there is none in this shape.

@@ -131,7 +131,7 @@ verdict replay_torch_transfers(const json& v) {
 }
 
 verdict replay_mindspore_lists(const json& v) {
-  const hp::pipeline_shape n{whole_of(v, "stages"), whole_of(v, "virtual"), whole_of(v, "micro")};
+  const hp::pipeline_shape n = replayable({whole_of(v, "stages"), whole_of(v, "virtual"), whole_of(v, "micro")});
   const std::string name = member(v, "schedule").get<std::string>();
   const bool interleaved = name == "ScheduleInterleaved1F1B";
   if (!interleaved && name != "Schedule1F1B") return fail("no generator of '" + name + "'");

@@ -26,7 +26,7 @@ std::optional<hp::extent_t> size_in(const json& of, std::initializer_list<const 
     const json& v = optional_field(of, name);
     if (is_absent(v)) continue;
     if (!v.is_number()) throw not_expressed(std::string(name) + " is " + v.dump());
-    const auto size = v.is_number_integer() ? v.get<hp::extent_t>() : -1;
+    const auto size = v.is_number_integer() ? whole_number_of(v) : -1;
     if (size < 0 || size > hp::largest_plan_number) throw malformed_vector(std::string(name) + " is " + v.dump());
     if (size > 0) return size;
   }

@@ -6,27 +6,27 @@
 #include <hyperparallel/layout.hpp>
 #include <hyperparallel/mesh.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "verdict.hpp"
+#include "number_reading.hpp"
 
 namespace replay {
 
 namespace hp = hyperparallel;
-using json = nlohmann::json;
 
 inline const json& member(const json& v, const char* name) {
+  asked_key() = name;
   const auto at = v.find(name);
-  if (at == v.end()) throw malformed_vector(std::string("field '") + name + "' is missing");
+  if (at == v.end()) throw malformed_vector(std::string("key '") + name + "' is missing");
   return *at;
 }
 
 /// The field, or null where it is absent.
 inline const json& optional_field(const json& v, const char* name) {
   static const json nothing;
+  asked_key() = name;
   if (!v.is_object()) return nothing;
   const auto at = v.find(name);
   return at == v.end() ? nothing : *at;
@@ -81,7 +81,7 @@ struct read_mesh {
 /// `shape`: axis sizes, outer to inner. `names`: their aliases, or null for unnamed ones. `ranks`: null, all of them,
 /// or [first, last].
 inline read_mesh mesh_from(const json& shape, const json& names, const json& ranks) {
-  const auto sizes = shape.get<std::vector<int>>();
+  const auto sizes = ints_of(shape);
   std::vector<std::string> labels;
   if (names.is_array())
     labels = names.get<std::vector<std::string>>();
@@ -95,8 +95,8 @@ inline read_mesh mesh_from(const json& shape, const json& names, const json& ran
   if (m.why) return m;
   const int positions = hp::position_count(m.mesh.shape);
   if (positions > most_ranks) throw malformed_vector("the mesh has more ranks than can be replayed");
-  if (ranks.is_array()) m.rank = ranks.get<std::vector<int>>();
-  const bool is_range = m.rank.size() == 2 && positions != 2 && m.rank[1] - m.rank[0] + 1 == positions;
+  if (ranks.is_array()) m.rank = ints_of(ranks);
+  const bool is_range = m.rank.size() == 2 && positions != 2 && std::int64_t{m.rank[1]} - m.rank[0] + 1 == positions;
   if (is_range || m.rank.empty()) {
     const int first = is_range ? m.rank[0] : 0;
     m.rank.clear();
@@ -137,7 +137,7 @@ inline hp::layout_result layout_from_tmap(const hp::mesh_shape& m, const json& t
     hp::numeric_entry e;
     const auto add = [&e](const json& number) {
       if (e.count == hp::max_axes) throw malformed_vector("a map entry has more numbers than a mesh has axes");
-      e.number[e.count++] = number.get<int>();
+      e.number[e.count++] = int_of(number);
     };
     if (entry.is_array())
       for (const json& number : entry) add(number);
@@ -165,6 +165,13 @@ struct read_layout {
   hp::layout_value layout{};
 };
 
+/// The dim of "S1" or "S(1)".
+inline int dim_in(std::string_view text) {
+  const bool enclosed = text[1] == '(';
+  if (enclosed && text.back() != ')') throw malformed_vector("unknown placement '" + std::string(text) + "'");
+  return int_in(enclosed ? text.substr(2, text.size() - 3) : text.substr(1));
+}
+
 /// The layout of a vector or of one side of it: by `map` (and `partial`), by `tmap`, or by `placements` and `ndim`.
 inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
   hp::layout_result r;
@@ -175,14 +182,14 @@ inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
       if (text == "R")
         list.push_back(hp::replicate());
       else if (text.size() > 1 && text[0] == 'S')
-        list.push_back(hp::shard(std::stoi(text.substr(text[1] == '(' ? 2 : 1))));
+        list.push_back(hp::shard(dim_in(text)));
       else if (text.size() > 1 && text[0] == 'P')
         list.push_back(hp::partial_of(
             hp::reduction_called(text.substr(2, text.size() - 2 - (text.back() == ')' ? 1 : 0)).c_str())));
       else
         throw malformed_vector("unknown placement '" + text + "'");
     }
-    r = hp::layout_from_placements(m.shape, list.data(), static_cast<int>(list.size()), member(v, "ndim").get<int>());
+    r = hp::layout_from_placements(m.shape, list.data(), static_cast<int>(list.size()), int_of(member(v, "ndim")));
     return {refused(r.status), r.layout};
   }
   const json& map = optional_field(v, "map");
@@ -192,12 +199,21 @@ inline read_layout layout_of(const json& v, const hp::mesh_value& m) {
   return l;
 }
 
+/// Tensors of more elements are not replayed: figures of all ranks are to stay within 64 bits.
+inline constexpr hp::extent_t most_elements = hp::extent_t{1} << 48;
+
 inline hp::shape shape_from(const json& extents) {
-  const auto list = extents.get<std::vector<hp::extent_t>>();
+  const auto list = whole_numbers_of(extents);
   if (list.size() > static_cast<std::size_t>(hp::max_dims))
     throw malformed_vector("the shape has more dims than the core holds");
   hp::shape s;
-  for (const hp::extent_t n : list) s.extent[s.rank++] = n;
+  hp::extent_t elements = 1;
+  for (const hp::extent_t n : list) {
+    s.extent[s.rank++] = n;
+    const hp::extent_t magnitude = n < 0 ? -n : n;
+    if (magnitude > most_elements / elements) throw malformed_vector("key '" + asked_key() + "' has too many elements");
+    if (magnitude > 0) elements *= magnitude;
+  }
   return s;
 }
 
@@ -205,7 +221,7 @@ inline hp::box box_from(const json& intervals) {
   hp::box b;
   for (const json& i : intervals) {
     if (b.rank == hp::max_dims) throw malformed_vector("the box has more dims than the core holds");
-    b.dim[b.rank++] = {i.at(0).get<hp::extent_t>(), i.at(1).get<hp::extent_t>()};
+    b.dim[b.rank++] = {whole_number_of(i.at(0)), whole_number_of(i.at(1))};
   }
   return b;
 }

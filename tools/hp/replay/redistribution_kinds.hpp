@@ -110,6 +110,11 @@ inline verdict replay_partial(const json& v) {
     if (side.status.code != hp::layout_code::ok) return judge_unreadable(v, refused(side.status));
   if (const refusal r = add_partial(from.layout, m.mesh, optional_field(v, "partial"))) return judge_unreadable(v, r);
   if (const refusal r = add_partial(to.layout, m.mesh, optional_field(v, "to_partial"))) return judge_unreadable(v, r);
+  if (to_map.size() != from_map.size()) {
+    if (expects_error(v)) return pass();
+    throw malformed_vector("key 'to' has " + std::to_string(to_map.size()) + " dims, 'from' " +
+                           std::to_string(from_map.size()));
+  }
   const hp::shape s =
       v.contains("shape") ? shape_from(v["shape"]) : divisible_shape(m.mesh.shape, static_cast<int>(from_map.size()));
   move_figures ours;
@@ -124,6 +129,9 @@ inline verdict replay_partial(const json& v) {
     const hp::layout_result mid =
         v.contains("mid") ? layout_from_json_map(m.mesh, v["mid"]) : layout_from_json_map(m.mesh, to_map);
     if (mid.status.code != hp::layout_code::ok) return fail("the layout in the middle: " + refused(mid.status).text);
+    if (mid.layout.rank != s.rank)
+      throw malformed_vector("key 'mid' has " + std::to_string(mid.layout.rank) + " dims, the tensor " +
+                             std::to_string(s.rank));
     if (!(local == hp::local_shape(mid.layout, s).shape)) return fail("the expected operators do not lead to `mid`");
     if (!v.contains("to_partial") && !reduces_all(v["expect_ops"], member(v, "partial")))
       return fail("the expected operators do not reduce what is partial");

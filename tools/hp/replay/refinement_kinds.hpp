@@ -11,7 +11,7 @@ namespace replay {
 inline hp::factor_list factors_from(const json& list) {
   hp::factor_list f;
   for (const json& n : list)
-    if (!f.push(n.get<hp::extent_t>())) throw malformed_vector("more factors than the core holds");
+    if (!f.push(whole_number_of(n))) throw malformed_vector("more factors than the core holds");
   return f;
 }
 
@@ -19,7 +19,7 @@ inline hp::mesh_shape mesh_shape_from(const json& sizes) {
   hp::mesh_shape m;
   for (const json& n : sizes) {
     if (m.axis_count == hp::max_axes) throw malformed_vector("more axes than the core holds");
-    m.size[m.axis_count++] = n.get<int>();
+    m.size[m.axis_count++] = int_of(n);
   }
   return m;
 }

@@ -41,7 +41,7 @@ inline int factor_called(const json& v, const std::string& name, read_rule& r) {
     if (r.name[f] == name) return static_cast<int>(f);
   if (r.name.size() == hp::max_factors) throw malformed_vector("the rule has more factors than the core holds");
   r.name.push_back(name);
-  r.size.push_back(member(member(v, "factor_sizes"), name.c_str()).get<hp::extent_t>());
+  r.size.push_back(whole_number_of(member(member(v, "factor_sizes"), name.c_str())));
   return hp::add_factor(r.rule, hp::factor_kind::pass_through, r.size.back());
 }
 

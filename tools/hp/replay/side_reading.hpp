@@ -39,7 +39,7 @@ struct stated_axis {
 
 inline stated_axis axis_from(const json& entry) {
   if (!entry.is_array()) return {entry.get<std::string>()};
-  return {entry.at(0).get<std::string>(), entry.at(1).get<int>(), entry.at(2).get<int>()};
+  return {entry.at(0).get<std::string>(), int_of(entry.at(1)), int_of(entry.at(2))};
 }
 
 /// One entry of `src_partial` or `dst_partial`: an axis (a sum is implied), or {axis, op}.
@@ -73,7 +73,7 @@ struct axis_parts {
 
 inline axis_parts parts_of(const json& mesh, const json& dims, const json& partial) {
   axis_parts p;
-  const auto sizes = member(mesh, "shape").get<std::vector<int>>();
+  const auto sizes = ints_of(member(mesh, "shape"));
   p.name = member(mesh, "axes").get<std::vector<std::string>>();
   if (p.name.size() != sizes.size()) throw malformed_vector("the mesh has more names than sizes, or fewer");
   for (const int n : sizes) p.bound.push_back(n > 1 ? std::vector<int>{1, n} : std::vector<int>{1});
@@ -82,6 +82,9 @@ inline axis_parts parts_of(const json& mesh, const json& dims, const json& parti
   const auto add = [&p](const stated_axis& x) {
     const int a = p.index(x.name);
     if (a < 0 || x.size == 0) return;
+    if (x.pre < 1 || x.size < 1 || x.pre > most_ranks || x.size > most_ranks)
+      throw malformed_vector("the sub-axis [" + std::to_string(x.pre) + ", " + std::to_string(x.size) + "] of " +
+                             x.name);
     for (const int at : {x.pre, x.pre * x.size}) p.bound[static_cast<std::size_t>(a)].push_back(at);
   };
   if (splits) {
@@ -118,7 +121,7 @@ inline refusal place_axes(hp::layout_value& l, const axis_parts& p, const json& 
       if (a < 0) return refuse(hp::layout_code::axis_is_not_in_the_mesh, d, a);
       const std::vector<int>& bound = p.bound[static_cast<std::size_t>(a)];
       const int n = bound.back(), size = x.size > 0 ? x.size : n, first = p.first[static_cast<std::size_t>(a)];
-      if (x.pre < 1 || size < 1 || n % (x.pre * size) != 0)
+      if (x.pre < 1 || size < 1 || x.pre > most_ranks || size > most_ranks || n % (x.pre * size) != 0)
         return refuse(hp::layout_code::sub_axis_does_not_fit_its_axis, d, a);
       for (const hp::cut& other : seen)
         if (other.axis == a && other.pre < x.pre * size && x.pre < other.pre * other.size)

@@ -66,15 +66,19 @@ inline bool same_boxes(const read_side& a, const read_side& b, const hp::shape& 
 
 /// The size of a group over axes that an operator names.
 inline hp::extent_t group_of(const json& op, const hp::mesh_value& m) {
-  if (!op.contains("axes")) return member(op, "n").get<hp::extent_t>();
+  if (!op.contains("axes")) {
+    const int ranks = int_of(member(op, "n"));
+    if (ranks < 1 || ranks > most_ranks)
+      throw malformed_vector("key 'n' has " + std::to_string(ranks) + " ranks of a group");
+    return ranks;
+  }
   hp::extent_t n = 1;
   for (const json& name : op["axes"]) {
     const int a = hp::axis_index(m, name.get<std::string>().c_str());
     if (a < 0) throw malformed_vector("an operator names an unknown axis");
     n *= m.shape.size[a];
   }
-  if (op.contains("n") && op["n"].get<hp::extent_t>() != n)
-    throw malformed_vector("an operator's n is not its group's");
+  if (op.contains("n") && whole_number_of(op["n"]) != n) throw malformed_vector("an operator's n is not its group's");
   return n;
 }
 
@@ -87,7 +91,7 @@ inline stated_cost cost_of_operators(const json& operators, const hp::mesh_value
     const std::string name = member(op, "op").get<std::string>();
     const hp::extent_t n = group_of(op, m), held = hp::element_count(local).value;
     const auto extent = [&](const char* which) -> hp::extent_t& {
-      const int d = member(op, which).get<int>();
+      const int d = int_of(member(op, which));
       if (d < 0 || d >= local.rank) throw malformed_vector("an operator names a dim outside the shape");
       return local.extent[d];
     };
@@ -113,6 +117,8 @@ inline stated_cost cost_of_operators(const json& operators, const hp::mesh_value
     } else {
       throw malformed_vector("unknown operator '" + name + "'");
     }
+    if (hp::element_count(local).value > most_elements)
+      throw malformed_vector("key 'expect_ops' leads to too many elements");
     c.maximum += received;
     c.steps += received > 0 ? 1 : 0;
     c.peak = hp::larger(c.peak, hp::larger(held, hp::element_count(local).value));

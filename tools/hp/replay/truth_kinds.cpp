@@ -24,9 +24,9 @@ namespace {
 hp::extent_t size_at(const json& of, const char* name) {
   const json& size = optional_field(of, name);
   if (size.is_null() || size == json("-")) return 1;
-  if (!size.is_number_integer() || size.get<hp::extent_t>() < 1)
+  if (!size.is_number_integer() || whole_number_of(size) < 1)
     throw malformed_vector(std::string(name) + " is " + size.dump() + "; expected a positive whole number");
-  return size.get<hp::extent_t>();
+  return whole_number_of(size);
 }
 
 hp::megatron_recomputation recomputation_of(const std::string& text) {

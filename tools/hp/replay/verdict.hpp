@@ -30,15 +30,17 @@ struct verdict {
   std::string reason{};
   std::string note{};  ///< of one that passed: what it was held against, where that differs from vector to vector
   byte_figures bytes{};
+  bool malformed = false;  ///< it failed because it cannot be read: bad input
 };
 
 inline verdict pass() { return {}; }
 inline verdict fail(std::string reason) { return {outcome::failed, std::move(reason), {}, {}}; }
+inline verdict malformed(std::string reason) { return {outcome::failed, std::move(reason), {}, {}, true}; }
 inline verdict skip(std::string reason) { return {outcome::skipped, std::move(reason), {}, {}}; }
 
 inline verdict pass_if(bool holds, const std::string& reason) { return holds ? pass() : fail(reason); }
 
-/// A vector that does not say what its kind needs: counts as failed, with this text.
+/// A vector that does not say what its kind needs, or says what it has no words for: malformed, with this text.
 struct malformed_vector : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

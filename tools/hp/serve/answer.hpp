@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the one that makes the most tokens;
+// What hp serve finds: the estimate of the plan that is fixed, or of all degrees the best answer (serving_choice.hpp);
 // and the longest contexts by where the cache lies. Law: what is told of a place is the estimate with its layers
 // offloaded.
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/program/serving_choice.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../plan/words.hpp"
@@ -18,7 +19,7 @@ namespace serving {
 
 /// Where the cache may lie.
 struct place {
-  const char* name;  ///< in tables
+  std::string name;  ///< in tables
   const char* key;   ///< in JSON
   hp::context_limit longest{};
   hp::serving_estimate estimate{};  ///< at the context that is asked for
@@ -36,16 +37,29 @@ struct answer {
   hp::serving_estimate estimate{};
   std::vector<place> places{};
 
-  hp::extent_t dram_bytes() const {
-    const int t = tier_index(device, hp::memory_kind::dram);
-    return t < 0 ? 0 : device.tier[t].bytes;
+  bool has_dram() const { return tier_behind(device, hp::memory_kind::dram) >= 0; }
+  hp::extent_t dram_bytes() const { return bytes_behind(device, hp::memory_kind::dram); }
+  /// The memory that kernels work in, and the one behind it, by their kinds: HBM and DRAM but for a host, whose first memory
+  /// is DRAM.
+  std::string first_memory() const {
+    constexpr const char* names[] = {"HBM", "DRAM", "storage"};
+    return names[static_cast<int>(device.tier[0].kind)];
   }
-  /// Of what lies in DRAM, too.
-  hp::fit_verdict verdict(const hp::serving_estimate& e) const {
-    if (e.offloaded > dram_bytes()) return hp::fit_verdict::does_not_fit;
-    return hp::verdict_of(e.memory.peak(), reserve, device.tier[0].bytes);
+  std::string dram() const { return device.tier[0].kind == hp::memory_kind::dram ? "second DRAM" : "DRAM"; }
+  /// What binds a context, or a phase, in these words.
+  std::string name_of(hp::context_bound b) const {
+    return b == hp::context_bound::hbm_size    ? first_memory()
+           : b == hp::context_bound::dram_size ? dram()
+           : b == hp::context_bound::dram_link ? "link to " + dram()
+                                               : hp::name_of(b);
   }
-  bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
+  std::string name_of(hp::serving_roof r) const {
+    return r == hp::serving_roof::hbm_bytes    ? first_memory()
+           : r == hp::serving_roof::dram_bytes ? dram()
+                                               : hp::name_of(r);
+  }
+  hp::fit_verdict verdict() const { return hp::verdict_of(estimate, reserve, device); }
+  bool is_good() const { return status.ok() && hp::is_answer(verdict()); }
 };
 
 /// The config and hardware that are named. Throws bad_input.
@@ -65,27 +79,16 @@ inline answer asked_of(const choice& c) {
   if (c.memory > 0) a.device.tier[0].bytes = c.memory;
   const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
-  if (a.plan.offloaded_layers > 0 && tier_index(a.device, hp::memory_kind::dram) < 0)
-    throw hp_tool::bad_input("--offload: " + c.hardware + " has no DRAM behind HBM");
+  if (a.plan.offloaded_layers > 0 && !a.has_dram())
+    throw hp_tool::bad_input("--offload: " + c.hardware + " has no DRAM behind " + a.first_memory());
   return a;
 }
 
-/// Of the degrees that fit those that make the most tokens a second; where none fits, those that need the least HBM.
 inline void choose_degrees(answer& a) {
-  hp::serving_estimate best;
-  bool fits = false;
-  hp::visit_serving_plans(a.config.model, a.plan, a.devices, [&](const hp::serving_plan& p) {
-    const hp::serving_estimate e = hp::estimate_serving(a.config.model, p, a.device, a.hardware.links);
-    if (!e.ok()) return;
-    const bool good = a.verdict(e) == hp::fit_verdict::fits;
-    const bool better = good == fits ? (good ? e.decode.tokens_per_second > best.decode.tokens_per_second
-                                             : e.memory.peak() < best.memory.peak())
-                                     : good;
-    if (a.legal_plans++ > 0 && !better) return;
-    best = e;
-    fits = good;
-  });
-  if (a.legal_plans > 0) a.plan = best.plan;
+  const hp::serving_choice c =
+      hp::choose_serving(a.config.model, a.plan, a.devices, a.device, a.hardware.links, a.reserve);
+  a.legal_plans = c.legal;
+  if (c.legal > 0) a.plan = c.best.plan;
 }
 
 inline answer answer_of(const choice& c) {
@@ -114,7 +117,7 @@ inline answer answer_of(const choice& c) {
   a.estimate = estimated(a.plan.offloaded_layers);
   if (!a.estimate.ok())
     throw hp_tool::bad_input("operations or bytes of a step leave 64 bits: name a smaller --batch or --context");
-  const auto add = [&](const char* name, const char* key, const hp::context_limit& longest) {
+  const auto add = [&](const std::string& name, const char* key, const hp::context_limit& longest) {
     a.places.push_back({name, key, longest, estimated(longest.offloaded_layers)});
   };
   const auto longest_with = [&](hp::extent_t layers) {
@@ -122,15 +125,16 @@ inline answer answer_of(const choice& c) {
     p.offloaded_layers = layers;
     return hp::longest_context(a.config.model, p, a.device, a.reserve);
   };
-  add("HBM", "hbm", longest_with(0));
-  if (a.plan.offloaded_layers > 0) add("DRAM, as --offload says", "as_asked", longest_with(a.plan.offloaded_layers));
-  if (tier_index(a.device, hp::memory_kind::dram) < 0) return a;
+  add(a.first_memory(), "hbm", longest_with(0));
+  if (a.plan.offloaded_layers > 0)
+    add(a.dram() + ", as --offload says", "as_asked", longest_with(a.plan.offloaded_layers));
+  if (!a.has_dram()) return a;
   const auto hidden = [&](hp::serving_step step) {
     return hp::longest_hidden_context(a.config.model, a.plan, a.device, a.hardware.links, a.reserve, step);
   };
-  add("DRAM, as far as prefill hides it", "hidden_by_prefill", hidden(hp::serving_step::prefill));
-  add("DRAM, as far as decode hides it", "hidden_by_decode", hidden(hp::serving_step::decode));
-  add("DRAM, all of it", "dram", longest_with(stage_layers));
+  add(a.dram() + ", as far as prefill hides it", "hidden_by_prefill", hidden(hp::serving_step::prefill));
+  add(a.dram() + ", as far as decode hides it", "hidden_by_decode", hidden(hp::serving_step::decode));
+  add(a.dram() + ", all of it", "dram", longest_with(stage_layers));
   return a;
 }
 

@@ -12,14 +12,14 @@ namespace serving {
 
 using hp_tool::json, hp_tool::seconds_or_null;
 
-inline json json_of(const hp::serving_phase& p) {
+inline json json_of(const answer& a, const hp::serving_phase& p) {
   return {{"seconds", seconds_or_null(p.time)},
           {"tokens_per_second", p.tokens_per_second},
           {"operations_seconds", seconds_or_null(p.of(hp::serving_roof::operations))},
           {"hbm_seconds", seconds_or_null(p.of(hp::serving_roof::hbm_bytes))},
           {"dram_seconds", seconds_or_null(p.of(hp::serving_roof::dram_bytes))},
           {"links_seconds", seconds_or_null(p.of(hp::serving_roof::links))},
-          {"bound_by", name_of(p.bound())}};
+          {"bound_by", a.name_of(p.bound())}};
 }
 
 inline json memory_json(const answer& a) {
@@ -38,11 +38,12 @@ inline json memory_json(const answer& a) {
           {"token_cache_bytes", a.estimate.token_cache_bytes}};
 }
 
-inline json json_of(const place& p) {
+inline json json_of(const answer& a, const place& p) {
   return {{"cache_in", p.key},
           {"offloaded_layers", p.longest.offloaded_layers},
           {"longest_context", p.longest.tokens},
-          {"bound_by", name_of(p.longest.bound)},
+          {"all_contexts_up_to", p.longest.unbroken},
+          {"bound_by", a.name_of(p.longest.bound)},
           {"peak_bytes", p.estimate.memory.peak()},
           {"prefill_seconds", seconds_or_null(p.estimate.prefill.time)},
           {"decode_seconds", seconds_or_null(p.estimate.decode.time)}};
@@ -73,13 +74,13 @@ inline json json_of(const answer& a) {
     out["why"] = decoder_plans::cause_text(a.status);
     return out;
   }
-  out["verdict"] = name_of(a.verdict(a.estimate));
+  out["verdict"] = name_of(a.verdict());
   out["memory"] = memory_json(a);
   json places = json::array();
-  for (const place& each : a.places) places.push_back(json_of(each));
+  for (const place& each : a.places) places.push_back(json_of(a, each));
   out["caches"] = std::move(places);
-  out["prefill"] = json_of(a.estimate.prefill);
-  out["decode"] = json_of(a.estimate.decode);
+  out["prefill"] = json_of(a, a.estimate.prefill);
+  out["decode"] = json_of(a, a.estimate.decode);
   return out;
 }
 

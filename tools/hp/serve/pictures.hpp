@@ -10,7 +10,7 @@
 
 namespace serving {
 
-inline json bars(const char* title, const char* about, const char* unit, json parts, json rows) {
+inline json bars(const std::string& title, const char* about, const char* unit, json parts, json rows) {
   return {{"kind", "bars"},         {"title", title}, {"about", about}, {"unit", unit}, {"parts", std::move(parts)},
           {"rows", std::move(rows)}};
 }
@@ -24,10 +24,10 @@ inline json hbm_picture(const answer& a) {
   };
   row("the plan", a.estimate.memory);
   for (const place& p : a.places) row("cache in " + std::string(p.name), p.estimate.memory);
-  json picture =
-      bars("HBM of a device", "At the context that is asked for, by where the cache lies.", "bytes",
-           {"weights", "cache", "buffers of cache from DRAM", "activations", "allocator", "run time and libraries"},
-           std::move(rows));
+  json picture = bars(
+      a.first_memory() + " of a device", "At the context that is asked for, by where the cache lies.", "bytes",
+      {"weights", "cache", "buffers of cache from " + a.dram(), "activations", "allocator", "run time and libraries"},
+      std::move(rows));
   picture["limit"] = {{"name", "what the device has"}, {"value", a.device.tier[0].bytes}};
   return picture;
 }
@@ -40,13 +40,13 @@ inline json cache_picture(const answer& a) {
   row("the plan", a.estimate);
   for (const place& p : a.places) row("cache in " + std::string(p.name), p.estimate);
   return bars("Cache of keys and values by tier", "Of a device, at the context that is asked for.", "bytes",
-              {"HBM", "DRAM"}, std::move(rows));
+              {a.first_memory(), a.dram()}, std::move(rows));
 }
 
 inline json contexts_picture(const answer& a) {
   json rows = json::array();
   for (const place& p : a.places)
-    rows.push_back({{"name", fmt::format("cache in {}, bound by {}", p.name, name_of(p.longest.bound))},
+    rows.push_back({{"name", fmt::format("cache in {}, bound by {}", p.name, a.name_of(p.longest.bound))},
                     {"values", {p.longest.tokens}}});
   return bars("Longest context that fits", "By where the cache lies, and what binds it.", "tokens", {"tokens"},
               std::move(rows));
@@ -60,17 +60,17 @@ inline json roofs_picture(const answer& a) {
       row.push_back(static_cast<double>(p.of(r)) / 1e12);
     return row;
   };
-  return {
-      {"kind", "matrix"},
-      {"title", "Roofs of prefill and decode"},
-      {"about", std::string("How long each alone takes; the longest is the time of a phase. Prefill is bound by ") +
-                    name_of(a.estimate.prefill.bound()) + ", decode by " + name_of(a.estimate.decode.bound()) + "."},
-      {"unit", "seconds"},
-      {"row_name", "phase"},
-      {"column_name", "roof"},
-      {"rows", {"prefill of a sequence", "decode of a token each"}},
-      {"columns", {"operations", "HBM", "DRAM", "links"}},
-      {"values", {times(a.estimate.prefill), times(a.estimate.decode)}}};
+  return {{"kind", "matrix"},
+          {"title", "Roofs of prefill and decode"},
+          {"about", std::string("How long each alone takes; the longest is the time of a phase. Prefill is bound by ") +
+                        a.name_of(a.estimate.prefill.bound()) + ", decode by " + a.name_of(a.estimate.decode.bound()) +
+                        "."},
+          {"unit", "seconds"},
+          {"row_name", "phase"},
+          {"column_name", "roof"},
+          {"rows", {"prefill of a sequence", "decode of a token each"}},
+          {"columns", {"operations", a.first_memory(), a.dram(), "links"}},
+          {"values", {times(a.estimate.prefill), times(a.estimate.decode)}}};
 }
 
 inline json pictures_of(const answer& a) {

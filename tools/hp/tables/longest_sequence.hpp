@@ -6,7 +6,8 @@
 // its layer's blocks; weights and all else stay, and are what 61.2 GB leave beside the cache of 71K tokens. Other work
 // of a layer is left out: it would hide more copies. Latency counts as equal where the plan takes at most 1 % more than
 // operators alone. Which model it was no source says; its cache of 0.5 MiB a token and the chunk are chosen so that two
-// numbers come out: a calibration.
+// numbers come out: a calibration. The planner is a search, not a proof, and a plan that it lacks for one budget it may have for
+// a smaller one: what is printed has a plan, and is where bisection ends, not where no better one could be.
 
 #include <cmath>
 #include <stdexcept>
