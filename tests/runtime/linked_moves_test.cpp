@@ -15,9 +15,12 @@
 #include <models/language_model.hpp>
 #include <models/trained_models.hpp>
 #include <support/small_links.hpp>
+#include <support/tries.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -90,14 +93,18 @@ TEST(LinkedMoves, TakeOverEachLevelWhatTheAccountSays) {
 
 /// A matrix of 260 MiB that no dim of six ranks divides, gathered and its gradient reduced by levels, a chunk at a time.
 TEST(LinkedMoves, OfMuchMemoryStageAChunkAtATime) {
-  const hp::graph g = programs::one_matrix(6, 8192, 8321);
+  if (tested::watches_threads) return;  // it would need tens of gigabytes
+  hp::graph g = programs::one_matrix(6, 8192, 8321);
+  hp::optimizer_value sgd;
+  sgd.kind = hp::optimizer_kind::sgd;
+  sgd.momentum = 0;
+  hp::append_optimizer(g, sgd);
   ASSERT_EQ(g.status.code, hp::graph_code::ok);
   const int weight = hp::find_tensor(g, "weight"), gradient = g.tensor[weight].gradient;
   const std::string name = g.name_of_tensor(gradient);
   const auto train = [&](hp::model_run<float>& run) {
     run.set_first_values();
-    run.set_random_inputs(1);
-    run.world().run(hp::micro_phases);
+    run.train_step([&](int) { run.set_random_inputs(1); });
     return run.world().get(name);
   };
   hp::model_run_options options;
@@ -106,7 +113,15 @@ TEST(LinkedMoves, OfMuchMemoryStageAChunkAtATime) {
   const std::vector<float> expected = train(alone);
   options.program.topology = tested::node_links();
   hp::model_run<float> run(g, hp::strategy_called("zero3", 6).strategy, options);
-  EXPECT_EQ(train(run), expected);
+  const std::vector<float> found = train(run);
+  ASSERT_EQ(found.size(), expected.size());
+  float most = 0, off = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    most = std::max(most, std::abs(expected[i]));
+    off = std::max(off, std::abs(found[i] - expected[i]));
+  }
+  EXPECT_GT(most, 0);
+  EXPECT_LE(off, 1e-6F * most) << "terms are added level by level";
   int chunked = 0;
   const hp::program_pulls pulls =
       hp::pulls_of(run.world().program(), hp::kinds_of_moves(run.world().program(), tested::node_links()));
