@@ -227,6 +227,20 @@ endforeach()
 add_test(NAME hp.sched.check.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched check -")
 set_tests_properties(hp.sched.check.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "makespan 26, ideal 24")
+# Rows in any order, and more of them than have a square in 32 bits.
+foreach(transport IN ITEMS unbounded ordered buffered=2 blocking)
+  add_test(NAME hp.sched.check.many_rows.${transport}
+           COMMAND sh -c "awk 'BEGIN { for (i = 0; i < 50000; ++i) { s = i * 7919 % 50000; print s \"F0,\" s \"F1,\" s \"B0,\" s \"B1\" } }' | '$<TARGET_FILE:hp>' sched check - --transport ${transport}")
+  set_tests_properties(hp.sched.check.many_rows.${transport} PROPERTIES LABELS example TIMEOUT 60 PASS_REGULAR_EXPRESSION
+                       "50000 ranks, 50000 stages as listed.*safe: .*makespan ")
+endforeach()
+# Without memory there is no answer, so neither 0 nor 1. Sanitizers reserve more than any limit.
+if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  add_test(NAME hp.out_of_memory
+           COMMAND sh -c "ulimit -v 150000; '$<TARGET_FILE:hp>' sched make GPipe --ranks 512 --micro-batches 10000 --no-idle > /dev/null; echo status $?")
+  set_tests_properties(hp.out_of_memory PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
+                       "hp sched: there is no answer: out of memory\n.*status 2")
+endif()
 add_test(NAME hp.sched.check.both
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipe --ranks 4 --micro-batches 8 --transfers | '$<TARGET_FILE:hp>' sched check - --placement both --transport blocking")
 set_tests_properties(hp.sched.check.both PROPERTIES LABELS example PASS_REGULAR_EXPRESSION

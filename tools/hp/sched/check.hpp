@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -164,7 +163,7 @@ inline int check(const check_request& given) {
     hp_tool::print(document_of(c, why));
     return a.ok() ? 0 : 1;
   }
-  if (!a.ok()) throw std::runtime_error("the schedule is not safe: " + why);
+  if (!a.ok()) throw hp_tool::answer_is_no("the schedule is not safe: " + why);
   std::string out = fmt::format("{} ranks, {} stages {}, {} micro-batches\n", s.ranks, s.stages,
                                 words_of(placement_of(s)), s.micro_batches);
   out += fmt::format("safe: each action stands once, on the rank of its stage, and no rank waits for ever under {}\n",

@@ -59,7 +59,7 @@ inline hp::pipeline_schedule read_schedule(const draw_request& given) {
   hp::torch_schedule read = hp::schedule_of(table_of(given.read), given.read.places(), given.read.micro_batches);
   if (read.status.code == hp::pipeline_code::sizes_are_not_positive)
     throw hp_tool::bad_input(given.read.name() + ": the table holds no action");
-  if (!read.status.ok()) throw std::runtime_error("the schedule is not safe: " + hp::to_text(read.status));
+  if (!read.status.ok()) throw hp_tool::answer_is_no("the schedule is not safe: " + hp::to_text(read.status));
   return std::move(read.schedule);
 }
 
@@ -80,7 +80,7 @@ inline int draw(const draw_request& given) {
   try {
     drawing = hp::report::drawing_of(s, costs, {}, name);
   } catch (const std::invalid_argument& e) {
-    throw std::runtime_error(std::string("the schedule is not safe: ") + e.what());
+    throw hp_tool::answer_is_no(std::string("the schedule is not safe: ") + e.what());
   }
   if (given.svg.empty() && given.trace.empty() && given.html.empty()) {
     std::fputs(hp::report::draw_pipeline_text(drawing, {.width = given.width}).c_str(), stdout);
