@@ -74,6 +74,10 @@ set_tests_properties(hp.plan.set_aside PROPERTIES PASS_REGULAR_EXPRESSION
                      "\nset aside, since no shape depends on it: n_group, rope_scaling, topk_group\n")
 hyperparallel_add_hp_json(serve.set_aside 0 FIGURES set_aside=["n_group","rope_scaling","topk_group"]
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --weights 8)
+# --effort is heeded while plans are listed, here for longer than a second.
+hyperparallel_add_hp(plan.listing plan "${configs}/llama3_8b.json" --hardware h100 --devices 15120 --batch 60480 --effort 1)
+set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION
+                     "searched in [1-5]\\.[0-9] s: .*ended by --effort while legal plans were listed, so nothing is known of the others\n")
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 # A convention stands beside the account: 4 · 2 · 32 · 4096² / 8 bytes of attention, grouped keys in f32 in the account.
