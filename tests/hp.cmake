@@ -295,6 +295,13 @@ if(TARGET moe_layer)  # a real run: eight ranks of six queues
 endif()
 foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
   if(TEST ${test})
+# Exact to the picosecond, as long as a trace may be: a double ends at 2.5 hours.
+file(WRITE "${tables}/long.json"
+     "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"name\":\"a\",\"cat\":\"c\",\"ts\":0.000003,\"dur\":9007199254.740993},"
+     "{\"ph\":\"X\",\"pid\":0,\"tid\":1,\"name\":\"b\",\"cat\":\"c\",\"ts\":9007199254.740993,\"dur\":990992800745.259007}]}")
+hyperparallel_add_hp_json(trace.long 0 FIGURES total_picoseconds=999999999999999997 rows.0.busy_picoseconds.c=9007199254740993
+                          rows.1.busy_picoseconds.c=990992800745259007 rows.1.idle_picoseconds=9007199254740990
+                          COMMAND trace "${tables}/long.json")
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED hp_trace_written)
   endif()
 endforeach()
