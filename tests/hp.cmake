@@ -238,6 +238,13 @@ foreach(transport IN ITEMS unbounded ordered buffered=2 blocking)
   set_tests_properties(hp.sched.check.many_rows.${transport} PROPERTIES LABELS example TIMEOUT 60 PASS_REGULAR_EXPRESSION
                        "50000 ranks, 50000 stages as listed.*safe: .*makespan ")
 endforeach()
+# A rank that only waits holds nothing and takes no time; and what the columns mean.
+file(WRITE "${tables}/resting.csv" "0F0,0B0\n,,\n")
+hyperparallel_add_hp_json(sched.check.resting 0 FIGURES by_rank.1.begins=0 by_rank.1.ends=0 longest_rank_span=3
+                          COMMAND sched check "${tables}/resting.csv")
+hyperparallel_add_hp(sched.check.legend sched check "${tables}/safe.csv")
+set_tests_properties(hp.sched.check.legend PROPERTIES PASS_REGULAR_EXPRESSION
+                     "chunks until W: activations .* from its F to its W or B;\nuntil I: where each is held to its I or B\n$")
 # Without memory there is no answer, so neither 0 nor 1. Sanitizers reserve more than any limit.
 if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
   add_test(NAME hp.out_of_memory
@@ -275,7 +282,7 @@ add_test(NAME hp.sched.draw.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched draw - --overlapped 2")
 set_tests_properties(hp.sched.draw.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^2 ranks, .*F3b1")
 add_test(NAME hp.sched.draw.files
-         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force 2> '${tables}/said' && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
 add_test(NAME hp.sched.draw.page
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --html '${tables}/zbv.html' --force && grep -o '\"safe\":true.*\"makespan\":[0-9]*' '${tables}/zbv.html'")
 set_tests_properties(hp.sched.draw.page PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "safe.*makespan.:51")
@@ -288,13 +295,6 @@ set_tests_properties(hp.trace PROPERTIES PASS_REGULAR_EXPRESSION "^192 spans on 
 hyperparallel_add_hp_json(trace 0 FIGURES spans=192 total_seconds=5.1e-05 rows.0.spans=48 rows.3.busy_seconds.F=1.6e-05
                           COMMAND trace "${trace}")
 hyperparallel_add_hp_page(trace 0 timeline,bars trace "${trace}")
-if(TARGET moe_layer)  # a real run: eight ranks of six queues
-  add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
-  set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
-                       "spans on 48 rows in .*wait.*rank 7, copy in .*GMM1 ")
-endif()
-foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
-  if(TEST ${test})
 # Exact to the picosecond, as long as a trace may be: a double ends at 2.5 hours.
 file(WRITE "${tables}/long.json"
      "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"name\":\"a\",\"cat\":\"c\",\"ts\":0.000003,\"dur\":9007199254.740993},"
@@ -302,9 +302,25 @@ file(WRITE "${tables}/long.json"
 hyperparallel_add_hp_json(trace.long 0 FIGURES total_picoseconds=999999999999999997 rows.0.busy_picoseconds.c=9007199254740993
                           rows.1.busy_picoseconds.c=990992800745259007 rows.1.idle_picoseconds=9007199254740990
                           COMMAND trace "${tables}/long.json")
+if(TARGET moe_layer)  # a real run: eight ranks of six queues
+  add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
+  set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
+                       "spans on 48 rows in .*wait.*rank 7, copy in .*GMM1 ")
+endif()
+foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
+  if(TEST ${test})
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED hp_trace_written)
   endif()
 endforeach()
+# What was written is said, on the error stream: the output may be a document.
+add_test(NAME hp.sched.draw.written
+         COMMAND sh -c "cd '${tables}' && '$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg w.svg --html w.html --trace w.json --force 2>&1")
+set_tests_properties(hp.sched.draw.written PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
+                     "^wrote 'w.html'\nwrote 'w.svg'\nwrote 'w.json'\n$")
+if(Python3_FOUND)
+  add_test(NAME hp.sched.list.count COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/schedule_count.py" $<TARGET_FILE:hp>)
+  set_tests_properties(hp.sched.list.count PROPERTIES LABELS example)
+endif()
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P.*DualPipe +both ways, on two ranks each +1 +P even, m even, m >= 2 P.*Chimera .* P even, m even")

@@ -317,7 +317,9 @@ TEST(pipeline_replay, ranks_without_actions_change_nothing) {
     if (!a.ok()) continue;
     EXPECT_EQ(b.makespan, a.makespan);
     EXPECT_TRUE(wide_starts == starts);
+    EXPECT_EQ(b.longest_rank_span, a.longest_rank_span);
     for (int rank = 0; rank < s.ranks; ++rank) EXPECT_EQ(b.rank[rank], a.rank[rank]);
+    EXPECT_EQ(b.rank[s.ranks], hp::rank_account{});
     if (transfers) continue;
     const hp::pipeline_schedule placed = hp::place_transfers(s), wide_placed = hp::place_transfers(wide);
     EXPECT_TRUE(wide_placed.action == placed.action);
@@ -362,7 +364,9 @@ TEST(pipeline_replay, many_ranks_in_any_order_take_what_their_entries_take) {
   rows r = schedule_oracle::rows_of(s);
   const auto last = static_cast<std::size_t>(s.rank_of_stage[ranks - 1]);
   r[last].pop_back();
-  EXPECT_EQ(hp::check_schedule(schedule_oracle::schedule_of(s, r)).code, code::action_is_missing);
+  const hp::pipeline_status missing = hp::check_schedule(schedule_oracle::schedule_of(s, r));
+  EXPECT_EQ(missing.code, code::action_is_missing);
+  EXPECT_EQ(missing.action, (hp::pipeline_action{kind::backward, ranks - 1, 1})) << "as the schedule writes it";
   r[last] = {{kind::backward, ranks - 1, 0}, {kind::forward, ranks - 1, 0}};
   r[last].insert(r[last].end(), {{kind::forward, ranks - 1, 1}, {kind::backward, ranks - 1, 1}});
   EXPECT_EQ(hp::check_schedule(schedule_oracle::schedule_of(s, r)).code, code::waits_in_a_circle);

@@ -156,7 +156,7 @@ json pictures_of(const run_trace::run& r, const summary& s) {
 
 int show(const request& given) {
   if (given.file.empty()) throw hp_tool::bad_input("no file is named; usage: hp trace FILE.json");
-  hp_tool::page_output page(given.page);
+  hp_tool::page_output page(given.page, {given.file});
   run_trace::run r;
   try {
     r = run_trace::reader(given.file).read();

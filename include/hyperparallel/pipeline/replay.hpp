@@ -347,7 +347,7 @@ class pipeline_replay : kind_of_code {
                        .peak_until_input_gradient = x_.peak_gradient[r],
                        .peak_bytes = x_.peak_bytes[r]};
       one.last_end = x_.clock[r] - 1;
-      one.first_start = x_.first_start[r] - 1;
+      one.first_start = larger(x_.first_start[r], 1) - 1;  // of a rank without an F 0
       one.busy = one.last_end - x_.idle[r];
       work += one.busy;
       a.makespan = larger(a.makespan, one.last_end);

@@ -6,18 +6,22 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-/// The first action that its stage's rank does not have, by rank, micro-batch and stage. Complexity: linear in the entries,
+/// The first action that its stage's rank does not have, by rank, micro-batch and stage; a B where
+/// the schedule has no I and no W. Complexity: linear in the entries,
 /// stages and micro-batches.
 template <class Sizes>
 constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s) {
   constexpr action_kind kinds[] = {action_kind::forward, action_kind::input_gradient, action_kind::weight_gradient};
-  growing_array<unsigned char> there;  // a bit for each kind
+  growing_array<unsigned char> there;     // a bit for each kind
+  bool splits = false, is_whole = false;  // there is an I or W, there is a B
   there.resize(s.stages * s.micro_batches, 0);
   for (int r = 0; r < s.ranks; ++r)
     for (int at = s.first[r]; at < s.first[r + 1]; ++at) {
       if (s.action[at] == idle_slot) continue;
       const pipeline_action a = s.coding().action(s.action[at]);
       if (!is_compute(a.kind) || s.rank_of(a) != r) continue;
+      splits = splits || a.kind == action_kind::input_gradient || a.kind == action_kind::weight_gradient;
+      is_whole = is_whole || a.kind == action_kind::backward;
       unsigned char& bits = there[a.stage * s.micro_batches + a.micro_batch];
       if (a.kind == action_kind::forward || a.kind == action_kind::overlapped_forward) bits |= 1;
       if (a.kind == action_kind::input_gradient || a.kind == action_kind::backward) bits |= 2;
@@ -29,7 +33,8 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
       const unsigned bits = there[t * s.micro_batches + k];
       const int r = s.rank_of(t, k), kind = bits % 2 == 0 ? 0 : bits % 4 < 2 ? 1 : 2;
       if (bits == 7 || (!missing.ok() && missing.rank <= r)) continue;
-      missing = {.code = pipeline_code::action_is_missing, .rank = r, .action = {kinds[kind], t, k}};
+      const action_kind named = kind > 0 && is_whole && !splits ? action_kind::backward : kinds[kind];
+      missing = {.code = pipeline_code::action_is_missing, .rank = r, .action = {named, t, k}};
     }
   return missing;
 }

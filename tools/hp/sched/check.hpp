@@ -176,7 +176,12 @@ inline int check(const check_request& given) {
   if (n.untimed > 0)
     out += fmt::format("{} {}actions of parameters take no time here and are not proved\n", n.untimed,
                        c.over.kind == hp::transport_kind::unbounded && n.transfers > 0 ? "transfers and " : "");
-  std::fputs((out + hp::to_text(a)).c_str(), stdout);
+  out += hp::to_text(a);
+  out +=
+      "chunks until W: activations of a stage and micro-batch that the rank holds at most, each from its F to its W or "
+      "B;\n"
+      "until I: where each is held to its I or B\n";
+  std::fputs(out.c_str(), stdout);
   return 0;
 }
 

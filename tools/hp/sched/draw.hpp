@@ -67,9 +67,7 @@ inline int draw(const draw_request& given) {
   const std::string& what = given.read.file;
   if (what.empty())
     throw hp_tool::bad_input("no file and no schedule is named; '-' is standard input; known: " + known_names());
-  if (!given.svg.empty() && given.svg == given.trace) throw hp_tool::bad_input("--svg and --trace name one file");
-  if (!given.html.empty() && (given.html == given.svg || given.html == given.trace))
-    throw hp_tool::bad_input("--html names the file of another option");
+  hp_tool::hold_apart({{"--svg", given.svg}, {"--trace", given.trace}, {"--html", given.html}}, {what}, given.force);
   const hp::named_schedule* const schedule = named_in(given);
   const hp::pipeline_schedule s = schedule != nullptr ? generated(given, *schedule) : read_schedule(given);
   const hp::pipeline_costs costs = given.read.costs();
@@ -103,8 +101,11 @@ inline int draw(const draw_request& given) {
     document["pictures"] = pictures_of(drawing);
     page.write("hp sched: " + hp::report::title_of(drawing), document);
   }
-  if (svg) svg->commit();
-  if (trace) trace->commit();
+  for (hp::atomic_file* const one : {svg.get(), trace.get()}) {
+    if (one == nullptr) continue;
+    one->commit();
+    hp_tool::say_written(*one);
+  }
   return 0;
 }
 
