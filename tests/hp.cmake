@@ -74,6 +74,10 @@ set_tests_properties(hp.plan.set_aside PROPERTIES PASS_REGULAR_EXPRESSION
                      "\nset aside, since no shape depends on it: n_group, rope_scaling, topk_group\n")
 hyperparallel_add_hp_json(serve.set_aside 0 FIGURES set_aside=["n_group","rope_scaling","topk_group"]
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --weights 8)
+# --effort is heeded while plans are listed, here for longer than a second.
+hyperparallel_add_hp(plan.listing plan "${configs}/llama3_8b.json" --hardware h100 --devices 15120 --batch 60480 --effort 1)
+set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION
+                     "searched in [1-5]\\.[0-9] s: .*ended by --effort while legal plans were listed, so nothing is known of the others\n")
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
 # A convention stands beside the account: 4 · 2 · 32 · 4096² / 8 bytes of attention, grouped keys in f32 in the account.
@@ -239,6 +243,27 @@ endforeach()
 add_test(NAME hp.sched.check.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched check -")
 set_tests_properties(hp.sched.check.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "makespan 26, ideal 24")
+# Rows in any order, and more of them than have a square in 32 bits.
+foreach(transport IN ITEMS unbounded ordered buffered=2 blocking)
+  add_test(NAME hp.sched.check.many_rows.${transport}
+           COMMAND sh -c "awk 'BEGIN { for (i = 0; i < 50000; ++i) { s = i * 7919 % 50000; print s \"F0,\" s \"F1,\" s \"B0,\" s \"B1\" } }' | '$<TARGET_FILE:hp>' sched check - --transport ${transport}")
+  set_tests_properties(hp.sched.check.many_rows.${transport} PROPERTIES LABELS example TIMEOUT 60 PASS_REGULAR_EXPRESSION
+                       "50000 ranks, 50000 stages as listed.*safe: .*makespan ")
+endforeach()
+# A rank that only waits holds nothing and takes no time; and what the columns mean.
+file(WRITE "${tables}/resting.csv" "0F0,0B0\n,,\n")
+hyperparallel_add_hp_json(sched.check.resting 0 FIGURES by_rank.1.begins=0 by_rank.1.ends=0 longest_rank_span=3
+                          COMMAND sched check "${tables}/resting.csv")
+hyperparallel_add_hp(sched.check.legend sched check "${tables}/safe.csv")
+set_tests_properties(hp.sched.check.legend PROPERTIES PASS_REGULAR_EXPRESSION
+                     "chunks until W: activations .* from its F to its W or B;\nuntil I: where each is held to its I or B\n$")
+# Without memory there is no answer, so neither 0 nor 1. Sanitizers reserve more than any limit.
+if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  add_test(NAME hp.out_of_memory
+           COMMAND sh -c "ulimit -v 150000; '$<TARGET_FILE:hp>' sched make GPipe --ranks 512 --micro-batches 10000 --no-idle > /dev/null; echo status $?")
+  set_tests_properties(hp.out_of_memory PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
+                       "hp sched: there is no answer: out of memory\n.*status 2")
+endif()
 add_test(NAME hp.sched.check.both
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipe --ranks 4 --micro-batches 8 --transfers | '$<TARGET_FILE:hp>' sched check - --placement both --transport blocking")
 set_tests_properties(hp.sched.check.both PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
@@ -269,7 +294,7 @@ add_test(NAME hp.sched.draw.input
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched make DualPipeV --ranks 2 --micro-batches 4 | '$<TARGET_FILE:hp>' sched draw - --overlapped 2")
 set_tests_properties(hp.sched.draw.input PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "^2 ranks, .*F3b1")
 add_test(NAME hp.sched.draw.files
-         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
+         COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg '${tables}/zbv.svg' --trace '${tables}/zbv.json' --force 2> '${tables}/said' && tail -n 1 '${tables}/zbv.svg' '${tables}/zbv.json'")
 add_test(NAME hp.sched.draw.page
          COMMAND sh -c "'$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --html '${tables}/zbv.html' --force && grep -o '\"safe\":true.*\"makespan\":[0-9]*' '${tables}/zbv.html'")
 set_tests_properties(hp.sched.draw.page PROPERTIES LABELS example PASS_REGULAR_EXPRESSION "safe.*makespan.:51")
@@ -282,6 +307,13 @@ set_tests_properties(hp.trace PROPERTIES PASS_REGULAR_EXPRESSION "^192 spans on 
 hyperparallel_add_hp_json(trace 0 FIGURES spans=192 total_seconds=5.1e-05 rows.0.spans=48 rows.3.busy_seconds.F=1.6e-05
                           COMMAND trace "${trace}")
 hyperparallel_add_hp_page(trace 0 timeline,bars trace "${trace}")
+# Exact to the picosecond, as long as a trace may be: a double ends at 2.5 hours.
+file(WRITE "${tables}/long.json"
+     "{\"traceEvents\":[{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"name\":\"a\",\"cat\":\"c\",\"ts\":0.000003,\"dur\":9007199254.740993},"
+     "{\"ph\":\"X\",\"pid\":0,\"tid\":1,\"name\":\"b\",\"cat\":\"c\",\"ts\":9007199254.740993,\"dur\":990992800745.259007}]}")
+hyperparallel_add_hp_json(trace.long 0 FIGURES total_picoseconds=999999999999999997 rows.0.busy_picoseconds.c=9007199254740993
+                          rows.1.busy_picoseconds.c=990992800745259007 rows.1.idle_picoseconds=9007199254740990
+                          COMMAND trace "${tables}/long.json")
 if(TARGET moe_layer)  # a real run: eight ranks of six queues
   add_test(NAME hp.trace.run COMMAND sh -c "'$<TARGET_FILE:moe_layer>' --trace '${tables}/run.json' && '$<TARGET_FILE:hp>' trace '${tables}/run.json'")
   set_tests_properties(hp.trace.run PROPERTIES LABELS example TIMEOUT 600 PASS_REGULAR_EXPRESSION
@@ -292,6 +324,15 @@ foreach(test IN ITEMS hp.trace hp.trace.json hp.trace.page)
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED hp_trace_written)
   endif()
 endforeach()
+# What was written is said, on the error stream: the output may be a document.
+add_test(NAME hp.sched.draw.written
+         COMMAND sh -c "cd '${tables}' && '$<TARGET_FILE:hp>' sched draw ZB-V --ranks 4 --micro-batches 8 --svg w.svg --html w.html --trace w.json --force 2>&1")
+set_tests_properties(hp.sched.draw.written PROPERTIES LABELS example PASS_REGULAR_EXPRESSION
+                     "^wrote 'w.html'\nwrote 'w.svg'\nwrote 'w.json'\n$")
+if(Python3_FOUND)
+  add_test(NAME hp.sched.list.count COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/schedule_count.py" $<TARGET_FILE:hp>)
+  set_tests_properties(hp.sched.list.count PROPERTIES LABELS example)
+endif()
 hyperparallel_add_hp(sched.list sched list)
 set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
                      "GPipe +in a loop +1.*ZB-H1 +in a loop +1 +m >= P.*DualPipeV +there and back +2 +m >= 2 P.*DualPipe +both ways, on two ranks each +1 +P even, m even, m >= 2 P.*Chimera .* P even, m even")

@@ -248,6 +248,11 @@ if(TARGET hp)
        "{\"traceEvents\": [{\"ph\": \"i\"}, {\"ph\": \"X\", \"pid\": 0, \"tid\": 0, \"name\": \"a\", \"ts\": 1, \"dur\": -1}]}")
   file(WRITE "${traces}/no_row.json" "{\"traceEvents\": [{\"ph\": \"X\", \"pid\": 0, \"name\": \"a\", \"ts\": 1, \"dur\": 1}]}")
   file(WRITE "${traces}/cut.json" "{\"traceEvents\": [{\"ph\": \"X\", ")
+  set(days "{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"name\":\"a\",\"ts\":0,\"dur\":999999999999}")
+  string(REPEAT ",${days}" 9 more)
+  file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/sched/days.json" "{\"traceEvents\":[${days}${more}]}")
+  hyperparallel_add_refusal(hp trace.days 2 "traceEvents[9].dur: the spans together take more than 64 bits of picoseconds" trace
+                            "${CMAKE_CURRENT_BINARY_DIR}/sched/days.json")
   hyperparallel_add_refusal(hp trace.no_file 2 "hp trace: no file is named; usage: hp trace FILE.json" trace)
   hyperparallel_add_refusal(hp trace.missing 2 "hp trace: cannot read 'missing.json'" trace missing.json)
   hyperparallel_add_refusal(hp trace.no_events 2 "no_events.json': traceEvents is no list of events" trace "${traces}/no_events.json")
@@ -319,6 +324,9 @@ if(TARGET hp)
   endforeach()
   hyperparallel_add_refusal(hp sched.check.action_missing 1 "the schedule is not safe: rank 1 never runs 1F0" sched check
                             "${tables}/missing.csv" --micro-batches 2)
+  file(WRITE "${tables}/no_backward.csv" "0F0,0F1,0B0,0B1\n1F0,1F1,1B1\n")
+  hyperparallel_add_refusal(hp sched.check.no_backward 1 "the schedule is not safe: rank 1 never runs 1B0" sched check
+                            "${tables}/no_backward.csv")
   hyperparallel_add_refusal(hp sched.check.elsewhere 1 "rank 1 runs 0F0, but that stage lies on rank 0" sched check
                             "${tables}/elsewhere.csv")
   hyperparallel_add_refusal(hp sched.check.placement 2 "--placement: zigzag not in {loop,v,both,inferred}" sched check
@@ -356,6 +364,27 @@ if(TARGET hp)
                             sched draw "${tables}/elsewhere.csv")
   hyperparallel_add_refusal(hp sched.draw.exists 2 "'empty.txt' exists; --force overwrites it" sched draw 1F1B --ranks 2
                             --micro-batches 2 --svg empty.txt)
+  # One file in two spellings, through links, and links of a folder; what is read is not written.
+  set(linked "${CMAKE_CURRENT_BINARY_DIR}/sched")
+  file(MAKE_DIRECTORY "${linked}/folder")
+  file(CREATE_LINK "not_there.svg" "${linked}/dangling.svg" SYMBOLIC)
+  file(CREATE_LINK "folder" "${linked}/other_folder" SYMBOLIC)
+  foreach(pair IN ITEMS "x.svg ./x.svg" "x.svg ../hp.sched.draw.same.0/x.svg" "${linked}/not_there.svg ${linked}/dangling.svg"
+                        "${linked}/folder/x ${linked}/other_folder/x" "${linked}/other_folder/../dangling.svg ${linked}/not_there.svg")
+    string(REPLACE " " ";" pair "${pair}")
+    list(GET pair 0 one)
+    list(GET pair 1 other)
+    string(MD5 key "${pair}")
+    string(SUBSTRING "${key}" 0 6 key)
+    if(other MATCHES "same.0")
+      set(key 0)  # the folder in which the test runs
+    endif()
+    hyperparallel_add_refusal(hp sched.draw.same.${key} 2 "hp sched: --svg and --html name one file" sched draw 1F1B --ranks 2
+                              --micro-batches 2 --svg "${one}" --html "${other}" --force)
+  endforeach()
+  hyperparallel_add_refusal(hp sched.draw.input 2 "hp sched: --html names '${linked}/safe.csv', which is read" sched draw
+                            "${linked}/safe.csv" --html "${linked}/folder/../safe.csv" --force)
+  hyperparallel_add_refusal(hp plan.input 2 "which is read" plan "${llama}" --devices 16 --html "${llama}" --force)
   hyperparallel_add_refusal(hp sched.draw.one_file 2 "--svg and --trace name one file" sched draw 1F1B --ranks 2
                             --micro-batches 2 --svg x.svg --trace x.svg)
   hyperparallel_add_refusal(hp sched.draw.too_many 2 "the schedule has 22000 actions, and a drawing takes 20000 at most" sched draw

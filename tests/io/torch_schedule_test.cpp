@@ -176,6 +176,9 @@ TEST(torch_schedule, what_no_rank_runs_is_named_before_all_else) {
   EXPECT_EQ(s.action, (hp::pipeline_action{kind::forward, 1, 0}));
   EXPECT_EQ(status_of("0F0,0I0\n").action, (hp::pipeline_action{kind::weight_gradient, 0, 0}));
   EXPECT_EQ(status_of("0F0\n").action, (hp::pipeline_action{kind::input_gradient, 0, 0}));
+  // As the table would write it: a B where it has no I and no W.
+  EXPECT_EQ(status_of("0F0,0F1,0B1\n").action, (hp::pipeline_action{kind::backward, 0, 0}));
+  EXPECT_EQ(status_of("0F0,0F1,0B1,0W0\n").action, (hp::pipeline_action{kind::input_gradient, 0, 0}));
   const hp::pipeline_status nowhere = status_of("0F0,0B0\n2F0,2B0\n");
   EXPECT_EQ(nowhere.code, code::action_is_missing);
   EXPECT_EQ(nowhere.rank, -1);

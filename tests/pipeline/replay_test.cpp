@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/pipeline/replay.hpp>
 
+#include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pipeline/schedule_oracle.hpp"
 
@@ -262,6 +268,108 @@ TEST(pipeline_replay, unequal_stages_wait_for_the_slowest) {
       hp::replay(hp::generate<hp::one_forward_one_backward>({4, 1, 16}), hp::equal_stages({11, 11, 11}));
   EXPECT_EQ(balanced.ideal, a.ideal);
   EXPECT_EQ(1000 * balanced.bubble() / balanced.makespan, 157);
+}
+
+/// `s` with `more` ranks behind its own that have no action.
+hp::pipeline_schedule with_idle_ranks(hp::pipeline_schedule s, int more) {
+  s.ranks += more;
+  for (int i = 0; i < more; ++i) s.first.push(s.action.size);
+  return s;
+}
+
+/// A circle from its least rank on: where it is told to begin depends on how many ranks there are.
+hp::pipeline_status from_least_rank(hp::pipeline_status s) {
+  if (s.code != code::waits_in_a_circle) return s;
+  const auto by_rank = [](const hp::waiting_action& a, const hp::waiting_action& b) { return a.rank < b.rank; };
+  std::rotate(s.cycle.begin(), std::min_element(s.cycle.begin(), s.cycle.end(), by_rank), s.cycle.end());
+  s.rank = s.cycle[0].rank;
+  s.position = s.cycle[0].position;
+  s.action = s.cycle[0].action;
+  return s;
+}
+
+constexpr hp::transport all_transports[] = {hp::unbounded::value, hp::ordered_queues::value, hp::buffered<1>::value,
+                                            hp::buffered<3>::value, hp::blocking_rows::value};
+
+// So the replay of many ranks, which leaves out those that wait, is that of whole sweeps: refusals too.
+TEST(pipeline_replay, ranks_without_actions_change_nothing) {
+  std::mt19937 random(49);
+  int safe = 0, refused = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const hp::pipeline_schedule published = any_schedule(random);
+    const hp::transport t = all_transports[random() % 5];
+    const bool transfers = t.kind != hp::transport_kind::unbounded;
+    rows r = schedule_oracle::rows_of(transfers ? hp::place_transfers(published) : published);
+    for (int changes = static_cast<int>(random() % 4); changes > 0; --changes) {
+      auto& row = r[random() % r.size()];
+      const std::size_t a = random() % row.size(), b = random() % 3 == 0 ? random() % row.size() : (a + 1) % row.size();
+      if (row[a].kind != kind::overlapped_forward && row[b].kind != kind::overlapped_forward)
+        random() % 8 == 0 ? void(row[a] = row[b]) : std::swap(row[a], row[b]);
+    }
+    const hp::pipeline_schedule s = schedule_oracle::schedule_of(published, r);
+    const hp::pipeline_schedule wide = with_idle_ranks(s, 64 + static_cast<int>(random() % 200));
+    const hp::pipeline_costs c = any_costs(random, s);
+    hp::growing_array<std::int64_t> starts, wide_starts;
+    const hp::pipeline_account a = hp::replay(s, c, t, &starts), b = hp::replay(wide, c, t, &wide_starts);
+    ASSERT_EQ(from_least_rank(b.status), from_least_rank(a.status))
+        << hp::name_of(a.status.code) << ' ' << hp::name_of(b.status.code);
+    ++(a.ok() ? safe : refused);
+    if (!a.ok()) continue;
+    EXPECT_EQ(b.makespan, a.makespan);
+    EXPECT_TRUE(wide_starts == starts);
+    EXPECT_EQ(b.longest_rank_span, a.longest_rank_span);
+    for (int rank = 0; rank < s.ranks; ++rank) EXPECT_EQ(b.rank[rank], a.rank[rank]);
+    EXPECT_EQ(b.rank[s.ranks], hp::rank_account{});
+    if (transfers) continue;
+    const hp::pipeline_schedule placed = hp::place_transfers(s), wide_placed = hp::place_transfers(wide);
+    EXPECT_TRUE(wide_placed.action == placed.action);
+    EXPECT_EQ(wide_placed.first[s.ranks], placed.first[s.ranks]);
+  }
+  EXPECT_GT(safe, 300);
+  EXPECT_GT(refused, 300);
+}
+
+/// 1F1B of `ranks` stages with two micro-batches, the stages on ranks in an order drawn at random.
+hp::pipeline_schedule shuffled(int ranks, std::mt19937& random) {
+  std::vector<int> stage_of(static_cast<std::size_t>(ranks));
+  std::iota(stage_of.begin(), stage_of.end(), 0);
+  std::shuffle(stage_of.begin(), stage_of.end(), random);
+  hp::pipeline_schedule s = hp::empty_schedule({ranks, 1, 2}, hp::stage_placement::loop);
+  for (int r = 0; r < ranks; ++r) s.rank_of_stage[stage_of[static_cast<std::size_t>(r)]] = r;
+  hp::row_writer out(s, false);
+  for (const int stage : stage_of) {
+    for (const int k : {0, 1}) out.forward(stage, k);
+    for (const int k : {0, 1}) out.backward(stage, k);
+    s.first.push(s.action.size);
+  }
+  return s;
+}
+
+// Time and memory follow the entries, not the square of the ranks: 60 000 ranks squared are more than an int counts.
+TEST(pipeline_replay, many_ranks_in_any_order_take_what_their_entries_take) {
+  std::mt19937 random(8);
+  constexpr int ranks = 60'000;
+  const hp::pipeline_schedule s = shuffled(ranks, random);
+  // Forwards of the two micro-batches go up, one behind the other, and their B of twice the length down.
+  const std::int64_t expected = ranks + 1 + 2 * (ranks + 1);
+  EXPECT_EQ(hp::replay(s).makespan, expected);
+  const hp::pipeline_schedule placed = hp::place_transfers(s);
+  EXPECT_TRUE(hp::check_messages(placed).ok());
+  for (const hp::transport t : all_transports) {
+    const hp::pipeline_account a = hp::replay(placed, {}, t);
+    ASSERT_TRUE(a.ok()) << hp::name_of(a.status.code);
+    EXPECT_GE(a.makespan, expected);
+  }
+  // Refusals are as cheap: an action that is missing, and all ranks in one circle.
+  rows r = schedule_oracle::rows_of(s);
+  const auto last = static_cast<std::size_t>(s.rank_of_stage[ranks - 1]);
+  r[last].pop_back();
+  const hp::pipeline_status missing = hp::check_schedule(schedule_oracle::schedule_of(s, r));
+  EXPECT_EQ(missing.code, code::action_is_missing);
+  EXPECT_EQ(missing.action, (hp::pipeline_action{kind::backward, ranks - 1, 1})) << "as the schedule writes it";
+  r[last] = {{kind::backward, ranks - 1, 0}, {kind::forward, ranks - 1, 0}};
+  r[last].insert(r[last].end(), {{kind::forward, ranks - 1, 1}, {kind::backward, ranks - 1, 1}});
+  EXPECT_EQ(hp::check_schedule(schedule_oracle::schedule_of(s, r)).code, code::waits_in_a_circle);
 }
 
 }  // namespace

@@ -50,4 +50,23 @@ TEST(LegalPlans, AreNumberedAndComeByTheirBound) {
     }
 }
 
+// Ended after any number of plans, those before are the same and no other is visited.
+TEST(LegalPlans, VisitsEndWhereOneSaysSo) {
+  for (const hp::decoder& d : small_decoders::all()) {
+    const hp::plan_question q{.devices = 4, .batch = 12, .sequence = 48};
+    std::vector<hp::decoder_plan> all;
+    EXPECT_TRUE(hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) { all.push_back(p); }));
+    for (std::size_t most = 1; most <= all.size() + 1; most += 1 + most / 7) {
+      std::vector<hp::decoder_plan> some;
+      const bool ended = hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {
+        some.push_back(p);
+        return some.size() < most;
+      });
+      EXPECT_EQ(ended, most > all.size());
+      ASSERT_EQ(some.size(), std::min(most, all.size()));
+      EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+    }
+  }
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "small_decoders.hpp"
@@ -56,6 +57,32 @@ TEST(PlanFit, AnswersAreInOneOrder) {
           EXPECT_EQ(hp::is_answer(hp::verdict_of(peak, r, bytes)),
                     hp::verdict_of(peak, r.without_waste(), bytes) == hp::fit_verdict::fits);
         }
+}
+
+// Against integers of 128 bits: no peak up to the largest of 64 bits wraps, and what 64 bits do not hold fits nowhere.
+TEST(PlanFit, WhatIsNeededIsExactOrNotCounted) {
+  __extension__ typedef __int128 wide;
+  std::mt19937_64 random(49);
+  const auto number = [&] { return static_cast<hp::extent_t>(random() >> (1 + random() % 63)); };
+  int beyond = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const hp::memory_reserve reserve{.library_bytes = i % 3 == 0 ? number() : number() >> 13,
+                                     .allocator_per_mille = i % 5 == 0 ? number() : number() % 1001};
+    const hp::extent_t peak = i % 7 == 0 ? hp::not_counted - number() % 1000 : number(), bytes = number();
+    const wide least = wide{peak} + reserve.library_bytes;
+    const wide needed = least + (wide{peak} * reserve.allocator_per_mille + 999) / 1000;
+    const bool counted = needed < hp::not_counted;
+    beyond += !counted;
+    ASSERT_EQ(reserve.needed(peak), counted ? static_cast<hp::extent_t>(needed) : hp::not_counted) << peak;
+    const hp::fit_verdict expected = needed <= bytes  ? hp::fit_verdict::fits
+                                     : least <= bytes ? hp::fit_verdict::tight
+                                                      : hp::fit_verdict::does_not_fit;
+    ASSERT_EQ(hp::verdict_of(peak, reserve, bytes), expected) << peak;
+  }
+  EXPECT_GT(beyond, 1000);
+  constexpr hp::memory_reserve doubled{.library_bytes = 0, .allocator_per_mille = 1000};
+  static_assert(hp::verdict_of(9'300'000'000'000'000, doubled, 80 * hp::GiB) == hp::fit_verdict::does_not_fit);
+  static_assert(hp::verdict_of(hp::not_counted, {}, hp::not_counted) == hp::fit_verdict::does_not_fit);
 }
 
 struct found {

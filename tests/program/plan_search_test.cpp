@@ -52,6 +52,29 @@ std::vector<hp::decoder_plan> all_plans(const hp::decoder& d, const hp::plan_que
   return all;
 }
 
+// It may be ended while it lists plans, after at most a thousand of them; then nothing is complete and no bound is told.
+TEST(PlanSearch, EndsWhileItListsPlans) {
+  int ended = 0;
+  for (const hp::decoder& d : small_decoders::all()) {
+    hp::plan_question q = question(8);
+    q.batch = 5040;
+    hp::extent_t legal = 0;
+    hp::visit_legal_plans(d, q, [&](const hp::decoder_plan&) { ++legal; });
+    hp::plan_prices prices = prices_with(hp::GiB);
+    int asked = 0;
+    const hp::plan_answer a = hp::search_plans(d, q, prices, [&](const hp::plan_progress&) { return ++asked < 2; });
+    EXPECT_FALSE(a.complete);
+    EXPECT_EQ(a.listed, a.legal == legal);
+    if (a.listed) continue;
+    ++ended;
+    EXPECT_LE(a.legal, 2048);
+    EXPECT_EQ(a.bound, 0);
+    EXPECT_TRUE(a.best.empty());
+    EXPECT_EQ(a.slower(), 0);
+  }
+  EXPECT_GT(ended, 0);
+}
+
 // Brute force: the best time of all plans, priced one by one, for several memories.
 TEST(PlanSearch, FindsWhatPricingAllPlansFinds) {
   int answered = 0, none = 0, left_out = 0;

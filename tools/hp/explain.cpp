@@ -193,7 +193,7 @@ hp::relocation plan_relocation(const request& given, const both_sides& sides) {
 }
 
 void explain(const request& given) {
-  hp_tool::page_output page(given.page);
+  hp_tool::page_output page(given.page, {given.topology});
   const hp::data_type type = read_type("--dtype", given.dtype);
   const both_sides sides = read_sides(given);
   const hp::extent_t bytes = hp::bytes_of(type);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // hp SUBCOMMAND [OPTION…]: the library for those who write no C++.
 //
-// Exit status: 0 good, 1 the answer is no (a row failed, standard output is full), 2 bad input. An error is one line on the
-// error stream that begins with "hp SUBCOMMAND:".
+// Exit status: 0 good, 1 the answer is no (a row failed, an output is full), 2 bad input. An error is one line on the
+// error stream that begins with "hp SUBCOMMAND:". Law: 0 and 1 are answers; what ends without one, memory that is not there
+// say, is 2.
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
+
+#include <hyperparallel/io/io_error.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "subcommand.hpp"
@@ -78,7 +82,15 @@ int main(int argc, char** argv) {
     return refused(speaker, trouble_of(e, known ? *command[chosen] : app), 2);
   } catch (const hp_tool::bad_input& e) {
     return refused(speaker, e.what(), 2);
-  } catch (const std::exception& e) {
+  } catch (const hp_tool::answer_is_no& e) {
     return refused(speaker, e.what(), 1);
+  } catch (const hyperparallel::io_error& e) {
+    return refused(speaker, e.what(), 1);  // an output that was open could not be written
+  } catch (const std::bad_alloc&) {
+    return refused(speaker, "there is no answer: out of memory", 2);
+  } catch (const std::exception& e) {
+    return refused(speaker, std::string("there is no answer: ") + e.what(), 2);
+  } catch (...) {
+    return refused(speaker, "there is no answer: an unknown error", 2);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <hyperparallel/report/page.hpp>
 #include <hyperparallel/report/pictures_svg.hpp>
@@ -27,8 +28,9 @@ inline void add_page(CLI::App& app, page_request& asked) {
 
 class page_output {
  public:
-  explicit page_output(const page_request& asked) {
-    if (!asked.html.empty() && asked.html == asked.svg) throw bad_input("--html and --svg name one file");
+  /// `inputs` are the files that are read, where they are there.
+  explicit page_output(const page_request& asked, const std::vector<std::string>& inputs = {}) {
+    hold_apart({{"--html", asked.html}, {"--svg", asked.svg}}, inputs, asked.force);
     if (!asked.html.empty()) page_.reset(new hyperparallel::atomic_file(opened(asked.html, asked.force)));
     if (!asked.svg.empty()) drawing_.reset(new hyperparallel::atomic_file(opened(asked.svg, asked.force)));
   }
@@ -39,8 +41,11 @@ class page_output {
     if (page_ != nullptr)
       hyperparallel::report::write_page(*page_, title, document.dump(-1, ' ', false, json::error_handler_t::replace));
     if (drawing_ != nullptr) hyperparallel::report::write_pictures_svg(*drawing_, title, document.at("pictures"));
-    if (page_ != nullptr) page_->commit();
-    if (drawing_ != nullptr) drawing_->commit();
+    for (hyperparallel::atomic_file* const file : {page_.get(), drawing_.get()}) {
+      if (file == nullptr) continue;
+      file->commit();
+      say_written(*file);
+    }
   }
 
  private:

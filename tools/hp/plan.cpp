@@ -56,7 +56,7 @@ int search(const choice& c, hp_tool::page_output& page) {
 }
 
 int run(const choice& c) {
-  hp_tool::page_output page(c.page);
+  hp_tool::page_output page(c.page, {c.config, c.hardware});
   if (c.fixes.empty()) return search(c, page);
   if (c.why > 0) throw hp_tool::bad_input("--why: compares plans of a search; --fix names one");
   const answer a = decoder_plans::answer_of(c);

@@ -19,7 +19,7 @@ using serving::answer, serving::choice;
 constexpr std::int64_t most_memory = std::int64_t{1} << 50;
 
 int run(const choice& c) {
-  hp_tool::page_output page(c.page);
+  hp_tool::page_output page(c.page, {c.config, c.hardware});
   const answer a = serving::answer_of(c);
   hp_tool::json document = serving::json_of(a);
   if (page.is_asked()) {

@@ -14,7 +14,14 @@ struct bad_input : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a subcommand does once its arguments are read. Returns the exit status: 0 good, 1 the answer is no. Throws bad_input.
+/// The answer is no: one line on the error stream and exit status 1. Nothing else that is thrown has that status, but for output
+/// that cannot be written.
+struct answer_is_no : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a subcommand does once its arguments are read. Returns the exit status: 0 good, 1 the answer is no. Throws bad_input and
+/// answer_is_no.
 using work = std::function<int()>;
 
 work add_explain(CLI::App& app);

@@ -102,20 +102,25 @@ std::string to_text(const run_trace::run& r, const summary& s) {
 json json_of(const run_trace::run& r, const summary& s) {
   json rows = json::array(), names = json::array();
   for (const row_times& row : s.rows) {
-    json parts = json::object();
-    for (std::size_t c = 0; c < r.category.size(); ++c) parts[told(r.category[c])] = seconds_of(row.parts[c]);
+    json parts = json::object(), exact = json::object();
+    for (std::size_t c = 0; c < r.category.size(); ++c) {
+      parts[told(r.category[c])] = seconds_of(row.parts[c]);
+      exact[told(r.category[c])] = row.parts[c];
+    }
     rows.push_back({{"row", row.name},
                     {"spans", row.spans},
                     {"busy_seconds", std::move(parts)},
-                    {"idle_seconds", seconds_of(row.parts.back())}});
+                    {"idle_seconds", seconds_of(row.parts.back())},
+                    {"busy_picoseconds", std::move(exact)},
+                    {"idle_picoseconds", row.parts.back()}});
   }
   for (const name_time& n : s.names)
-    names.push_back({{"name", n.name}, {"spans", n.spans}, {"on_all_rows_seconds", seconds_of(n.time)}});
-  return {{"spans", r.spans.size()},
-          {"other_events", r.others},
-          {"total_seconds", seconds_of(r.total)},
-          {"rows", std::move(rows)},
-          {"names", std::move(names)}};
+    names.push_back({{"name", n.name},
+                     {"spans", n.spans},
+                     {"on_all_rows_seconds", seconds_of(n.time)},
+                     {"on_all_rows_picoseconds", n.time}});
+  return {{"spans", r.spans.size()},      {"other_events", r.others}, {"total_seconds", seconds_of(r.total)},
+          {"total_picoseconds", r.total}, {"rows", std::move(rows)},  {"names", std::move(names)}};
 }
 
 json pictures_of(const run_trace::run& r, const summary& s) {
@@ -151,7 +156,7 @@ json pictures_of(const run_trace::run& r, const summary& s) {
 
 int show(const request& given) {
   if (given.file.empty()) throw hp_tool::bad_input("no file is named; usage: hp trace FILE.json");
-  hp_tool::page_output page(given.page);
+  hp_tool::page_output page(given.page, {given.file});
   run_trace::run r;
   try {
     r = run_trace::reader(given.file).read();

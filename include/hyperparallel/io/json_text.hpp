@@ -50,33 +50,33 @@ inline std::string json_place(std::string_view token, std::string_view name) {
 }  // namespace detail
 
 /// The object that `text` is, of the file `path`. `subject` is what errors call the text, as in "the header"; an object
-/// in an object in an object is nested 3 levels deep.
-inline nlohmann::json parse_json_object(std::string_view text, const std::string& path, const std::string& subject,
-                                        int deepest) {
-  using json = nlohmann::json;
+/// in an object in an object is nested 3 levels deep. `json` may have another type for numbers than double.
+template <class json = nlohmann::json>
+json parse_json_object(std::string_view text, const std::string& path, const std::string& subject, int deepest) {
   const auto refuse = [&](const std::string& reason) { throw io_error("read", path, subject + reason); };
   // The library's parser takes it for the end of the text.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     refuse(" is not JSON (byte " + std::to_string(zero) + ")");
   std::vector<std::set<std::string>> names;  // of the open objects
   std::string last;                          // name that was read
-  const auto refuse_early = [&](int depth, json::parse_event_t event, json& parsed) {
-    const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+  using event_t = typename json::parse_event_t;
+  const auto refuse_early = [&](int depth, event_t event, json& parsed) {
+    const bool opens = event == event_t::object_start || event == event_t::array_start;
     if (opens && depth >= deepest) refuse(" is nested deeper than " + std::to_string(deepest) + " levels");
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end) names.pop_back();
-    if (event != json::parse_event_t::key) return true;
-    last = parsed.get<std::string>();
+    if (event == event_t::object_start) names.emplace_back();
+    if (event == event_t::object_end) names.pop_back();
+    if (event != event_t::key) return true;
+    last = parsed.template get<std::string>();
     if (!names.back().insert(last).second) refuse(" names " + quoted_path(last) + " twice");
     return true;
   };
   json parsed;
   try {
     parsed = json::parse(text, refuse_early);
-  } catch (const json::parse_error& e) {
+  } catch (const nlohmann::json::parse_error& e) {
     refuse(" is not JSON (byte " + std::to_string(e.byte) +
            detail::json_place(detail::json_token_at(text, e.byte), last) + ")");
-  } catch (const json::out_of_range& e) {  // its message ends with the number between quotes
+  } catch (const nlohmann::json::out_of_range& e) {  // its message ends with the number between quotes
     std::string_view number = e.what();
     number.remove_prefix(std::min(number.find('\'') + 1, number.size()));
     number = number.substr(0, number.find('\''));

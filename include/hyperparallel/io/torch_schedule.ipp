@@ -171,7 +171,10 @@ inline void infer_torch_ranks(const torch_table& table, pipeline_schedule& s) {
 /// The first action that no rank runs, by the rank of its stage, micro-batch and stage.
 inline pipeline_status torch_missing(const torch_table& table, const pipeline_schedule& s) {
   std::vector<std::tuple<int, int, int, int>> there;  // rank, micro-batch, stage, part
+  bool splits = false, is_whole = false;              // there is an I or W, there is a B
   for_torch_actions(table, [&](int, int, const pipeline_action& a) {
+    splits = splits || a.kind == action_kind::input_gradient || a.kind == action_kind::weight_gradient;
+    is_whole = is_whole || a.kind == action_kind::backward;
     for (int part = 0; part < 3; ++part)
       if ((torch_parts_of(a.kind) >> part) % 2 == 1 && a.micro_batch < s.micro_batches)
         there.emplace_back(s.rank_of(a), a.micro_batch, a.stage, part);
@@ -189,8 +192,11 @@ inline pipeline_status torch_missing(const torch_table& table, const pipeline_sc
     for (int k = first; k < first + s.share() && !stages.empty(); ++k)
       for (const int t : stages)
         for (int part = 0; part < 3; ++part, ++at)
-          if (at == there.end() || *at != std::tuple(r, k, t, part))
-            return {.code = pipeline_code::action_is_missing, .rank = r, .action = torch_part(part, t, k)};
+          if (at == there.end() || *at != std::tuple(r, k, t, part)) {
+            pipeline_action missing = torch_part(part, t, k);
+            if (part > 0 && is_whole && !splits) missing.kind = action_kind::backward;  // as the table would write it
+            return {.code = pipeline_code::action_is_missing, .rank = r, .action = missing};
+          }
   }
   return {};
 }

@@ -9,7 +9,7 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// One rank's share. Peaks count in the order of the list: +1 at the start of F, −1 at the end of what ends it.
+/// One rank's share; of a rank that runs nothing zeros. Peaks count in the order of the list: +1 at the start of F, −1 at the end of what ends it.
 struct rank_account {
   std::int64_t busy = 0, first_start = 0, last_end = 0;
   int peak_until_weight_gradient = 0;  ///< chunk activations of one micro-batch, each held until W or B

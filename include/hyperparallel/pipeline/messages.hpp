@@ -67,7 +67,7 @@ constexpr bool holds_transfers(const basic_pipeline_schedule<Sizes>& s) {
 }
 
 /// Whether each hop between ranks has its send and its receive, once, and each ordered pair of ranks lists them in one order.
-/// Complexity: linear in the entries.
+/// Complexity: linear in the entries, in memory too.
 template <class Sizes>
 constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s) {
   const int n = s.stages * s.micro_batches;
@@ -76,9 +76,10 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
         .code = code, .rank = rank, .position = at - s.first[rank], .action = s.coding().action(s.action[at])};
   };
   typename Sizes::template per_message<int> sent, received;  // the place in its pair's order, from 1
-  typename Sizes::template per_pair<int> sends, receives;
+  typename Sizes::template per_rank<int> sends,
+      receives;  // of the row that is read, by peer: beyond the entries before it
   (append_zeros(sent, 2 * n), append_zeros(received, 2 * n));
-  (append_zeros(sends, s.ranks * s.ranks), append_zeros(receives, s.ranks * s.ranks));
+  (append_zeros(sends, s.ranks), append_zeros(receives, s.ranks));
   const stage_peers<Sizes> peers(s);
   constexpr int first_transfer = static_cast<int>(action_kind::send_forward);
   const int m = s.micro_batches, ranks = s.ranks, share = s.share();
@@ -86,8 +87,10 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
   auto& owner = s.rank_of_stage.item;
   auto& forward_peer = peers.forward.item;
   auto& gradient_peer = peers.gradient.item;
-  for (int r = 0; r < ranks; ++r)
-    for (int at = s.first.item[r], end = s.first.item[r + 1]; at < end; ++at) {
+  for (int r = 0; r < ranks; ++r) {
+    // Rows before this one have counted no further than the entries in them.
+    const int before = s.first.item[r];
+    for (int at = before, end = s.first.item[r + 1]; at < end; ++at) {
       const int x = code[at] - first_transfer * n;
       if (x < 0 || x >= 4 * n) continue;
       const int kind = x / n, y = x - kind * n, copy = y / share;  // send and receive of forwards, then of gradients
@@ -97,14 +100,19 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
       if (kind == 0 || kind == 2) {
         const int number = kind == 0 ? y : n + y;
         place = sent.item[number];
-        sent.item[number] = ++sends.item[r * ranks + peer];
+        int& count = sends.item[peer];
+        if (count < before) count = before;
+        sent.item[number] = ++count - before;
       } else {
         const int number = kind == 1 ? y - m : n + y + m;
         place = received.item[number];
-        received.item[number] = ++receives.item[peer * ranks + r];
+        int& count = receives.item[peer];
+        if (count < before) count = before;
+        received.item[number] = ++count - before;
       }
       if (place != 0) return refused(pipeline_code::action_stands_twice, r, at);
     }
+  }
   pipeline_status missing;
   for (int number = 0; number < 2 * n; ++number) {
     if (sent.item[number] == received.item[number] && sent.item[number] != 0) continue;

@@ -10,6 +10,7 @@
 // References: torch.distributed.pipelining, _add_send_recv.
 
 #include <hyperparallel/pipeline/messages.hpp>
+#include <hyperparallel/pipeline/ready_ranks.hpp>
 #include <hyperparallel/taskflow/scratch.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -19,8 +20,12 @@ constexpr int entries_with_transfers(const pipeline_shape& n, int entries) {
   return entries + 4 * (n.stages() - 1) * n.micro_batches;
 }
 
+namespace detail {
+inline constexpr int most_ranks_in_whole_turns = 64;
+}
+
 /// `s` with the transfers of each hop between ranks; idle slots are left out. Precondition: `check_schedule(s)` is ok.
-/// Complexity: linear in the actions, times the ranks that wait in each turn.
+/// Complexity: linear in the actions, in memory too; of more than 64 ranks log₆₄ ranks for each.
 template <class To = growing_pipeline_sizes, class Sizes>
 constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_schedule<Sizes>& s) {
   const int m = s.micro_batches, n = s.stages * m, share = s.share();
@@ -32,17 +37,20 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
   to.copies = s.copies;
   for (int copy = 0; copy < s.rank_of_stage.size; ++copy) to.rank_of_stage.push(s.rank_of_stage[copy]);
 
+  typename To::template per_rank<int> transfers;
+  append_zeros(transfers, s.ranks);
+  for (int copy = 0; copy < s.rank_of_stage.size; ++copy)
+    transfers.item[s.rank_of_stage[copy]] += 2 * share * ((peers.forward[copy] >= 0) + (peers.gradient[copy] >= 0));
+
   typename To::template per_rank<int> from_of, at_of;  // the rank's next action, and the place of its next entry
   int entries = 0;
   for (int r = 0; r < s.ranks; ++r) {
     to.first.push(entries);
     from_of.push(s.first[r]);
     at_of.push(entries);
-    entries += s.first[r + 1] - s.first[r];
+    entries += s.first[r + 1] - s.first[r] + transfers.item[r];
     if constexpr (Sizes::grows)
       for (int i = s.first[r]; i < s.first[r + 1]; ++i) entries -= s.action[i] == idle_slot;
-    for (int copy = 0; copy < s.rank_of_stage.size; ++copy)
-      if (s.rank_of_stage[copy] == r) entries += 2 * share * ((peers.forward[copy] >= 0) + (peers.gradient[copy] >= 0));
   }
   to.first.push(entries);
   append_zeros(to.action, entries);
@@ -63,13 +71,17 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
   auto& gradient_peer = peers.gradient.item;
   auto& forwards = forwards_taken.item;
   auto& gradients = gradients_taken.item;
+  // Of many ranks a turn leaves out those that wait until their input comes: they would not have taken anything.
+  const bool all = s.ranks <= detail::most_ranks_in_whole_turns;
+  detail::ready_ranks ready(all ? 1 : s.ranks);
   for (bool left = true; left;) {
     left = false;
-    for (int r = 0; r < s.ranks; ++r) {
+    for (int r = all ? 0 : ready.next(0); all ? r < s.ranks : r >= 0; r = all ? r + 1 : ready.next(r + 1)) {
       const int end = s.first.item[r + 1];
       int i = from[r];
       if constexpr (Sizes::grows)
         while (i < end && code[i] == idle_slot) from[r] = ++i;
+      if (!all) ready.erase(r);
       if (i == end) continue;
       const int x = code[i], kind = x / n;
       int partner = -1;  // the code of a pair's backward
@@ -82,6 +94,7 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
       if (f >= m && !forwards[f - m]) continue;
       if (b >= 0 && b + m < n && !gradients[b + m]) continue;
       left = true;
+      if (!all) ready.insert(r);
       action[at[r]++] = x;
       if (partner >= 0) action[at[r]++] = partner;
       if (f >= 0) {
@@ -90,6 +103,7 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
         if (peer >= 0) {
           action[at[r]++] = send_forward * n + f;
           action[at[peer]++] = receive_forward * n + f + m;
+          if (!all) ready.insert(peer);
         }
       }
       if (b >= 0) {
@@ -98,6 +112,7 @@ constexpr basic_pipeline_schedule<To> place_transfers(const basic_pipeline_sched
         if (peer >= 0) {
           action[at[r]++] = send_backward * n + b;
           action[at[peer]++] = receive_backward * n + b - m;
+          if (!all) ready.insert(peer);
         }
       }
       from[r] = i + 1;

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include <hyperparallel/pipeline/account.hpp>
+#include <hyperparallel/pipeline/ready_ranks.hpp>
 #include <hyperparallel/pipeline/replay_state.hpp>
 #include <hyperparallel/pipeline/transfer_step.hpp>
 #include <hyperparallel/pipeline/why_stopped.hpp>
@@ -20,6 +21,9 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
+
+/// Of more ranks those that stand still are left out of a sweep until a message may let them go on.
+inline constexpr int most_ranks_of_whole_sweeps = 64;
 
 /// Runs the ranks in turn until none goes on.
 template <class Sizes>
@@ -37,7 +41,9 @@ class pipeline_replay : kind_of_code {
   constexpr account run() {
     account a;
     // Forwards pass along the ranks in an upward sweep, gradients in a downward one.
-    for (bool moved = true; moved && status_.ok();) {
+    const bool all = x_.s.ranks <= most_ranks_of_whole_sweeps;
+    if (!all) run_ready();
+    for (bool moved = all; moved && status_.ok();) {
       moved = sweep(0, x_.s.ranks - 1);
       if (status_.ok() && x_.s.ranks > 1) moved = sweep(x_.s.ranks - 2, 0) || moved;
     }
@@ -50,6 +56,34 @@ class pipeline_replay : kind_of_code {
   constexpr const state& reached() const { return x_; }
 
  private:
+  /// The same sweeps, over the ranks that may go on. Law: what is left out would not have moved.
+  constexpr void run_ready() {
+    const stage_peers<Sizes> peers(x_.s);
+    ready_ranks ready(x_.s.ranks);
+    const auto visit = [&](int r) {
+      const int begin = x_.position.item[r];
+      const bool moved = sweep(r, r);
+      for (int at = begin; at < x_.position.item[r]; ++at) {
+        const int x = x_.s.action.item[at];
+        if (x == idle_slot) continue;
+        const int kind = x / x_.per_kind, copy = (x - kind * x_.per_kind) / x_.s.share();
+        const bool after =
+            kind == forward || kind == overlapped_forward || kind == send_forward || kind == receive_backward;
+        const bool before =
+            kind == input_gradient || kind == backward || kind == send_backward || kind == receive_forward;
+        const int peer = after ? peers.forward.item[copy] : before ? peers.gradient.item[copy] : -1;
+        if (peer >= 0) ready.insert(peer);
+      }
+      ready.erase(r);
+      return moved;
+    };
+    for (bool moved = true; moved && status_.ok();) {
+      moved = false;
+      for (int r = ready.next(0); r >= 0 && status_.ok(); r = ready.next(r + 1)) moved = visit(r) || moved;
+      for (int r = ready.previous(x_.s.ranks - 1); r >= 0 && status_.ok(); r = ready.previous(r - 1))
+        moved = visit(r) || moved;
+    }
+  }
   constexpr void refuse(pipeline_code code, int rank, int at, int needed = 0) {
     status_ = {
         .code = code, .rank = rank, .position = at - x_.s.first[rank], .action = x_.action_at(at), .needed = needed};
@@ -313,7 +347,7 @@ class pipeline_replay : kind_of_code {
                        .peak_until_input_gradient = x_.peak_gradient[r],
                        .peak_bytes = x_.peak_bytes[r]};
       one.last_end = x_.clock[r] - 1;
-      one.first_start = x_.first_start[r] - 1;
+      one.first_start = larger(x_.first_start[r], 1) - 1;  // of a rank without an F 0
       one.busy = one.last_end - x_.idle[r];
       work += one.busy;
       a.makespan = larger(a.makespan, one.last_end);
@@ -336,7 +370,8 @@ class pipeline_replay : kind_of_code {
 ///
 /// Law: neither verdict nor times depend on the order in which ranks run here: a rank has one next action, and what can run
 /// stays able to; so one run that ends proves that all end, and one that stands still is a deadlock of all.
-/// Complexity: linear in the entries, times the sweeps over ranks: two for each change of direction.
+/// Complexity: linear in the entries and in memory; of more than 64 ranks one of them is looked at once, and as often as a message
+/// may let it go on.
 template <class Sizes>
 constexpr basic_pipeline_account<Sizes> replay(const basic_pipeline_schedule<Sizes>& s, const pipeline_costs& c = {},
                                                transport t = {}, growing_array<std::int64_t>* starts = nullptr) {

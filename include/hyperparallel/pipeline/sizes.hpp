@@ -37,8 +37,6 @@ struct growing_pipeline_sizes {
   template <class T>
   using per_message = growing_array<T>;
   template <class T>
-  using per_pair = growing_array<T>;
-  template <class T>
   using per_entry = growing_array<T>;
 };
 
@@ -57,8 +55,6 @@ struct fixed_pipeline_sizes {
   using per_chunk = static_vector<T, (stages + 1) * Shape.micro_batches>;  ///< and the input, or the loss
   template <class T>
   using per_message = static_vector<T, 2 * stages * Shape.micro_batches>;
-  template <class T>
-  using per_pair = static_vector<T, Shape.ranks * Shape.ranks>;  ///< of ranks, ordered
   template <class T>
   using per_entry = static_vector<T, Entries + 1>;  ///< one more, so that too many are seen
 };

@@ -12,22 +12,30 @@ template <class Sizes>
 class transfer_step {
  public:
   /// Of a transport with `buffers`: which message's buffer each message takes. Precondition: `check_messages(s)` is ok.
+  /// Complexity: linear in the entries, in memory too.
   constexpr void number_messages(const basic_pipeline_schedule<Sizes>& s, int buffers) {
     const int n = s.stages * s.micro_batches;
     append_zeros(after_, 2 * n);
-    growing_array<int> sent;  // by the rank's messages to one peer, in order
-    for (int peer = 0; peer < s.ranks; ++peer)
-      for (int r = 0; r < s.ranks; ++r) {
-        sent.clear();
-        for (int at = s.first[r]; at < s.first[r + 1] && r != peer; ++at) {
-          if (s.action[at] == idle_slot) continue;
-          const pipeline_action a = s.coding().action(s.action[at]);
-          if (a.kind != action_kind::send_forward && a.kind != action_kind::send_backward) continue;
-          const message_end one = message_of(s, a);
-          if (one.peer != peer) continue;
-          after_.item[one.number] = sent.size < buffers ? 0 : sent[sent.size - buffers] + 1;
-          sent.push(one.number);
-        }
+    // By peer, of the row that is read: how many messages it was sent, beyond the entries before the row; the last of them,
+    // and the one whose buffer the next takes. By message: the next one of its pair.
+    growing_array<int> sent, last, oldest, following;
+    (sent.resize(s.ranks), last.resize(s.ranks), oldest.resize(s.ranks), following.resize(2 * n));
+    for (int r = 0; r < s.ranks; ++r)
+      for (int before = s.first[r], at = before; at < s.first[r + 1]; ++at) {
+        if (s.action[at] == idle_slot) continue;
+        const pipeline_action a = s.coding().action(s.action[at]);
+        if (a.kind != action_kind::send_forward && a.kind != action_kind::send_backward) continue;
+        const message_end one = message_of(s, a);
+        const int peer = one.peer;
+        if (sent[peer] < before) sent[peer] = before;
+        if (sent[peer] == before)
+          oldest[peer] = one.number;
+        else
+          following[last[peer]] = one.number;
+        last[peer] = one.number;
+        if (sent[peer]++ - before < buffers) continue;
+        after_.item[one.number] = oldest[peer] + 1;
+        oldest[peer] = following[oldest[peer]];
       }
   }
 
@@ -67,6 +75,8 @@ class transfer_step {
     const message_end other = message_of(x.s, x.action_at(at));
     if (other.number != one.number || (other.sends && !is_made(x, one.number))) return false;
     const std::int64_t time = larger(x.clock[r], x.clock[peer]);
+    if (x.starts != nullptr)
+      x.starts->item[at] = x.clock[peer] - 1;  // the peer may not have been looked at since it came there
     arrive(x, one.number, time);
     wait_until(x, r, time + x.c.latency);
     wait_until(x, peer, time + x.c.latency);

@@ -6,29 +6,37 @@
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
-/// The first action that its stage's rank does not have, by rank, micro-batch and stage.
+/// The first action that its stage's rank does not have, by rank, micro-batch and stage; a B where
+/// the schedule has no I and no W. Complexity: linear in the entries,
+/// stages and micro-batches.
 template <class Sizes>
 constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s) {
   constexpr action_kind kinds[] = {action_kind::forward, action_kind::input_gradient, action_kind::weight_gradient};
-  growing_array<unsigned char> there;  // a bit for each kind
+  growing_array<unsigned char> there;     // a bit for each kind
+  bool splits = false, is_whole = false;  // there is an I or W, there is a B
   there.resize(s.stages * s.micro_batches, 0);
   for (int r = 0; r < s.ranks; ++r)
     for (int at = s.first[r]; at < s.first[r + 1]; ++at) {
       if (s.action[at] == idle_slot) continue;
       const pipeline_action a = s.coding().action(s.action[at]);
       if (!is_compute(a.kind) || s.rank_of(a) != r) continue;
+      splits = splits || a.kind == action_kind::input_gradient || a.kind == action_kind::weight_gradient;
+      is_whole = is_whole || a.kind == action_kind::backward;
       unsigned char& bits = there[a.stage * s.micro_batches + a.micro_batch];
       if (a.kind == action_kind::forward || a.kind == action_kind::overlapped_forward) bits |= 1;
       if (a.kind == action_kind::input_gradient || a.kind == action_kind::backward) bits |= 2;
       if (a.kind == action_kind::weight_gradient || a.kind == action_kind::backward) bits |= 4;
     }
-  for (int r = 0; r < s.ranks; ++r)
-    for (int k = 0; k < s.micro_batches; ++k)
-      for (int t = 0; t < s.stages; ++t)
-        for (int kind = 0; kind < 3; ++kind)
-          if (s.rank_of(t, k) == r && (there[t * s.micro_batches + k] & (1 << kind)) == 0)
-            return {.code = pipeline_code::action_is_missing, .rank = r, .action = {kinds[kind], t, k}};
-  return {};
+  pipeline_status missing;
+  for (int k = 0; k < s.micro_batches; ++k)
+    for (int t = 0; t < s.stages; ++t) {
+      const unsigned bits = there[t * s.micro_batches + k];
+      const int r = s.rank_of(t, k), kind = bits % 2 == 0 ? 0 : bits % 4 < 2 ? 1 : 2;
+      if (bits == 7 || (!missing.ok() && missing.rank <= r)) continue;
+      const action_kind named = kind > 0 && is_whole && !splits ? action_kind::backward : kinds[kind];
+      missing = {.code = pipeline_code::action_is_missing, .rank = r, .action = {named, t, k}};
+    }
+  return missing;
 }
 
 /// Whether `a` stands in its rank's list, at or behind the rank's place.
@@ -82,10 +90,15 @@ constexpr waiting_action waiting(const replay_state<Sizes>& x, const transfer_st
 }
 
 /// The circle in which ranks wait. `waiting_of(r)` says what stopped rank r waits for. Precondition: no action is missing,
-/// and rank `stopped` has not ended.
+/// and rank `stopped` has not ended. Each rank is asked at most once, but for those on the circle.
 template <class Schedule, class WaitingOf>
 constexpr pipeline_status waiting_circle(const Schedule& s, int stopped, const WaitingOf& waiting_of) {
-  const auto next = [&](int rank) { return s.rank_of(waiting_of(rank).needs); };
+  growing_array<int> known;  // by rank, the one that it waits for; −1: it was not asked
+  known.resize(s.ranks, -1);
+  const auto next = [&](int rank) {
+    if (known[rank] < 0) known[rank] = s.rank_of(waiting_of(rank).needs);
+    return known[rank];
+  };
   for (int i = 0; i < s.ranks; ++i) stopped = next(stopped);  // now on the circle
   pipeline_status status{pipeline_code::waits_in_a_circle};
   const int begin = stopped;

@@ -20,28 +20,32 @@ struct plan_question {
   int rows = 6;  ///< plans that are kept
 };
 
-/// Calls `visit(plan)` for every legal plan, each once. ZeRO is 0 where nothing is sharded by it, sequence parallelism on
+/// Calls `visit(plan)` for every legal plan, each once, until one returns false; one that returns nothing goes on. Whether all
+/// were visited. ZeRO is 0 where nothing is sharded by it, sequence parallelism on
 /// where tp is 1. O(divisors of the batch · divisors of the devices to the 4th · layers).
 template <class Visit>
-constexpr void visit_legal_plans(const decoder& d, const plan_question& q, const Visit& visit) {
+constexpr bool visit_legal_plans(const decoder& d, const plan_question& q, const Visit& visit) {
   for (const extent_t micro_batches : divisors_of(q.batch)) {
     decoder_plan from;
     from.micro_batches = static_cast<int>(micro_batches);
     from.batch = q.batch;
     from.sequence = q.sequence;
     from.sequence_parallel = false;  // demands least
-    detail::visit_legal_degrees(d, from, q.devices, [&](decoder_plan p) {
+    const bool all = detail::visit_legal_degrees(d, from, q.devices, [&](decoder_plan p) {
       for (const bool sequence_parallel : {true, false}) {
         p.sequence_parallel = sequence_parallel;
         if (sequence_parallel ? p.tp > 1 && !check_plan(d, p, q.devices).ok() : p.tp == 1) continue;
         for (p.zero = 0; p.zero <= (extent_t{p.dp} * p.cp * p.ep > 1 ? 3 : 0); ++p.zero)
           for (const bool recomputed : {false, true}) {
             p.recomputed = recomputed;
-            visit(static_cast<const decoder_plan&>(p));
+            if (!detail::goes_on_after(visit, static_cast<const decoder_plan&>(p))) return false;
           }
       }
+      return true;
     });
+    if (!all) return false;
   }
+  return true;
 }
 
 namespace detail {

@@ -22,9 +22,15 @@ namespace hyperparallel { inline namespace v0_2 {
 struct memory_reserve {
   extent_t library_bytes = 2 * GiB;
   extent_t allocator_per_mille = 30;  ///< of the peak
+  /// `not_counted` where that leaves 64 bits: it fits nowhere.
   constexpr extent_t needed(extent_t peak) const {
-    return peak + (peak * allocator_per_mille + 999) / 1000 + library_bytes;
+    const checked_extent wholes = checked_multiply(peak, allocator_per_mille / 1000);
+    const extent_t parts = allocator_per_mille % 1000;
+    const extent_t wasted = peak / 1000 * parts + ceil_divide(peak % 1000 * parts, 1000);
+    return wholes.overflow ? not_counted : all_of(all_of(peak, all_of(wholes.value, wasted)), library_bytes);
   }
+  /// The same of an allocator that wastes nothing.
+  constexpr extent_t least_needed(extent_t peak) const { return all_of(peak, library_bytes); }
   /// The largest peak that needs no more than `bytes`; 0 where the libraries alone do.
   constexpr extent_t most_peak(extent_t bytes) const {
     if (bytes <= library_bytes) return 0;
@@ -33,6 +39,12 @@ struct memory_reserve {
   }
   constexpr memory_reserve without_waste() const { return {library_bytes, 0}; }
   friend constexpr bool operator==(const memory_reserve&, const memory_reserve&) = default;
+
+ private:
+  static constexpr extent_t all_of(extent_t a, extent_t b) {
+    const checked_extent sum = checked_add(a, b);
+    return sum.overflow ? not_counted : sum.value;
+  }
 };
 
 enum class fit_verdict : unsigned char { fits, tight, does_not_fit };
@@ -44,8 +56,9 @@ constexpr const char* name_of(fit_verdict v) {
 
 /// Of `peak` bytes alive on a device that has `bytes`.
 constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, extent_t bytes) {
-  if (reserve.needed(peak) <= bytes) return fit_verdict::fits;
-  return peak + reserve.library_bytes <= bytes ? fit_verdict::tight : fit_verdict::does_not_fit;
+  const auto holds = [bytes](extent_t needed) { return needed != not_counted && needed <= bytes; };
+  if (holds(reserve.needed(peak))) return fit_verdict::fits;
+  return holds(reserve.least_needed(peak)) ? fit_verdict::tight : fit_verdict::does_not_fit;
 }
 
 /// Whether a plan of this verdict is an answer.

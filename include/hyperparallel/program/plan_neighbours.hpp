@@ -35,9 +35,21 @@ constexpr growing_array<extent_t> divisors_of(extent_t extent) {
 
 namespace detail {
 
-/// Calls `visit(plan)` for all degrees on `devices` devices that can be, with the other numbers of `from`.
+/// What `visit(plan)` returns; true where it returns nothing.
 template <class Visit>
-constexpr void visit_legal_degrees(const decoder& d, const decoder_plan& from, extent_t devices, const Visit& visit) {
+constexpr bool goes_on_after(const Visit& visit, const decoder_plan& p) {
+  if constexpr (requires { visit(p) ? 0 : 1; }) {
+    return static_cast<bool>(visit(p));
+  } else {
+    visit(p);
+    return true;
+  }
+}
+
+/// Calls `visit(plan)` for all degrees on `devices` devices that can be, with the other numbers of `from`, until one returns
+/// false. Whether none did.
+template <class Visit>
+constexpr bool visit_legal_degrees(const decoder& d, const decoder_plan& from, extent_t devices, const Visit& visit) {
   const growing_array<extent_t> degrees = divisors_of(devices);
   decoder_plan p = from;
   for (const extent_t tp : degrees)
@@ -50,8 +62,9 @@ constexpr void visit_legal_degrees(const decoder& d, const decoder_plan& from, e
           p.cp = static_cast<int>(cp);
           p.ep = static_cast<int>(ep);
           p.dp = static_cast<int>(devices / (tp * pp * cp * ep));
-          if (check_plan(d, p, devices).ok()) visit(p);
+          if (check_plan(d, p, devices).ok() && !goes_on_after(visit, p)) return false;
         }
+  return true;
 }
 
 /// Puts a plan where its distance belongs, in front of those as far away as it is not; at most `most` stay.

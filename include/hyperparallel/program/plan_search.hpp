@@ -43,6 +43,7 @@ struct plan_answer {
   extent_t left = 0;                ///< neither priced nor known to be slower or too large
   extent_t bound = 0;               ///< no legal plan that fits takes less; `not_counted` where none fits
   bool complete = false;
+  bool listed = true;  ///< false: ended while the legal plans were listed, and no bound is known
   constexpr bool ok() const { return !best.empty(); }
   /// Legal plans that were not priced because their bound is no less than the best time.
   constexpr extent_t slower() const { return legal - too_large - priced - left; }
@@ -75,13 +76,18 @@ constexpr void enter_row(growing_array<plan_estimate>& rows, const plan_estimate
 
 namespace detail {
 
+/// Listing so many legal plans takes well below a second.
+inline constexpr int listed_between_questions = 1024;
+
 /// The state of search_plans.
 template <class GoOn>
 class plan_searcher {
  public:
   constexpr plan_searcher(const decoder& model, const plan_question& question, plan_prices& of, const GoOn& ask)
       : d(model), q(question), prices(of), go_on(ask), has(of.device().tier[0].bytes) {
-    visit_legal_plans(d, q, [&](const decoder_plan& p) {
+    a.listed = visit_legal_plans(d, q, [&](const decoder_plan& p) {
+      stopped = (a.legal + 1) % listed_between_questions == 0 && !go_on(static_cast<const plan_progress&>(progress));
+      if (stopped) return false;
       ++a.legal;
       const extent_t held = plan_is_countable(d, p) ? memory_bound(d, p) : not_counted;
       if (held < smallest_held) {
@@ -92,6 +98,7 @@ class plan_searcher {
         ++a.too_large;
       else
         plans.push({p, time_bound(d, p, prices)});
+      return true;
     });
     progress.plans = plans.left();
   }
@@ -106,11 +113,11 @@ class plan_searcher {
       else if (!a.ok() && (a.priced_unfit & (a.priced_unfit - 1)) == 0)
         slim(next);
     }
-    a.complete = !is_open(next);
+    a.complete = a.listed && !is_open(next);
     if (!a.complete) a.left = plans.left();
     if (a.complete && !a.ok() && a.priced_unfit == 0 && smallest_held != not_counted)
       a.least_unfit = estimate_plan(d, smallest, prices);
-    a.bound = a.complete ? best_time() : plans[next].time;
+    a.bound = a.complete ? best_time() : a.listed ? plans[next].time : 0;
     return static_cast<plan_answer&&>(a);
   }
 

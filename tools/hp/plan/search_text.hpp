@@ -51,6 +51,9 @@ inline std::string searched_text(const search_answer& s) {
     out += fmt::format(", {} of which by a schedule replayed with simulated stages", f.simulations.replayed);
   if (f.simulations.unfit > 0) out += fmt::format(", {} of which do not fit by address", f.simulations.unfit);
   out += "\n";
+  if (!f.listed)
+    return out + fmt::format("ended by {} while legal plans were listed, so nothing is known of the others\n",
+                             s.end == ending::effort ? "--effort" : "Ctrl-C");
   if (!f.complete)
     out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
   if (f.complete && (!f.ok() || f.best[0].time() == f.bound))

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -164,7 +163,7 @@ inline int check(const check_request& given) {
     hp_tool::print(document_of(c, why));
     return a.ok() ? 0 : 1;
   }
-  if (!a.ok()) throw std::runtime_error("the schedule is not safe: " + why);
+  if (!a.ok()) throw hp_tool::answer_is_no("the schedule is not safe: " + why);
   std::string out = fmt::format("{} ranks, {} stages {}, {} micro-batches\n", s.ranks, s.stages,
                                 words_of(placement_of(s)), s.micro_batches);
   out += fmt::format("safe: each action stands once, on the rank of its stage, and no rank waits for ever under {}\n",
@@ -177,7 +176,12 @@ inline int check(const check_request& given) {
   if (n.untimed > 0)
     out += fmt::format("{} {}actions of parameters take no time here and are not proved\n", n.untimed,
                        c.over.kind == hp::transport_kind::unbounded && n.transfers > 0 ? "transfers and " : "");
-  std::fputs((out + hp::to_text(a)).c_str(), stdout);
+  out += hp::to_text(a);
+  out +=
+      "chunks until W: activations of a stage and micro-batch that the rank holds at most, each from its F to its W or "
+      "B;\n"
+      "until I: where each is held to its I or B\n";
+  std::fputs(out.c_str(), stdout);
   return 0;
 }
 

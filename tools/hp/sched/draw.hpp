@@ -59,7 +59,7 @@ inline hp::pipeline_schedule read_schedule(const draw_request& given) {
   hp::torch_schedule read = hp::schedule_of(table_of(given.read), given.read.places(), given.read.micro_batches);
   if (read.status.code == hp::pipeline_code::sizes_are_not_positive)
     throw hp_tool::bad_input(given.read.name() + ": the table holds no action");
-  if (!read.status.ok()) throw std::runtime_error("the schedule is not safe: " + hp::to_text(read.status));
+  if (!read.status.ok()) throw hp_tool::answer_is_no("the schedule is not safe: " + hp::to_text(read.status));
   return std::move(read.schedule);
 }
 
@@ -67,9 +67,7 @@ inline int draw(const draw_request& given) {
   const std::string& what = given.read.file;
   if (what.empty())
     throw hp_tool::bad_input("no file and no schedule is named; '-' is standard input; known: " + known_names());
-  if (!given.svg.empty() && given.svg == given.trace) throw hp_tool::bad_input("--svg and --trace name one file");
-  if (!given.html.empty() && (given.html == given.svg || given.html == given.trace))
-    throw hp_tool::bad_input("--html names the file of another option");
+  hp_tool::hold_apart({{"--svg", given.svg}, {"--trace", given.trace}, {"--html", given.html}}, {what}, given.force);
   const hp::named_schedule* const schedule = named_in(given);
   const hp::pipeline_schedule s = schedule != nullptr ? generated(given, *schedule) : read_schedule(given);
   const hp::pipeline_costs costs = given.read.costs();
@@ -80,7 +78,7 @@ inline int draw(const draw_request& given) {
   try {
     drawing = hp::report::drawing_of(s, costs, {}, name);
   } catch (const std::invalid_argument& e) {
-    throw std::runtime_error(std::string("the schedule is not safe: ") + e.what());
+    throw hp_tool::answer_is_no(std::string("the schedule is not safe: ") + e.what());
   }
   if (given.svg.empty() && given.trace.empty() && given.html.empty()) {
     std::fputs(hp::report::draw_pipeline_text(drawing, {.width = given.width}).c_str(), stdout);
@@ -103,8 +101,11 @@ inline int draw(const draw_request& given) {
     document["pictures"] = pictures_of(drawing);
     page.write("hp sched: " + hp::report::title_of(drawing), document);
   }
-  if (svg) svg->commit();
-  if (trace) trace->commit();
+  for (hp::atomic_file* const one : {svg.get(), trace.get()}) {
+    if (one == nullptr) continue;
+    one->commit();
+    hp_tool::say_written(*one);
+  }
   return 0;
 }
 

@@ -52,6 +52,7 @@ inline int make(const make_request& given) {
   hp::atomic_file file = hp_tool::opened(given.output, given.force);
   file.write(text);
   file.commit();
+  hp_tool::say_written(file);
   return 0;
 }
 

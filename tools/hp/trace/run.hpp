@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,8 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/support/integer.hpp>
 
 namespace run_trace {
 
@@ -26,7 +30,13 @@ inline constexpr std::int64_t largest_trace = std::int64_t{64} << 20;
 inline constexpr int deepest_trace = 32;
 inline constexpr std::size_t most_categories = 64;
 /// Times are at most so many microseconds, 11 days.
-inline constexpr double most_microseconds = 1e12;
+inline constexpr long double most_microseconds = 1e12L;
+
+/// Numbers of 64 bits: 10^12 microseconds with six decimals are fewer than 2^60 picoseconds, so the nearest such number is less than
+/// half a picosecond away. A double has 53 bits, 2.5 hours.
+using document =
+    nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t, std::uint64_t, long double>;
+static_assert(std::numeric_limits<long double>::digits >= 64, "times are exact to the picosecond");
 
 struct span {
   std::size_t row = 0, category = 0, event = 0;  ///< its place among the events of the file
@@ -54,10 +64,10 @@ class reader {
   }
 
   run parse(std::string_view text) {
-    const nlohmann::json object = hp::parse_json_object(text, path_, "the file", deepest_trace);
+    const document object = hp::parse_json_object<document>(text, path_, "the file", deepest_trace);
     const auto events = object.find("traceEvents");
     if (events == object.end() || !events->is_array()) refuse("traceEvents is no list of events");
-    for (const nlohmann::json& event : *events) {
+    for (const document& event : *events) {
       if (!event.is_object()) refuse(place() + " is no object");
       note(event);
       ++at_;
@@ -73,35 +83,37 @@ class reader {
   [[noreturn]] void refuse(const std::string& why) const { throw hp::io_error("read", path_, why); }
   std::string place() const { return "traceEvents[" + std::to_string(at_) + "]"; }
 
-  const nlohmann::json& field(const nlohmann::json& event, const char* name) const {
-    static const nlohmann::json none;
+  const document& field(const document& event, const char* name) const {
+    static const document none;
     const auto found = event.find(name);
     return found == event.end() ? none : *found;
   }
-  [[noreturn]] void refuse_field(const nlohmann::json& event, const char* name, const char* expected) const {
-    const nlohmann::json& value = field(event, name);
-    refuse(place() + "." + name + (value.is_null() ? " is missing" : " is " + hp::shown_json(value)) + "; expected " +
-           expected);
+  [[noreturn]] void refuse_field(const document& event, const char* name, const char* expected) const {
+    const document& value = field(event, name);
+    const bool has_fraction = value.is_number_float();  // which nlohmann-json writes of a double alone
+    const std::string shown =
+        has_fraction ? fmt::format("{}", value.get<long double>()) : hp::shown_json(nlohmann::json(value));
+    refuse(place() + "." + name + (value.is_null() ? " is missing" : " is " + shown) + "; expected " + expected);
   }
-  std::string text(const nlohmann::json& event, const char* name) const {
-    const nlohmann::json& value = field(event, name);
+  std::string text(const document& event, const char* name) const {
+    const document& value = field(event, name);
     if (!value.is_string()) refuse_field(event, name, "a text");
     return value.get<std::string>();
   }
-  std::int64_t number(const nlohmann::json& event, const char* name) const {
-    const nlohmann::json& value = field(event, name);
+  std::int64_t number(const document& event, const char* name) const {
+    const document& value = field(event, name);
     if (!value.is_number_integer()) refuse_field(event, name, "a whole number");
     return value.get<std::int64_t>();
   }
-  std::int64_t time(const nlohmann::json& event, const char* name, double least) const {
-    const nlohmann::json& value = field(event, name);
-    const double t = value.is_number() ? value.get<double>() : std::nan("");
+  std::int64_t time(const document& event, const char* name, long double least) const {
+    const document& value = field(event, name);
+    const long double t = value.is_number() ? value.get<long double>() : std::nanl("");
     if (!(t >= least && t <= most_microseconds))
       refuse_field(event, name, least < 0 ? "microseconds" : "microseconds from 0");
-    return std::llround(t * 1e6);
+    return std::llroundl(t * 1e6L);
   }
 
-  void note(const nlohmann::json& event) {
+  void note(const document& event) {
     const std::string phase = text(event, "ph");
     if (phase == "M") return note_name(event);
     if (phase != "X") {
@@ -114,9 +126,12 @@ class reader {
                           .name = text(event, "name"),
                           .start = time(event, "ts", -most_microseconds),
                           .duration = time(event, "dur", 0)});
+    const hp::checked_extent sum = hp::checked_add(all_durations_, run_.spans.back().duration);
+    if (sum.overflow) refuse(place() + ".dur: the spans together take more than 64 bits of picoseconds, 106 days");
+    all_durations_ = sum.value;
   }
 
-  std::size_t category_of(const nlohmann::json& event) {
+  std::size_t category_of(const document& event) {
     const std::string name = field(event, "cat").is_null() ? "" : text(event, "cat");
     const auto at = std::find(run_.category.begin(), run_.category.end(), name);
     if (at != run_.category.end()) return static_cast<std::size_t>(at - run_.category.begin());
@@ -126,11 +141,11 @@ class reader {
     return run_.category.size() - 1;
   }
 
-  void note_name(const nlohmann::json& event) {
+  void note_name(const document& event) {
     const std::string what = text(event, "name");
     const bool is_process = what == "process_name";
     if (!is_process && what != "thread_name") return;
-    const nlohmann::json& arguments = field(event, "args");
+    const document& arguments = field(event, "args");
     if (!arguments.is_object()) refuse_field(event, "args", "an object");
     const std::string name = text(arguments, "name");
     if (is_process)
@@ -167,6 +182,7 @@ class reader {
 
   std::string path_;
   std::size_t at_ = 0;
+  std::int64_t all_durations_ = 0;
   run run_{};
   std::vector<row_key> key_{};  ///< of each span, in the order of the file
   std::map<std::int64_t, std::string> process_{};
