@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/plan_memory.hpp>
 
+#include <hyperparallel/hardware/gpu_presets.hpp>
+
 #include <gtest/gtest.h>
+
+#include <support/tries.hpp>
+
+#include <vector>
 
 #include "small_decoders.hpp"
 
@@ -126,6 +132,47 @@ TEST(PlanMemory, StatesOfEveryZeroStageAreExact) {
             ++plans;
           }
   EXPECT_EQ(plans, 4 * 3 * 3 * 3 * 2);
+}
+
+// ZeRO over one device more holds no more parameters and states, with the same sequences a device and whatever divides the
+// dims; of a model that is not small the peak, with what moves stage between their steps, is within a twentieth.
+TEST(PlanMemory, OneDeviceMoreOfZeroNeedsNoMore) {
+  hp::plan_prices dies(hp::matrix384::device, hp::matrix384::topology), cards(hp::h100::device, hp::h100::topology);
+  hp::decoder wide = small_decoders::dense();
+  wide.layers = 2;
+  wide.hidden = 4096;
+  wide.feed_forward.width = 14336;
+  wide.vocabulary = 128256;
+  wide.attention.query_heads = 32;
+  wide.attention.key_heads = 8;
+  wide.attention.head_dim = 128;
+  std::vector<hp::decoder> all = small_decoders::all();
+  all.push_back(wide);
+  for (const hp::decoder& d : all) {
+    const bool is_wide = d.hidden == wide.hidden;
+    for (hp::plan_prices* prices : {&dies, &cards})
+      for (int zero = 1; zero <= 3; ++zero) {
+        hp::extent_t peak = 0, kept = 0;
+        for (int dp = 2; dp <= (is_wide ? tested::tries(26, 400) : 40); ++dp) {
+          const hp::decoder_plan p{.dp = dp, .zero = zero, .recomputed = true, .batch = dp, .sequence = 64};
+          const hp::plan_estimate e = hp::estimate_plan(d, p, *prices);
+          ASSERT_TRUE(e.ok());
+          const hp::extent_t states = e.held[static_cast<int>(hp::memory_class::states)],
+                             held = states + e.held[static_cast<int>(hp::memory_class::parameters)];
+          if (dp > 2) {
+            EXPECT_LE(held, kept) << "dp=" << dp << ", zero=" << zero;
+          }
+          kept = held;
+          if (!is_wide) continue;
+          const hp::extent_t even = 8 * hp::parameters_of(d).total() / dp;
+          EXPECT_LE(states, even + even / 10) << dp;
+          if (dp > 2) {
+            EXPECT_LE(e.evaluation.memory, peak + peak / 20) << "dp=" << dp << ", zero=" << zero;
+          }
+          peak = e.evaluation.memory;
+        }
+      }
+  }
 }
 
 }  // namespace

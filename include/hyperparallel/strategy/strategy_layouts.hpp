@@ -186,26 +186,25 @@ class strategy_layouts {
       if (l.cut[i].axis == a) return true;
     return false;
   }
-  /// The dim of `dims` whose flat ceil chunks leave the smallest piece under one cut more into `size`; those that `base`
-  /// leaves whole and that have an element for each piece come first; the first of equals. -1 where no dim has more than
-  /// one element.
+  /// The dim of `dims` whose flat ceil chunks leave the smallest share of the tensor under one cut more into `size`, the
+  /// first of equals; one that `base` cuts only where that is less than half of what any other leaves. -1 where no dim has
+  /// more than one element.
   static constexpr int padded_dim(const shape& s, const layout_value& base, const layout_value& l, unsigned dims,
                                   int size) {
-    int best = -1;
-    bool best_comes_first = false;
-    extent_t best_now = 1, best_then = 1;  // the piece's extent without and with the cut
+    int best[2] = {-1, -1};                         // of dims that `base` leaves whole, and of others
+    extent_t piece[2] = {1, 1}, whole[2] = {1, 1};  // the extent with and without the cut
     for (int d = 0; d < s.rank; ++d) {
       if ((dims >> d & 1u) == 0 || s.extent[d] < 2) continue;
+      const int k = shards_of(base, d) == 1 ? 0 : 1;
       const extent_t shards = shards_of(l, d);
-      const extent_t now = ceil_divide(s.extent[d], shards), then = ceil_divide(s.extent[d], shards * size);
-      const bool comes_first = shards_of(base, d) == 1 && s.extent[d] >= shards * size;
-      if (best >= 0 && (comes_first != best_comes_first ? !comes_first : then * best_now >= best_then * now)) continue;
-      best = d;
-      best_comes_first = comes_first;
-      best_now = now;
-      best_then = then;
+      const extent_t with = ceil_divide(s.extent[d], shards * size), without = ceil_divide(s.extent[d], shards);
+      if (best[k] >= 0 && with * whole[k] >= piece[k] * without) continue;
+      best[k] = d;
+      piece[k] = with;
+      whole[k] = without;
     }
-    return best;
+    if (best[0] < 0 || best[1] < 0) return best[0] < 0 ? best[1] : best[0];
+    return 2 * piece[1] * whole[0] < piece[0] * whole[1] ? best[1] : best[0];
   }
   /// Adds a cut as the innermost of its dim. Domain: its axis is new in the layout.
   static constexpr void insert_cut(layout_value& l, const cut& c) {
