@@ -242,6 +242,105 @@ TEST(PlanSearch, NoRandomPlanThatIsSimulatedIsFasterThanTheWinner) {
   }
 }
 
+hp::decoder llama(hp::extent_t layers, hp::extent_t hidden, hp::extent_t heads, hp::extent_t key_heads,
+                  hp::extent_t width, hp::extent_t vocabulary) {
+  hp::decoder d;
+  d.vocabulary = vocabulary;
+  d.hidden = hidden;
+  d.layers = layers;
+  d.attention = {.query_heads = heads, .key_heads = key_heads, .head_dim = hidden / heads, .rope_base = 10000.0};
+  d.feed_forward = {.width = width};
+  return d;
+}
+
+/// Dense models of 70 billion parameters to a trillion, and one with experts.
+std::vector<hp::decoder> large_models() {
+  return {llama(80, 8192, 64, 64, 24576, 152064),    llama(80, 8192, 64, 8, 28672, 128256),
+          llama(96, 12288, 96, 96, 33024, 51200),    llama(126, 16384, 128, 8, 53248, 128256),
+          llama(128, 25600, 160, 160, 68608, 51200), hp::test::deepseek_v3};
+}
+
+// k times as many micro-batches of the same size take k times as long and hold as much; k times as many layers in k times as
+// many stages are counted, too. What a plan is refused for is memory, never its size.
+TEST(PlanSearch, ScalingTheBatchOrTheLayersChangesNoVerdictButThatOfMemory) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  for (hp::decoder d : large_models()) {
+    if (d.has_latents) continue;
+    hp::decoder_plan p{.tp = 8, .pp = 2, .dp = 4, .zero = 1, .micro_batches = 16, .batch = 64, .sequence = 4096};
+    hp::extent_t last = 0, held = 0;
+    for (int k = 1; k <= 256; k *= 4) {
+      hp::decoder_plan scaled = p;
+      scaled.micro_batches *= k;
+      scaled.batch *= k;
+      const hp::plan_estimate e = hp::estimate_plan(d, scaled, prices);
+      ASSERT_TRUE(e.ok());
+      EXPECT_GE(e.evaluation.time, 3 * last);
+      EXPECT_LE(last == 0 ? 0 : e.evaluation.time, 4 * last);
+      if (k > 1) {
+        EXPECT_EQ(e.evaluation.memory, held);
+      }
+      last = e.evaluation.time;
+      held = e.evaluation.memory;
+    }
+    for (int k = 1; k <= 16; k *= 2) {
+      hp::decoder deep = d;
+      deep.layers *= k;
+      hp::decoder_plan scaled = p;
+      scaled.pp *= k;
+      scaled.micro_batches = 4096;
+      scaled.batch = 16384;
+      EXPECT_TRUE(hp::estimate_plan(deep, scaled, prices).ok());
+    }
+  }
+}
+
+// Large models: no plan that is estimated, one by one, and fits is faster than what a complete search finds. By default some
+// plans of a few settings; HYPERPARALLEL_EXHAUSTIVE=1: every legal plan of 24 settings on up to 4096 devices.
+TEST(PlanSearch, NoPlanOfALargeModelIsFasterThanWhatIsFound) {
+  const bool all = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(49);
+  int searched = 0, pipelines = 0;
+  for (const hp::decoder& d : large_models())
+    for (const hp::extent_t devices : {64, 512, 1024, 4096}) {
+      const bool is_sample = (devices == 64 && d.hidden == 8192) || (devices == 1024 && d.hidden == 16384);
+      if (!all && !is_sample) continue;
+      const hp::plan_question q{.devices = devices, .batch = devices == 64 ? 1024 : 4 * devices, .sequence = 4096};
+      hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+      const hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+      EXPECT_EQ(a.uncounted, 0);
+      EXPECT_TRUE(a.complete);
+      ++searched;
+      const hp::extent_t best = a.ok() ? a.best[0].time() : hp::not_counted;
+      pipelines += a.ok() && a.best[0].plan.pp > 1;
+      std::vector<hp::decoder_plan> legal;
+      hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) { legal.push_back(p); });
+      if (!all) std::shuffle(legal.begin(), legal.end(), random);
+      if (!all && legal.size() > 200) legal.resize(200);
+      for (const hp::decoder_plan& p : legal) {
+        const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+        ASSERT_TRUE(e.ok());
+        if (hp::verdict_of(e.evaluation.memory, q.reserve, prices.device().tier[0].bytes) != hp::fit_verdict::fits)
+          continue;
+        EXPECT_GE(e.evaluation.time, best);
+      }
+    }
+  EXPECT_EQ(searched, all ? 24 : 3);
+  EXPECT_GE(pipelines, 2);
+}
+
+// A step of 26 days or more has no time: plans that no bound excludes are counted by themselves, and nothing is complete.
+TEST(PlanSearch, WhatIsNotCountedLeavesTheSearchIncomplete) {
+  hp::plan_prices prices = prices_with(hp::extent_t{1} << 50);
+  const hp::plan_question q{.devices = 1, .batch = hp::largest_plan_number, .sequence = hp::largest_plan_number};
+  const hp::plan_answer a = hp::search_plans(hp::test::llama3_8b, q, prices, to_the_end);
+  EXPECT_FALSE(a.ok());
+  EXPECT_FALSE(a.complete);
+  EXPECT_GT(a.uncounted, 0);
+  EXPECT_EQ(a.priced + a.left + a.slower(), 0);
+  EXPECT_EQ(a.uncounted + a.too_large, a.legal);
+  EXPECT_LT(a.bound, hp::not_counted);
+}
+
 TEST(PlanSearch, ARowFallsBehindByItsClock) {
   const hp::decoder d = small_decoders::dense();
   const hp::plan_question q = question(4);

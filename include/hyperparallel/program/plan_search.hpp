@@ -41,11 +41,13 @@ struct plan_answer {
   extent_t priced = 0, priced_unfit = 0;
   simulation_counts simulations{};  ///< of the best; those that do not fit are no rows
   extent_t left = 0;                ///< neither priced nor known to be slower or too large
-  extent_t bound = 0;               ///< no legal plan that fits takes less; `not_counted` where none fits
+  extent_t uncounted =
+      0;  ///< whose counts leave 64 bits, and whose bounds exclude nothing: while there are some, no search is complete
+  extent_t bound = 0;  ///< no legal plan that fits takes less; `not_counted` where none fits
   bool complete = false;
   constexpr bool ok() const { return !best.empty(); }
   /// Legal plans that were not priced because their bound is no less than the best time.
-  constexpr extent_t slower() const { return legal - too_large - priced - left; }
+  constexpr extent_t slower() const { return legal - too_large - priced - left - uncounted; }
 };
 
 namespace detail {
@@ -80,15 +82,15 @@ template <class GoOn>
 class plan_searcher {
  public:
   constexpr plan_searcher(const decoder& model, const plan_question& question, plan_prices& of, const GoOn& ask)
-      : d(model), q(question), prices(of), go_on(ask), has(of.device().tier[0].bytes) {
+      : d(model), q(question), prices(of), go_on(ask), most(question.reserve.most_peak(of.device().tier[0].bytes)) {
     visit_legal_plans(d, q, [&](const decoder_plan& p) {
       ++a.legal;
-      const extent_t held = plan_is_countable(d, p) ? memory_bound(d, p) : not_counted;
+      const extent_t held = memory_bound(d, p);
       if (held < smallest_held) {
         smallest = p;
         smallest_held = held;
       }
-      if (held == not_counted || q.reserve.needed(held) > has)
+      if (held > most)
         ++a.too_large;
       else
         plans.push({p, time_bound(d, p, prices)});
@@ -106,11 +108,12 @@ class plan_searcher {
       else if (!a.ok() && (a.priced_unfit & (a.priced_unfit - 1)) == 0)
         slim(next);
     }
-    a.complete = !is_open(next);
-    if (!a.complete) a.left = plans.left();
+    const extent_t uncounted = note_uncounted();
+    a.complete = !is_open(next) && a.uncounted == 0;
+    if (is_open(next)) a.left = plans.left();
     if (a.complete && !a.ok() && a.priced_unfit == 0 && smallest_held != not_counted)
       a.least_unfit = estimate_plan(d, smallest, prices);
-    a.bound = a.complete ? best_time() : plans[next].time;
+    a.bound = smaller(is_open(next) ? plans[next].time : best_time(), uncounted);
     return static_cast<plan_answer&&>(a);
   }
 
@@ -118,6 +121,18 @@ class plan_searcher {
   /// Whether the plan with the least bound could be faster than the best.
   constexpr bool is_open(int next) const { return next >= 0 && (!a.ok() || plans[next].time < best_time()); }
   constexpr extent_t best_time() const { return a.ok() ? a.best[0].time() : not_counted; }
+
+  /// Counts the plans without a price that could be faster than the best. Returns the least of their bounds.
+  constexpr extent_t note_uncounted() {
+    extent_t least = not_counted;
+    a.uncounted = 0;
+    for (const int number : not_priced) {
+      if (a.ok() && plans[number].time >= best_time()) continue;
+      ++a.uncounted;
+      least = smaller(least, plans[number].time);
+    }
+    return least;
+  }
 
   /// False where the search is to end; then nothing is priced.
   constexpr bool price(int number) {
@@ -127,8 +142,12 @@ class plan_searcher {
     if (stopped) return false;
     const plan_estimate e = estimate_plan(d, plans[number].plan, prices);
     plans.note_priced(number);
+    if (e.evaluation.code == cost_code::overflow) {
+      not_priced.push(number);
+      return true;
+    }
     ++a.priced;
-    if (e.ok() && verdict_of(e.evaluation.memory, q.reserve, has) == fit_verdict::fits) {
+    if (e.ok() && e.evaluation.memory <= most) {
       enter_row(a.best, e, q.rows);
       return true;
     }
@@ -172,8 +191,9 @@ class plan_searcher {
   const plan_question& q;
   plan_prices& prices;
   const GoOn& go_on;
-  const extent_t has;
+  const extent_t most;  ///< bytes alive that fit
   bounded_plans plans{};
+  growing_array<int> not_priced{};  ///< plans whose counts leave 64 bits
   plan_progress progress{};
   plan_answer a{};
   decoder_plan smallest{};  ///< of all legal ones, by the bound on memory

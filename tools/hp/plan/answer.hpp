@@ -41,6 +41,11 @@ struct answer {
   bool is_good() const { return status.ok() && verdict(estimate) != hp::fit_verdict::does_not_fit; }
 };
 
+/// Of a plan that estimate_plan does not count.
+inline constexpr const char* uncounted_text =
+    "the plan is not counted: a step takes 26 days or more, or a micro-batch leaves 64 bits: name a smaller --batch or "
+    "--sequence";
+
 inline constexpr int most_near_plans = 3;
 inline constexpr std::size_t most_fitting_plans = 3;
 
@@ -61,8 +66,6 @@ inline answer asked_of(const choice& c) {
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
-  if (!hp::plan_is_countable(a.config.model, a.plan))
-    throw hp_tool::bad_input("a step takes a device 2^56 operations or more: name a smaller --batch or --sequence");
   return a;
 }
 
@@ -75,6 +78,7 @@ inline answer answer_of(const choice& c) {
     return a;
   }
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
+  if (a.estimate.evaluation.code == hp::cost_code::overflow) throw hp_tool::bad_input(uncounted_text);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated =

@@ -51,7 +51,12 @@ inline std::string searched_text(const search_answer& s) {
     out += fmt::format(", {} of which by a schedule replayed with simulated stages", f.simulations.replayed);
   if (f.simulations.unfit > 0) out += fmt::format(", {} of which do not fit by address", f.simulations.unfit);
   out += "\n";
-  if (!f.complete)
+  if (f.uncounted > 0)
+    out += fmt::format(
+        "not counted: {}, whose step takes 26 days or more, or whose micro-batch leaves 64 bits; bounds do not exclude "
+        "them\n",
+        count_text(f.uncounted, "plan"));
+  if (f.left > 0)
     out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
   if (f.complete && (!f.ok() || f.best[0].time() == f.bound))
     out += f.ok() ? "complete: by the estimate no other of these plans that fits takes less\n" : "complete\n";
@@ -113,6 +118,9 @@ inline std::string none_text(const search_answer& s) {
   if (s.found.simulations.unfit > 0)
     return fmt::format("the {} fastest plans that fit by what is alive at once do not by address",
                        s.found.simulations.unfit);
+  if (s.found.uncounted > 0 && s.found.left == 0)
+    return fmt::format("no plan that fits was found; {} not counted: name a smaller --batch or --sequence",
+                       s.found.uncounted == 1 ? "1 plan was" : fmt::format("{} plans were", s.found.uncounted));
   if (!s.found.complete) return "no plan that fits was found before the search was ended" + closest_text(s);
   return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
                      bytes_text(s.best.hardware.device.tier[0].bytes)) +
