@@ -197,4 +197,15 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   return detail::whole_part_of((least * rounds + waited) * 1e12 * detail::bound_slack);
 }
 
+/// What `simulate_plan` says of a plan takes no less: a pipeline is replayed with the layers that its stages have, not with those
+/// of the fullest in all of them, which `bound`, the plan's time_bound, has. Law: with m micro-batches the replay takes as long
+/// as m - 1 rounds of an average stage and one of each.
+constexpr extent_t simulated_time_bound(const decoder& d, const decoder_plan& p, extent_t bound) {
+  if (p.pp == 1 || d.layers % p.pp == 0) return bound;
+  const double rounds = p.micro_batches - 1, layers = static_cast<double>(d.layers), stages = p.pp;
+  const double fullest = static_cast<double>((d.layers + p.pp - 1) / p.pp);
+  const double share = (rounds * static_cast<double>(d.layers / p.pp) + layers) / ((rounds + stages) * fullest);
+  return detail::whole_part_of(static_cast<double>(bound) * share);
+}
+
 }}  // namespace hyperparallel::v0_2

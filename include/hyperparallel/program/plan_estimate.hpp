@@ -28,6 +28,14 @@ struct plan_estimate {
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
   constexpr bool ok() const { return evaluation.ok(); }
+  /// Bytes alive on a device: of a pipeline that is replayed those by address, of the fullest stage; where addresses exceed the
+  /// memory the least that they take; else those of the account, within which addresses stay.
+  constexpr extent_t memory() const {
+    if (simulated.is_replayed()) return simulated.bytes;
+    return simulated.code == simulated_plan_code::exceeds_memory ? simulated.least_bytes : evaluation.memory;
+  }
+  /// What that is above the kinds; below 0 where they are not all there at once.
+  constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
   constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.

@@ -78,16 +78,24 @@ inline search_answer search_answer_of(choice c) {
   train_text::listen_for_interruption();
   {
     search_reporter reporter;
-    s.found = hp::search_plans(s.best.config.model, s.question, prices, [&](const hp::plan_progress& p) {
-      reporter.tell(p);
+    const auto goes_on = [&] {
       if (train_text::is_interrupted())
         s.end = ending::interrupted;
       else if (reporter.seconds() >= c.effort)
         s.end = ending::effort;
       return s.end == ending::complete;
-    });
-    const auto may_simulate = [&] { return !train_text::is_interrupted(); };
-    hp::simulate_best(s.best.config.model, s.question, prices, s.found, may_simulate);
+    };
+    const auto may_simulate = [&] {
+      if (train_text::is_interrupted()) s.end = ending::interrupted;
+      return s.end != ending::interrupted;
+    };
+    s.found = hp::search_simulated_plans(
+        s.best.config.model, s.question, prices,
+        [&](const hp::plan_progress& p) {
+          reporter.tell(p);
+          return goes_on();
+        },
+        [&](bool is_needed) { return is_needed ? may_simulate() : goes_on(); });
     // A row that is simulated may change its place, and another one stand there.
     while (s.why > 1 && s.why <= s.found.best.size &&
            s.found.best[s.why - 1].simulated.code == hp::simulated_plan_code::not_asked && may_simulate())

@@ -46,6 +46,7 @@ inline json json_of(const search_answer& s) {
                 {"replayed", f.simulations.replayed},
                 {"simulated_that_do_not_fit", f.simulations.unfit},
                 {"left", f.left},
+                {"unsimulated", f.unsimulated},
                 {"uncounted", f.uncounted},
                 {"ended_by", endings[static_cast<int>(s.end)]},
                 {"complete", f.complete},
