@@ -93,7 +93,14 @@ constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
                              : d.attention.query_heads * d.attention.head_dim;
   const extent_t width = larger(larger(d.vocabulary, d.hidden), larger(heads, d.feed_forward.width));
   double elements = tokens * number(d.has_experts ? larger(width, d.experts.shared_width) : width);
-  double operations = 2 * tokens * detail::larger_of(hidden * number(width), number(p.sequence) * number(heads));
+  double operations = 2 * tokens * hidden * number(width);
+  // Attention counts its loops, up to 2^62, before it divides by the widths of a head.
+  const latent_attention_layer& latent = d.latent_attention;
+  const double head =
+      d.has_latents ? number(latent.heads) * number(latent.head_dim) * number(larger(latent.rope_dim, extent_t{1})) *
+                          number(latent.value_dim)
+                    : number(d.attention.query_heads) * number(d.attention.head_dim) * number(d.attention.head_dim);
+  operations = detail::larger_of(operations, tokens * number(p.sequence) * head / p.tp / 4);
   if (d.has_experts) {
     const double slots = detail::expert_slots_of(d, p) * detail::larger_of(1, d.experts.capacity_factor);
     elements = detail::larger_of(elements, slots * number(larger(d.experts.width, d.hidden)));
