@@ -161,8 +161,10 @@ if(TARGET hp)
                             tp=8,dp=4)
   hyperparallel_add_late_refusal(hp plan.divisors /dev/null 1 "tp=16 does not divide key and value heads, 8" plan
                                  "${llama}" --devices 16 --fix tp=16)
-  hyperparallel_add_refusal(hp plan.too_many_operations 2 "a step takes a device 2^56 operations or more" plan "${llama}"
-                            --devices 16 --batch 1000000 --sequence 1000000)
+  hyperparallel_add_refusal(hp plan.too_many_operations 2 "the plan is not counted: a step takes 26 days or more"
+                            plan "${llama}" --devices 16 --fix tp=8 --batch 1000000 --sequence 1000000)
+  hyperparallel_add_late_refusal(hp plan.uncounted /dev/null 1 "no plan that fits was found; 37 plans were not counted"
+                                 plan "${llama}" --devices 1 --batch 1000000 --sequence 1000000 --memory 200000GiB)
   hyperparallel_add_number_refusals("hp;plan" "whole number from" --devices --batch --sequence --effort --why)
   hyperparallel_add_late_refusal(hp plan.none_fits /dev/null 1 "legal plans fits into 64.0 GiB a device" plan "${llama}"
                                  --devices 1)

@@ -65,7 +65,7 @@ TEST(PlanEstimate, LevelsReceiveWhatTheAccountSays) {
     }
 }
 
-// The largest plans that are countable have a time; beyond, nothing wraps: the code says overflow.
+// The longest steps that are counted have a time; beyond, nothing wraps: the code says overflow.
 TEST(PlanEstimate, WhatCannotBeCountedIsRefused) {
   hp::device_value slow = hp::matrix384::device;
   for (std::int64_t& rate : slow.matrix_flops) rate = 100 * hp::gigaflops;
@@ -78,7 +78,7 @@ TEST(PlanEstimate, WhatCannotBeCountedIsRefused) {
         .tp = 8, .pp = 4, .dp = 8, .zero = 1, .recomputed = true, .batch = batch, .sequence = 4096};
     ASSERT_TRUE(hp::check_plan(d, p, hp::device_count_of(p)).ok());
     const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
-    EXPECT_EQ(hp::plan_is_countable(d, p), e.ok());
+    EXPECT_TRUE(hp::plan_is_countable(d, p) || !e.ok());
     if (e.ok()) {
       EXPECT_EQ(refused, 0);
       EXPECT_GT(e.evaluation.time, last);

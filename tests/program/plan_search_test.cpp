@@ -19,6 +19,7 @@ namespace {
 namespace hp = hyperparallel;
 
 const auto to_the_end = [](const hp::plan_progress&) { return true; };
+const auto always = [](bool) { return true; };
 
 hp::plan_prices prices_with(hp::extent_t bytes) {
   hp::device_value device = hp::matrix384::device;
@@ -263,6 +264,195 @@ TEST(PlanSearch, NoRandomPlanThatIsSimulatedIsFasterThanTheWinner) {
     }
     EXPECT_GE(simulated, all ? 100 : 4);
   }
+}
+
+hp::decoder llama(hp::extent_t layers, hp::extent_t hidden, hp::extent_t heads, hp::extent_t key_heads,
+                  hp::extent_t width, hp::extent_t vocabulary) {
+  hp::decoder d;
+  d.vocabulary = vocabulary;
+  d.hidden = hidden;
+  d.layers = layers;
+  d.attention = {.query_heads = heads, .key_heads = key_heads, .head_dim = hidden / heads, .rope_base = 10000.0};
+  d.feed_forward = {.width = width};
+  return d;
+}
+
+// Random small models at memories around what plans need: all legal plans, simulated one by one, against the search. Where one
+// fits a plan is found that fits, and none that fits is faster; of every other memory none of them does.
+TEST(PlanSearch, FindsByAddressWhatSimulatingAllPlansFinds) {
+  const bool all = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(3);
+  const auto pick = [&](const std::vector<hp::extent_t>& of) { return of[random() % of.size()]; };
+  int found = 0, none = 0, left_out = 0;
+  for (int model = 0; model < (all ? 300 : 5); ++model) {
+    const hp::extent_t hidden = pick({64, 512}), heads = pick({4, 8});
+    const hp::decoder d =
+        llama(pick({1, 2, 3, 4, 5}), hidden, heads, pick({2, 4}), pick({1, 4, 8}) * hidden, pick({512, 4096}));
+    const hp::plan_question q{.devices = all ? pick({1, 2, 4}) : pick({1, 2}),
+                              .batch = pick({2, 4, 8}),
+                              .sequence = pick({64, 512}),
+                              .reserve = {.library_bytes = 0, .allocator_per_mille = 0}};
+    const auto prices_of = [](hp::extent_t bytes) {
+      hp::device_value device = hp::h100::device;
+      device.tier[0].bytes = bytes;
+      return hp::plan_prices(device, hp::h100::topology);
+    };
+    hp::plan_prices roomy = prices_of(hp::GiB);
+    std::vector<hp::decoder_plan> legal;
+    std::vector<hp::extent_t> needs;
+    hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) {
+      legal.push_back(p);
+      needs.push_back(hp::simulate_plan(d, p, roomy, hp::GiB).least_bytes);
+    });
+    std::sort(needs.begin(), needs.end());
+    for (const hp::extent_t bytes :
+         {needs[0] - 1, needs[0], needs[0] + needs[0] / 50, needs[random() % needs.size()]}) {
+      hp::plan_prices prices = prices_of(bytes);
+      hp::extent_t best = hp::not_counted;
+      for (const hp::decoder_plan& p : legal) {
+        const hp::simulated_plan s = hp::simulate_plan(d, p, prices, bytes);
+        if (s.ok()) best = std::min(best, s.times.makespan);
+      }
+      const hp::plan_answer a = hp::search_simulated_plans(d, q, prices, to_the_end, always);
+      EXPECT_TRUE(a.complete);
+      EXPECT_EQ(a.left + a.unsimulated + a.uncounted, 0);
+      EXPECT_EQ(a.bound, best);
+      ASSERT_EQ(a.ok(), best != hp::not_counted);
+      ++(a.ok() ? found : none);
+      left_out += a.simulations.made < static_cast<hp::extent_t>(legal.size());
+      if (!a.ok()) continue;
+      EXPECT_EQ(a.best[0].time(), best);
+      EXPECT_TRUE(a.best[0].simulated.ok());
+      EXPECT_LE(a.best[0].simulated.bytes, bytes);
+      for (const hp::plan_estimate& e : a.best) EXPECT_LE(e.memory(), bytes);
+    }
+  }
+  EXPECT_GT(found, all ? 800 : 14);
+  EXPECT_GE(none, all ? 50 : 1);
+  EXPECT_GT(left_out, all ? 800 : 14);
+}
+
+// The row that keeps its like out does not fit by address: what it kept out does.
+TEST(PlanSearch, WhatARowKeptOutComesBackWhereThatRowDoesNotFit) {
+  hp::device_value device = hp::h100::device;
+  device.tier[0].bytes = 276930568;
+  hp::plan_prices prices(device, hp::h100::topology);
+  const hp::plan_question q{
+      .devices = 1, .batch = 2, .sequence = 512, .reserve = {.library_bytes = 0, .allocator_per_mille = 0}};
+  const hp::plan_answer a = hp::search_simulated_plans(llama(2, 512, 8, 8, 4096, 512), q, prices, to_the_end, always);
+  ASSERT_TRUE(a.ok());
+  EXPECT_TRUE(a.complete);
+  EXPECT_GT(a.simulations.unfit, 0);
+  EXPECT_LE(a.best[0].simulated.bytes, 276930568);
+}
+
+// An answer that is ended when the first row is simulated says how many could be faster.
+TEST(PlanSearch, WhatIsNotSimulatedLeavesTheSearchIncomplete) {
+  int incomplete = 0;
+  for (const hp::decoder& d : small_decoders::all()) {
+    const hp::plan_question q = question(2);
+    hp::plan_prices prices = prices_with(hp::GiB);
+    const hp::plan_answer a =
+        hp::search_simulated_plans(d, q, prices, to_the_end, [](bool is_needed) { return is_needed; });
+    ASSERT_TRUE(a.ok());
+    EXPECT_TRUE(a.best[0].simulated.ok());
+    EXPECT_EQ(a.complete, a.unsimulated == 0);
+    EXPECT_EQ(a.bound < a.best[0].time(), a.unsimulated > 0);
+    incomplete += a.complete ? 0 : 1;
+  }
+  EXPECT_GT(incomplete, 0);
+}
+
+/// Dense models of 70 billion parameters to a trillion, and one with experts.
+std::vector<hp::decoder> large_models() {
+  return {llama(80, 8192, 64, 64, 24576, 152064),    llama(80, 8192, 64, 8, 28672, 128256),
+          llama(96, 12288, 96, 96, 33024, 51200),    llama(126, 16384, 128, 8, 53248, 128256),
+          llama(128, 25600, 160, 160, 68608, 51200), hp::test::deepseek_v3};
+}
+
+// k times as many micro-batches of the same size take k times as long and hold as much; k times as many layers in k times as
+// many stages are counted, too. What a plan is refused for is memory, never its size.
+TEST(PlanSearch, ScalingTheBatchOrTheLayersChangesNoVerdictButThatOfMemory) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  for (hp::decoder d : large_models()) {
+    if (d.has_latents) continue;
+    hp::decoder_plan p{.tp = 8, .pp = 2, .dp = 4, .zero = 1, .micro_batches = 16, .batch = 64, .sequence = 4096};
+    hp::extent_t last = 0, held = 0;
+    for (int k = 1; k <= 256; k *= 4) {
+      hp::decoder_plan scaled = p;
+      scaled.micro_batches *= k;
+      scaled.batch *= k;
+      const hp::plan_estimate e = hp::estimate_plan(d, scaled, prices);
+      ASSERT_TRUE(e.ok());
+      EXPECT_GE(e.evaluation.time, 3 * last);
+      EXPECT_LE(last == 0 ? 0 : e.evaluation.time, 4 * last);
+      if (k > 1) {
+        EXPECT_EQ(e.evaluation.memory, held);
+      }
+      last = e.evaluation.time;
+      held = e.evaluation.memory;
+    }
+    for (int k = 1; k <= 16; k *= 2) {
+      hp::decoder deep = d;
+      deep.layers *= k;
+      hp::decoder_plan scaled = p;
+      scaled.pp *= k;
+      scaled.micro_batches = 4096;
+      scaled.batch = 16384;
+      EXPECT_TRUE(hp::estimate_plan(deep, scaled, prices).ok());
+    }
+  }
+}
+
+// Large models: no plan that fits, one by one, is faster by its clock or replay than what a complete search finds; those more
+// than a fifth slower by the estimate are not simulated. By default some plans of a few settings; HYPERPARALLEL_EXHAUSTIVE=1: every legal plan of 24 settings on up to 4096 devices.
+TEST(PlanSearch, NoPlanOfALargeModelIsFasterThanWhatIsFound) {
+  const bool all = std::getenv("HYPERPARALLEL_EXHAUSTIVE") != nullptr;
+  std::mt19937 random(49);
+  int searched = 0, pipelines = 0;
+  for (const hp::decoder& d : large_models())
+    for (const hp::extent_t devices : {64, 512, 1024, 4096}) {
+      const bool is_sample = devices == 64 && d.hidden == 8192 && d.attention.key_heads == 64;
+      if (!all && !is_sample) continue;
+      const hp::plan_question q{.devices = devices, .batch = devices == 64 ? 1024 : 4 * devices, .sequence = 4096};
+      hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+      const hp::plan_answer a = hp::search_simulated_plans(d, q, prices, to_the_end, always);
+      EXPECT_EQ(a.uncounted, 0);
+      EXPECT_TRUE(a.complete);
+      ++searched;
+      const hp::extent_t most = q.reserve.most_peak(prices.device().tier[0].bytes);
+      const hp::extent_t best = a.ok() ? a.best[0].time() : hp::not_counted;
+      pipelines += a.ok() && a.best[0].plan.pp > 1;
+      std::vector<hp::decoder_plan> legal;
+      hp::visit_legal_plans(d, q, [&](const hp::decoder_plan& p) { legal.push_back(p); });
+      std::shuffle(legal.begin(), legal.end(), random);
+      if (!all) legal.resize(std::min<std::size_t>(legal.size(), 200));
+      int simulated = 0;
+      for (const hp::decoder_plan& p : legal) {
+        const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+        ASSERT_TRUE(e.ok());
+        if (e.evaluation.time / 5 * 4 >= best || hp::memory_bound(d, p) > most || ++simulated > 300) continue;
+        const hp::simulated_plan by_clock = hp::simulate_plan(d, p, prices, most);
+        if (by_clock.ok()) {
+          EXPECT_GE(by_clock.times.makespan, best);
+        }
+      }
+    }
+  EXPECT_EQ(searched, all ? 24 : 1);
+  EXPECT_GE(pipelines, 1);
+}
+
+// A step of 26 days or more has no time: plans that no bound excludes are counted by themselves, and nothing is complete.
+TEST(PlanSearch, WhatIsNotCountedLeavesTheSearchIncomplete) {
+  hp::plan_prices prices = prices_with(hp::extent_t{1} << 50);
+  const hp::plan_question q{.devices = 1, .batch = hp::largest_plan_number, .sequence = hp::largest_plan_number};
+  const hp::plan_answer a = hp::search_plans(hp::test::llama3_8b, q, prices, to_the_end);
+  EXPECT_FALSE(a.ok());
+  EXPECT_FALSE(a.complete);
+  EXPECT_GT(a.uncounted, 0);
+  EXPECT_EQ(a.priced + a.left + a.slower(), 0);
+  EXPECT_EQ(a.uncounted + a.too_large, a.legal);
+  EXPECT_LT(a.bound, hp::not_counted);
 }
 
 TEST(PlanSearch, ARowFallsBehindByItsClock) {

@@ -7,6 +7,7 @@
 // micro-batches' kept activations are alive. Law: with one stage every share is the whole. O(segments).
 
 #include <hyperparallel/graph/graph.hpp>
+#include <hyperparallel/hardware/cost.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -16,6 +17,13 @@ struct stage_share {
   constexpr extent_t of(extent_t amount) const {
     if (numerator == denominator) return amount;
     return amount / denominator * numerator + amount % denominator * numerator / denominator;
+  }
+  /// Of `amount` taken `times` times, which together may leave 64 bits. Domain: neither is negative, the share stays within.
+  constexpr extent_t of(extent_t amount, extent_t times) const {
+    if (numerator == denominator) return amount * times;
+    return static_cast<extent_t>(
+        static_cast<detail::wide_unsigned>(amount) * static_cast<detail::wide_unsigned>(times) *
+        static_cast<detail::wide_unsigned>(numerator) / static_cast<detail::wide_unsigned>(denominator));
   }
   /// Rounded up.
   constexpr extent_t at_least(extent_t amount) const {

@@ -133,6 +133,12 @@ struct layer_moves {
   }
 };
 
+/// Rounded down; the largest number where it leaves 64 bits. Domain: n ≥ 0.
+constexpr extent_t whole_part_of(double n) {
+  constexpr extent_t most = not_counted - 1;
+  return n < static_cast<double>(most) ? static_cast<extent_t>(n) : most;
+}
+
 /// What rounding of shares may take off.
 inline constexpr double bound_slack = 0.999;
 
@@ -165,7 +171,7 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   double most = kept + passing + (p.micro_batches > 1 ? gradients : 0.0);
   if (p.pp == 1) most = detail::larger_of(most, gradients);
   const double sum = stage.bytes(4, p.zero >= 3) + stage.bytes(8, p.zero >= 1) + most;
-  return larger(extent_t{0}, static_cast<extent_t>(sum * detail::bound_slack) - 4096);
+  return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 
 /// Domain: check_plan says ok, the device has a matrix rate.
@@ -188,7 +194,18 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
                                  larger_of(work.backward, work.gradients + moves.backward - moves.hidden) + head);
   // All wait for the stage that has the head, if not for the one that has the embedding (stage_balance.hpp).
   const double waited = p.pp > 2 ? (p.micro_batches - 1) * (p.pp - 2) * head : 0.0;
-  return static_cast<extent_t>((least * rounds + waited) * 1e12 * detail::bound_slack);
+  return detail::whole_part_of((least * rounds + waited) * 1e12 * detail::bound_slack);
+}
+
+/// What `simulate_plan` says of a plan takes no less: a pipeline is replayed with the layers that its stages have, not with those
+/// of the fullest in all of them, which `bound`, the plan's time_bound, has. Law: with m micro-batches the replay takes as long
+/// as m - 1 rounds of an average stage and one of each.
+constexpr extent_t simulated_time_bound(const decoder& d, const decoder_plan& p, extent_t bound) {
+  if (p.pp == 1 || d.layers % p.pp == 0) return bound;
+  const double rounds = p.micro_batches - 1, layers = static_cast<double>(d.layers), stages = p.pp;
+  const double fullest = static_cast<double>((d.layers + p.pp - 1) / p.pp);
+  const double share = (rounds * static_cast<double>(d.layers / p.pp) + layers) / ((rounds + stages) * fullest);
+  return detail::whole_part_of(static_cast<double>(bound) * share);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -12,6 +12,7 @@
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
 #include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/layer_work.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/simulated_plan.hpp>
 
@@ -27,6 +28,14 @@ struct plan_estimate {
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
   constexpr bool ok() const { return evaluation.ok(); }
+  /// Bytes alive on a device: of a pipeline that is replayed those by address, of the fullest stage; where addresses exceed the
+  /// memory the least that they take; else those of the account, within which addresses stay.
+  constexpr extent_t memory() const {
+    if (simulated.is_replayed()) return simulated.bytes;
+    return simulated.code == simulated_plan_code::exceeds_memory ? simulated.least_bytes : evaluation.memory;
+  }
+  /// What that is above the kinds; below 0 where they are not all there at once.
+  constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
   constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
@@ -68,25 +77,37 @@ constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t 
   return each * static_cast<double>(batch) * static_cast<double>(sequence);
 }
 
-/// Operations and elements of one step and device up to which counts and times are taken to stay within 64 bits: 2^56
-/// operations take 8 days at 100 gigaflop/s, and factors of 2^7 are left for recomputation and for what is not sharded.
-inline constexpr double most_plan_operations = 72057594037927936.0;
+/// Elements, and operations of one operator, up to which counts of a micro-batch are taken to stay within 64 bits.
+inline constexpr double most_elements = 288230376151711744.0;      // 2^58, of all devices
+inline constexpr double most_kept_elements = 36028797018963968.0;  // 2^55, of all layers on a device: 2^60 bytes
+inline constexpr double most_operations = 1152921504606846976.0;   // 2^60, on a device
 
-/// Whether a step of the plan stays below `most_plan_operations`: operations of a step on a device of the largest stage,
-/// and elements of a micro-batch's largest tensor. Domain: all numbers are in range and degrees are at least 1. O(layers).
+/// Whether what a micro-batch counts stays within 64 bits: its largest tensor, as much on a device in every layer, and its
+/// largest operator as if tp cut it not. How many micro-batches and stages there are is nothing to it: the time of a step is
+/// held against `most_step_time` where it is added up. Domain: all numbers are in range and degrees are at least 1. O(1).
 constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
-  decoder whole = d;
-  whole.attention.window = 0;  // windows are cut after they are counted
-  const double tokens = static_cast<double>(p.batch) / p.micro_batches * static_cast<double>(p.sequence);
+  const auto number = [](extent_t n) { return static_cast<double>(n); };
+  const double ranks = number(p.dp) * p.ep * p.cp, tokens = detail::tokens_of(p), hidden = number(d.hidden);
   const extent_t heads = d.has_latents
                              ? d.latent_attention.heads * (d.latent_attention.head_dim + d.latent_attention.rope_dim)
                              : d.attention.query_heads * d.attention.head_dim;
-  extent_t width = larger(larger(d.vocabulary, d.hidden), larger(heads, d.feed_forward.width));
-  if (d.has_experts)
-    width = larger(width, larger(d.experts.shared_width, d.experts.top_k * larger(d.experts.width, d.hidden)));
-  const double sharing = static_cast<double>(p.dp) * p.ep * p.cp * p.tp;
-  return model_operations_of(whole, p.batch, p.sequence) / sharing < most_plan_operations &&
-         tokens * static_cast<double>(width) < most_plan_operations;
+  const extent_t width = larger(larger(d.vocabulary, d.hidden), larger(heads, d.feed_forward.width));
+  double elements = tokens * number(d.has_experts ? larger(width, d.experts.shared_width) : width);
+  double operations = 2 * tokens * hidden * number(width);
+  // Attention counts its loops, up to 2^62, before it divides by the widths of a head.
+  const latent_attention_layer& latent = d.latent_attention;
+  const double head =
+      d.has_latents ? number(latent.heads) * number(latent.head_dim) * number(larger(latent.rope_dim, extent_t{1})) *
+                          number(latent.value_dim)
+                    : number(d.attention.query_heads) * number(d.attention.head_dim) * number(d.attention.head_dim);
+  operations = detail::larger_of(operations, tokens * number(p.sequence) * head / p.tp / 4);
+  if (d.has_experts) {
+    const double slots = detail::expert_slots_of(d, p) * detail::larger_of(1, d.experts.capacity_factor);
+    elements = detail::larger_of(elements, slots * number(larger(d.experts.width, d.hidden)));
+    operations = detail::larger_of(operations, 2 * slots * hidden * number(d.experts.width));
+  }
+  return elements * ranks < most_elements && elements * number(d.layers) < most_kept_elements &&
+         operations < most_operations;
 }
 
 /// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.
@@ -126,7 +147,7 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
     if (!s.is_move || !priced.travels(s.index)) continue;
     const extent_t element = bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type);
     for (int l = 0; l < max_link_levels; ++l)
-      e.received[l] += form.held(s.segment).of(elements_over(priced.load_of(s.index), l) * element * times_of(p, s));
+      e.received[l] += form.held(s.segment).of(elements_over(priced.load_of(s.index), l) * element, times_of(p, s));
   }
   const int handed = handed_value(p);
   if (form.degree == 1 || handed < 0) return;
@@ -137,7 +158,7 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
 }  // namespace detail
 
 /// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
-/// the plan is not countable, its code is `overflow`.
+/// the plan is not countable or a step takes longer than `most_step_time`, its code is `overflow`.
 /// Precondition: `check_plan` says ok. O(what partition and evaluate_program take).
 constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
   plan_estimate e;

@@ -58,7 +58,7 @@ constexpr void visit_busy(const sharded_program& p, const pipeline_form& form, c
     const program_step& s = p.step[i];
     if (joins_numbers(p, s)) continue;
     if (s.is_move && detail::reduced_gradient_axes(p, p.move[s.index]) != 0) continue;
-    const extent_t time = form.busy(s.segment, s.phase).of(prices.of_step(i) * times_of(p, s));
+    const extent_t time = form.busy(s.segment, s.phase).of(prices.of_step(i), times_of(p, s));
     visit(i, s.is_move ? busy_times{0, time} : busy_times{time, 0});
   }
 }
@@ -86,7 +86,8 @@ constexpr time_cost hand_over_time(const sharded_program& p, const interconnect&
 constexpr time_cost hop_time(const sharded_program& p, const pipeline_form& form, const interconnect& links) {
   if (form.degree == 1) return {};
   const time_cost once = hand_over_time(p, links);
-  return {once.code, 2 * (form.micro_batches + form.degree - 1) * once.picoseconds};
+  if (!once.ok()) return once;
+  return latencies(2 * (form.micro_batches + form.degree - 1), once.picoseconds);
 }
 
 /// Calls `visit(storage, first step, part of memory)` with what each storage certainly holds when forward has ended: homes,
@@ -149,11 +150,14 @@ constexpr plan_evaluation evaluate_program(const sharded_program& p, int pipelin
   const priced_program priced(p, prices);
   e.times = estimate_step(p, priced, form, prices.links());
   const time_cost hop = hop_time(p, form, prices.links());
+  e.code = then(e.times.total, hop).code;
+  if (e.code != cost_code::ok) return e;
   e.hops = hop.picoseconds;
   if (pipeline > 1) e.balance = balance_of(p, [&](int step) { return priced.of_step(step); });
   e.waited = e.balance.waited(form);
-  e.time = e.times.total.picoseconds + e.hops + e.waited;
-  e.code = e.times.total.ok() ? hop.code : e.times.total.code;
+  const time_cost whole = then(then(e.times.total, hop), {cost_code::ok, e.waited});
+  e.code = whole.code;
+  e.time = whole.picoseconds;
   e.account = memory_account_of(p, priced.moves());
   e.memory = stage_memory(p, form, e.account);
   if (e.code != cost_code::ok) e.time = e.memory = not_counted;

@@ -15,6 +15,7 @@
 // that do not fit; what is tight or fits is what fits with the reserve `without_waste`.
 
 #include <hyperparallel/program/plan_estimate.hpp>
+#include <hyperparallel/program/plan_simulation.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -100,7 +101,7 @@ constexpr void visit_options(const decoder_plan& from, const Visit& visit) {
 
 /// Calls `visit(estimate, changes)` for the plans that fit after the smallest change: one of the options, two, three; else
 /// one degree doubled in place of data parallelism, on as many devices; else one degree times 2, 4 or 8, with more devices.
-/// A degree is tried with the options as they are, then with the most sparing. Each plan is estimated, none is guessed.
+/// A degree is tried with the options as they are, then with the most sparing. Each plan is estimated and simulated, none is guessed.
 /// Returns the devices of the plans; 0 where none of these fits. Precondition: the hardware can be.
 template <class Visit>
 constexpr extent_t visit_plans_that_fit(const decoder& d, const decoder_plan& from, plan_prices& prices,
@@ -108,9 +109,11 @@ constexpr extent_t visit_plans_that_fit(const decoder& d, const decoder_plan& fr
   const extent_t bytes = prices.device().tier[0].bytes;
   const auto tried = [&](const decoder_plan& p, int changes) {
     if (!check_plan(d, p, device_count_of(p)).ok()) return false;
-    const plan_estimate e = estimate_plan(d, p, prices);
-    if (!e.ok() || verdict_of(e.evaluation.memory, reserve, bytes) != fit_verdict::fits) return false;
-    visit(e, changes);
+    plan_estimate e = estimate_plan(d, p, prices);
+    if (!e.ok() || (p.pp == 1 && verdict_of(e.evaluation.memory, reserve, bytes) != fit_verdict::fits)) return false;
+    e.simulated = simulate_plan(d, p, prices, reserve.most_peak(bytes));
+    if (verdict_of(e.memory(), reserve, bytes) != fit_verdict::fits) return false;
+    visit(static_cast<const plan_estimate&>(e), changes);
     return true;
   };
   for (int size = 1; size <= 3; ++size) {

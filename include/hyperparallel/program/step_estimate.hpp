@@ -22,6 +22,10 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
+/// Picoseconds, 26 days: a step whose tasks one by one take as long has no time but the code `overflow`. What waits and
+/// hand-overs of a pipeline add stays within 64 bits.
+inline constexpr double most_step_time = 2305843009213693952.0;
+
 namespace detail {
 
 /// How far both queues are.
@@ -70,6 +74,7 @@ class step_estimator {
 
   template <class Watch = unwatched>
   constexpr step_times run(Watch&& watch = {}) {
+    if (is_too_long) return times;
     int update = 0;
     while (update < p.step.size && p.step.item[update].phase <= graph_phase::accumulate) ++update;
     const extent_t micro_batches = form.rounds(graph_phase::forward);
@@ -97,11 +102,20 @@ class step_estimator {
   constexpr void find_durations() {
     duration.resize(p.step.size, 0);
     bucket_prices buckets(p, prices, links);
+    double one_by_one = 0;
     for (int i = 0; i < p.step.size; ++i) {
       const program_step& s = p.step.item[i];
       const priced_step price = s.is_move ? priced_step{buckets.of_next(s.index)} : prices.of_compute(s.index);
       times.total = then(times.total, {price.time.code, 0});
       duration.item[i] = form.held(s.segment).at_least(price.time.picoseconds);
+      one_by_one += static_cast<double>(duration.item[i]) * static_cast<double>(repeats_of(p.graph, s.segment)) *
+                    static_cast<double>(form.rounds(s.phase));
+      if (times.total.ok() && one_by_one >= most_step_time) {
+        times = {};
+        times.total = {cost_code::overflow, longest_time};
+        is_too_long = true;
+        return;
+      }
       const extent_t busy = duration.item[i] * repeats_of(p.graph, s.segment) * form.rounds(s.phase);
       if (s.is_move) {
         times.communication_busy += busy;
@@ -194,6 +208,7 @@ class step_estimator {
   growing_array<int> handed_on;      ///< values that one repetition hands to another
   queue_clocks now{};
   step_times times{};
+  bool is_too_long = false;
 };
 
 }  // namespace detail

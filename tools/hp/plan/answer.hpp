@@ -35,12 +35,25 @@ struct answer {
   std::vector<priced_plan> others{};  ///< the fastest, or the nearest first
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
-    return hp::verdict_of(e.evaluation.memory, reserve, hardware.device.tier[0].bytes);
+    return hp::verdict_of(e.memory(), reserve, hardware.device.tier[0].bytes);
   }
   /// Whether the plan can be and fits.
   bool is_good() const { return status.ok() && hp::is_answer(verdict(estimate)); }
   hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.evaluation.memory}; }
 };
+
+/// Of a plan that estimate_plan does not count.
+inline constexpr const char* uncounted_text =
+    "the plan is not counted: a step takes 26 days or more, or a micro-batch leaves 64 bits: name a smaller --batch or "
+    "--sequence";
+
+/// What kinds hold together, and what passes at the peak, where a pipeline's fullest stage takes less by address than kinds of the
+/// account: activations of the stage are fewer then. Law: with these the kinds add up to `memory()`.
+inline hp::extent_t held_of(const hp::plan_estimate& e, int kind) {
+  const bool has_less = kind == static_cast<int>(hp::memory_class::activations) && e.beside() < 0;
+  return e.held[kind] + (has_less ? e.beside() : hp::extent_t{0});
+}
+inline hp::extent_t passing_of(const hp::plan_estimate& e) { return std::max(e.beside(), hp::extent_t{0}); }
 
 inline constexpr int most_near_plans = 3;
 inline constexpr std::size_t most_fitting_plans = 3;
@@ -62,24 +75,26 @@ inline answer asked_of(const choice& c) {
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
-  if (!hp::plan_is_countable(a.config.model, a.plan))
-    throw hp_tool::bad_input("a step takes a device 2^56 operations or more: name a smaller --batch or --sequence");
   return a;
 }
 
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
   hp::plan_prices prices(a.hardware.device, a.hardware.links);
+  const hp::extent_t most = a.reserve.most_peak(a.hardware.device.tier[0].bytes);
   if (!a.status.ok()) {
     for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))
-      if (const hp::plan_estimate e = hp::estimate_plan(a.config.model, p, prices); e.ok()) a.others.push_back({e});
+      if (hp::plan_estimate e = hp::estimate_plan(a.config.model, p, prices); e.ok()) {
+        e.simulated = hp::simulate_plan(a.config.model, p, prices, most);
+        a.others.push_back({e});
+      }
     return a;
   }
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
+  if (a.estimate.evaluation.code == hp::cost_code::overflow) throw hp_tool::bad_input(uncounted_text);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
-  a.estimate.simulated =
-      hp::simulate_plan(a.config.model, a.plan, prices, a.reserve.most_peak(a.hardware.device.tier[0].bytes));
+  a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
   if (a.is_good()) return a;
   const auto is_better = [&](const priced_plan& x, const priced_plan& y) {
     return hp::is_better(a.rank(x.estimate), a.rank(y.estimate));

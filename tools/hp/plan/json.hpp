@@ -30,7 +30,7 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"devices", hp::device_count_of(p.estimate.plan)},
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
-          {"needed_bytes", a.reserve.needed(p.estimate.evaluation.memory)},
+          {"needed_bytes", a.reserve.needed(p.estimate.memory())},
           {"step_seconds", seconds_or_null(p.estimate.time())},
           {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
 }
@@ -38,12 +38,12 @@ inline json json_of(const priced_plan& p, const answer& a) {
 inline json memory_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json kinds = json::object();
-  for (int c = 0; c < hp::memory_class_count; ++c) kinds[name_of(static_cast<hp::memory_class>(c))] = e.held[c];
-  kinds["passing"] = e.passing;
-  const hp::extent_t needed = a.reserve.needed(e.evaluation.memory);
-  return {{"peak_bytes", e.evaluation.memory},
+  for (int c = 0; c < hp::memory_class_count; ++c) kinds[name_of(static_cast<hp::memory_class>(c))] = held_of(e, c);
+  kinds["passing"] = passing_of(e);
+  const hp::extent_t needed = a.reserve.needed(e.memory());
+  return {{"peak_bytes", e.memory()},
           {"kinds_bytes", std::move(kinds)},
-          {"allocator_bytes", needed - e.evaluation.memory - a.reserve.library_bytes},
+          {"allocator_bytes", needed - e.memory() - a.reserve.library_bytes},
           {"library_bytes", a.reserve.library_bytes},
           {"needed_bytes", needed},
           {"device_bytes", a.hardware.device.tier[0].bytes},

@@ -115,7 +115,13 @@ inline std::string text_of(const hp::stage_memory_point& m) {
 inline json memory_of_stage(const hp::stage_memory_lines& lines, int stage, const answer& a) {
   const hp::stage_memory_line line = lines.of(stage);
   drawn_memory drawn;
-  for (const hp::stage_memory_point& m : line.point) drawn.add(m, text_of(m)).push_back(m.passing);
+  const hp::extent_t beside = a.estimate.beside(),
+                     fewer = std::min(beside, hp::extent_t{0});  // activations, by address
+  constexpr auto activations = static_cast<std::size_t>(hp::memory_class::activations);
+  for (hp::stage_memory_point m : line.point) {
+    m.bytes[activations] = std::max(m.bytes[activations] + fewer, hp::extent_t{0});
+    drawn.add(m, text_of(m)).push_back(m.passing > 0 ? std::max(beside, hp::extent_t{0}) : m.passing);
+  }
   if (line.left_out > 0)
     drawn.gaps.push_back({seconds_of(line.left_out_start), seconds_of(line.left_out_end - line.left_out_start),
                           std::to_string(line.left_out) + " more micro-batches like the last"});
@@ -125,7 +131,8 @@ inline json memory_of_stage(const hp::stage_memory_lines& lines, int stage, cons
       "Memory of a device of stage " + std::to_string(stage + 1) + " of " + std::to_string(a.plan.pp),
       "By kind, over the schedule 1F1B: a forward adds the activations of its micro-batch, a backward ends them, here "
       "evenly. Every stage is drawn as the account has it: with the layers of the fullest, and an equal part of "
-      "what is in no layer, embedding and head.",
+      "what is in no layer, embedding and head; what passes, and where it takes less its activations, make it as full "
+      "as the fullest stage is by address.",
       "schedule", a.estimate.evaluation.time, std::move(kinds), a);
 }
 

@@ -139,9 +139,9 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
         {{"name", name},
          {"values", {seconds_of(t.computing), seconds_of(t.bubble), seconds_of(t.exposed), seconds_of(t.handed)}}});
     json held = json::array();
-    for (const hp::extent_t bytes : e.held) held.push_back(bytes);
-    held.push_back(e.passing);
-    held.push_back(a.reserve.needed(e.evaluation.memory) - e.evaluation.memory - a.reserve.library_bytes);
+    for (int kind = 0; kind < hp::memory_class_count; ++kind) held.push_back(held_of(e, kind));
+    held.push_back(passing_of(e));
+    held.push_back(a.reserve.needed(e.memory()) - e.memory() - a.reserve.library_bytes);
     held.push_back(a.reserve.library_bytes);
     memory.push_back({{"name", name}, {"values", std::move(held)}});
   }

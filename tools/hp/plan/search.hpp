@@ -81,18 +81,25 @@ inline search_answer search_answer_of(choice c) {
   train_text::listen_for_interruption();
   {
     search_reporter reporter;
-    const auto may_simulate = [&] { return !train_text::is_interrupted(); };
+    const auto may_simulate = [&] {
+      if (train_text::is_interrupted()) s.end = ending::interrupted;
+      return s.end != ending::interrupted;
+    };
+    const auto goes_on = [&] {
+      if (train_text::is_interrupted())
+        s.end = ending::interrupted;
+      else if (reporter.seconds() >= c.effort)
+        s.end = ending::effort;
+      return s.end == ending::complete;
+    };
     const auto search = [&](const hp::plan_question& q) {
-      hp::plan_answer found = hp::search_plans(s.best.config.model, q, prices, [&](const hp::plan_progress& p) {
-        reporter.tell(p);
-        if (train_text::is_interrupted())
-          s.end = ending::interrupted;
-        else if (reporter.seconds() >= c.effort)
-          s.end = ending::effort;
-        return s.end == ending::complete;
-      });
-      hp::simulate_best(s.best.config.model, q, prices, found, may_simulate);
-      return found;
+      return hp::search_simulated_plans(
+          s.best.config.model, q, prices,
+          [&](const hp::plan_progress& p) {
+            reporter.tell(p);
+            return goes_on();
+          },
+          [&](bool is_needed) { return is_needed ? may_simulate() : goes_on(); });
     };
     s.found = search(s.question);
     if (!s.found.ok() && s.found.legal > 0 && s.found.simulations.unfit == 0 && s.end == ending::complete) {

@@ -47,6 +47,8 @@ inline json json_of(const search_answer& s) {
                 {"simulated_that_do_not_fit", f.simulations.unfit},
                 {"left", f.left},
                 {"listed_all", f.listed},
+                {"unsimulated", f.unsimulated},
+                {"uncounted", f.uncounted},
                 {"ended_by", endings[static_cast<int>(s.end)]},
                 {"complete", f.complete},
                 {"lower_bound_seconds", seconds_or_null(f.bound)},

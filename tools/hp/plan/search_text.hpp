@@ -17,7 +17,7 @@ inline std::string binding_text(const search_answer& s) {
   if (unfit.time() >= s.found.best[0].time())
     return "memory does not bind: of the plans that were priced and do not fit none is faster\n";
   return fmt::format("memory binds: {} would take {} and needs {} of {}\n", fixes_of(unfit.plan),
-                     time_text(unfit.time()), bytes_text(s.best.reserve.needed(unfit.evaluation.memory)),
+                     time_text(unfit.time()), bytes_text(s.best.reserve.needed(unfit.memory())),
                      bytes_text(s.best.hardware.device.tier[0].bytes));
 }
 
@@ -32,8 +32,8 @@ inline std::string rows_text(const search_answer& s) {
   for (int i = 0; i < s.found.best.size; ++i) {
     const hp::plan_estimate& e = s.found.best[i];
     const hp::extent_t best = s.found.best[0].time();
-    t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.evaluation.memory)),
-           time_text(e.time()), source_of(e), hp::report::share_text(e.time() - best, best),
+    t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.memory())), time_text(e.time()),
+           source_of(e), hp::report::share_text(e.time() - best, best),
            fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
            share_text(hp::model_use(e, s.best.hardware.device))});
   }
@@ -54,13 +54,17 @@ inline std::string searched_text(const search_answer& s) {
   if (!f.listed)
     return out + fmt::format("ended by {} while legal plans were listed, so nothing is known of the others\n",
                              s.end == ending::effort ? "--effort" : "Ctrl-C");
-  if (!f.complete)
-    out += fmt::format("ended by {} with {} plans left; ", s.end == ending::effort ? "--effort" : "Ctrl-C", f.left);
-  if (f.complete && (!f.ok() || f.best[0].time() == f.bound))
-    out += f.ok() ? "complete: by the estimate no other of these plans that fits takes less\n" : "complete\n";
-  else if (f.complete)
-    out += fmt::format("complete: by the estimate none that fits takes less than {}, {} below the best by its {}\n",
-                       time_text(f.bound), time_text(f.best[0].time() - f.bound), source_of(f.best[0]));
+  if (f.uncounted > 0)
+    out += fmt::format(
+        "not counted: {}, whose step takes 26 days or more, or whose micro-batch leaves 64 bits; bounds do not exclude "
+        "them\n",
+        count_text(f.uncounted, "plan"));
+  if (s.end != ending::complete)
+    out += fmt::format("ended by {} with {} plans left and {} that are priced not simulated; ",
+                       s.end == ending::effort ? "--effort" : "Ctrl-C", f.left, f.unsimulated);
+  if (f.complete)
+    out +=
+        f.ok() ? "complete: by clock, replay or estimate no other of these plans that fits takes less\n" : "complete\n";
   else if (f.ok())
     out += fmt::format("none that fits takes less than {}: the best takes at most {} longer than the fastest\n",
                        time_text(f.bound), share_text(s.gap()));
@@ -85,8 +89,8 @@ inline std::string why_text(const search_answer& s) {
   row("handed from stage to stage", one.handed, other.handed);
   row("all", a.time(), b.time());
   return fmt::format("why {} beats {}:\n", fixes_of(a.plan), fixes_of(b.plan)) + t.text() +
-         fmt::format("a device needs {} and {}; ", bytes_text(s.best.reserve.needed(a.evaluation.memory)),
-                     bytes_text(s.best.reserve.needed(b.evaluation.memory))) +
+         fmt::format("a device needs {} and {}; ", bytes_text(s.best.reserve.needed(a.memory())),
+                     bytes_text(s.best.reserve.needed(b.memory()))) +
          binding_text(s);
 }
 
@@ -95,17 +99,17 @@ inline const char* largest_kind(const hp::plan_estimate& e) {
   int largest = 0;
   for (int c = 1; c < hp::memory_class_count; ++c)
     if (e.held[c] > e.held[largest]) largest = c;
-  return e.passing > e.held[largest] ? "passing, at the peak" : name_of(static_cast<hp::memory_class>(largest));
+  return passing_of(e) > e.held[largest] ? "passing, at the peak" : name_of(static_cast<hp::memory_class>(largest));
 }
 
 /// Of the plans that were priced the one that comes closest to fitting, and what it is full of.
 inline std::string closest_text(const search_answer& s) {
   const hp::plan_estimate& e = s.found.least_unfit;
-  if (e.evaluation.memory == hp::not_counted) return "";
-  hp::extent_t most = e.passing;
+  if (e.memory() == hp::not_counted) return "";
+  hp::extent_t most = passing_of(e);
   for (const hp::extent_t held : e.held) most = std::max(most, held);
   return fmt::format("; {} comes closest: it needs {}, most of it {} ({})", fixes_of(e.plan),
-                     bytes_text(s.best.reserve.needed(e.evaluation.memory)), largest_kind(e), bytes_text(most));
+                     bytes_text(s.best.reserve.needed(e.memory())), largest_kind(e), bytes_text(most));
 }
 
 /// Why there is no plan, in one line.
@@ -113,9 +117,9 @@ inline std::string none_text(const search_answer& s) {
   if (s.found.legal == 0)
     return fmt::format("no plan is legal on {} with {} of {} tokens", count_text(s.question.devices, "device"),
                        count_text(s.question.batch, "sequence"), s.question.sequence);
-  if (s.found.simulations.unfit > 0)
-    return fmt::format("the {} fastest plans that fit by what is alive at once do not by address",
-                       s.found.simulations.unfit);
+  if (s.found.uncounted > 0 && s.end == ending::complete)
+    return fmt::format("no plan that fits was found; {} not counted: name a smaller --batch or --sequence",
+                       s.found.uncounted == 1 ? "1 plan was" : fmt::format("{} plans were", s.found.uncounted));
   if (!s.found.complete) return "no plan that fits was found before the search was ended" + closest_text(s);
   return fmt::format("none of {} legal plans fits into {} a device", s.found.legal,
                      bytes_text(s.best.hardware.device.tier[0].bytes)) +

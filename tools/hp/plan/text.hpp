@@ -38,15 +38,14 @@ inline std::string head_text(const answer& a) {
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
 inline std::string shortfall_text(const answer& a) {
-  const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(a.estimate.evaluation.memory);
+  const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(a.estimate.memory());
   return fmt::format("does not fit: a device needs {} of {}, {} are missing", bytes_text(needed), bytes_text(has),
                      bytes_text(needed - has));
 }
 
 /// The verdict with its amounts, in one line.
 inline std::string verdict_text(const answer& a) {
-  const hp::extent_t peak = a.estimate.evaluation.memory, has = a.hardware.device.tier[0].bytes,
-                     needed = a.reserve.needed(peak);
+  const hp::extent_t peak = a.estimate.memory(), has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(peak);
   const std::string of = fmt::format("{} of {}", bytes_text(needed), bytes_text(has));
   switch (a.verdict(a.estimate)) {
     case hp::fit_verdict::fits:
@@ -63,13 +62,13 @@ inline std::string verdict_text(const answer& a) {
 
 inline std::string memory_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
-  const hp::extent_t peak = e.evaluation.memory, needed = a.reserve.needed(peak);
+  const hp::extent_t peak = e.memory(), needed = a.reserve.needed(peak);
   hp::report::table t({"memory of a device, at its peak", "bytes", "share"});
   const auto row = [&](const std::string& name, hp::extent_t bytes) {
     if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
   };
-  for (int c = 0; c < hp::memory_class_count; ++c) row(name_of(static_cast<hp::memory_class>(c)), e.held[c]);
-  row("passing, at the peak", e.passing);
+  for (int c = 0; c < hp::memory_class_count; ++c) row(name_of(static_cast<hp::memory_class>(c)), held_of(e, c));
+  row("passing, at the peak", passing_of(e));
   row(fmt::format("allocator, {:.1f} % of these", static_cast<double>(a.reserve.allocator_per_mille) / 10),
       needed - peak - a.reserve.library_bytes);
   row("run time and libraries", a.reserve.library_bytes);
@@ -143,7 +142,7 @@ inline std::string others_text(const answer& a) {
   hp::report::table t({"--fix", "--devices", "verdict", "needs", "step", "tokens/s a device"});
   for (const priced_plan& p : a.others)
     t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
-           name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.evaluation.memory)),
+           name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.memory())),
            time_text(p.estimate.time()), fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
   return t.text();
 }
