@@ -80,6 +80,13 @@ set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION
                      "searched in [1-5]\\.[0-9] s: .*ended by --effort while legal plans were listed, so nothing is known of the others\n")
 hyperparallel_add_hp_json(plan.does_not_fit 1 FIGURES "verdict=\"does not fit\"" fitting_changes.0.changes=1
                           COMMAND plan "${configs}/llama3_8b.json" --devices 8 --fix dp=8)
+# ZeRO over numbers of devices that divide nothing: 16 bytes of 8 030 261 248 parameters by 24, by 7 and by 384, and what is gathered.
+hyperparallel_add_hp_json(plan.zero_of_24 0 FIGURES "verdict=\"fits\"" memory.kinds_bytes.parameters=1338695936 memory.kinds_bytes.states=2677391872
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 24 --hardware h100 --fix dp=24,zero=3,recompute=full --batch 24)
+hyperparallel_add_hp_json(plan.zero_of_7 0 FIGURES "verdict=\"fits\"" memory.kinds_bytes.states
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 7 --hardware h100 --fix dp=7,zero=3,recompute=full --batch 7)
+hyperparallel_add_hp_json(plan.zero_of_384 0 FIGURES "verdict=\"fits\"" memory.kinds_bytes.states
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 384 --fix dp=384,zero=3,recompute=full --batch 384)
 # A convention stands beside the account: 4 · 2 · 32 · 4096² / 8 bytes of attention, grouped keys in f32 in the account.
 hyperparallel_add_hp_json(plan.convention 0
                           FIGURES "convention.parts.parameters of attention.convention_bytes=536870912"

@@ -41,6 +41,11 @@ TEST(busiest_receiver, so_are_those_of_uneven_shares_and_padded_dims) {
   expect_counted({2, {4, 4}}, {20, 4}, hp::reduce_op::sum);
   expect_counted({2, {4, 3}}, hp::shape(24), hp::reduce_op::sum);
   expect_counted({2, {2, 3}}, {7, 5}, hp::reduce_op::sum, 3);
+  expect_counted({2, {2, 4}}, {7, 6}, hp::reduce_op::sum, 3);
+  expect_counted({2, {5, 2}}, {3, 8}, hp::reduce_op::sum, 3);
+  expect_counted({2, {4, 3}}, hp::shape(10), hp::reduce_op::sum, 1);
+  expect_counted({2, {3, 3}}, {10, 9}, hp::reduce_op::max, 3);
+  expect_counted({3, {2, 3, 2}}, {13, 4}, hp::reduce_op::sum, 3, 7);
   expect_counted({2, {2, 2}}, {0, 4}, hp::reduce_op::sum);
 }
 

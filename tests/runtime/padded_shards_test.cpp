@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,25 @@ TEST(padded_shards, bits_do_not_depend_on_threads) {
     EXPECT_EQ(one.loss, again.loss) << threads;
     EXPECT_EQ(one.parameters, again.parameters) << threads;
   }
+}
+
+/// Whole tensors leave one world and enter another, as through a checkpoint: padding is in neither.
+TEST(padded_shards, what_seven_devices_leave_three_go_on_with) {
+  const graph g = step_of(21, optimizer_kind::sgd);
+  const course one = train_on_one_device(g);
+  model_run<double> seven(g, zero(7, 3, beside::nothing)), three(g, zero(3, 3, beside::tensor));
+  std::vector<double> loss;
+  for (int i = 0; i < steps; ++i) {
+    model_run<double>& run = i < 2 ? seven : three;
+    for (int t = 0; i == 2 && t < g.tensor.size; ++t) {
+      const graph_tensor& x = g.tensor[t];
+      if ((x.kind == graph_tensor_kind::parameter || x.kind == graph_tensor_kind::state) && x.replaces < 0 &&
+          three.world().is_used(t))
+        three.world().set(g.name_of_tensor(t), std::span<const double>(seven.world().get(t)));
+    }
+    loss.push_back(run.train_step([&](int) { run.set_random_inputs(static_cast<std::uint64_t>(16 * i)); }));
+  }
+  for (std::size_t i = 0; i < one.loss.size(); ++i) EXPECT_NEAR(loss[i], one.loss[i], 1e-9) << i;
 }
 
 /// What the stage shards lies on no device whole: each tensor of more than one element is cut along `dp`.

@@ -35,6 +35,34 @@ constexpr extent_t most_by_enumeration(const move_plan& p) {
   return most;
 }
 
+/// Over the positions whose coordinates are each the first or the last of their axis.
+constexpr extent_t most_at_corners(const move_plan& p) {
+  const mesh_shape& m = p.step[0].target.mesh;
+  extent_t most = 0;
+  for (unsigned corner = 0; corner < 1u << m.axis_count; ++corner) {
+    coordinate at;
+    bool is_new = true;
+    for (int a = 0; a < m.axis_count; ++a) {
+      const bool last = (corner >> a & 1u) != 0;
+      at.at[a] = last ? m.size[a] - 1 : 0;
+      is_new = is_new && (!last || m.size[a] > 1);
+    }
+    if (is_new) most = larger(most, received_at(p, position_of(m, at)));
+  }
+  return most;
+}
+
+/// Whether the pieces of one padded dim are all that tells positions apart: no digit of the longer tensor (padded_move.hpp)
+/// moves between axes. Pieces get smaller along their axes, and with them what is reduced and what a position has of what
+/// it gathers; so the busiest is at a corner.
+constexpr bool is_busiest_at_a_corner(const move_plan& p) {
+  const extended_pair longer = extend(p.step[0].source, p.step[p.step_count - 1].target, p.shape);
+  if (!longer.exists) return false;
+  const digit_figures f =
+      compare_cuts(longer.source, index_cuts(longer.source), longer.target, index_cuts(longer.target), longer.shape);
+  return f.refinable && !f.moved;
+}
+
 /// Products of digits that the closed forms need.
 struct reducer_figures {
   extent_t sliced_by_target_only = 1;
@@ -83,7 +111,8 @@ constexpr box first_cell(const layout_value& source, const layout_value& target,
 }  // namespace detail
 
 /// What the rank that receives most receives in all steps. Domain: p.code is ok and `p` is a plan by fewest bytes on
-/// one mesh. O(cuts²) where cut points refine, else O(positions · transfers of a receiver).
+/// one mesh. O(cuts²) where cut points refine, O(2^axes · transfers of a receiver) where one padded dim alone does not,
+/// else O(positions · transfers of a receiver).
 constexpr extent_t most_received(const move_plan& p) {
   if (p.step_count == 0) return 0;
   const move_step &first = p.step[0], &last = p.step[p.step_count - 1];
@@ -91,7 +120,8 @@ constexpr extent_t most_received(const move_plan& p) {
   const digit_table t = refine(source, target, p.shape);
   const shape_result held = local_shape(source, p.shape), wanted = local_shape(target, p.shape);
   const extent_t s_elements = element_count(held.shape).value, t_elements = element_count(wanted.shape).value;
-  if (!t.refinable || t_elements == 0) return detail::most_by_enumeration(p);
+  if (!t.refinable || t_elements == 0)
+    return detail::is_busiest_at_a_corner(p) ? detail::most_at_corners(p) : detail::most_by_enumeration(p);
   const extent_t terms = group_size(source.mesh, detail::axes_of(source.mesh, p.reduced));
   const extent_t passed_on = detail::received_by_fill(t, last.filled, t_elements);
   if (first.kind == step_kind::pull) return passed_on;

@@ -4,7 +4,8 @@
 //
 // Every candidate's steps are counted by mesh_levels.hpp. Where none keeps each of its steps to links that there are (cut
 // points that do not refine, matrices that are not cut where the mesh is), the exchange is relayed over third devices, so
-// that every move between ranks of the mesh has a price. Laws: on up to `most_counted_positions` devices candidate and
+// that every move between ranks of the mesh has a price. A padded dim is counted as the longer tensor's (padded_move.hpp),
+// in one part. Laws, where none is: on up to `most_counted_positions` devices candidate and
 // time are those of `choose_move` with `objective::time`, wherever it finds one.
 // Units: elements, picoseconds. O(candidates · steps · receivers · transfers of one).
 
@@ -38,14 +39,16 @@ constexpr move_load relayed_load(const move_plan& p, const interconnect& net) {
 /// Domain: `plan_move` accepts the pair, the tensor is not empty, and the links are a full mesh that `status_of` accepts.
 constexpr move_load fastest_on_mesh(const layout_value& source, const layout_value& target, const shape& s,
                                     const interconnect& net, extent_t element_bytes) {
-  const candidate_source candidates = candidates_of(source, target, s, net);
+  const extended_pair longer = extend(source, target, s);
+  const candidate_source candidates = longer.exists ? candidates_of(longer.source, longer.target, longer.shape, net)
+                                                    : candidates_of(source, target, s, net);
   move_load best;
   move_figures least;
   bool found = false;
   for (int i = 0; i < move_candidate_count; ++i) {
     const move_candidate candidate = static_cast<move_candidate>(i);
     const candidate_result built = build_candidate(candidates, candidate);
-    if (built.code != candidate_code::ok) continue;
+    if (built.code != candidate_code::ok || (longer.exists && built.parts.count > 1)) continue;
     move_load load = detail::load_of_parts(built.parts, net);
     load.candidate = candidate;
     move_figures figures;
