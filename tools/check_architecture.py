@@ -8,6 +8,8 @@
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
   exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
               HYPERPARALLEL_EXACT_END, which no #include does
+  edg         layers 0-4 and pipeline/ keep to what nvcc and nvc++ parse: no references of a named type among static members
+              of templates, no braces with designators behind =, __builtin_*_overflow only where a twin stands beside it
   mirror      include/hyperparallel/<folder>/<name>.hpp has tests/<folder>/<name>_test.cpp, and the other way round
   bodies      <name>.ipp belongs to <name>.hpp, which includes it where the bodies are not in the library;
               one unit of src/ has them there
@@ -190,6 +192,24 @@ def check_exact(header, text, say):
         say("includes a header behind HYPERPARALLEL_EXACT_BEGIN")
 
 
+EDG_FORMS = (
+    (re.compile(r"static constexpr const (?!auto\b)[\w:<> ]+& \w+ ="), "a reference among static members: write const auto&"),
+    (re.compile(r"^\s*[\w.\[\]]+ = \{\.", re.MULTILINE), "braces with designators behind =: name the type"),
+)
+WITH_EDG_TWIN = {"support/integer.hpp", "hardware/cost.hpp"}
+
+
+def check_edg(header, text, say):
+    folder, layer = folder_and_layer(header)
+    if folder is None or (layer > HIGHEST_CORE_LAYER and folder != "pipeline"):
+        return
+    for form, why in EDG_FORMS:
+        for found in form.finditer(text):
+            say(f"line {text[:found.start()].count(chr(10)) + 1}: {why}, for nvcc")
+    if re.search(r"__builtin_\w+_overflow", text) and header not in WITH_EDG_TWIN:
+        say("__builtin_*_overflow is no constant of nvcc: call multiply_overflows or add_overflows")
+
+
 def check_header(path, say, note):
     header = str(path.relative_to(HEADERS))
     text = path.read_text()
@@ -202,6 +222,7 @@ def check_header(path, say, note):
         note(f"{len(lines)} lines")
     check_includes(header, text, say)
     check_exact(header, text, say)
+    check_edg(header, text, say)
 
     folder, _ = folder_and_layer(header)
     # Front headers hold includes only; the self-containment units compile them.

@@ -109,10 +109,21 @@ struct wide_product {
   bool overflow = false;
 };
 
+/// Sets `value` to value · by; whether that leaves 128 bits.
+constexpr bool wide_multiply_overflows(wide_unsigned& value, wide_unsigned by) {
+#if defined(HYPERPARALLEL_EDG)
+  const bool overflows = by > 1 && value > ~wide_unsigned{0} / by;
+  value *= by;
+  return overflows;
+#else
+  return __builtin_mul_overflow(value, by, &value);
+#endif
+}
+
 constexpr wide_product product(std::int64_t a, std::int64_t b, std::int64_t c = 1, std::int64_t d = 1) {
   wide_product p{static_cast<wide_unsigned>(a) * static_cast<wide_unsigned>(b), false};
-  p.overflow = __builtin_mul_overflow(p.value, static_cast<wide_unsigned>(c), &p.value);
-  p.overflow = __builtin_mul_overflow(p.value, static_cast<wide_unsigned>(d), &p.value) || p.overflow;
+  p.overflow = wide_multiply_overflows(p.value, static_cast<wide_unsigned>(c));
+  p.overflow = wide_multiply_overflows(p.value, static_cast<wide_unsigned>(d)) || p.overflow;
   return p;
 }
 

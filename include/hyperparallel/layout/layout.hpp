@@ -30,6 +30,10 @@ struct map_entry {
   constexpr map_entry(const char (&name)[N]) {
     for (std::size_t i = 0; i + 1 < N; ++i) text[i] = name[i];
   }
+  /// Its members in braces, as EDG (nvcc, nvc++) spells a template argument.
+  constexpr map_entry(const char (&characters)[capacity + 1], reduce_op op) : reduction(op) {
+    for (int i = 0; i <= capacity; ++i) text[i] = characters[i];
+  }
   constexpr map_entry(const map_entry&) = default;
 };
 

@@ -174,7 +174,7 @@ constexpr shape_result fit(const shard_counts& n, const shape& s) {
       r.status = {layout_code::extent_is_negative, d, 0, 0, extent, 0};
       return r;
     }
-    if (extent > 0 && __builtin_mul_overflow(volume, extent, &volume)) {  // an empty dim hides no overflow
+    if (extent > 0 && multiply_overflows(volume, extent, volume)) {  // an empty dim hides no overflow
       r.status.code = layout_code::element_count_overflows;
       return r;
     }

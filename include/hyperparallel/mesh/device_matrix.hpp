@@ -28,6 +28,8 @@ struct axis {
   constexpr axis() = default;
   /// A name that would be cut becomes the empty one, which every mesh refuses.
   constexpr axis(const char* name, int extent) : label(fits(name) ? name : ""), size(extent) {}
+  /// Its members in braces, as EDG spells a template argument.
+  constexpr axis(const short_text& name, int extent) : label(name), size(extent) {}
   friend constexpr bool operator==(const axis&, const axis&) = default;
 };
 

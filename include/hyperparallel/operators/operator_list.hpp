@@ -251,7 +251,7 @@ struct operators {
                                                         Own>::type>::met &&
                  ...));
   using types = boost::mp11::mp_append<builtin_operators, boost::mp11::mp_list<Own...>>;
-  static constexpr const operator_list& list = detail::list_of_named<(named_operator_type<Own> && ...), Own...>::value;
+  static constexpr const auto& list = detail::list_of_named<(named_operator_type<Own> && ...), Own...>::value;
 
   template <class Settings>
   static constexpr void apply(Settings& s) {

@@ -82,7 +82,7 @@ struct add {
 template <auto Rule>
 struct by_rule {
   static constexpr rule_result built = Rule();
-  static constexpr const factor_rule& rule = built.rule;
+  static constexpr const auto& rule = built.rule;
 };
 
 }  // namespace ops

@@ -101,7 +101,7 @@ constexpr bool derive_plainly(const factor_rule& rule, const placed_value* const
   for (int d = 0; d < rank; ++d) {
     n = operand[rule.origin[d].operand]->shape.extent[rule.origin[d].dim];
     result.shape.extent[d] = n;
-    if (__builtin_mul_overflow(volume, n, &volume)) return false;
+    if (multiply_overflows(volume, n, volume)) return false;
     if ((sharded >> t.term[d] & 1u) == 0) continue;
     const int axis = axis_of[t.term[d]], size = out.mesh.size[axis];
     if (n % size != 0) return false;

@@ -124,7 +124,7 @@ constexpr pipeline_status check_messages(const basic_pipeline_schedule<Sizes>& s
     if (!missing.ok()) continue;
     const pipeline_action send = detail::action_of_message(s, number, true);
     const pipeline_action receive = detail::action_of_message(s, number, false);
-    missing = {.code = pipeline_code::messages_cross, .rank = s.rank_of(send), .action = send};
+    missing = pipeline_status{.code = pipeline_code::messages_cross, .rank = s.rank_of(send), .action = send};
     missing.cycle.push({s.rank_of(send), sent[number] - 1, send, receive});
   }
   return missing;

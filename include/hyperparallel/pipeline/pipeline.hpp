@@ -79,7 +79,7 @@ struct evaluated_pipeline {
     if (p.stages < 1 || p.chunks < 1 || p.micro_batches < 1)
       r.status.code = pipeline_code::sizes_are_not_positive;
     else if (p.stages % p.chunks != 0)
-      r.status = {.code = pipeline_code::stages_do_not_divide, .needed = p.chunks};
+      r.status = pipeline_status{.code = pipeline_code::stages_do_not_divide, .needed = p.chunks};
     r.shape = {p.chunks < 1 ? p.stages : p.stages / p.chunks, p.chunks, p.micro_batches};
     if (r.status.ok()) r.status = check_shape_of<Schedule>(r.shape);
     return r;
@@ -205,7 +205,7 @@ struct pipeline<Schedule, Options...> {
   static constexpr pipeline_shape shape = evaluated::shape;
   static constexpr int ranks = shape.ranks;
   /// Times, bubbles and peaks, also by rank.
-  static constexpr const typename evaluated::account_type& account = evaluated::account;
+  static constexpr const auto& account = evaluated::account;
   static constexpr std::int64_t makespan = account.makespan;
   static constexpr std::int64_t ideal = account.ideal;
   /// Makespan less ideal; `bubble_of_span` is that of the zero-bubble papers.

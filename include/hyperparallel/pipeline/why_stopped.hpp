@@ -34,7 +34,7 @@ constexpr pipeline_status first_missing(const basic_pipeline_schedule<Sizes>& s)
       const int r = s.rank_of(t, k), kind = bits % 2 == 0 ? 0 : bits % 4 < 2 ? 1 : 2;
       if (bits == 7 || (!missing.ok() && missing.rank <= r)) continue;
       const action_kind named = kind > 0 && is_whole && !splits ? action_kind::backward : kinds[kind];
-      missing = {.code = pipeline_code::action_is_missing, .rank = r, .action = {named, t, k}};
+      missing = pipeline_status{.code = pipeline_code::action_is_missing, .rank = r, .action = {named, t, k}};
     }
   return missing;
 }

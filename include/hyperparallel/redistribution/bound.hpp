@@ -82,7 +82,7 @@ constexpr received_bound enumerate_bound(const layout_value& source, const layou
       own *= first < last ? last - first : 0;
       boxes *= begin < end ? (end - 1) / chunk - begin / chunk + 1 : 0;
     }
-    if (__builtin_add_overflow(b.sum, all - own, &b.sum)) b.overflow = true;
+    if (add_overflows(b.sum, all - own, b.sum)) b.overflow = true;
     if (all - own > b.maximum) b.maximum = all - own;
     if (boxes > b.boxes) b.boxes = boxes;
     if (own > 0) --boxes;

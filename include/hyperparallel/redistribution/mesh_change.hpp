@@ -94,8 +94,8 @@ struct mesh_change {
   using from = From;
   using to = To;
   using planned = detail::planned_change<From, To, FromTensor, ToTensor>;
-  static constexpr const relocation& plan = planned::plan;
-  static constexpr const relocation_certificate& certificate = planned::certificate;
+  static constexpr const auto& plan = planned::plan;
+  static constexpr const auto& certificate = planned::certificate;
   static constexpr plan_kind kind = plan.plan.kind;
   static constexpr int steps = certificate.steps;
   static constexpr extent_t bytes_received = certificate.received_maximum == not_counted

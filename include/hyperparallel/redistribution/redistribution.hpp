@@ -200,8 +200,8 @@ struct redistribution {
   static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
 
   /// All steps of the move, and what they cost beside the least, in elements. O(positions · boxes) to evaluate.
-  static constexpr const move_plan& whole = detail::whole_move<From, To, Tensor>::plan;
-  static constexpr const move_certificate& certificate = detail::whole_move<From, To, Tensor>::certificate;
+  static constexpr const auto& whole = detail::whole_move<From, To, Tensor>::plan;
+  static constexpr const auto& certificate = detail::whole_move<From, To, Tensor>::certificate;
 };
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.

@@ -172,8 +172,12 @@ constexpr move_state parked_state(const refined_move& r) {
       const extent_t size = r.blank.shape.extent[d];
       const digit_owner own = spare ? digit_owner{r.spare_of[d], 1} : r.source.owner[d];
       if (pass == 0 && is_free(r, s, own, size)) s.owner[d] = own;
-      for (int a = 0; a < r.mesh.axis_count && pass == 1 && s.owner[d].axis < 0; ++a)
-        if (r.mesh.size[a] == size && is_free(r, s, {a, 1}, size)) s.owner[d] = {a, 1};
+      if (pass == 0) continue;
+      bool is_owned = false;
+      for (int a = 0; a < r.mesh.axis_count && !is_owned; ++a) {
+        is_owned = r.mesh.size[a] == size && is_free(r, s, {a, 1}, size);
+        if (is_owned) s.owner[d] = {a, 1};
+      }
     }
   return s;
 }

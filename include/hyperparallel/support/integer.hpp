@@ -28,6 +28,34 @@ constexpr extent_t greatest_common_divisor(extent_t a, extent_t b) {
   return a;
 }
 
+// The built-ins of g++ and clang are no constant expressions of EDG, which nvcc and nvc++ parse with.
+#if defined(__CUDACC__) || defined(__NVCOMPILER) || defined(__EDG__)
+#define HYPERPARALLEL_EDG 1
+namespace detail {
+__extension__ typedef __int128 wide_extent;
+}
+
+/// Sets `product` to a · b; whether that leaves 64 bits.
+constexpr bool multiply_overflows(extent_t a, extent_t b, extent_t& product) {
+  const detail::wide_extent exact = static_cast<detail::wide_extent>(a) * b;
+  product = static_cast<extent_t>(exact);
+  return exact != product;
+}
+/// Sets `sum` to a + b; whether that leaves 64 bits.
+constexpr bool add_overflows(extent_t a, extent_t b, extent_t& sum) {
+  const detail::wide_extent exact = static_cast<detail::wide_extent>(a) + b;
+  sum = static_cast<extent_t>(exact);
+  return exact != sum;
+}
+#else
+/// Sets `product` to a · b; whether that leaves 64 bits.
+constexpr bool multiply_overflows(extent_t a, extent_t b, extent_t& product) {
+  return __builtin_mul_overflow(a, b, &product);
+}
+/// Sets `sum` to a + b; whether that leaves 64 bits.
+constexpr bool add_overflows(extent_t a, extent_t b, extent_t& sum) { return __builtin_add_overflow(a, b, &sum); }
+#endif
+
 /// A value that may have left the range of 64 bits on the way.
 struct checked_extent {
   extent_t value = 0;
@@ -37,14 +65,14 @@ struct checked_extent {
 /// a · b; on overflow `value` is 0 and `overflow` is set.
 constexpr checked_extent checked_multiply(extent_t a, extent_t b) {
   extent_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return {0, true};
+  if (multiply_overflows(a, b, product)) return {0, true};
   return {product, false};
 }
 
 /// a + b; on overflow `value` is 0 and `overflow` is set.
 constexpr checked_extent checked_add(extent_t a, extent_t b) {
   extent_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return {0, true};
+  if (add_overflows(a, b, sum)) return {0, true};
   return {sum, false};
 }
 

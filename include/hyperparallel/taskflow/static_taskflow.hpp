@@ -198,12 +198,12 @@ struct static_taskflow {
   static constexpr machine_shape machine = Machine;
   static constexpr int queues = stages::queues;
   static constexpr taskflow_size size = stages::size;
-  static constexpr const fixed_taskflow<size>& flow = stages::flow;
+  static constexpr const auto& flow = stages::flow;
 
   static constexpr const fixed_schedule<size.tasks, queues>& schedule = proved::schedule;
-  static constexpr const verify_status& safety = proved::safety;
+  static constexpr const auto& safety = proved::safety;
   static constexpr const simulated<size.tasks>& timeline = proved::timeline;
-  static constexpr const makespan_bound& bound = proved::bound;
+  static constexpr const auto& bound = proved::bound;
   static constexpr std::int64_t makespan = proved::timeline.result.makespan;  ///< picoseconds
   static constexpr makespan_certificate certificate{makespan, proved::bound.value};
 };

@@ -35,10 +35,10 @@ inline constexpr int whole_slot = 1 << 30;
 /// A task's use of a half-open interval of a slot, in the slot's own units (bytes, rows, tiles): of [begin, end) moved
 /// up by `step` for each part before the task's own. Tasks of one run share their accesses, see `interval_of`.
 struct access {
-  int slot;
-  int begin;
-  int end;
-  access_mode mode;
+  int slot = 0;
+  int begin = 0;
+  int end = 0;
+  access_mode mode{};
   int step = 0;
 };
 
@@ -60,14 +60,14 @@ struct slot {
 /// of the first one with events and slots of its own, counted from `first_event` and `first_slot`. So the event of wait
 /// `w` of task `k` is `wait[w].event + k.first_event`; likewise its signals, and the slots of its accesses.
 struct task {
-  resource kind;
-  int rank;
-  std::int64_t duration;  ///< picoseconds on one queue, without synchronisation latency
-  int operation;          ///< which kernel; the meaning belongs to the lowering that wrote the task
-  int item;               ///< which tile of that operation; likewise
-  int wait_begin, wait_end;
-  int signal_begin, signal_end;
-  int access_begin, access_end;
+  resource kind{};
+  int rank = 0;
+  std::int64_t duration = 0;  ///< picoseconds on one queue, without synchronisation latency
+  int operation = 0;          ///< which kernel; the meaning belongs to the lowering that wrote the task
+  int item = 0;               ///< which tile of that operation; likewise
+  int wait_begin = 0, wait_end = 0;
+  int signal_begin = 0, signal_end = 0;
+  int access_begin = 0, access_end = 0;
   int part = 0;         ///< which tile of its run; moves the intervals of accesses that have a step
   int first_event = 0;  ///< added to the event of each of its waits and signals
   int first_slot = 0;   ///< added to the slot of each of its accesses
