@@ -66,6 +66,7 @@ WITHOUT_TEST = {
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
     "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
+    "program/plan_searcher.hpp": "the state of plan_search.hpp; plan_search_test holds its laws",
     "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
     "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",

@@ -30,7 +30,7 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"devices", hp::device_count_of(p.estimate.plan)},
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
-          {"needed_bytes", a.reserve.needed(p.estimate.memory())},
+          {"needed_bytes", hp_tool::bytes_or_null(a.reserve.needed(p.estimate.memory()))},
           {"step_seconds", seconds_or_null(p.estimate.time())},
           {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
 }
@@ -45,7 +45,7 @@ inline json memory_json(const answer& a) {
           {"kinds_bytes", std::move(kinds)},
           {"allocator_bytes", needed - e.memory() - a.reserve.library_bytes},
           {"library_bytes", a.reserve.library_bytes},
-          {"needed_bytes", needed},
+          {"needed_bytes", hp_tool::bytes_or_null(needed)},
           {"device_bytes", a.hardware.device.tier[0].bytes},
           {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
 }

@@ -32,7 +32,7 @@ inline json memory_json(const answer& a) {
           {"peak_bytes", m.peak()},
           {"allocator_bytes", needed - m.peak() - a.reserve.library_bytes},
           {"library_bytes", a.reserve.library_bytes},
-          {"needed_bytes", needed},
+          {"needed_bytes", hp_tool::bytes_or_null(needed)},
           {"device_bytes", a.device.tier[0].bytes},
           {"dram_cache_bytes", a.estimate.offloaded},
           {"token_cache_bytes", a.estimate.token_cache_bytes}};
