@@ -140,11 +140,22 @@ set_tests_properties(hp.serve PROPERTIES PASS_REGULAR_EXPRESSION
 hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\"" memory.weights_bytes=16060522496
                           memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
                           memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"
-                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --context 131072 --offload 16)
+# The model's positions bind, and what is longer is named and answered.
+hyperparallel_add_hp_json(serve.positions 0 FIGURES positions=131072 caches.0.longest_context=131072 "caches.0.bound_by=\"the model\""
+                          "caches.4.bound_by=\"the model\""
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --offload 16)
+hyperparallel_add_hp(serve.beyond_positions serve "${configs}/llama3_8b.json" --devices 1 --context 131072)
+set_tests_properties(hp.serve.beyond_positions PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\n131072 tokens are more than the model's 8192 positions: max_position_embeddings is 8192\n.*fits: ")
+hyperparallel_add_hp(plan.beyond_positions plan "${configs}/llama3_8b.json" --devices 8 --hardware h200
+                     --fix cp=8,zero=3,recompute=full --batch 1 --sequence 16384)
+set_tests_properties(hp.plan.beyond_positions PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\n16384 tokens are more than the model's 8192 positions: max_position_embeddings is 8192\n.*fits: ")
 # Latents: 576 elements a token in each of 61 layers, whole on each device of tp.
 hyperparallel_add_hp_json(serve.latents 0 FIGURES memory.token_cache_bytes=70272 plan.ep=8 plan.tp=8 legal=true
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --batch 64 --weights 8)
-hyperparallel_add_hp_page(serve 0 bars,bars,matrix,bars serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+hyperparallel_add_hp_page(serve 0 bars,bars,matrix,bars serve "${configs}/llama31_8b.json" --devices 1 --context 131072 --offload 16)
 hyperparallel_add_hp_page(explain.own_hardware 0 matrix,matrix,matrix,bars explain --mesh x=2,y=4 --from x,None --to "None,(y,x)"
                           --shape 64x64 --dtype f32 --topology "${configs}/own_hardware.json")
 hyperparallel_add_hp_json(serve.windows 0 FIGURES caches.0.longest_context plan.tp=2
@@ -158,9 +169,10 @@ set(serve_tight serve "${configs}/llama3_8b.json" --devices 2 --hardware "${conf
                 --allocator 400)
 hyperparallel_add_hp_json(serve.tight 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight})
 hyperparallel_add_hp_json(serve.tight_fixed 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight} --fix tp=2)
-# A host's DRAM is one account: (40 GiB - 2 GiB) / 1.03, less weights and activations, is so many tokens of 128 KiB.
-hyperparallel_add_hp_json(serve.host 0 FIGURES caches.0.longest_context=173293 "caches.0.bound_by=\"DRAM\"" memory.dram_cache_bytes=0
-                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --hardware "${configs}/host.json")
+# A host's DRAM is one account: (40 GiB - 2 GiB) / 1.03, less weights and activations, is so many tokens of 128 KiB for each of
+# two sequences.
+hyperparallel_add_hp_json(serve.host 0 FIGURES caches.0.longest_context=86644 "caches.0.bound_by=\"DRAM\"" memory.dram_cache_bytes=0
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --batch 2 --hardware "${configs}/host.json")
 hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
 # Numbers of devices that are no powers of two.

@@ -65,6 +65,7 @@ TEST(model_config, a_published_file_is_read) {
   EXPECT_EQ(c.model.attention.rope_base, 500000.0);
   EXPECT_EQ(c.model.epsilon, 1e-5);
   EXPECT_TRUE(c.set_aside.empty());
+  EXPECT_EQ(c.positions.positions, 8192);
   const hp::model_config lite = hp::parse_model_config(deepseek_v2_lite, "c.json");
   EXPECT_EQ(hp::parameters_of(lite.model).total(), 15'706'484'224);
   EXPECT_EQ(hp::cached_elements_per_token(lite.model), 27 * 576);

@@ -19,6 +19,7 @@
 
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/model_families.hpp>
+#include <hyperparallel/io/position_limit.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/layers/decoder_parameters.hpp>
 
@@ -31,6 +32,7 @@ inline constexpr int deepest_model_config = 32;
 struct model_config {
   std::string family{};  ///< its model_type
   decoder model{};
+  position_limit positions{};  ///< the longest sequence that the file says the model is for
   /// Fields that stand in the file and change the arithmetic or the storage, but no layer's shape: of `fields_set_aside`.
   std::vector<std::string> set_aside{};
 };
@@ -72,10 +74,7 @@ inline constexpr std::string_view fields_without_layers[] = {"_attn_implementati
                                                              "label2id",
                                                              "length_penalty",
                                                              "max_length",
-                                                             "max_position_embeddings",
-                                                             "max_sequence_length",
                                                              "min_length",
-                                                             "model_max_length",
                                                              "model_type",
                                                              "no_repeat_ngram_size",
                                                              "num_beam_groups",
@@ -178,6 +177,7 @@ inline model_config parse_model_config(std::string_view text, const std::string&
     f.unsupported("architectures", "known: [\"" + std::string(family->architecture) + "\"]");
   model_config c{.family = family->model_type};
   family->read(f, c.model);
+  c.positions = detail::read_position_limit(f, c.family);
   detail::refuse_unknown(f, c.family);
   for (const std::string_view name : fields_set_aside)
     if (!f.value(name).is_null()) c.set_aside.emplace_back(name);

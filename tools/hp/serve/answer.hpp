@@ -51,6 +51,9 @@ struct answer {
     return b == hp::context_bound::hbm_size    ? first_memory()
            : b == hp::context_bound::dram_size ? dram()
            : b == hp::context_bound::dram_link ? "link to " + dram()
+           : b == hp::context_bound::nothing   ? config.positions.is_known()
+                                                     ? "64 bits of operations"
+                                                     : "nothing: the file has no max_position_embeddings"
                                                : hp::name_of(b);
   }
   std::string name_of(hp::serving_roof r) const {
@@ -75,6 +78,7 @@ inline answer asked_of(const choice& c) {
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
+  a.plan.positions = a.config.positions.positions;
   a.device = hp::device_in_pool(a.hardware);
   if (c.memory > 0) a.device.tier[0].bytes = c.memory;
   const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);

@@ -30,7 +30,8 @@ inline std::string head_text(const answer& a) {
                   count_text(a.plan.batch, "sequence"), a.plan.context, a.plan.cache_bits);
   if (a.legal_plans > 0)
     out += fmt::format("of {} that can be, {}\n", count_text(a.legal_plans, "plan"), choice_text(a));
-  return out + decoder_plans::set_aside_text(a.config) + "an estimate by closed form, not a measurement\n";
+  return out + decoder_plans::set_aside_text(a.config) + decoder_plans::beyond_text(a.config, a.plan.context) +
+         "an estimate by closed form, not a measurement\n";
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB of HBM, 6.0 GiB are missing".
@@ -79,7 +80,8 @@ inline std::string memory_text(const answer& a) {
 }
 
 inline std::string tokens_text(const hp::context_limit& l) {
-  if (l.bound == hp::context_bound::nothing) return fmt::format("at least {}", l.tokens);
+  if (l.bound == hp::context_bound::nothing)
+    return l.tokens == hp::largest_context ? "any" : fmt::format("at least {}", l.tokens);
   return l.tokens == 0 ? "none" : std::to_string(l.tokens);
 }
 
