@@ -141,6 +141,16 @@ hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\""
                           memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
                           memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"
                           COMMAND serve "${configs}/llama31_8b.json" --devices 1 --context 131072 --offload 16)
+# Weights as their files store them: fp8 in blocks, a part in 8 bits; --weights overrides and is named.
+hyperparallel_add_hp(serve.fp8 serve "${configs}/deepseek_r1.json" --devices 8 --hardware h200)
+set_tests_properties(hp.serve.fp8 PROPERTIES PASS_REGULAR_EXPRESSION
+                     "parameters of 8\\.03 bits as fp8 stores them, scales included\n.*fits: a device needs 84\\.")
+hyperparallel_add_hp_json(serve.fbgemm_fp8 0 FIGURES "weight_format=\"fbgemm_fp8\"" memory.weights_bytes=60263948288 "verdict=\"fits\""
+                          COMMAND serve "${configs}/llama31_405b_fp8.json" --devices 8 --hardware h100 --fix tp=8 --context 79392)
+hyperparallel_add_hp(serve.weights serve "${configs}/deepseek_r1.json" --devices 8 --hardware h200 --weights 4)
+set_tests_properties(hp.serve.weights PROPERTIES PASS_REGULAR_EXPRESSION "parameters of 4 bits by --weights; the file is fp8\n")
+hyperparallel_add_hp(plan.fp8 plan "${configs}/deepseek_r1.json" --devices 1024 --fix tp=8,pp=8,ep=8,zero=1,micro_batches=16)
+set_tests_properties(hp.plan.fp8 PROPERTIES PASS_REGULAR_EXPRESSION "\nthe file is fp8; a step trains f32 parameters")
 # The model's positions bind, and what is longer is named and answered.
 hyperparallel_add_hp_json(serve.positions 0 FIGURES positions=131072 caches.0.longest_context=131072 "caches.0.bound_by=\"the model\""
                           "caches.4.bound_by=\"the model\""

@@ -15,6 +15,7 @@
 // of learned positions is refused; one beyond `positions` can be computed, and is beyond `longest_context`.
 
 #include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -24,10 +25,11 @@ struct serving_plan {
   extent_t batch = 1;             ///< sequences that are served together
   extent_t context = 1;           ///< tokens of each
   extent_t chunk = 8192;          ///< tokens of a prompt that are prefilled at once
-  int weight_bits = 16;           ///< of a parameter; scales of formats with fewer bits are not counted
+  int weight_bits = 16;           ///< of a parameter, without scales, where `weights` is empty
   int cache_bits = 16;            ///< of an element of the cache
   extent_t offloaded_layers = 0;  ///< of a stage: their cache lies in DRAM; layers without a window come first
   extent_t positions = 0;         ///< that the model is made for, beside a table of learned ones; 0: not known
+  weight_storage weights{};       ///< formats by map; empty: all of `weight_bits`
   friend constexpr bool operator==(const serving_plan&, const serving_plan&) = default;
 
   constexpr extent_t data_ranks() const { return extent_t{dp} * ep; }

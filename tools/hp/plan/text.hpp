@@ -24,6 +24,13 @@ inline std::string set_aside_text(const hp::model_config& c) {
   return names.empty() ? "" : "set aside, since no shape depends on it: " + names + "\n";
 }
 
+/// A line of the format that a file stores weights in, since training does not; or nothing.
+inline std::string trained_text(const hp::model_config& c) {
+  return c.weights.method.empty() ? ""
+                                  : "the file is " + c.weights.method +
+                                        "; a step trains f32 parameters, gradients and states, with products in bf16\n";
+}
+
 /// A line where sequences are longer than the model is made for, or nothing.
 inline std::string beyond_text(const hp::model_config& c, hp::extent_t tokens) {
   if (!c.positions.is_known() || tokens <= c.positions.positions) return "";
@@ -40,7 +47,7 @@ inline std::string head_text(const answer& a) {
              count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
              count_text(a.plan.batch, "sequence"), a.plan.sequence,
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
-         set_aside_text(a.config) + beyond_text(a.config, a.plan.sequence);
+         set_aside_text(a.config) + trained_text(a.config) + beyond_text(a.config, a.plan.sequence);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
