@@ -151,6 +151,25 @@ hyperparallel_add_hp(serve.weights serve "${configs}/deepseek_r1.json" --devices
 set_tests_properties(hp.serve.weights PROPERTIES PASS_REGULAR_EXPRESSION "parameters of 4 bits by --weights; the file is fp8\n")
 hyperparallel_add_hp(plan.fp8 plan "${configs}/deepseek_r1.json" --devices 1024 --fix tp=8,pp=8,ep=8,zero=1,micro_batches=16)
 set_tests_properties(hp.plan.fp8 PROPERTIES PASS_REGULAR_EXPRESSION "\nthe file is fp8; a step trains f32 parameters")
+# What no figure has is listed; the verdict is by what a device reports.
+set(titan plan "${configs}/deepseek_r1.json" --devices 1024 --hardware h100 --fix pp=16,ep=64,zero=1,micro_batches=32,recompute=full
+          --batch 2048)
+hyperparallel_add_hp(plan.not_counted ${titan})
+set_tests_properties(hp.plan.not_counted PROPERTIES PASS_REGULAR_EXPRESSION
+                     "a device of 80.0 GiB reports 79.1 GiB\nnot counted: multi-token prediction .a module of 13463426304 parameters in all., buffers of routers")
+hyperparallel_add_hp_json(plan.reported 1 FIGURES "verdict=\"does not fit\"" memory.device_bytes=65466037546 not_counted=[]
+                          COMMAND plan "${configs}/qwen3_8b.json" --devices 8 --hardware ascend_910b --fix dp=8,zero=3 --batch 8 --sequence 9216)
+hyperparallel_add_hp_json(plan.asked_memory 0 FIGURES memory.device_bytes=68719476736 not_counted=[]
+                          COMMAND plan "${configs}/qwen3_8b.json" --devices 8 --hardware ascend_910b --fix dp=8,zero=3 --batch 8 --sequence 9216 --memory 64GiB)
+hyperparallel_add_hp(serve.not_counted serve "${configs}/qwen3_30b_a3b.json" --devices 2)
+set_tests_properties(hp.serve.not_counted PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\nnot counted: buffers of routers beyond even loads of experts, memory that driver and context keep")
+# Chunks of a padded dim over two axes are flat; DTensor's are nested. Where both are the same nothing is said.
+hyperparallel_add_hp(explain.flat_chunks explain --mesh a=2,b=2 --from "~(a,b),None" --to None,None --shape 5x3 --dtype f32)
+set_tests_properties(hp.explain.flat_chunks PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\ndim 0 of the source is in flat chunks, 2/2/1/0; DTensor nests those of its axes, 2/1/1/1\n")
+hyperparallel_add_hp(explain.same_chunks explain --mesh a=2,b=2 --from "~(a,b),None" --to "~a,None" --shape 7x3 --dtype f32)
+set_tests_properties(hp.explain.same_chunks PROPERTIES FAIL_REGULAR_EXPRESSION "DTensor nests")
 # The model's positions bind, and what is longer is named and answered.
 hyperparallel_add_hp_json(serve.positions 0 FIGURES positions=131072 caches.0.longest_context=131072 "caches.0.bound_by=\"the model\""
                           "caches.4.bound_by=\"the model\""

@@ -66,7 +66,7 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
   bits("--cache", c->cache_bits, "an element of the cache");
   app.add_option("--offload", c->plan.offloaded_layers, "layers of a stage whose cache lies in DRAM (default: 0)")
       ->check(command_line::whole<std::int64_t>(0, most));
-  app.add_option("--memory", c->memory, "HBM of a device (default: what the hardware has)")
+  app.add_option("--memory", c->memory, "HBM of a device (default: what it reports, else what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")

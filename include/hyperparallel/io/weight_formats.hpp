@@ -114,7 +114,9 @@ class weight_reader {
   template <class Number>
   void fill(stored_weights& s, const Number& number_of, bool with_head = false) {
     const int layers = static_cast<int>(d_.layers);
-    if (layers > 4096 || static_cast<std::size_t>(layers) * skipped_.wide_patterns() > std::size_t{1} << 14)
+    std::size_t wide = skipped_.wide_patterns();
+    for (const module_list& each : targets_) wide += each.wide_patterns();
+    if (layers > 4096 || static_cast<std::size_t>(layers) * wide > std::size_t{1} << 14)
       throw unknown_format{"more layers or patterns than are looked at"};
     s.storage.number.resize(layers * layer_map_count + 2);
     for (int layer = 0; layer < layers; ++layer) {
@@ -189,28 +191,27 @@ class weight_reader {
   void read_config_groups(stored_weights& s, bool nvidia, const std::string& form) {
     if (!q_.value("config_groups").is_object()) throw unknown_format{"config_groups is missing"};
     config_fields groups = *q_.inside("config_groups");
-    std::vector<module_list> targets;
     for (const std::string& name : groups.left()) {
       config_fields group = *groups.inside(name.c_str());
       const nlohmann::json& list = group.value("targets");
       if (!group.value("weights").is_object()) continue;  // of activations alone
       config_fields weights = *group.inside("weights");
       s.storage.format.push(format_of_group(weights, nvidia, group.optional_text("format", 60).value_or(form)));
-      targets.emplace_back();
+      targets_.emplace_back();
       if (!list.is_null() && !list.is_array()) group.refuse("targets", "expected a list");
       for (const nlohmann::json& each : list) {
         if (!each.is_string()) group.refuse("targets", "expected names");
-        if (!targets.back().add(each == "Linear" ? "re:.*" : each.get_ref<const std::string&>()))
+        if (!targets_.back().add(each == "Linear" ? "re:.*" : each.get_ref<const std::string&>()))
           throw unknown_format{"targets has " + shown_json(each) + ", which is not known"};
       }
-      if (list.is_null()) targets.back().add("re:.*");
-      if (targets.size() > 16) throw unknown_format{"more than 16 groups"};
+      if (list.is_null()) targets_.back().add("re:.*");
+      if (targets_.size() > 16) throw unknown_format{"more than 16 groups"};
     }
     fill(
         s,
         [&](weight_map, const std::string& name) {
-          for (std::size_t i = 0; i < targets.size(); ++i)
-            if (targets[i].has(name)) return static_cast<int>(i) + 1;
+          for (std::size_t i = 0; i < targets_.size(); ++i)
+            if (targets_[i].has(name)) return static_cast<int>(i) + 1;
           return 0;
         },
         true);
@@ -250,7 +251,6 @@ class weight_reader {
   void read_mixed(stored_weights& s) {
     if (!q_.value("quantized_layers").is_object()) throw unknown_format{"quantized_layers is missing"};
     config_fields layers = *q_.inside("quantized_layers");
-    std::vector<module_list> targets;
     for (const std::string& name : layers.left()) {
       config_fields one = *layers.inside(name.c_str());
       const weight_format f =
@@ -259,16 +259,16 @@ class weight_reader {
       while (i < s.storage.format.size && !(s.storage.format[i] == f)) ++i;
       if (i == s.storage.format.size) {
         s.storage.format.push(f);
-        targets.emplace_back();
+        targets_.emplace_back();
       }
-      if (!targets[static_cast<std::size_t>(i)].add(name))
+      if (!targets_[static_cast<std::size_t>(i)].add(name))
         throw unknown_format{"quantized_layers has " + shown_json(name) + ", which is not known"};
     }
     fill(
         s,
         [&](weight_map, const std::string& name) {
-          for (std::size_t i = 0; i < targets.size(); ++i)
-            if (targets[i].has(name)) return static_cast<int>(i) + 1;
+          for (std::size_t i = 0; i < targets_.size(); ++i)
+            if (targets_[i].has(name)) return static_cast<int>(i) + 1;
           return 0;
         },
         true);
@@ -277,6 +277,7 @@ class weight_reader {
   config_fields& q_;
   const decoder& d_;
   module_list skipped_{};
+  std::vector<module_list> targets_{};  ///< of each format, where formats have modules of their own
 };
 
 /// Of the fields of a file whose decoder is read. O(layers · patterns).

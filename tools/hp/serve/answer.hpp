@@ -32,6 +32,7 @@ struct answer {
   int devices;
   hp::memory_reserve reserve;
   hp::serving_plan plan{};
+  decoder_plans::usable_memory memory{};
   bool weights_are_fixed = false;  ///< by --weights
   int legal_plans = 0;             ///< that were estimated; 0: the plan is fixed
   hp::decoder_plan_status status{};
@@ -103,8 +104,8 @@ inline answer asked_of(const choice& c) {
   }
   a.plan.positions = a.config.positions.positions;
   choose_bits(a, c);
+  a.memory = decoder_plans::take_memory(a.hardware, c.memory);
   a.device = hp::device_in_pool(a.hardware);
-  if (c.memory > 0) a.device.tier[0].bytes = c.memory;
   const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   if (a.plan.offloaded_layers > 0 && !a.has_dram())

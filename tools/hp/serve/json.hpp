@@ -55,6 +55,7 @@ inline json json_of(const answer& a) {
               {"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"set_aside", a.config.set_aside},
+              {"not_counted", decoder_plans::left_out(a.config, a.memory)},
               {"positions", a.config.positions.is_known() ? json(a.config.positions.positions) : json()},
               {"weight_format", p.weights.empty() ? json() : json(a.config.weights.method)},
               {"hardware", a.hardware.name.text},

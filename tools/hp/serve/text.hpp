@@ -40,6 +40,7 @@ inline std::string head_text(const answer& a) {
   if (a.legal_plans > 0)
     out += fmt::format("of {} that can be, {}\n", count_text(a.legal_plans, "plan"), choice_text(a));
   return out + decoder_plans::set_aside_text(a.config) + decoder_plans::beyond_text(a.config, a.plan.context) +
+         decoder_plans::not_counted_text(a.config, a.memory, a.device.tier[0].bytes) +
          "an estimate by closed form, not a measurement\n";
 }
 
