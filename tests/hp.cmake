@@ -148,11 +148,51 @@ set_tests_properties(hp.serve PROPERTIES PASS_REGULAR_EXPRESSION
 hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\"" memory.weights_bytes=16060522496
                           memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
                           memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"
-                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --context 131072 --offload 16)
+# Weights as their files store them: fp8 in blocks, a part in 8 bits; --weights overrides and is named.
+hyperparallel_add_hp(serve.fp8 serve "${configs}/deepseek_r1.json" --devices 8 --hardware h200)
+set_tests_properties(hp.serve.fp8 PROPERTIES PASS_REGULAR_EXPRESSION
+                     "parameters of 8\\.03 bits as fp8 stores them, scales included\n.*fits: a device needs 84\\.")
+hyperparallel_add_hp_json(serve.fbgemm_fp8 0 FIGURES "weight_format=\"fbgemm_fp8\"" memory.weights_bytes=60263948288 "verdict=\"fits\""
+                          COMMAND serve "${configs}/llama31_405b_fp8.json" --devices 8 --hardware h100 --fix tp=8 --context 79392)
+hyperparallel_add_hp(serve.weights serve "${configs}/deepseek_r1.json" --devices 8 --hardware h200 --weights 4)
+set_tests_properties(hp.serve.weights PROPERTIES PASS_REGULAR_EXPRESSION "parameters of 4 bits by --weights; the file is fp8\n")
+hyperparallel_add_hp(plan.fp8 plan "${configs}/deepseek_r1.json" --devices 1024 --fix tp=8,pp=8,ep=8,zero=1,micro_batches=16)
+set_tests_properties(hp.plan.fp8 PROPERTIES PASS_REGULAR_EXPRESSION "\nthe file is fp8; a step trains f32 parameters")
+# What no figure has is listed; the verdict is by what a device reports.
+set(titan plan "${configs}/deepseek_r1.json" --devices 1024 --hardware h100 --fix pp=16,ep=64,zero=1,micro_batches=32,recompute=full
+          --batch 2048)
+hyperparallel_add_hp(plan.not_counted ${titan})
+set_tests_properties(hp.plan.not_counted PROPERTIES PASS_REGULAR_EXPRESSION
+                     "a device of 80.0 GiB reports 79.1 GiB\nnot counted: multi-token prediction .a module of 13463426304 parameters in all., buffers of routers")
+hyperparallel_add_hp_json(plan.reported 1 FIGURES "verdict=\"does not fit\"" memory.device_bytes=65466037546 not_counted=[]
+                          COMMAND plan "${configs}/qwen3_8b.json" --devices 8 --hardware ascend_910b --fix dp=8,zero=3 --batch 8 --sequence 9216)
+hyperparallel_add_hp_json(plan.asked_memory 0 FIGURES memory.device_bytes=68719476736 not_counted=[]
+                          COMMAND plan "${configs}/qwen3_8b.json" --devices 8 --hardware ascend_910b --fix dp=8,zero=3 --batch 8 --sequence 9216 --memory 64GiB)
+hyperparallel_add_hp(serve.not_counted serve "${configs}/qwen3_30b_a3b.json" --devices 2)
+set_tests_properties(hp.serve.not_counted PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\nnot counted: buffers of routers beyond even loads of experts, memory that driver and context keep")
+# Chunks of a padded dim over two axes are flat; DTensor's are nested. Where both are the same nothing is said.
+hyperparallel_add_hp(explain.flat_chunks explain --mesh a=2,b=2 --from "~(a,b),None" --to None,None --shape 5x3 --dtype f32)
+set_tests_properties(hp.explain.flat_chunks PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\ndim 0 of the source is in flat chunks, 2/2/1/0; DTensor nests those of its axes, 2/1/1/1\n")
+hyperparallel_add_hp(explain.same_chunks explain --mesh a=2,b=2 --from "~(a,b),None" --to "~a,None" --shape 7x3 --dtype f32)
+set_tests_properties(hp.explain.same_chunks PROPERTIES FAIL_REGULAR_EXPRESSION "DTensor nests")
+# The model's positions bind, and what is longer is named and answered.
+hyperparallel_add_hp_json(serve.positions 0 FIGURES positions=131072 caches.0.longest_context=131072 "caches.0.bound_by=\"the model\""
+                          "caches.4.bound_by=\"the model\""
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --offload 16)
+hyperparallel_add_hp(serve.beyond_positions serve "${configs}/llama3_8b.json" --devices 1 --context 131072)
+set_tests_properties(hp.serve.beyond_positions PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\n131072 tokens are more than the model's 8192 positions: max_position_embeddings is 8192\n.*fits: ")
+hyperparallel_add_hp(plan.beyond_positions plan "${configs}/llama3_8b.json" --devices 8 --hardware h200
+                     --fix cp=8,zero=3,recompute=full --batch 1 --sequence 16384)
+set_tests_properties(hp.plan.beyond_positions PROPERTIES PASS_REGULAR_EXPRESSION
+                     "\n16384 tokens are more than the model's 8192 positions: max_position_embeddings is 8192\n.*fits: ")
 # Latents: 576 elements a token in each of 61 layers, whole on each device of tp.
 hyperparallel_add_hp_json(serve.latents 0 FIGURES memory.token_cache_bytes=70272 plan.ep=8 plan.tp=8 legal=true
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --batch 64 --weights 8)
-hyperparallel_add_hp_page(serve 0 bars,bars,matrix,bars serve "${configs}/llama3_8b.json" --devices 1 --context 131072 --offload 16)
+hyperparallel_add_hp_page(serve 0 bars,bars,matrix,bars serve "${configs}/llama31_8b.json" --devices 1 --context 131072 --offload 16)
 hyperparallel_add_hp_page(explain.own_hardware 0 matrix,matrix,matrix,bars explain --mesh x=2,y=4 --from x,None --to "None,(y,x)"
                           --shape 64x64 --dtype f32 --topology "${configs}/own_hardware.json")
 hyperparallel_add_hp_json(serve.windows 0 FIGURES caches.0.longest_context plan.tp=2
@@ -166,9 +206,10 @@ set(serve_tight serve "${configs}/llama3_8b.json" --devices 2 --hardware "${conf
                 --allocator 400)
 hyperparallel_add_hp_json(serve.tight 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight})
 hyperparallel_add_hp_json(serve.tight_fixed 0 FIGURES "verdict=\"tight\"" plan.tp=2 COMMAND ${serve_tight} --fix tp=2)
-# A host's DRAM is one account: (40 GiB - 2 GiB) / 1.03, less weights and activations, is so many tokens of 128 KiB.
-hyperparallel_add_hp_json(serve.host 0 FIGURES caches.0.longest_context=173293 "caches.0.bound_by=\"DRAM\"" memory.dram_cache_bytes=0
-                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --hardware "${configs}/host.json")
+# A host's DRAM is one account: (40 GiB - 2 GiB) / 1.03, less weights and activations, is so many tokens of 128 KiB for each of
+# two sequences.
+hyperparallel_add_hp_json(serve.host 0 FIGURES caches.0.longest_context=86644 "caches.0.bound_by=\"DRAM\"" memory.dram_cache_bytes=0
+                          COMMAND serve "${configs}/llama31_8b.json" --devices 1 --batch 2 --hardware "${configs}/host.json")
 hyperparallel_add_hp_json(serve.cannot_be 1 FIGURES legal=false why COMMAND serve "${configs}/llama3_8b.json" --devices 3 --fix tp=3)
 
 # Numbers of devices that are no powers of two.

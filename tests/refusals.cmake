@@ -203,6 +203,8 @@ if(TARGET hp)
                             "${CMAKE_CURRENT_SOURCE_DIR}/configs/gpt_22b.json" --devices 1)
   hyperparallel_add_refusal(hp serve.other_degree 2 "--fix: 'cp=2' names nothing that can be fixed; known: tp, pp, dp, ep" serve
                             "${llama}" --devices 2 --fix cp=2)
+  hyperparallel_add_refusal(hp serve.unknown_format 2 "hqq.json: quant_method \"hqq\" is not known; known: fp8, fbgemm_fp8" serve
+                            "${CMAKE_CURRENT_SOURCE_DIR}/configs/hqq.json" --devices 1)
   hyperparallel_add_refusal(hp serve.no_dram 2 "hbm_alone.json has no DRAM behind HBM" serve "${llama}" --devices 4
                             --hardware "${CMAKE_CURRENT_SOURCE_DIR}/configs/hbm_alone.json" --offload 1)
   hyperparallel_add_refusal(hp serve.no_second_dram 2 "host.json has no DRAM behind DRAM" serve "${llama}" --devices 1

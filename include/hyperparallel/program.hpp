@@ -14,6 +14,7 @@
 #include <hyperparallel/program/choice_relaxation.hpp>
 #include <hyperparallel/program/choice_stages.hpp>
 #include <hyperparallel/program/clock_timeline.hpp>
+#include <hyperparallel/program/counted_amounts.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/device_traffic.hpp>
 #include <hyperparallel/program/folded_period.hpp>
@@ -88,3 +89,4 @@
 #include <hyperparallel/program/tier_hardware.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 #include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/program/weight_storage.hpp>

@@ -27,6 +27,7 @@
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/gantt.hpp>
 #include <hyperparallel/report/json_text.hpp>
+#include <hyperparallel/report/nested_chunks.hpp>
 #include <hyperparallel/report/page.hpp>
 #include <hyperparallel/report/pictures_svg.hpp>
 #include <hyperparallel/report/progress.hpp>

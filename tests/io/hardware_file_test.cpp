@@ -199,6 +199,15 @@ TEST(hardware_file, whatever_is_read_can_be) {
   EXPECT_GT(read, 500);
 }
 
+// What a device of a preset reports holds for its memory alone.
+TEST(hardware_file, own_memory_has_no_report) {
+  const auto reported = [](const char* text) { return hp::parse_hardware_file(text, "h.json").reported_bytes; };
+  EXPECT_EQ(reported(R"({"like": "h100", "name": "mine"})"), hp::GiB / 100 * 7910);
+  EXPECT_EQ(reported(R"({"like": "h100", "device": {"launch_us": 1}})"), hp::GiB / 100 * 7910);
+  EXPECT_EQ(reported(R"({"like": "h100", "device": {"memory": [{"gib": 94, "gb_per_s": 3350}]}})"), 0);
+  EXPECT_EQ(reported(R"({"like": "matrix384"})"), 0);
+}
+
 // A file that renames a preset keeps its pool of DRAM; one that states memory or links has none.
 TEST(hardware_file, own_memory_or_links_leave_the_pool) {
   const auto pool_of = [](const char* text) { return hp::parse_hardware_file(text, "h.json").pool; };

@@ -65,6 +65,7 @@ TEST(model_config, a_published_file_is_read) {
   EXPECT_EQ(c.model.attention.rope_base, 500000.0);
   EXPECT_EQ(c.model.epsilon, 1e-5);
   EXPECT_TRUE(c.set_aside.empty());
+  EXPECT_EQ(c.positions.positions, 8192);
   const hp::model_config lite = hp::parse_model_config(deepseek_v2_lite, "c.json");
   EXPECT_EQ(hp::parameters_of(lite.model).total(), 15'706'484'224);
   EXPECT_EQ(hp::cached_elements_per_token(lite.model), 27 * 576);
@@ -123,8 +124,9 @@ TEST(model_config, what_is_not_known_is_named) {
   EXPECT_EQ(
       complaint(edited({{"auto_map", {{"AutoModel", "mine.M"}}}})),
       at + "auto_map is {\"AutoModel\":\"mine.M\"}; a field that is not known of llama and may change its layers");
-  EXPECT_EQ(hp::parse_model_config(edited({{"quantization_config", {{"bits", 4}}}}), "c").set_aside,
-            std::vector<std::string>{"quantization_config"});
+  const hp::model_config packed = hp::parse_model_config(edited({{"quantization_config", {{"bits", 4}}}}), "c");
+  EXPECT_EQ(packed.weights.unknown.substr(0, 25), "quant_method is missing; ");
+  EXPECT_TRUE(packed.set_aside.empty());
 }
 
 TEST(model_config, sizes_that_cannot_be_are_refused) {

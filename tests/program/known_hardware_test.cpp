@@ -42,6 +42,20 @@ TEST(KnownHardware, DiesOfASupernodeShareItsDram) {
   EXPECT_EQ(hp::device_in_pool(alone), alone.device);
 }
 
+// What a device reports is less than it has, at least 95 %: the verdict of a plan is by that.
+TEST(KnownHardware, DevicesReportLessThanTheyHave) {
+  int reported = 0;
+  for (const hp::known_hardware& h : hp::hardware_presets) {
+    const hp::extent_t has = h.device.tier[0].bytes, usable = hp::reported_device(h).tier[0].bytes;
+    EXPECT_LE(usable, has) << h.name.text;
+    EXPECT_GT(usable, has / 100 * 95) << h.name.text;
+    reported += h.reported_bytes > 0;
+  }
+  EXPECT_GE(reported, 6);
+  EXPECT_EQ(hp::reported_device(*hp::find_hardware("ascend_910b")).tier[0].bytes, hp::GiB / 100 * 6097);
+  EXPECT_EQ(hp::reported_device(*hp::find_hardware("b200")).tier[0].bytes, hp::GiB / 100 * 17840);
+}
+
 TEST(KnownHardware, UnknownNamesAreNotFound) {
   EXPECT_EQ(hp::find_hardware(""), nullptr);
   EXPECT_EQ(hp::find_hardware("h1000"), nullptr);

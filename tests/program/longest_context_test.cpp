@@ -85,6 +85,30 @@ TEST(LongestContext, WindowsBindNothing) {
   EXPECT_EQ(hp::longest_context(d, {.chunk = 8}, of_bytes(1'000'000, 0), no_reserve).bound, hp::context_bound::nothing);
 }
 
+// No context is longer than what the model is made for, by the file's word or by its table; up to there nothing changes.
+TEST(LongestContext, PositionsBind) {
+  int bound = 0, cases = 0;
+  for (const hp::decoder& d : small_decoders::all())
+    for (const int devices : {1, 4})
+      for (const hp::extent_t hbm : {12'000, 40'000, 400'000})
+        for (const hp::extent_t positions : {1, 7, 64, 1000, 100'000})
+          hp::visit_serving_plans(d, {.batch = 3, .chunk = 8}, devices, [&](hp::serving_plan p) {
+            const hp::device_value device = of_bytes(hbm, 100'000);
+            const hp::context_limit free = hp::longest_context(d, p, device, no_reserve);
+            p.positions = positions;
+            const hp::context_limit limit = hp::longest_context(d, p, device, no_reserve);
+            EXPECT_EQ(limit.tokens, std::min(free.tokens, positions));
+            EXPECT_EQ(limit.bound, free.tokens >= positions ? hp::context_bound::positions : free.bound);
+            EXPECT_NE(limit.bound, hp::context_bound::nothing);
+            for (const hp::serving_step step : {hp::serving_step::prefill, hp::serving_step::decode})
+              EXPECT_LE(hp::longest_hidden_context(d, p, device, ub, no_reserve, step).tokens, positions);
+            bound += limit.bound == hp::context_bound::positions;
+            ++cases;
+          });
+  EXPECT_GT(bound, 0);
+  EXPECT_GT(cases, 500);
+}
+
 // What is hidden is hidden and fits, no other number of layers gets further, and it is at least what fits without
 // offloading.
 TEST(LongestContext, HiddenIsTheBestOfAllNumbersOfLayers) {

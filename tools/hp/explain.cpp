@@ -16,6 +16,7 @@
 #include <hyperparallel/report/draw_layout.hpp>
 #include <hyperparallel/report/explain_relocation.hpp>
 #include <hyperparallel/report/format_choice.hpp>
+#include <hyperparallel/report/nested_chunks.hpp>
 
 #include "explain/arguments.hpp"
 #include "explain/json.hpp"
@@ -225,6 +226,9 @@ void explain(const request& given) {
   }
   if (given.as_json) return hp_tool::print(document);
   out += "\nbefore  " + sides.source.drawing() + "\nafter   " + sides.target.drawing();
+  const std::string chunks = hp::report::nested_text(sides.source.layout, sides.source.shape, "source") +
+                             hp::report::nested_text(sides.target.layout, sides.target.shape, "target");
+  if (!chunks.empty()) out += "\n" + chunks;
   std::fputs(out.c_str(), stdout);
 }
 

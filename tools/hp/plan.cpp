@@ -87,7 +87,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
   app.add_option("--sequence", c->sequence, "tokens in a sequence (default: 4096)")
       ->check(command_line::whole<std::int64_t>(1, hyperparallel::largest_plan_number));
-  app.add_option("--memory", c->memory, "that a device has (default: what the hardware has)")
+  app.add_option("--memory", c->memory, "that a device has (default: what it reports, else what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")

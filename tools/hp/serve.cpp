@@ -59,13 +59,14 @@ hp_tool::work hp_tool::add_serve(CLI::App& app) {
   app.add_option("--chunk", c->plan.chunk, "tokens of a prompt that are prefilled at once (default: 8192)")
       ->check(command_line::whole<std::int64_t>(1, most));
   const auto bits = [&](const char* name, int& to, const char* of) {
-    app.add_option(name, to, std::string("bits of ") + of + " (default: 16)")->check(command_line::whole(1, 16));
+    app.add_option(name, to, std::string("bits of ") + of + " (default: as the file has it, else 16)")
+        ->check(command_line::whole(1, 16));
   };
-  bits("--weights", c->plan.weight_bits, "a parameter");
-  bits("--cache", c->plan.cache_bits, "an element of the cache");
+  bits("--weights", c->weight_bits, "a parameter");
+  bits("--cache", c->cache_bits, "an element of the cache");
   app.add_option("--offload", c->plan.offloaded_layers, "layers of a stage whose cache lies in DRAM (default: 0)")
       ->check(command_line::whole<std::int64_t>(0, most));
-  app.add_option("--memory", c->memory, "HBM of a device (default: what the hardware has)")
+  app.add_option("--memory", c->memory, "HBM of a device (default: what it reports, else what the hardware has)")
       ->transform(command_line::bytes(most_memory));
   app.add_option("--reserve", c->reserve.library_bytes,
                  "what run time and communication library keep of it (default, assumed: 2GiB)")

@@ -217,6 +217,7 @@ inline known_hardware parse_hardware_file(std::string_view text, const std::stri
   for (int t = 0; t < max_memory_tiers; ++t)
     if (h.device.tier[t] != preset.device.tier[t]) h.pool = {};
   if (!(h.links == preset.links)) h.pool = {};
+  if (h.device.tier[0] != preset.device.tier[0]) h.reported_bytes = 0;
   detail::refuse_left(f);
   return h;
 }

@@ -8,18 +8,20 @@
 //   c.model(m, tokens, labels)                     the graph of the same layers
 //
 // Families: model_families.hpp. Laws: what is read has its counts exactly; a field that the family does not know is refused
-// by name and value, never guessed, unless it is known to bear on no layer (`fields_without_layers`); every error is one
-// line that names file, field and value, whatever the bytes of the file. Element types and quantisation are not read: counts
-// are of elements, also of a checkpoint that packs them.
+// by name and value, never guessed, unless it is known to bear on no layer (idle_fields.hpp); every error is one line
+// that names file, field and value, whatever the bytes of the file. Counts are of elements, also of a checkpoint that packs
+// them: how it stores them is `weights`.
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/io/idle_fields.hpp>
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/model_families.hpp>
+#include <hyperparallel/io/position_limit.hpp>
 #include <hyperparallel/io/text_file.hpp>
+#include <hyperparallel/io/weight_formats.hpp>
 #include <hyperparallel/layers/decoder_parameters.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -31,104 +33,11 @@ inline constexpr int deepest_model_config = 32;
 struct model_config {
   std::string family{};  ///< its model_type
   decoder model{};
-  /// Fields that stand in the file and change the arithmetic or the storage, but no layer's shape: of `fields_set_aside`.
+  position_limit positions{};  ///< the longest sequence that the file says the model is for
+  stored_weights weights{};    ///< how the checkpoint stores them
+  /// Fields that stand in the file and change the arithmetic, but no layer's shape: of `fields_set_aside`.
   std::vector<std::string> set_aside{};
 };
-
-/// Fields of any family that bear neither on layers nor on what they compute: training, generation, tokens, provenance.
-inline constexpr std::string_view fields_without_layers[] = {"_attn_implementation",
-                                                             "_attn_implementation_autoset",
-                                                             "_name_or_path",
-                                                             "architectures",
-                                                             "attention_dropout",
-                                                             "attention_probs_dropout_prob",
-                                                             "attn_implementation",
-                                                             "aux_loss_alpha",
-                                                             "bad_words_ids",
-                                                             "begin_suppress_tokens",
-                                                             "bos_token_id",
-                                                             "chunk_size_feed_forward",
-                                                             "classifier_dropout",
-                                                             "decoder_start_token_id",
-                                                             "diversity_penalty",
-                                                             "do_sample",
-                                                             "dtype",
-                                                             "early_stopping",
-                                                             "embd_pdrop",
-                                                             "encoder_no_repeat_ngram_size",
-                                                             "eos_token_id",
-                                                             "ep_size",
-                                                             "exponential_decay_length_penalty",
-                                                             "finetuning_task",
-                                                             "forced_bos_token_id",
-                                                             "forced_eos_token_id",
-                                                             "gradient_checkpointing",
-                                                             "hidden_dropout",
-                                                             "hidden_dropout_prob",
-                                                             "id2label",
-                                                             "initializer_range",
-                                                             "is_decoder",
-                                                             "is_llama_config",
-                                                             "label2id",
-                                                             "length_penalty",
-                                                             "max_length",
-                                                             "max_position_embeddings",
-                                                             "max_sequence_length",
-                                                             "min_length",
-                                                             "model_max_length",
-                                                             "model_type",
-                                                             "no_repeat_ngram_size",
-                                                             "num_beam_groups",
-                                                             "num_beams",
-                                                             "num_return_sequences",
-                                                             "output_attentions",
-                                                             "output_hidden_states",
-                                                             "output_router_logits",
-                                                             "output_scores",
-                                                             "pad_token_id",
-                                                             "prefix",
-                                                             "pretraining_tp",
-                                                             "problem_type",
-                                                             "remove_invalid_values",
-                                                             "repetition_penalty",
-                                                             "resid_pdrop",
-                                                             "return_dict",
-                                                             "return_dict_in_generate",
-                                                             "router_aux_loss_coef",
-                                                             "router_jitter_noise",
-                                                             "sep_token_id",
-                                                             "seq_aux",
-                                                             "suppress_tokens",
-                                                             "task_specific_params",
-                                                             "temperature",
-                                                             "tf_legacy_loss",
-                                                             "tokenizer_class",
-                                                             "top_k",
-                                                             "top_p",
-                                                             "torch_dtype",
-                                                             "torchscript",
-                                                             "transformers_version",
-                                                             "typical_p",
-                                                             "unk_token_id",
-                                                             "unsloth_fixed",
-                                                             "unsloth_version",
-                                                             "use_bfloat16",
-                                                             "use_cache"};
-
-/// Fields of any family that change what layers compute, or how a checkpoint stores them, but no shape.
-inline constexpr std::string_view fields_set_aside[] = {"compression_config",
-                                                        "n_group",
-                                                        "original_max_position_embeddings",
-                                                        "partial_rotary_factor",
-                                                        "quantization",
-                                                        "quantization_config",
-                                                        "rope_interleave",
-                                                        "rope_interleaved",
-                                                        "rope_parameters",
-                                                        "rope_scaling",
-                                                        "rotary_pct",
-                                                        "sparse_config",
-                                                        "topk_group"};
 
 namespace detail {
 
@@ -139,14 +48,11 @@ inline void refuse_unknown(config_fields& f, const std::string& family) {
   f.only("tie_encoder_decoder", {false});
   f.only("add_cross_attention", {false});
   f.only("pruned_heads", {nlohmann::json::object()});
-  const auto listed = [](const auto& list, const std::string& name) {
-    return std::find(std::begin(list), std::end(list), name) != std::end(list);
-  };
   constexpr std::size_t most_told = 8;
   std::string unknown;
   std::size_t count = 0;
   for (const std::string& name : f.left()) {
-    if (listed(fields_without_layers, name) || listed(fields_set_aside, name)) continue;
+    if (why_idle(name) != nullptr) continue;
     if (++count <= most_told) unknown += f.told(name) + "; ";
   }
   if (count > most_told) unknown += "and " + std::to_string(count - most_told) + " more; ";
@@ -178,9 +84,11 @@ inline model_config parse_model_config(std::string_view text, const std::string&
     f.unsupported("architectures", "known: [\"" + std::string(family->architecture) + "\"]");
   model_config c{.family = family->model_type};
   family->read(f, c.model);
+  c.positions = detail::read_position_limit(f, c.family);
+  c.weights = detail::read_stored_weights(f, c.model);
   detail::refuse_unknown(f, c.family);
-  for (const std::string_view name : fields_set_aside)
-    if (!f.value(name).is_null()) c.set_aside.emplace_back(name);
+  for (const idle_field& field : fields_set_aside)
+    if (!f.value(field.name).is_null()) c.set_aside.emplace_back(field.name);
   if (!parameters_fit(c.model)) throw io_error("read", path, "the model has 2^62 parameters or more");
   return c;
 }

@@ -169,7 +169,7 @@ inline void read_gpt_oss(config_fields& f, decoder& d) {
   f.only("experts_per_token", {d.experts.top_k});
   d.experts.bias = true;
   d.experts.gate_limit = f.positive("swiglu_limit").value_or(7.0);
-  f.value("initial_context_length");
+  f.value("initial_context_length");  // what the scaling of rotary positions starts from, which names it itself
 }
 
 inline void read_mixtral(config_fields& f, decoder& d) {

@@ -2,7 +2,7 @@
 #pragma once
 // All presets by name, as values: what tools look hardware up in.
 //
-// Laws: names are distinct; every preset passes check_hardware on all devices that its links join. Sources of numbers
+// Laws: names are distinct; a device reports no more than it has; every preset passes check_hardware on all devices that its links join. Sources of numbers
 // stand with the presets (hardware/*presets.hpp). O(presets).
 
 #include <hyperparallel/hardware/ascend_presets.hpp>
@@ -18,13 +18,24 @@ struct known_hardware {
   device_value device{};
   interconnect links{};
   memory_pool pool{};  ///< that the devices' DRAM is in, where it is shared; else one of no CPUs
+  /// Of its first memory what a device reports as its total, the rest being the driver's and the context's; 0: not known.
+  std::int64_t reported_bytes = 0;
 };
 
+/// Hundredths of GiB: what torch and torch_npu name as the total of a device, as in "GPU 0 has a total capacity of 79.10 GiB".
 template <hardware_type Hardware>
-constexpr known_hardware known_as(const char* name) {
+constexpr known_hardware known_as(const char* name, int reported_hundredths = 0) {
   known_hardware h{name, Hardware::device, interconnect_of(Hardware::topology)};
   if constexpr (requires { Hardware::pool; }) h.pool = Hardware::pool;
+  h.reported_bytes = GiB / 100 * reported_hundredths;
   return h;
+}
+
+/// The device with the memory that a program can have of it: what it reports, else all of it.
+constexpr device_value reported_device(const known_hardware& h) {
+  device_value d = h.device;
+  if (h.reported_bytes > 0) d.tier[0].bytes = h.reported_bytes;
+  return d;
 }
 
 /// The device with its part of the shared DRAM, where all devices hold and copy at once that the outermost links of
@@ -40,24 +51,24 @@ constexpr device_value device_in_pool(const known_hardware& h) {
 /// The first is what tools take where none is named.
 inline constexpr known_hardware hardware_presets[] = {
     known_as<matrix384>("matrix384"),
-    known_as<ascend_910b>("ascend_910b"),
+    known_as<ascend_910b>("ascend_910b", 6097),
     known_as<ascend_910c>("ascend_910c"),
     known_as<ascend_910c_die>("ascend_910c_die"),
     known_as<supernode_8192_2d>("supernode_8192_2d"),
     known_as<supernode_8192_4d>("supernode_8192_4d"),
     known_as<supernode_15488_2d>("supernode_15488_2d"),
     known_as<supernode_15488_4d>("supernode_15488_4d"),
-    known_as<a100>("a100"),
-    known_as<h100>("h100"),
+    known_as<a100>("a100", 7910),
+    known_as<h100>("h100", 7910),
     known_as<h200>("h200"),
-    known_as<h800>("h800"),
-    known_as<b200>("b200"),
+    known_as<h800>("h800", 7910),
+    known_as<b200>("b200", 17840),
     known_as<gb200>("gb200"),
     known_as<mi300x>("mi300x"),
     known_as<tpu_v4>("tpu_v4"),
     known_as<tpu_v5e>("tpu_v5e"),
     known_as<tpu_v5p>("tpu_v5p"),
-    known_as<a100_pcie>("a100_pcie"),
+    known_as<a100_pcie>("a100_pcie", 7910),
     known_as<l40s_ethernet>("l40s_ethernet"),
     known_as<generic_host>("generic_host"),
 };

@@ -13,6 +13,9 @@
 // may be longer than a short context. The longest hidden context is the longest of all that are hidden and fit; of those
 // below it all up to `unbroken` are hidden, and the one after that is not.
 //
+// No context is longer than the positions that the model is made for (`serving_plan::positions`, `decoder::positions`). Where
+// they are known `nothing` binds only contexts whose operations leave 64 bits.
+//
 // Laws: a context fits iff it is at most the longest, which is at least that without offloading where DRAM has room;
 // what is hidden is at most what fits, and no longer context that fits is hidden. O(layers + log tokens · stages), the
 // second O(layers · stages · chunks · log tokens).
@@ -28,7 +31,7 @@ inline constexpr extent_t largest_context = extent_t{1} << 40;
 enum class context_bound : unsigned char { hbm_size, dram_size, positions, dram_link, nothing };
 
 constexpr const char* name_of(context_bound b) {
-  constexpr const char* names[] = {"HBM", "DRAM", "learned positions", "link to DRAM", "nothing"};
+  constexpr const char* names[] = {"HBM", "DRAM", "the model", "link to DRAM", "nothing"};
   return names[static_cast<int>(b)];
 }
 
@@ -100,12 +103,13 @@ constexpr extent_t largest_that(extent_t most, const Predicate& holds) {
 
 /// Memory does not fall with the context (serving_amounts.hpp): where a context fits all shorter ones do.
 constexpr context_limit longest_in(const serving_room& room, const decoder& d) {
-  const extent_t most = d.positions > 0 ? d.positions : largest_context;
+  const extent_t made_for = room.plan().most_positions(d);
+  const extent_t most = made_for > 0 ? made_for : largest_context;
   context_limit limit;
   limit.tokens = largest_that(most, [&](extent_t n) { return room.check(n) == context_bound::nothing; });
   limit.unbroken = limit.tokens;
   limit.bound = limit.tokens < most ? room.check(limit.tokens + 1)
-                : d.positions > 0   ? context_bound::positions
+                : made_for > 0      ? context_bound::positions
                                     : context_bound::nothing;
   return limit;
 }

@@ -11,32 +11,16 @@
 // stream twice, and the widest of what attention and feed-forward layers pass on; and f32 logits of a token of each
 // sequence.
 //
-// Laws: on one device the parameters are `parameters_of`, over all stages; memory does not fall with the context, nor
+// Laws: on one device the parameters are `parameters_of`, over all stages, and their bits as many times `weight_bits` or what
+// `weights` has of them (weight_storage.hpp); memory does not fall with the context, nor
 // does HBM rise with the layers that are offloaded. What leaves 64 bits is `not_counted`. Units: elements, bytes,
 // operations.
 
+#include <hyperparallel/program/counted_amounts.hpp>
 #include <hyperparallel/program/serving_plan.hpp>
 #include <hyperparallel/support/growing_array.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// a · b and a + b of amounts; `not_counted` beyond 64 bits.
-constexpr extent_t counted_product(extent_t a, extent_t b) {
-  const checked_extent r = checked_multiply(a, b);
-  return r.overflow || ((a == not_counted || b == not_counted) && a != 0 && b != 0) ? not_counted : r.value;
-}
-template <class... Amount>
-constexpr extent_t counted_product(extent_t a, extent_t b, Amount... more) {
-  return counted_product(counted_product(a, b), more...);
-}
-constexpr extent_t counted_sum(extent_t a, extent_t b) {
-  const checked_extent r = checked_add(a, b);
-  return r.overflow ? not_counted : r.value;
-}
-template <class... Amount>
-constexpr extent_t counted_sum(extent_t a, extent_t b, Amount... more) {
-  return counted_sum(counted_sum(a, b), more...);
-}
 
 /// Of one device of a stage. Elements but where it says otherwise.
 struct serving_amounts {
@@ -46,8 +30,10 @@ struct serving_amounts {
   extent_t expert_parameters = 0;  ///< of one routed expert of each layer that has them
   extent_t experts = 0;            ///< that the device has of each such layer
   extent_t top_k = 0;
-  extent_t tables = 0;              ///< of embedding, positions and head
-  extent_t head = 0;                ///< of a head: what multiplies hidden vectors
+  extent_t tables = 0;  ///< of embedding, positions and head
+  extent_t head = 0;    ///< of a head: what multiplies hidden vectors
+  /// Bits of `blocks`, of `expert_parameters`, of `tables` and of `head` as they are stored, with scales.
+  extent_t block_bits = 0, expert_bits = 0, table_bits = 0, head_bits = 0;
   extent_t cached = 0;              ///< of a token in a layer
   extent_t prefill_operations = 0;  ///< of attention, for a token, a cached one and a layer
   extent_t decode_operations = 0;   ///< the same; latents are attended to as they lie in the cache
@@ -58,12 +44,46 @@ struct serving_amounts {
   constexpr extent_t parameters() const {
     return counted_sum(counted_product(experts, expert_parameters), blocks, tables);
   }
+  constexpr extent_t weight_bits() const {
+    return counted_sum(counted_product(experts, expert_bits), block_bits, table_bits);
+  }
   constexpr extent_t full_layers() const { return layers - windowed_layers; }
   /// Tokens that a layer with a window has in its cache.
   constexpr extent_t windowed(extent_t tokens) const { return smaller(tokens, window); }
 };
 
-/// Precondition: the plan can be; parameters fit. O(layers).
+namespace detail {
+
+/// Bits of the parameters that are counted, all of `bits`, and those of `first` to `end` as `p.weights` has their maps.
+constexpr void count_bits(serving_amounts& a, const decoder& d, const decoder& share, const serving_plan& p,
+                          const stage_layers& range, bool first, bool last) {
+  const weight_storage& w = p.weights;
+  const int bits = w.empty() ? p.weight_bits : w.kept_bits;
+  extent_t converted = 0, converted_of_expert = 0, more = 0, more_of_expert = 0;
+  if (!w.empty())
+    for (extent_t layer = range.first; layer < range.end; ++layer)
+      visit_maps(share, layer, [&](weight_map map, extent_t outputs, extent_t inputs) {
+        const weight_format* f = w.format_of(map, layer, d.layers);
+        if (f == nullptr) return;
+        const bool routed = map >= weight_map::expert_gate && map <= weight_map::expert_down;
+        (routed ? converted_of_expert : converted) += outputs * inputs;
+        extent_t& sum = routed ? more_of_expert : more;
+        sum = counted_sum(sum, f->bits_of(outputs, inputs));
+      });
+  a.block_bits = counted_sum(counted_product(a.blocks - converted, bits), more);
+  a.expert_bits = counted_sum(counted_product(a.expert_parameters - converted_of_expert, bits), more_of_expert);
+  const auto table = [&](weight_map map) {
+    if (w.empty()) return counted_product(share.vocabulary * d.hidden, bits);
+    return w.bits_of(map, 0, d.layers, share.vocabulary, d.hidden);
+  };
+  a.head_bits = last ? table(d.tied ? weight_map::embedding : weight_map::head) : 0;
+  if (first) a.table_bits = counted_sum(table(weight_map::embedding), counted_product(d.positions * d.hidden, bits));
+  if (last && !(d.tied && first)) a.table_bits = counted_sum(a.table_bits, a.head_bits);
+}
+
+}  // namespace detail
+
+/// Precondition: the plan can be; parameters fit; `p.weights` is empty or of this decoder. O(layers).
 constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_plan& p, int stage) {
   const decoder share = share_of(d, p);
   const stage_layers range = layers_of_stage(d, p, stage);
@@ -84,6 +104,7 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   a.top_k = d.has_experts ? d.experts.top_k : 0;
   a.head = last ? table : 0;
   a.tables = (first ? table + d.positions * d.hidden : 0) + (last && !(d.tied && first) ? table : 0);
+  detail::count_bits(a, d, share, p, range, first, last);
   a.hidden = d.hidden;
   a.vocabulary = share.vocabulary;
   a.one_reduction = d.side_by_side;
@@ -101,18 +122,12 @@ constexpr serving_amounts serving_amounts_of(const decoder& d, const serving_pla
   return a;
 }
 
-/// Of the stages, in order: one device of each. What a plan says beside its degrees does not bear on them. O(layers).
+/// Of the stages, in order: one device of each. What a plan says beside its degrees and weights does not bear on them. O(layers).
 constexpr growing_array<serving_amounts> amounts_of_stages(const decoder& d, const serving_plan& p) {
   growing_array<serving_amounts> stages;
   stages.reserve(p.pp);
   for (int stage = 0; stage < p.pp; ++stage) stages.push(serving_amounts_of(d, p, stage));
   return stages;
-}
-
-/// Bytes of so many elements of `bits` each.
-constexpr extent_t bytes_of_bits(extent_t elements, int bits) {
-  const extent_t all = counted_product(elements, bits);
-  return all == not_counted ? not_counted : ceil_divide(all, 8);
 }
 
 /// Layers of a stage whose cache lies in DRAM.
@@ -146,7 +161,7 @@ constexpr serving_memory serving_memory_of(const serving_amounts& a, const servi
     return counted_product(counted_sum(counted_product(full, of_full), counted_product(windowed, of_windowed)), many);
   };
   serving_memory m;
-  m.weights = bytes_of_bits(a.parameters(), p.weight_bits);
+  m.weights = bytes_of_bits(a.weight_bits(), 1);
   m.cache = cache_of(a.full_layers() - off.full, a.windowed_layers - off.windowed, sequences);
   m.offloaded = cache_of(off.full, off.windowed, sequences);
   const extent_t buffers = smaller(off.count(), 2), full_buffers = smaller(off.full, buffers);

@@ -89,8 +89,7 @@ class serving_pass {
          operations(counted_sum(products(tokens), counted_product(2, tokens, a.head),
                                 counted_product(seen, a.decode_operations))));
     note(phase, serving_roof::hbm_bytes,
-         streamed(counted_sum(bytes_of_bits(counted_sum(streamed_parameters(tokens), a.head), p.weight_bits),
-                              cache_bytes(seen))));
+         streamed(counted_sum(bytes_of_bits(counted_sum(streamed_bits(tokens), a.head_bits), 1), cache_bytes(seen))));
     note(phase, serving_roof::dram_bytes, fetched(cache_bytes(positions(off.full, off.windowed)), 0, off.count()));
     return phase;
   }
@@ -116,15 +115,15 @@ class serving_pass {
     const offloaded_layers off = offloaded_of(a, p);
     const extent_t seen =
         over_layers(a.full_layers(), seen_positions(tokens, tokens), a.windowed_layers, seen_positions(tokens, window));
-    const extent_t parameters =
-        counted_sum(counted_product(whole, streamed_parameters(chunk)), rest > 0 ? streamed_parameters(rest) : 0);
+    const extent_t weights =
+        counted_sum(counted_product(whole, streamed_bits(chunk)), rest > 0 ? streamed_bits(rest) : 0);
     const extent_t cache = counted_sum(over_layers(a.full_layers(), read, a.windowed_layers, read_windowed),
                                        counted_product(a.layers, tokens));
     serving_phase phase;
     note(phase, serving_roof::operations,
          operations(counted_sum(products(tokens), 2 * a.head, counted_product(seen, a.prefill_operations))));
     note(phase, serving_roof::hbm_bytes,
-         streamed(counted_sum(bytes_of_bits(counted_sum(parameters, a.head), p.weight_bits), cache_bytes(cache))));
+         streamed(counted_sum(bytes_of_bits(counted_sum(weights, a.head_bits), 1), cache_bytes(cache))));
     // Both ways at once: what chunks read, and what they leave.
     note(phase, serving_roof::dram_bytes,
          fetched(cache_bytes(over_layers(off.full, read, off.windowed, read_windowed)),
@@ -163,10 +162,11 @@ class serving_pass {
   constexpr extent_t products(extent_t tokens) const {
     return counted_product(2, tokens, counted_sum(a.blocks, counted_product(a.top_k, a.expert_parameters)));
   }
-  /// Parameters that a pass reads but for the head: of routed experts those that the tokens of all ep ranks may choose.
-  constexpr extent_t streamed_parameters(extent_t tokens) const {
+  /// Bits of the parameters that a pass reads but for the head: of routed experts those that the tokens of all ep ranks may
+  /// choose.
+  constexpr extent_t streamed_bits(extent_t tokens) const {
     const extent_t chosen = smaller(a.experts, counted_product(tokens, p.ep, a.top_k));
-    return counted_sum(a.blocks, counted_product(chosen, a.expert_parameters));
+    return counted_sum(a.block_bits, counted_product(chosen, a.expert_bits));
   }
   constexpr time_cost collectives(extent_t tokens) const {
     const extent_t vectors = counted_product(2, tokens, a.hidden);

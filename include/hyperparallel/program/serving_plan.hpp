@@ -11,9 +11,11 @@
 // the layers, in order, the first the embedding, the last the head. A device's sequences go through the stages in as
 // many parts as there are stages.
 //
-// Law: where `check_serving` says ok, each device's share of a stage has whole sizes (`share_of`).
+// Laws: where `check_serving` says ok, each device's share of a stage has whole sizes (`share_of`). A context beyond a table
+// of learned positions is refused; one beyond `positions` can be computed, and is beyond `longest_context`.
 
 #include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/program/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -23,9 +25,11 @@ struct serving_plan {
   extent_t batch = 1;             ///< sequences that are served together
   extent_t context = 1;           ///< tokens of each
   extent_t chunk = 8192;          ///< tokens of a prompt that are prefilled at once
-  int weight_bits = 16;           ///< of a parameter; scales of formats with fewer bits are not counted
+  int weight_bits = 16;           ///< of a parameter, without scales, where `weights` is empty
   int cache_bits = 16;            ///< of an element of the cache
   extent_t offloaded_layers = 0;  ///< of a stage: their cache lies in DRAM; layers without a window come first
+  extent_t positions = 0;         ///< that the model is made for, beside a table of learned ones; 0: not known
+  weight_storage weights{};       ///< formats by map; empty: all of `weight_bits`
   friend constexpr bool operator==(const serving_plan&, const serving_plan&) = default;
 
   constexpr extent_t data_ranks() const { return extent_t{dp} * ep; }
@@ -33,6 +37,10 @@ struct serving_plan {
   constexpr extent_t sequences() const { return ceil_divide(batch, data_ranks()); }
   /// Those of them that a stage works on at once.
   constexpr extent_t sequences_at_once() const { return ceil_divide(sequences(), pp); }
+  /// The longest context that the model of these sizes is made for; 0: not known.
+  constexpr extent_t most_positions(const decoder& d) const {
+    return d.positions > 0 && positions > 0 ? smaller(d.positions, positions) : larger(d.positions, positions);
+  }
   /// The same degrees as a plan of training has them.
   constexpr decoder_plan degrees() const { return {.tp = tp, .pp = pp, .dp = dp, .ep = ep}; }
 };

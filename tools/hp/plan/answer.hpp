@@ -28,6 +28,7 @@ struct answer {
   hp::extent_t devices;
   hp::memory_reserve reserve;
   hp::decoder_plan plan;
+  usable_memory memory{};
   hp::decoder_plan_status status{};
   hp::plan_estimate estimate{};
   std::optional<hp::memory_comparison>
@@ -70,7 +71,7 @@ inline answer asked_of(const choice& c) {
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
-  if (c.memory > 0) a.hardware.device.tier[0].bytes = c.memory;
+  a.memory = take_memory(a.hardware, c.memory);
   const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);

@@ -55,6 +55,23 @@ inline hp::known_hardware hardware_called(const std::string& name) {
   }
 }
 
+/// The first memory of a device: what the data sheet says, and what plans may use of it.
+struct usable_memory {
+  std::int64_t stated = 0;
+  bool is_reported = false;  ///< by a device of this kind
+  bool is_asked = false;     ///< by --memory
+};
+
+/// Gives the device what --memory says, else what a device reports.
+inline usable_memory take_memory(hp::known_hardware& h, std::int64_t asked) {
+  const usable_memory m{h.device.tier[0].bytes, asked == 0 && h.reported_bytes > 0, asked > 0};
+  if (asked > 0)
+    h.device.tier[0].bytes = asked;
+  else
+    h.device = hp::reported_device(h);
+  return m;
+}
+
 /// What --fix of hp plan may name.
 inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp", "cp", "ep", "zero", "micro_batches",
                                                   "recompute", "sp"};

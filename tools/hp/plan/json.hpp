@@ -7,6 +7,7 @@
 
 #include "../json_amounts.hpp"
 #include "answer.hpp"
+#include "left_out.hpp"
 
 namespace decoder_plans {
 
@@ -117,6 +118,8 @@ inline json json_of(const answer& a) {
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"active_parameters", hp::active_parameters_of(a.config.model).total()},
               {"set_aside", a.config.set_aside},
+              {"not_counted", left_out(a.config, a.memory)},
+              {"positions", a.config.positions.is_known() ? json(a.config.positions.positions) : json()},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan", json_of(a.plan)},

@@ -32,6 +32,8 @@ inline json json_of(const search_answer& s) {
               {"parameters", hp::parameters_of(s.best.config.model).total()},
               {"active_parameters", hp::active_parameters_of(s.best.config.model).total()},
               {"set_aside", s.best.config.set_aside},
+              {"not_counted", left_out(s.best.config, s.best.memory)},
+              {"positions", s.best.config.positions.is_known() ? json(s.best.config.positions.positions) : json()},
               {"hardware", s.best.hardware.name.text},
               {"devices", s.question.devices},
               {"batch", s.question.batch},

@@ -130,7 +130,9 @@ inline std::string to_text(const search_answer& s) {
   std::string out = fmt::format("{} on {} of {}, {} of {} tokens in a step\n", s.best.config.family,
                                 count_text(s.question.devices, "device"), s.best.hardware.name.text,
                                 count_text(s.question.batch, "sequence"), s.question.sequence) +
-                    set_aside_text(s.best.config) + "\n";
+                    set_aside_text(s.best.config) + trained_text(s.best.config) +
+                    beyond_text(s.best.config, s.question.sequence) +
+                    not_counted_text(s.best.config, s.best.memory, s.best.hardware.device.tier[0].bytes) + "\n";
   if (!s.found.ok()) return out + searched_text(s);
   if (s.is_tight)
     out += "none fits; these are tight: they fit where the allocator wastes less than it is counted with\n";

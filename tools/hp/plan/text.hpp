@@ -7,6 +7,7 @@
 #include <hyperparallel/report/format_program.hpp>
 
 #include "answer.hpp"
+#include "left_out.hpp"
 
 namespace decoder_plans {
 
@@ -17,13 +18,6 @@ inline std::string count_text(hp::extent_t n, const char* what) {
 }
 inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
-/// A line that names the fields of the config that no figure heeds, or nothing.
-inline std::string set_aside_text(const hp::model_config& c) {
-  std::string names;
-  for (const std::string& name : c.set_aside) names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "" : "set aside, since no shape depends on it: " + names + "\n";
-}
-
 inline std::string head_text(const answer& a) {
   const double total = static_cast<double>(hp::parameters_of(a.config.model).total()),
                active = static_cast<double>(hp::active_parameters_of(a.config.model).total());
@@ -33,7 +27,8 @@ inline std::string head_text(const answer& a) {
              count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
              count_text(a.plan.batch, "sequence"), a.plan.sequence,
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
-         set_aside_text(a.config);
+         set_aside_text(a.config) + trained_text(a.config) + beyond_text(a.config, a.plan.sequence) +
+         not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".

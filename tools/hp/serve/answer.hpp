@@ -32,11 +32,21 @@ struct answer {
   int devices;
   hp::memory_reserve reserve;
   hp::serving_plan plan{};
-  int legal_plans = 0;  ///< that were estimated; 0: the plan is fixed
+  decoder_plans::usable_memory memory{};
+  bool weights_are_fixed = false;  ///< by --weights
+  int legal_plans = 0;             ///< that were estimated; 0: the plan is fixed
   hp::decoder_plan_status status{};
   hp::serving_estimate estimate{};
   std::vector<place> places{};
 
+  /// Bits of a parameter, scales included, over the whole model.
+  double mean_weight_bits() const {
+    hp::serving_plan alone;
+    alone.weight_bits = plan.weight_bits;
+    alone.weights = plan.weights;
+    const hp::serving_amounts all = hp::serving_amounts_of(config.model, alone, 0);
+    return static_cast<double>(all.weight_bits()) / static_cast<double>(all.parameters());
+  }
   bool has_dram() const { return tier_behind(device, hp::memory_kind::dram) >= 0; }
   hp::extent_t dram_bytes() const { return bytes_behind(device, hp::memory_kind::dram); }
   /// The memory that kernels work in, and the one behind it, by their kinds: HBM and DRAM but for a host, whose first memory
@@ -51,6 +61,9 @@ struct answer {
     return b == hp::context_bound::hbm_size    ? first_memory()
            : b == hp::context_bound::dram_size ? dram()
            : b == hp::context_bound::dram_link ? "link to " + dram()
+           : b == hp::context_bound::nothing   ? config.positions.is_known()
+                                                     ? "64 bits of operations"
+                                                     : "nothing: the file has no max_position_embeddings"
                                                : hp::name_of(b);
   }
   std::string name_of(hp::serving_roof r) const {
@@ -61,6 +74,20 @@ struct answer {
   hp::fit_verdict verdict() const { return hp::verdict_of(estimate, reserve, device); }
   bool is_good() const { return status.ok() && hp::is_answer(verdict()); }
 };
+
+/// Bits of weights and cache: as asked for, else as the file has them. Throws bad_input where that is not known.
+inline void choose_bits(answer& a, const choice& c) {
+  const hp::stored_weights& stored = a.config.weights;
+  if (c.weight_bits > 0)
+    a.plan.weight_bits = c.weight_bits;
+  else if (!stored.unknown.empty())
+    throw hp_tool::bad_input(c.config + ": " + stored.unknown + "; name the bits of a parameter by --weights");
+  else
+    a.plan.weights = stored.storage;
+  a.weights_are_fixed = c.weight_bits > 0;
+  if (c.cache_bits > 0 || stored.cache_bits > 0)
+    a.plan.cache_bits = c.cache_bits > 0 ? c.cache_bits : stored.cache_bits;
+}
 
 /// The config and hardware that are named. Throws bad_input.
 inline answer asked_of(const choice& c) {
@@ -75,8 +102,10 @@ inline answer asked_of(const choice& c) {
   } catch (const hp::io_error& e) {
     throw hp_tool::bad_input(e.what());
   }
+  a.plan.positions = a.config.positions.positions;
+  choose_bits(a, c);
+  a.memory = decoder_plans::take_memory(a.hardware, c.memory);
   a.device = hp::device_in_pool(a.hardware);
-  if (c.memory > 0) a.device.tier[0].bytes = c.memory;
   const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   if (a.plan.offloaded_layers > 0 && !a.has_dram())

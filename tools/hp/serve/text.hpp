@@ -22,15 +22,26 @@ inline std::string choice_text(const answer& a) {
                                               : "none fits; of those that are tight the one that makes the most tokens";
 }
 
+/// "16 bits", "8.13 bits as fp8 stores them, scales included", "4 bits by --weights; the file is fp8".
+inline std::string bits_text(const answer& a) {
+  const std::string& method = a.config.weights.method;
+  if (!a.plan.weights.empty())
+    return fmt::format("{:.2f} bits as {} stores them, scales included", a.mean_weight_bits(), method);
+  return fmt::format("{} bits", a.plan.weight_bits) +
+         (a.weights_are_fixed && !method.empty() ? " by --weights; the file is " + method : "");
+}
+
 inline std::string head_text(const answer& a) {
   std::string out =
-      fmt::format("{}: {:.2f} billion parameters of {} bits\n{} of {}: {}; {} of {} tokens; cache of {} bits\n",
-                  a.config.family, static_cast<double>(hp::parameters_of(a.config.model).total()) / 1e9,
-                  a.plan.weight_bits, count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
+      fmt::format("{}: {:.2f} billion parameters of {}\n{} of {}: {}; {} of {} tokens; cache of {} bits\n",
+                  a.config.family, static_cast<double>(hp::parameters_of(a.config.model).total()) / 1e9, bits_text(a),
+                  count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
                   count_text(a.plan.batch, "sequence"), a.plan.context, a.plan.cache_bits);
   if (a.legal_plans > 0)
     out += fmt::format("of {} that can be, {}\n", count_text(a.legal_plans, "plan"), choice_text(a));
-  return out + decoder_plans::set_aside_text(a.config) + "an estimate by closed form, not a measurement\n";
+  return out + decoder_plans::set_aside_text(a.config) + decoder_plans::beyond_text(a.config, a.plan.context) +
+         decoder_plans::not_counted_text(a.config, a.memory, a.device.tier[0].bytes) +
+         "an estimate by closed form, not a measurement\n";
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB of HBM, 6.0 GiB are missing".
@@ -79,7 +90,8 @@ inline std::string memory_text(const answer& a) {
 }
 
 inline std::string tokens_text(const hp::context_limit& l) {
-  if (l.bound == hp::context_bound::nothing) return fmt::format("at least {}", l.tokens);
+  if (l.bound == hp::context_bound::nothing)
+    return l.tokens == hp::largest_context ? "any" : fmt::format("at least {}", l.tokens);
   return l.tokens == 0 ? "none" : std::to_string(l.tokens);
 }
 

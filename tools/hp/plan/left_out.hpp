@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a config or a device has and no figure of hp plan and hp serve: a line each.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/io/model_config.hpp>
+#include <hyperparallel/report/format_units.hpp>
+
+#include "choice.hpp"
+
+namespace decoder_plans {
+
+/// A line that names the fields of the config that no figure heeds, or nothing.
+inline std::string set_aside_text(const hp::model_config& c) {
+  std::string names;
+  for (const std::string& name : c.set_aside) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "" : "set aside, since no shape depends on it: " + names + "\n";
+}
+
+/// A line of the format that a file stores weights in, since training does not; or nothing.
+inline std::string trained_text(const hp::model_config& c) {
+  return c.weights.method.empty() ? ""
+                                  : "the file is " + c.weights.method +
+                                        "; a step trains f32 parameters, gradients and states, with products in bf16\n";
+}
+
+/// What is there and in no figure, each in words.
+inline std::vector<std::string> left_out(const hp::model_config& c, const usable_memory& m) {
+  std::vector<std::string> out;
+  if (const hp::extent_t modules = c.model.prediction_modules; modules > 0)
+    out.push_back(fmt::format("multi-token prediction ({} of {} parameters in all)",
+                              modules == 1 ? "a module" : fmt::format("{} modules", modules),
+                              hp::parameters_of(c.model).prediction));
+  if (c.model.has_experts) out.push_back("buffers of routers beyond even loads of experts");
+  if (!m.is_reported && !m.is_asked)
+    out.push_back("memory that driver and context keep (--memory says what a device reports)");
+  return out;
+}
+inline std::string not_counted_text(const hp::model_config& c, const usable_memory& m, hp::extent_t usable) {
+  std::string out, items;
+  if (m.is_reported)
+    out = fmt::format("a device of {} reports {}\n", to_text(hp::report::byte_count{m.stated}),
+                      to_text(hp::report::byte_count{usable}));
+  for (const std::string& each : left_out(c, m)) items += (items.empty() ? "" : ", ") + each;
+  return items.empty() ? out : out + "not counted: " + items + "\n";
+}
+
+/// A line where sequences are longer than the model is made for, or nothing.
+inline std::string beyond_text(const hp::model_config& c, hp::extent_t tokens) {
+  if (!c.positions.is_known() || tokens <= c.positions.positions) return "";
+  return fmt::format("{} tokens are more than the model's {} positions: {}\n", tokens, c.positions.positions,
+                     c.positions.source);
+}
+
+}  // namespace decoder_plans
