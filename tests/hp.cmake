@@ -74,6 +74,15 @@ set_tests_properties(hp.plan.set_aside PROPERTIES PASS_REGULAR_EXPRESSION
                      "\nset aside, since no shape depends on it: n_group, rope_scaling, topk_group\n")
 hyperparallel_add_hp_json(serve.set_aside 0 FIGURES set_aside=["n_group","rope_scaling","topk_group"]
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --weights 8)
+# The text inside a model that also sees is read; Kimi K2.5's has 1 026 408 232 448 parameters.
+hyperparallel_add_hp(serve.nested serve "${configs}/kimi_k25.json" --devices 16 --hardware h200 --fix tp=16 --weights 4)
+set_tests_properties(hp.serve.nested PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^kimi_k2: 1026.41 billion parameters .*\nnot counted: the parameters of vision_config, beside the text\n")
+hyperparallel_add_hp_json(serve.nested 0 FIGURES parameters=1026408232448 towers=["vision_config"]
+                          COMMAND serve "${configs}/kimi_k25.json" --devices 16 --hardware h200 --fix tp=16 --weights 4)
+# Attention in chunks has neither weights nor a cache of its own.
+hyperparallel_add_hp_json(serve.chunks 0 FIGURES parameters=7615616512 set_aside=["dual_chunk_attention_config"]
+                          COMMAND serve "${configs}/qwen25_7b_1m.json" --devices 1 --hardware h200)
 # --effort is heeded while plans are listed, here for longer than a second.
 hyperparallel_add_hp(plan.listing plan "${configs}/llama3_8b.json" --hardware h100 --devices 15120 --batch 60480 --effort 1)
 set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION

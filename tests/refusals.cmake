@@ -232,7 +232,9 @@ if(TARGET hp)
   hyperparallel_add_config_refusal(absurd "hidden_size is 9223372036854775807; ${width}" "\"hidden_size\": 9223372036854775807")
   hyperparallel_add_config_refusal(text "hidden_size is \"4096\"; ${width}" "\"hidden_size\": \"4096\"")
   hyperparallel_add_config_refusal(twice "the file names 'hidden_size' twice" "\"hidden_size\": 4096, \"hidden_size\": 8192")
-  hyperparallel_add_config_refusal(nan "the file is not JSON (byte 94 'NaN' behind 'hidden_size')" "\"hidden_size\": NaN")
+  hyperparallel_add_config_refusal(nan "hidden_size is NaN; ${width}" "\"hidden_size\": NaN")
+  hyperparallel_add_refusal(hp config.infinity 2 "time_step_limit is [0.0,Infinity]; a field that is not known of llama and may change its layers"
+                            serve "${CMAKE_CURRENT_SOURCE_DIR}/configs/nemotron_infinity.json" --devices 1 --hardware h200)
   hyperparallel_add_config_refusal(infinite "the file has a number that no double holds: '1e400' behind 'hidden_size'"
                                    "\"hidden_size\": 1e400")
   hyperparallel_add_config_refusal(unknown_field "frobnicate is 7; a field that is not known of llama and may change its layers"

@@ -117,6 +117,7 @@ inline json json_of(const answer& a) {
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"active_parameters", hp::active_parameters_of(a.config.model).total()},
               {"set_aside", a.config.set_aside},
+              {"towers", a.config.towers},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan", json_of(a.plan)},

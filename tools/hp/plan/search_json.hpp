@@ -32,6 +32,7 @@ inline json json_of(const search_answer& s) {
               {"parameters", hp::parameters_of(s.best.config.model).total()},
               {"active_parameters", hp::active_parameters_of(s.best.config.model).total()},
               {"set_aside", s.best.config.set_aside},
+              {"towers", s.best.config.towers},
               {"hardware", s.best.hardware.name.text},
               {"devices", s.question.devices},
               {"batch", s.question.batch},

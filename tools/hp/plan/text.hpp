@@ -3,6 +3,7 @@
 // What hp plan found, as text: verdict, memory of a device, time of a step, what is received; then other plans.
 
 #include <string>
+#include <vector>
 
 #include <hyperparallel/report/format_program.hpp>
 
@@ -17,11 +18,15 @@ inline std::string count_text(hp::extent_t n, const char* what) {
 }
 inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
-/// A line that names the fields of the config that no figure heeds, or nothing.
+/// A line that names the fields of the config that no figure heeds, or nothing; another with what stands beside the text.
 inline std::string set_aside_text(const hp::model_config& c) {
-  std::string names;
-  for (const std::string& name : c.set_aside) names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "" : "set aside, since no shape depends on it: " + names + "\n";
+  const auto line = [](const char* before, const std::vector<std::string>& all, const char* behind) {
+    std::string names;
+    for (const std::string& name : all) names += (names.empty() ? "" : ", ") + name;
+    return names.empty() ? "" : before + names + behind + "\n";
+  };
+  return line("set aside, since no shape depends on it: ", c.set_aside, "") +
+         line("not counted: the parameters of ", c.towers, ", beside the text");
 }
 
 inline std::string head_text(const answer& a) {

@@ -55,6 +55,7 @@ inline json json_of(const answer& a) {
               {"family", a.config.family},
               {"parameters", hp::parameters_of(a.config.model).total()},
               {"set_aside", a.config.set_aside},
+              {"towers", a.config.towers},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan",
