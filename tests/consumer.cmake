@@ -6,7 +6,7 @@ if(NOT EXISTS "${PROJECT_SOURCE_DIR}/include/hyperparallel/hyperparallel.hpp"
    OR NOT EXISTS "${PROJECT_SOURCE_DIR}/include/hyperparallel/shard.hpp")
   return()
 endif()
-set(hyperparallel_consumers find_package find_package_core add_subdirectory)
+set(hyperparallel_consumers find_package find_package_core add_subdirectory fetch_content)
 set(hyperparallel_has_compiled OFF)
 if(TARGET hyperparallel_compiled)
   set(hyperparallel_has_compiled ON)
@@ -26,6 +26,10 @@ foreach(way IN LISTS hyperparallel_consumers)
                    -P "${PROJECT_SOURCE_DIR}/cmake/consumer_test.cmake")
   set_tests_properties(consumer.${way} PROPERTIES LABELS consumer TIMEOUT 600 RESOURCE_LOCK hyperparallel_build_tree)
 endforeach()
+add_test(NAME consumer.reasons
+         COMMAND "${CMAKE_COMMAND}" "-DTEMPLATE=${PROJECT_SOURCE_DIR}/cmake/hyperparallel-config.cmake.in"
+                 "-DBUILD=${CMAKE_CURRENT_BINARY_DIR}/consumer/reasons" -P "${PROJECT_SOURCE_DIR}/cmake/config_reasons_test.cmake")
+set_tests_properties(consumer.reasons PROPERTIES LABELS consumer TIMEOUT 600)
 if(TARGET hp AND Python3_FOUND)
   add_test(NAME consumer.static_tool
            COMMAND "${CMAKE_COMMAND}" "-DBUILD=${CMAKE_CURRENT_BINARY_DIR}/consumer/static_tool"

@@ -74,6 +74,15 @@ set_tests_properties(hp.plan.set_aside PROPERTIES PASS_REGULAR_EXPRESSION
                      "\nset aside, since no shape depends on it: n_group, rope_scaling, topk_group\n")
 hyperparallel_add_hp_json(serve.set_aside 0 FIGURES set_aside=["n_group","rope_scaling","topk_group"]
                           COMMAND serve "${configs}/deepseek_v3.json" --devices 64 --fix tp=8,ep=8 --weights 8)
+# The text inside a model that also sees is read; Kimi K2.5's has 1 026 408 232 448 parameters.
+hyperparallel_add_hp(serve.nested serve "${configs}/kimi_k25.json" --devices 16 --hardware h200 --fix tp=16 --weights 4)
+set_tests_properties(hp.serve.nested PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^kimi_k2: 1026.41 billion parameters .*\nnot counted: .*the parameters of vision_config, beside the text")
+hyperparallel_add_hp_json(serve.nested 0 FIGURES parameters=1026408232448 towers=["vision_config"]
+                          COMMAND serve "${configs}/kimi_k25.json" --devices 16 --hardware h200 --fix tp=16 --weights 4)
+# Attention in chunks has neither weights nor a cache of its own.
+hyperparallel_add_hp_json(serve.chunks 0 FIGURES parameters=7615616512 set_aside=["dual_chunk_attention_config"]
+                          COMMAND serve "${configs}/qwen25_7b_1m.json" --devices 1 --hardware h200)
 # --effort is heeded while plans are listed, here for longer than a second.
 hyperparallel_add_hp(plan.listing plan "${configs}/llama3_8b.json" --hardware h100 --devices 15120 --batch 60480 --effort 1)
 set_tests_properties(hp.plan.listing PROPERTIES PASS_REGULAR_EXPRESSION
@@ -388,12 +397,31 @@ set_tests_properties(hp.sched.list PROPERTIES PASS_REGULAR_EXPRESSION
 hyperparallel_add_hp_json(sched.list 0 FIGURES schedules.0.name="GPipe" schedules.3.chunks=null schedules.8.placement="v"
                           COMMAND sched list)
 hyperparallel_add_hp(sched.split sched split --layers 10 --stages 4)
-set_tests_properties(hp.sched.split PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tt\\|ttL\n$")
+set_tests_properties(hp.sched.split PROPERTIES PASS_REGULAR_EXPRESSION "^Ett\\|tt\\|ttt\\|tttL\n$")
 hyperparallel_add_hp(sched.split.torch sched split --layers 10 --stages 4 --format torch --prefix model.blocks)
 set_tests_properties(hp.sched.split.torch PROPERTIES PASS_REGULAR_EXPRESSION
-                     "^\\[\"model.blocks.3\",\"model.blocks.6\",\"model.blocks.8\"\\]\n$")
+                     "^\\[\"model.blocks.2\",\"model.blocks.4\",\"model.blocks.7\"\\]\n$")
 hyperparallel_add_hp(sched.split.weights sched split --weights 2,2,2,2,2,2,2 --loss 4 --stages 3)
 set_tests_properties(hp.sched.split.weights PROPERTIES PASS_REGULAR_EXPRESSION "^Ettt\\|ttt\\|tL\n$")
+# The loss of DeepSeek-V3 stands alone; torch has no name for such a stage.
+hyperparallel_add_hp(sched.split.loss_alone sched split --layers 61 --stages 32 --embedding 1 --loss 2)
+set_tests_properties(hp.sched.split.loss_alone PROPERTIES PASS_REGULAR_EXPRESSION "^Et\\|\\(tt\\|\\)\\*30L\n$")
+hyperparallel_add_hp_json(sched.split.loss_alone 0 FIGURES heaviest=2 lightest=2 stages.31.layers=0 stages.31.weight=2 torch=null
+                          COMMAND sched split --layers 61 --stages 32 --embedding 1 --loss 2)
+hyperparallel_add_hp(sched.split.embedding_alone sched split --layers 3 --stages 4 --embedding 2 --format torch)
+set_tests_properties(hp.sched.split.embedding_alone PROPERTIES PASS_REGULAR_EXPRESSION
+                     "^\\[\"layers.0\",\"layers.1\",\"layers.2\"\\]\n$")
+hyperparallel_add_hp(sched.split.check sched split --check "Et|(tt|)*30L" --embedding 1 --loss 2)
+set_tests_properties(hp.sched.split.check PROPERTIES PASS_REGULAR_EXPRESSION
+  "^61 layers in 32 stages: 1, 2 x 30, 0\nthe stages weigh 2 x 32; the heaviest 2, the second-heaviest 2\nof all layouts with E first and L last in as many stages, with or without layers, none has less, nor less behind the heaviest\n$")
+# Each key is said of one: all of these layouts are not the least, or are in the heaviest alone.
+hyperparallel_add_hp_json(sched.split.check.heavy 1 FIGURES layers=61 heaviest=4 least_heaviest=2 is_least=false is_least_in_ties=false
+                          stages.0.layers=3 "least=\"Et|(tt|)*30L\""
+                          COMMAND sched split --check "Ettt|(tt|)*29|L" --embedding 1 --loss 2)
+hyperparallel_add_hp_json(sched.split.check.ties 0 FIGURES heaviest=3 least_heaviest=3 is_least=true is_least_in_ties=false
+                          "least=\"Ett|tt|tt|tttL\"" COMMAND sched split --layers 9 --stages 4 --check "Ettt|ttt|ttt|L")
+hyperparallel_add_hp_json(sched.split.check.mtp 0 FIGURES layers=4 heaviest=2 is_least_in_ties=true stages.2.predictions=1
+                          stages.2.weight=2 COMMAND sched split --check "E,t*2|(tt|)*1,mL" --mtp 2)
 hyperparallel_add_hp_json(sched.split 0 FIGURES layers=7 heaviest=6 lightest=6 stages.1.first_layer=3 stages.2.layers=1
                           "megatron=\"Ettt|ttt|tL\"" torch.1="layers.6"
                           COMMAND sched split --layers 7 --stages 3 --weights 2,2,2,2,2,2,2 --loss 4)

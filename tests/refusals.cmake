@@ -236,7 +236,9 @@ if(TARGET hp)
   hyperparallel_add_config_refusal(absurd "hidden_size is 9223372036854775807; ${width}" "\"hidden_size\": 9223372036854775807")
   hyperparallel_add_config_refusal(text "hidden_size is \"4096\"; ${width}" "\"hidden_size\": \"4096\"")
   hyperparallel_add_config_refusal(twice "the file names 'hidden_size' twice" "\"hidden_size\": 4096, \"hidden_size\": 8192")
-  hyperparallel_add_config_refusal(nan "the file is not JSON (byte 94 'NaN' behind 'hidden_size')" "\"hidden_size\": NaN")
+  hyperparallel_add_config_refusal(nan "hidden_size is NaN; ${width}" "\"hidden_size\": NaN")
+  hyperparallel_add_refusal(hp config.infinity 2 "time_step_limit is [0.0,Infinity]; a field that is not known of llama and may change its layers"
+                            serve "${CMAKE_CURRENT_SOURCE_DIR}/configs/nemotron_infinity.json" --devices 1 --hardware h200)
   hyperparallel_add_config_refusal(infinite "the file has a number that no double holds: '1e400' behind 'hidden_size'"
                                    "\"hidden_size\": 1e400")
   hyperparallel_add_config_refusal(unknown_field "frobnicate is 7; a field that is not known of llama and may change its layers"
@@ -341,7 +343,22 @@ if(TARGET hp)
   endforeach()
   hyperparallel_add_refusal(hp sched.split.no_layers 2 "hp sched: --layers is missing" sched split --stages 4)
   hyperparallel_add_refusal(hp sched.split.no_stages 2 "hp sched: --stages is missing" sched split --layers 4)
-  hyperparallel_add_refusal(hp sched.split.few 2 "3 layers are too few for 4 stages" sched split --layers 3 --stages 4)
+  hyperparallel_add_refusal(hp sched.split.few 2 "3 layers are too few for 5 stages of torch, of which the first alone may have none"
+                            sched split --layers 3 --stages 5 --format torch)
+  foreach(refused IN ITEMS "tL/one E stands first" "EEtL/one E stands first" "Et/one L stands last" "E|L|t/one L stands last"
+                           "E(t|L/'(' begins no" "Et*L/'*' is not followed by a number" "ExL/a character is none of E, t, m, L"
+                           "Em|tL/t stands behind m" "Em|mL/m stands on two stages" "Et*9999L/there are more than 4096 layers"
+                           "E(t*9999)*9999L/the layout is longer than 16384 characters")
+    string(REPLACE "/" ";" parts "${refused}")
+    list(GET parts 0 layout)
+    list(GET parts 1 words)
+    string(MAKE_C_IDENTIFIER "${layout}" case)
+    hyperparallel_add_refusal(hp sched.split.check.${case} 2 "${words}" sched split --check "${layout}")
+  endforeach()
+  hyperparallel_add_refusal(hp sched.split.check.layers 2 "--layers 4, but the layout of --check has 2 layers" sched split --check
+                            "Et|tL" --layers 4)
+  hyperparallel_add_refusal(hp sched.split.check.stages 2 "--stages 3, but the layout of --check has 2 stages" sched split --check
+                            "Et|tL" --stages 3)
   hyperparallel_add_refusal(hp sched.split.weights 2 "--weights has 2 numbers for 3 layers" sched split --layers 3 --stages 2
                             --weights 1,2)
   hyperparallel_add_refusal(hp sched.split.no_weights 2 "--weights: '1,-2' is no list of whole numbers from 0 to" sched split

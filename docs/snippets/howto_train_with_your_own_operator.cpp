@@ -33,14 +33,36 @@ struct squared_relu {
   }
 };
 
-using mine = hp::operators<hp::builtin, squared_relu, squared_relu_gradient>;
+struct leaky_relu_gradient {
+  static constexpr const char *name = "leaky_relu_gradient", *text = "*,*->*";
+  template <class T>
+  static void run(const hp::operator_call& call, hp::const_view<T> dy, hp::const_view<T> x, hp::tensor_view<T> dx) {
+    const T slope = static_cast<T>(call.attributes->real[0]);  // of the forward operator
+    for (hp::extent_t i = 0; i < hp::volume(dx); ++i) dx.data[i] = x.data[i] > 0 ? dy.data[i] : slope * dy.data[i];
+  }
+};
+
+struct leaky_relu {
+  static constexpr const char *name = "leaky_relu", *text = "*->*";
+  template <class Builder>
+  static constexpr void gradient(Builder& b) {
+    b.template backward<leaky_relu_gradient>("g0,x0>0");
+  }
+  template <class T>
+  static void run(const hp::operator_call& call, hp::const_view<T> x, hp::tensor_view<T> y) {
+    const T slope = static_cast<T>(call.attributes->real[0]);
+    for (hp::extent_t i = 0; i < hp::volume(y); ++i) y.data[i] = x.data[i] > 0 ? x.data[i] : slope * x.data[i];
+  }
+};
+
+using mine = hp::operators<hp::builtin, squared_relu, squared_relu_gradient, leaky_relu, leaky_relu_gradient>;
 
 struct mlp {
   static constexpr void build(hp::model_builder& m) {
     const int hidden = m.dim("hidden", 16), wide = m.dim("ffn", 64);
     const int x = m.input("x", {m.dim("batch", 8), hidden}), target = m.input("target", {m.dim("batch", 8), hidden});
     const int h = m.apply<squared_relu>("activation", {hp::linear_layer{"up", {wide}}(m, x)});
-    const int y = hp::linear_layer{"down", {hidden}}(m, h);
+    const int y = m.apply<leaky_relu>("leak", {hp::linear_layer{"down", {hidden}}(m, h)}, {.real = {0.125}});
     const int off = m.sum("difference", y, m.apply<hp::ops::scale>("negated", {target}, {.real = {-1.0}}));
     m.loss(m.apply<hp::ops::reduce>("loss", {m.apply<hp::ops::multiply>("square", {off, off})}, {.text = "*->"}));
   }
@@ -78,4 +100,6 @@ int main() {
   const auto y = hp::apply<squared_relu>(whole);
   static_assert(std::is_same_v<decltype(y), decltype(whole)>);
   assert(y.full_tensor()[5] == 9.0F);
+  const auto below = hp::full<hp::dtensor<float, hp::extents<4, 8>, hp::layout<mesh, "dp", "tp">>>(group, -3.0F);
+  assert(hp::apply<leaky_relu>(hp::operator_attributes{.real = {0.125}}, below).full_tensor()[5] == -0.375F);
 }

@@ -22,6 +22,8 @@ static_assert(hp::local_shape_of<by_column, tokens> == hp::shape{32, 128});
 
 static_assert(hp::slice<by_column>(tokens::shape, /*rank=*/6) == hp::box{{32, 64}, {256, 384}});
 static_assert(hp::slice<all_rows>(tokens::shape, 6) == hp::box{{48, 56}, {0, 512}});
+constexpr hp::slice_result held = hp::slice<by_column>(tokens::shape, 6);  // .box, or in .status why there is none
+static_assert(held.status.code == hp::layout_code::ok && hp::volume(held.box) == 32 * 128);
 
 using gather = hp::redistribution<by_column, by_row, tokens>;
 static_assert(gather::kind == hp::plan_kind::all_gather && gather::steps == 1);

@@ -112,11 +112,13 @@ TEST(model_config, what_is_not_known_is_named) {
   for (int i = 0; i < 20; ++i) many["field" + std::to_string(10 + i)] = i;
   EXPECT_NE(complaint(edited(many)).find("field17 is 7; and 12 more; fields that are not known"), std::string::npos);
   const std::string known =
-      "; known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
-      "qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe, gpt_oss";
-  EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})), at + "model_type is \"llama9\"" + known);
-  EXPECT_EQ(complaint(edited({{"model_type", 7}})), at + "model_type is 7" + known);
-  EXPECT_EQ(complaint("{}"), at + "model_type is missing" + known);
+      "known: llama, mistral, qwen2, qwen3, phi3, minicpm, gpt2, gpt_neox, gemma2, gemma3_text, mixtral, qwen2_moe, "
+      "qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, glm4_moe, gpt_oss, qwen2_5_vl_text, qwen3_vl_text, "
+      "qwen3_vl_moe_text";
+  EXPECT_EQ(complaint(edited({{"model_type", "llama9"}})),
+            at + "model_type is \"llama9\"; nearest name: llama; " + known);
+  EXPECT_EQ(complaint(edited({{"model_type", 7}})), at + "model_type is 7; " + known);
+  EXPECT_EQ(complaint("{}"), at + "model_type is missing; " + known);
   EXPECT_EQ(complaint(edited({{"architectures", {"LlamaForSequenceClassification"}}})),
             at + "architectures is [\"LlamaForSequenceClassification\"]; known: [\"LlamaForCausalLM\"]");
   EXPECT_EQ(complaint(edited({{"is_encoder_decoder", true}})), at + "is_encoder_decoder is true; known: false");
@@ -127,6 +129,47 @@ TEST(model_config, what_is_not_known_is_named) {
   const hp::model_config packed = hp::parse_model_config(edited({{"quantization_config", {{"bits", 4}}}}), "c");
   EXPECT_EQ(packed.weights.unknown.substr(0, 25), "quant_method is missing; ");
   EXPECT_TRUE(packed.set_aside.empty());
+  // Attention in chunks has neither weights nor a cache of its own.
+  EXPECT_EQ(hp::parse_model_config(edited({{"dual_chunk_attention_config", {{"chunk_size", 262144}}}}), "c").set_aside,
+            std::vector<std::string>{"dual_chunk_attention_config"});
+}
+
+TEST(model_config, the_nearest_family_is_named) {
+  const auto nearest = [](const char* type) {
+    const std::string line = complaint(edited({{"model_type", type}}));
+    const std::size_t from = line.find("nearest name: ") + 14;
+    return line.substr(from, line.find(';', from) - from);
+  };
+  EXPECT_EQ(nearest("qwen_3"), "qwen3");
+  EXPECT_EQ(nearest("deepseek_v32"), "deepseek_v3");
+  EXPECT_EQ(nearest("kimi_k25"), "kimi_k2");
+  EXPECT_EQ(nearest("gpt-neox"), "gpt_neox");
+  EXPECT_EQ(nearest("gemma2\n"), "gemma2");
+  EXPECT_EQ(nearest("lama"), "llama");
+  EXPECT_EQ(nearest("llama4_text"), "llama");
+  EXPECT_EQ(nearest("glm_moe_dsa"), "glm4_moe");
+  // None is like these.
+  for (const char* type : {"", "mamba", "nemotron_h", "step3p7"})
+    EXPECT_EQ(complaint(edited({{"model_type", type}})).find("nearest"), std::string::npos) << type;
+}
+
+// As Python's json writes them; a field that the layers heed names itself.
+TEST(model_config, numbers_that_are_not_finite_are_read_where_no_layer_heeds_them) {
+  const auto with = [](const std::string& field) { return llama3.substr(0, llama3.size() - 1) + ", " + field + "}"; };
+  const std::string at = "cannot read 'c.json': ";
+  EXPECT_EQ(complaint(with("\"router_aux_loss_coef\": Infinity, \"initializer_range2\": null")), "read");
+  EXPECT_EQ(hp::parse_model_config(with("\"sparse_config\": {\"scale\": [NaN, -Infinity]}"), "c").set_aside,
+            std::vector<std::string>{"sparse_config"});
+  EXPECT_EQ(complaint(with("\"time_step_limit\": [0.0, Infinity]")),
+            at + "time_step_limit is [0.0,Infinity]; a field that is not known of llama and may change its layers");
+  EXPECT_EQ(complaint(with("\"head_dim\": NaN")), at + "head_dim is NaN; expected a whole number from 1 to 16777216");
+  const std::string theta = "\"rope_theta\": 500000.0";
+  for (const std::string number : {"Infinity", "-Infinity", "NaN"}) {
+    std::string text = llama3;
+    text.replace(text.find(theta), theta.size(), "\"rope_theta\": " + number);
+    EXPECT_EQ(complaint(text), at + "rope_theta is " + number + "; expected a " +
+                                   (number == "Infinity" ? "finite number" : "number") + " greater than 0");
+  }
 }
 
 TEST(model_config, sizes_that_cannot_be_are_refused) {

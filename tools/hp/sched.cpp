@@ -154,15 +154,25 @@ void add_split(CLI::App& app, sched::split_request& given) {
       ->check(command_line::whole<std::int64_t>(0, most_time));
   app.add_option("--loss", given.loss, "weight of what stands behind the last layer")
       ->check(command_line::whole<std::int64_t>(0, most_time));
+  app.add_option(
+         "--check", given.checked,
+         "a layout of Megatron, as 'Et|(tt|)*30L': its stages, and whether the heaviest is the least there can be")
+      ->type_name("LAYOUT");
+  app.add_option("--mtp", given.prediction, "weight of an m of --check (default 1)")
+      ->check(command_line::whole<std::int64_t>(0, most_time));
   app.add_option("--format", given.format, "a string of Megatron (default), or torch's layers")
       ->check(CLI::IsMember({"megatron", "torch"}));
   app.add_option("--prefix", given.prefix, "of the names of torch's layers: layers (default)");
   hp_tool::add_json(app, given.as_json);
   app.footer(
-      "Reads nothing. Prints a split of the layers into stages whose heaviest one is as light as can be: for Megatron\n"
-      "the value of --pipeline-model-parallel-layout, for torch the layers that get SplitPoint.BEGINNING.\n\n"
-      "hp sched split --layers 32 --stages 8 --loss 2 --format torch\n\n"
-      "Exit status: 0 split, 1 the output is full, 2 bad input.");
+      "Reads nothing. Prints a split of the layers into stages, in the order of the model: for Megatron the value of\n"
+      "--pipeline-model-parallel-layout, for torch the layers that get SplitPoint.BEGINNING. The heaviest stage is as\n"
+      "light as can be, then the second-heaviest and so on, then early stages have few layers. Megatron's stages may "
+      "be\n"
+      "without layers, with the embedding, the loss or nothing alone; of torch's the first may.\n\n"
+      "hp sched split --layers 32 --stages 8 --loss 2 --format torch\n"
+      "hp sched split --check 'Et|(tt|)*30L' --embedding 1 --loss 2\n\n"
+      "Exit status: 0 split or the least, 1 not the least or the output is full, 2 bad input.");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 //
 // Law: each error is one line that names file, field and value. A field that is null is one that is absent.
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -126,6 +127,7 @@ class config_fields {
     const nlohmann::json& v = value(name);
     if (v.is_null()) return {};
     if (!v.is_number() || !(v.get<double>() > 0)) refuse(name, "expected a number greater than 0");
+    if (!std::isfinite(v.get<double>())) refuse(name, "expected a finite number greater than 0");
     return v.get<double>();
   }
 

@@ -119,6 +119,7 @@ inline constexpr idle_field fields_without_layers[] = {
 
 /// Of any family: they change what layers compute, but no shape.
 inline constexpr idle_field fields_set_aside[] = {
+    {"dual_chunk_attention_config", "attention in chunks beyond a length: neither weights nor a cache of its own"},
     {"n_group",
      "experts are chosen within topk_group of these: tokens are even over experts, so no amount depends on it"},
     {"original_max_position_embeddings", "of a scaling of rotary positions, for which max_position_embeddings is read"},

@@ -7,11 +7,15 @@
 //   hp::parameters_of(c.model).total(), hp::cached_elements_per_token(c.model)
 //   c.model(m, tokens, labels)                     the graph of the same layers
 //
-// Families: model_families.hpp. Laws: what is read has its counts exactly; a field that the family does not know is refused
+// Families: model_families.hpp; a file whose family is another, with the text model inside, is read as that text
+// (nested_config.hpp). Laws: what is read has its counts exactly; a field that the family does not know is refused
 // by name and value, never guessed, unless it is known to bear on no layer (idle_fields.hpp); every error is one line
 // that names file, field and value, whatever the bytes of the file. Counts are of elements, also of a checkpoint that packs
 // them: how it stores them is `weights`.
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +23,12 @@
 #include <hyperparallel/io/idle_fields.hpp>
 #include <hyperparallel/io/json_text.hpp>
 #include <hyperparallel/io/model_families.hpp>
+#include <hyperparallel/io/nested_config.hpp>
 #include <hyperparallel/io/position_limit.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/io/weight_formats.hpp>
 #include <hyperparallel/layers/decoder_parameters.hpp>
+#include <hyperparallel/support/fixed_string.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -37,9 +43,45 @@ struct model_config {
   stored_weights weights{};    ///< how the checkpoint stores them
   /// Fields that stand in the file and change the arithmetic, but no layer's shape: of `fields_set_aside`.
   std::vector<std::string> set_aside{};
+  /// Objects of the file that describe what the model has beside its text; their parameters are not counted.
+  std::vector<std::string> towers{};
 };
 
 namespace detail {
+
+/// Null where the object names none that is known.
+inline const model_family* family_of(const nlohmann::json& object) {
+  const auto type = object.find("model_type");
+  for (const model_family& each : model_families)
+    if (type != object.end() && *type == each.model_type) return &each;
+  return nullptr;
+}
+
+/// The family whose name is most like this one, or null where none is like it: characters that differ, less those that
+/// both begin with, are at most 2.
+inline const model_family* nearest_family(const std::string& name) {
+  const model_family* nearest = nullptr;
+  int least = 3;
+  for (const model_family& each : model_families) {
+    const std::string_view known = each.model_type;
+    const auto same = std::mismatch(known.begin(), known.end(), name.begin(), name.end()).first - known.begin();
+    const int differs = characters_that_differ(each.model_type, name.c_str()) - static_cast<int>(same);
+    if (differs >= least) continue;
+    nearest = &each;
+    least = differs;
+  }
+  return nearest;
+}
+
+/// Throws unsupported_model with the families.
+[[noreturn]] inline void refuse_family(config_fields& f) {
+  const nlohmann::json& type = f.value("model_type");
+  const model_family* const nearest = type.is_string() ? nearest_family(type.get<std::string>()) : nullptr;
+  std::string known = nearest == nullptr ? "" : "nearest name: " + std::string(nearest->model_type) + "; ";
+  for (const model_family& each : model_families)
+    known += (&each == model_families ? "known: " : ", ") + std::string(each.model_type);
+  f.unsupported("model_type", known);
+}
 
 /// Throws unsupported_model where a field stands that the family did not read and that may bear on layers.
 inline void refuse_unknown(config_fields& f, const std::string& family) {
@@ -69,16 +111,22 @@ inline void refuse_unknown(config_fields& f, const std::string& family) {
 inline model_config parse_model_config(std::string_view text, const std::string& path) {
   if (text.size() > largest_model_config)
     throw io_error("read", path, "the file is larger than " + std::to_string(largest_model_config) + " bytes");
-  const nlohmann::json object = parse_json_object(text, path, "the file", deepest_model_config);
-  config_fields f(object, path);
-  const nlohmann::json& type = f.value("model_type");
-  std::string known;
-  const model_family* family = nullptr;
-  for (const model_family& each : model_families) {
-    if (type == each.model_type) family = &each;
-    known += (known.empty() ? "known: " : ", ") + std::string(each.model_type);
-  }
-  if (family == nullptr) f.unsupported("model_type", known);
+  const nlohmann::json object =
+      parse_json_object(text, path, "the file", deepest_model_config, json_numbers::as_python);
+  std::optional<nested_config> nested;
+  if (detail::family_of(object) == nullptr)
+    nested = detail::nested_text(object, path, [](const std::string& name) {
+      const auto is_it = [&](const idle_field& field) { return field.name == name; };
+      return name == "model_type" ||
+             std::any_of(std::begin(fields_without_layers), std::end(fields_without_layers), is_it);
+    });
+  config_fields f(nested ? nested->text : object, path, nested ? nested->name + "." : std::string());
+  f.value("model_type");
+  const model_family* const family = detail::family_of(nested ? nested->text : object);
+  if (family == nullptr) detail::refuse_family(f);
+  if (nested && !nested->unknown.empty())
+    throw unsupported_model("read", path,
+                            nested->unknown + "not known beside " + nested->name + " and may change the text's layers");
   const nlohmann::json& classes = f.value("architectures");
   if (!classes.is_null() && classes != nlohmann::json::array({family->architecture}))
     f.unsupported("architectures", "known: [\"" + std::string(family->architecture) + "\"]");
@@ -89,6 +137,7 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   detail::refuse_unknown(f, c.family);
   for (const idle_field& field : fields_set_aside)
     if (!f.value(field.name).is_null()) c.set_aside.emplace_back(field.name);
+  if (nested) c.towers = nested->towers;
   if (!parameters_fit(c.model)) throw io_error("read", path, "the model has 2^62 parameters or more");
   return c;
 }

@@ -282,6 +282,10 @@ inline constexpr model_family model_families[] = {
     {"kimi_k2", "DeepseekV3ForCausalLM", detail::read_deepseek_v3},
     {"glm4_moe", "Glm4MoeForCausalLM", detail::read_glm4_moe},
     {"gpt_oss", "GptOssForCausalLM", detail::read_gpt_oss},
+    // The text models inside those that also see; their files name the whole model's class.
+    {"qwen2_5_vl_text", "Qwen2_5_VLForConditionalGeneration", detail::read_qwen2},
+    {"qwen3_vl_text", "Qwen3VLForConditionalGeneration", detail::read_qwen3},
+    {"qwen3_vl_moe_text", "Qwen3VLMoeForConditionalGeneration", detail::read_qwen3_moe},
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -120,6 +120,7 @@ inline json json_of(const answer& a) {
               {"set_aside", a.config.set_aside},
               {"not_counted", left_out(a.config, a.memory)},
               {"positions", a.config.positions.is_known() ? json(a.config.positions.positions) : json()},
+              {"towers", a.config.towers},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan", json_of(a.plan)},

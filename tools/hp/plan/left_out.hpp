@@ -33,6 +33,9 @@ inline std::vector<std::string> left_out(const hp::model_config& c, const usable
     out.push_back(fmt::format("multi-token prediction ({} of {} parameters in all)",
                               modules == 1 ? "a module" : fmt::format("{} modules", modules),
                               hp::parameters_of(c.model).prediction));
+  std::string towers;
+  for (const std::string& name : c.towers) towers += (towers.empty() ? "" : ", ") + name;
+  if (!towers.empty()) out.push_back("the parameters of " + towers + ", beside the text");
   if (c.model.has_experts) out.push_back("buffers of routers beyond even loads of experts");
   if (!m.is_reported && !m.is_asked)
     out.push_back("memory that driver and context keep (--memory says what a device reports)");

@@ -34,6 +34,7 @@ inline json json_of(const search_answer& s) {
               {"set_aside", s.best.config.set_aside},
               {"not_counted", left_out(s.best.config, s.best.memory)},
               {"positions", s.best.config.positions.is_known() ? json(s.best.config.positions.positions) : json()},
+              {"towers", s.best.config.towers},
               {"hardware", s.best.hardware.name.text},
               {"devices", s.question.devices},
               {"batch", s.question.batch},

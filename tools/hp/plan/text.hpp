@@ -3,6 +3,7 @@
 // What hp plan found, as text: verdict, memory of a device, time of a step, what is received; then other plans.
 
 #include <string>
+#include <vector>
 
 #include <hyperparallel/report/format_program.hpp>
 

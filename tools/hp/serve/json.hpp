@@ -58,6 +58,7 @@ inline json json_of(const answer& a) {
               {"not_counted", decoder_plans::left_out(a.config, a.memory)},
               {"positions", a.config.positions.is_known() ? json(a.config.positions.positions) : json()},
               {"weight_format", p.weights.empty() ? json() : json(a.config.weights.method)},
+              {"towers", a.config.towers},
               {"hardware", a.hardware.name.text},
               {"devices", a.devices},
               {"plan",
