@@ -156,8 +156,8 @@ TEST(model_config, numbers_that_are_not_finite_are_read_where_no_layer_heeds_the
   const auto with = [](const std::string& field) { return llama3.substr(0, llama3.size() - 1) + ", " + field + "}"; };
   const std::string at = "cannot read 'c.json': ";
   EXPECT_EQ(complaint(with("\"router_aux_loss_coef\": Infinity, \"initializer_range2\": null")), "read");
-  EXPECT_EQ(hp::parse_model_config(with("\"quantization\": {\"scale\": [NaN, -Infinity]}"), "c").set_aside,
-            std::vector<std::string>{"quantization"});
+  EXPECT_EQ(hp::parse_model_config(with("\"sparse_config\": {\"scale\": [NaN, -Infinity]}"), "c").set_aside,
+            std::vector<std::string>{"sparse_config"});
   EXPECT_EQ(complaint(with("\"time_step_limit\": [0.0, Infinity]")),
             at + "time_step_limit is [0.0,Infinity]; a field that is not known of llama and may change its layers");
   EXPECT_EQ(complaint(with("\"head_dim\": NaN")), at + "head_dim is NaN; expected a whole number from 1 to 16777216");

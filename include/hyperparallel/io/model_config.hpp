@@ -4,11 +4,11 @@
 // no front header includes this one.
 //
 //   const hp::model_config c = hp::read_model_config("config.json");
+//   c.towers                                       what the file has beside its text model (nested_config.hpp)
 //   hp::parameters_of(c.model).total(), hp::cached_elements_per_token(c.model)
 //   c.model(m, tokens, labels)                     the graph of the same layers
 //
-// Families: model_families.hpp; a file whose family is another, with the text model inside, is read as that text
-// (nested_config.hpp). Laws: what is read has its counts exactly; a field that the family does not know is refused
+// Families: model_families.hpp. Laws: what is read has its counts exactly; a field that the family does not know is refused
 // by name and value, never guessed, unless it is known to bear on no layer (`fields_without_layers`); every error is one
 // line that names file, field and value, whatever the bytes of the file. Element types and quantisation are not read: counts
 // are of elements, also of a checkpoint that packs them.
@@ -140,11 +140,6 @@ inline constexpr std::string_view fields_set_aside[] = {"compression_config",
 
 namespace detail {
 
-template <class List>
-bool is_listed(const List& list, const std::string& name) {
-  return std::find(std::begin(list), std::end(list), name) != std::end(list);
-}
-
 /// Null where the object names none that is known.
 inline const model_family* family_of(const nlohmann::json& object) {
   const auto type = object.find("model_type");
@@ -186,11 +181,14 @@ inline void refuse_unknown(config_fields& f, const std::string& family) {
   f.only("tie_encoder_decoder", {false});
   f.only("add_cross_attention", {false});
   f.only("pruned_heads", {nlohmann::json::object()});
+  const auto listed = [](const auto& list, const std::string& name) {
+    return std::find(std::begin(list), std::end(list), name) != std::end(list);
+  };
   constexpr std::size_t most_told = 8;
   std::string unknown;
   std::size_t count = 0;
   for (const std::string& name : f.left()) {
-    if (is_listed(fields_without_layers, name) || is_listed(fields_set_aside, name)) continue;
+    if (listed(fields_without_layers, name) || listed(fields_set_aside, name)) continue;
     if (++count <= most_told) unknown += f.told(name) + "; ";
   }
   if (count > most_told) unknown += "and " + std::to_string(count - most_told) + " more; ";
@@ -212,7 +210,8 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   std::optional<nested_config> nested;
   if (detail::family_of(object) == nullptr)
     nested = detail::nested_text(object, path, [](const std::string& name) {
-      return detail::is_listed(fields_without_layers, name) || name == "model_type";
+      return std::find(std::begin(fields_without_layers), std::end(fields_without_layers), name) !=
+             std::end(fields_without_layers);
     });
   config_fields f(nested ? nested->text : object, path, nested ? nested->name + "." : std::string());
   f.value("model_type");
@@ -225,11 +224,11 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   if (!classes.is_null() && classes != nlohmann::json::array({family->architecture}))
     f.unsupported("architectures", "known: [\"" + std::string(family->architecture) + "\"]");
   model_config c{.family = family->model_type};
+  if (nested) c.towers = nested->towers;
   family->read(f, c.model);
   detail::refuse_unknown(f, c.family);
   for (const std::string_view name : fields_set_aside)
     if (!f.value(name).is_null()) c.set_aside.emplace_back(name);
-  if (nested) c.towers = nested->towers;
   if (!parameters_fit(c.model)) throw io_error("read", path, "the model has 2^62 parameters or more");
   return c;
 }
