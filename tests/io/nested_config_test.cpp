@@ -107,8 +107,21 @@ TEST(nested_config, what_holds_of_the_file_holds_of_the_text) {
             untied - hp::extent_t{163840} * 7168);
   EXPECT_EQ(complaint(seeing(qwen3_vl_2b, {{"tie_word_embeddings", false}})),
             "cannot read 'c.json': tie_word_embeddings is false; known: what text_config says, true");
-  EXPECT_EQ(read(seeing(kimi_k2, {{"quantization", nullptr}, {"quantization_config", {{"bits", 4}}}})).set_aside,
-            std::vector<std::string>{"quantization_config"});
+  // A field that is null is one that is absent.
+  json text = qwen3_vl_2b;
+  EXPECT_EQ(hp::parameters_of(read(seeing(text, {{"tie_word_embeddings", nullptr}})).model).total(), 1'720'574'976);
+  text["tie_word_embeddings"] = nullptr;
+  EXPECT_EQ(hp::parameters_of(read(seeing(text, {{"tie_word_embeddings", true}})).model).total(), 1'720'574'976);
+  const json stored = {{"quant_method", "fp8"}}, other = {{"quant_method", "awq"}};
+  text = kimi_k2;
+  const auto storage_of = [&] {
+    return hp::detail::nested_text(seeing(text, {{"quantization_config", stored}}), "c.json",
+                                   [](const std::string&) { return true; })
+        ->text["quantization_config"];
+  };
+  EXPECT_EQ(storage_of(), stored);
+  text["quantization_config"] = other;
+  EXPECT_EQ(storage_of(), other);
 }
 
 TEST(nested_config, errors_name_the_object_and_the_field) {

@@ -4,6 +4,7 @@
 // no front header includes this one.
 //
 //   const hp::model_config c = hp::read_model_config("config.json");
+//   c.towers                                       what the file has beside its text model (nested_config.hpp)
 //   hp::parameters_of(c.model).total(), hp::cached_elements_per_token(c.model)
 //   c.model(m, tokens, labels)                     the graph of the same layers
 //
@@ -131,13 +132,13 @@ inline model_config parse_model_config(std::string_view text, const std::string&
   if (!classes.is_null() && classes != nlohmann::json::array({family->architecture}))
     f.unsupported("architectures", "known: [\"" + std::string(family->architecture) + "\"]");
   model_config c{.family = family->model_type};
+  if (nested) c.towers = nested->towers;
   family->read(f, c.model);
   c.positions = detail::read_position_limit(f, c.family);
   c.weights = detail::read_stored_weights(f, c.model);
   detail::refuse_unknown(f, c.family);
   for (const idle_field& field : fields_set_aside)
     if (!f.value(field.name).is_null()) c.set_aside.emplace_back(field.name);
-  if (nested) c.towers = nested->towers;
   if (!parameters_fit(c.model)) throw io_error("read", path, "the model has 2^62 parameters or more");
   return c;
 }

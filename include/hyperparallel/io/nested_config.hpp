@@ -55,16 +55,17 @@ std::optional<nested_config> nested_text(const nlohmann::json& file, const std::
   config_fields f(file, path);
   f.value(*at);
   // Code reads the field of the file, or that of the text; where both stand they must say the same.
-  if (f.stands("tie_word_embeddings")) {
+  const auto has = [&](const char* field) { return nested.text.contains(field) && !nested.text[field].is_null(); };
+  if (!f.value("tie_word_embeddings").is_null()) {
     const bool tied = f.flag("tie_word_embeddings", false);
-    const auto own = nested.text.find("tie_word_embeddings");
-    if (own != nested.text.end() && *own != tied)
-      f.unsupported("tie_word_embeddings", "known: what " + nested.name + " says, " + shown_json(*own));
+    if (has("tie_word_embeddings") && nested.text["tie_word_embeddings"] != tied)
+      f.unsupported("tie_word_embeddings",
+                    "known: what " + nested.name + " says, " + shown_json(nested.text["tie_word_embeddings"]));
     nested.text["tie_word_embeddings"] = tied;
   }
   for (const char* field : {"quantization_config", "compression_config", "max_position_embeddings",
                             "max_sequence_length", "model_max_length"})
-    if (!f.value(field).is_null() && !nested.text.contains(field)) nested.text[field] = f.value(field);
+    if (!f.value(field).is_null() && !has(field)) nested.text[field] = f.value(field);
   for (const std::string& name : f.left()) {
     if (ends_with_config(name))
       nested.towers.push_back(name);

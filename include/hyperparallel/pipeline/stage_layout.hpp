@@ -37,6 +37,19 @@ struct ordered_weights {
   };
   growing_array<run> runs;
 
+  /// Calls visit(run) for each of these and one more, until it returns false.
+  template <class F>
+  constexpr void visit_with(std::int64_t weight, const F& visit) const {
+    bool pending = true;
+    for (const run& r : runs) {
+      const bool joins = r.weight == weight, goes_before = pending && r.weight < weight;
+      if (goes_before && !visit(run{weight, 1})) return;
+      if (goes_before || joins) pending = false;
+      if (!visit(run{r.weight, r.count + (joins ? 1 : 0)})) return;
+    }
+    if (pending) visit(run{weight, 1});
+  }
+
   /// Those of `rest` and one more.
   constexpr void become(const ordered_weights& rest, std::int64_t weight) {
     runs.clear();
@@ -56,20 +69,6 @@ struct ordered_weights {
       return r.weight == o.weight && r.count == o.count;
     });
     return less;
-  }
-
- private:
-  /// Calls visit(run) until it returns false.
-  template <class F>
-  constexpr void visit_with(std::int64_t weight, const F& visit) const {
-    bool pending = true;
-    for (const run& r : runs) {
-      const bool joins = r.weight == weight, goes_before = pending && r.weight < weight;
-      if (goes_before && !visit(run{weight, 1})) return;
-      if (goes_before || joins) pending = false;
-      if (!visit(run{r.weight, r.count + (joins ? 1 : 0)})) return;
-    }
-    if (pending) visit(run{weight, 1});
   }
 };
 
