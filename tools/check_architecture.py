@@ -52,6 +52,7 @@ TEST_FOLDERS = {"runtime/mpi": "mpi"}
 
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
+    "support/lazy_reference.hpp": "a macro; compile_fail.twins name classes whose constants refuse, cuda.compile reads it with EDG",
     "support/compiled.hpp": "macros of compiled mode; the consumer of two units and every test against the library use them",
     "report/page_pictures.hpp": "a script that page.hpp writes; the suite pages of scripts/test draws it in a browser",
     "report/page_script.hpp": "likewise",
@@ -194,7 +195,7 @@ def check_exact(header, text, say):
 
 
 EDG_FORMS = (
-    (re.compile(r"static constexpr const (?!auto\b)[\w:<> ]+& \w+ ="), "a reference among static members: write const auto&"),
+    (re.compile(r"static constexpr const (?!auto\b)[\w:<> ]+& \w+ ="), "a reference among static members: write HYPERPARALLEL_LAZY_REFERENCE(type)"),
     (re.compile(r"^\s*[\w.\[\]]+ = \{\.", re.MULTILINE), "braces with designators behind =: name the type"),
 )
 WITH_EDG_TWIN = {"support/integer.hpp", "hardware/cost.hpp"}

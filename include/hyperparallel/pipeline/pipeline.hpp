@@ -10,6 +10,7 @@
 #include <hyperparallel/pipeline/many_micro_batches.hpp>
 #include <hyperparallel/pipeline/pipeline_refusal.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
+#include <hyperparallel/support/lazy_reference.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -205,7 +206,7 @@ struct pipeline<Schedule, Options...> {
   static constexpr pipeline_shape shape = evaluated::shape;
   static constexpr int ranks = shape.ranks;
   /// Times, bubbles and peaks, also by rank.
-  static constexpr const auto& account = evaluated::account;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(typename evaluated::account_type) account = evaluated::account;
   static constexpr std::int64_t makespan = account.makespan;
   static constexpr std::int64_t ideal = account.ideal;
   /// Makespan less ideal; `bubble_of_span` is that of the zero-bubble papers.

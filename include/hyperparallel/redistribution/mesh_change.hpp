@@ -16,6 +16,7 @@
 #include <hyperparallel/redistribution/redistribution.hpp>
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
+#include <hyperparallel/support/lazy_reference.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -94,8 +95,8 @@ struct mesh_change {
   using from = From;
   using to = To;
   using planned = detail::planned_change<From, To, FromTensor, ToTensor>;
-  static constexpr const auto& plan = planned::plan;
-  static constexpr const auto& certificate = planned::certificate;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(relocation) plan = planned::plan;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(relocation_certificate) certificate = planned::certificate;
   static constexpr plan_kind kind = plan.plan.kind;
   static constexpr int steps = certificate.steps;
   static constexpr extent_t bytes_received = certificate.received_maximum == not_counted

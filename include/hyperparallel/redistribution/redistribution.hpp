@@ -12,6 +12,7 @@
 #include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
+#include <hyperparallel/support/lazy_reference.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -200,8 +201,9 @@ struct redistribution {
   static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
 
   /// All steps of the move, and what they cost beside the least, in elements. O(positions · boxes) to evaluate.
-  static constexpr const auto& whole = detail::whole_move<From, To, Tensor>::plan;
-  static constexpr const auto& certificate = detail::whole_move<From, To, Tensor>::certificate;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(move_plan) whole = detail::whole_move<From, To, Tensor>::plan;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(move_certificate)
+      certificate = detail::whole_move<From, To, Tensor>::certificate;
 };
 
 /// Whether `redistribution<From, To, Tensor>` would be accepted; silent when not.

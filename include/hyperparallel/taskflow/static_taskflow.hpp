@@ -13,6 +13,7 @@
 
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/fixed_string.hpp>
+#include <hyperparallel/support/lazy_reference.hpp>
 #include <hyperparallel/taskflow/taskflow_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -198,12 +199,12 @@ struct static_taskflow {
   static constexpr machine_shape machine = Machine;
   static constexpr int queues = stages::queues;
   static constexpr taskflow_size size = stages::size;
-  static constexpr const auto& flow = stages::flow;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(fixed_taskflow<size>) flow = stages::flow;
 
   static constexpr const fixed_schedule<size.tasks, queues>& schedule = proved::schedule;
-  static constexpr const auto& safety = proved::safety;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(verify_status) safety = proved::safety;
   static constexpr const simulated<size.tasks>& timeline = proved::timeline;
-  static constexpr const auto& bound = proved::bound;
+  static constexpr HYPERPARALLEL_LAZY_REFERENCE(makespan_bound) bound = proved::bound;
   static constexpr std::int64_t makespan = proved::timeline.result.makespan;  ///< picoseconds
   static constexpr makespan_certificate certificate{makespan, proved::bound.value};
 };
