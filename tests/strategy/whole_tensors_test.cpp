@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <models/trained_models.hpp>
+#include <runtime/padded_steps.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
@@ -13,18 +14,8 @@ namespace {
 
 namespace hp = hyperparallel;
 
-hp::graph graph_of(hp::extent_t batch, hp::optimizer_kind optimizer) {
-  return programs::moe_graph({.optimizer = optimizer}, {.batch = batch,
-                                                        .sequence = 4,
-                                                        .vocabulary = 32,
-                                                        .layers = 3,
-                                                        .hidden = 16,
-                                                        .query_heads = 8,
-                                                        .key_heads = 4,
-                                                        .head_dim = 2,
-                                                        .experts = 4,
-                                                        .top_k = 2,
-                                                        .expert_width = 8});
+hp::graph graph_of(int batch, hp::optimizer_kind optimizer) {
+  return programs::moe_graph({.optimizer = optimizer}, padded_steps::sizes_of(batch));
 }
 
 /// Whatever the number of devices.
@@ -52,7 +43,7 @@ TEST(whole_tensors, are_the_states_of_whole_matrix_updates) {
     EXPECT_EQ(w.stage, hp::rule_stage::state);
     EXPECT_EQ(w.axis, 0);
     const hp::shape& s = p.graph.tensor[w.parameter].shape;
-    const hp::extent_t repeats = p.graph.tensor[w.parameter].segment >= 0 ? 3 : 1;
+    const hp::extent_t repeats = p.graph.tensor[w.parameter].segment >= 0 ? padded_steps::sizes_of(6).layers : 1;
     EXPECT_EQ(hp::bytes_of_whole(p, w), 4 * repeats * hp::element_count(s).value)
         << p.graph.name_of_tensor(w.parameter);
     bytes += hp::bytes_of_whole(p, w);

@@ -52,7 +52,7 @@ constexpr extent_t most_at_corners(const move_plan& p) {
   return most;
 }
 
-/// Whether the pieces of one padded dim are all that tells positions apart: no digit of the longer tensor (padded_move.hpp)
+/// Whether positions differ in the pieces of one padded dim alone: no digit of the longer tensor (padded_move.hpp)
 /// moves between axes. Pieces get smaller along their axes, and with them what is reduced and what a position has of what
 /// it gathers; so the busiest is at a corner.
 constexpr bool is_busiest_at_a_corner(const move_plan& p) {

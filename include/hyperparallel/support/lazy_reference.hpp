@@ -4,7 +4,7 @@
 //
 //   static constexpr HYPERPARALLEL_LAZY_REFERENCE(move_plan) plan = planned::plan;
 //
-// Law: naming the class does not evaluate the constant, so that a plan which nobody asks for costs nothing and refuses
+// Law: naming the class does not evaluate the constant, so that a plan which is not used costs nothing and refuses
 // nothing. EDG (nvcc, nvc++) initialises such a reference twice unless its type is `auto`, which is deduced with the class.
 
 #include <hyperparallel/support/integer.hpp>
