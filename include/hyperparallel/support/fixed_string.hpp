@@ -40,10 +40,10 @@ struct short_text {
     for (int i = 0; i < capacity && source[i] != '\0'; ++i) text[i] = source[i];
   }
   /// Its characters in braces, as EDG (nvcc, nvc++) spells a template argument.
-  template <int N>
-    requires(N == capacity + 1)
+  template <std::size_t N>
+    requires(N == std::size_t{capacity} + 1)
   constexpr short_text(const char (&characters)[N]) {
-    for (int i = 0; i < N; ++i) text[i] = characters[i];
+    for (int i = 0; i <= capacity; ++i) text[i] = characters[i];
   }
   friend constexpr bool operator==(const short_text&, const short_text&) = default;
 };
