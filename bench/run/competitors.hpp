@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The same graphs on two threads of other schedulers, as far as they were found: oneTBB's flow graph and OpenMP's tasks
+// The same graphs on the threads of other schedulers, as far as they were found: oneTBB's flow graph and OpenMP's tasks
 // with `depend`. Neither can bind tasks to a class of workers. The flow graph is built once and run often; OpenMP
 // states its graph in every run, for it knows no other way.
 
@@ -10,6 +10,7 @@
 #if HYPERPARALLEL_BENCH_TBB
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
 #endif
 
 #include "task_graphs.hpp"
@@ -27,31 +28,47 @@ class tbb_flow_graph {
   using node = tbb::flow::continue_node<message>;
 
  public:
-  explicit tbb_flow_graph(const dependences& d) : start_(graph_) {
+  tbb_flow_graph(const dependences& d, int threads)
+      : threads_(tbb::global_control::max_allowed_parallelism, at(threads)), arena_(threads) {
+    arena_.execute([&] { build(d); });  // a graph runs in the arena that it is made in
+  }
+  ~tbb_flow_graph() {
+    node_.clear();
+    start_.reset();
+  }
+  tbb_flow_graph(const tbb_flow_graph&) = delete;
+  tbb_flow_graph& operator=(const tbb_flow_graph&) = delete;
+
+  void run() {
+    arena_.execute([this] {
+      start_->try_put(message());
+      graph_->wait_for_all();
+    });
+  }
+
+ private:
+  void build(const dependences& d) {
+    graph_ = std::make_unique<tbb::flow::graph>();
+    start_ = std::make_unique<tbb::flow::broadcast_node<message>>(*graph_);
     for (int t = 0; t < d.tasks(); ++t)
-      node_.push_back(std::make_unique<node>(graph_, [t](const message&) { task_body(t); }));
+      node_.push_back(std::make_unique<node>(*graph_, [t](const message&) { task_body(t); }));
     for (int t = 0; t < d.tasks(); ++t) {
-      if (d.before[at(t)].empty()) tbb::flow::make_edge(start_, *node_[at(t)]);
+      if (d.before[at(t)].empty()) tbb::flow::make_edge(*start_, *node_[at(t)]);
       for (const int p : d.before[at(t)]) tbb::flow::make_edge(*node_[at(p)], *node_[at(t)]);
     }
   }
 
-  void run() {
-    start_.try_put(message());
-    graph_.wait_for_all();
-  }
-
- private:
-  tbb::global_control threads_{tbb::global_control::max_allowed_parallelism, 2};
-  tbb::flow::graph graph_;
-  tbb::flow::broadcast_node<message> start_;
+  tbb::global_control threads_;
+  tbb::task_arena arena_;  ///< so many threads, however many cores there are
+  std::unique_ptr<tbb::flow::graph> graph_;
+  std::unique_ptr<tbb::flow::broadcast_node<message>> start_;
   std::vector<std::unique_ptr<node>> node_;
 };
 #else
 inline constexpr bool has_tbb = false;
 
 struct tbb_flow_graph {
-  explicit tbb_flow_graph(const dependences&) {}
+  tbb_flow_graph(const dependences&, int) {}
   void run() {}
 };
 #endif
@@ -62,10 +79,10 @@ inline constexpr bool has_openmp = true;
 class openmp_tasks {
  public:
   /// `d` must outlive the object.
-  explicit openmp_tasks(const dependences& d) : graph_(d), done_(d.before.size()) {}
+  openmp_tasks(const dependences& d, int threads) : graph_(d), threads_(threads), done_(d.before.size()) {}
 
   void run() {
-#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(threads_)
 #pragma omp single
     create();
   }
@@ -103,13 +120,14 @@ class openmp_tasks {
   }
 
   const dependences& graph_;
+  int threads_;
   std::vector<char> done_;
 };
 #else
 inline constexpr bool has_openmp = false;
 
 struct openmp_tasks {
-  explicit openmp_tasks(const dependences&) {}
+  openmp_tasks(const dependences&, int) {}
   void run() {}
 };
 #endif

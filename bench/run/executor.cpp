@@ -3,11 +3,12 @@
 // one process and in turn.
 //
 //   bench_executor [rounds [part of a shape's name, or all [task microseconds…]]]    default: 11 rounds of all, 0 1 20
+//   bench_executor --threads 16 [the same…]  on so many threads; default: 2
 //   bench_executor --busy 1 [the same…]      while a process that never sleeps is pinned to the second core
 //
-// Every scheduler runs each graph with two threads; ours are pinned, the others are as they come. Our plans are the
-// library's list schedules: two queues of one class, or one AIC and one AIV queue where a graph has classes, which only
-// ours obey; and eight queues served by the same two threads. A figure is wall time / tasks, start and finish included:
+// Every scheduler runs each graph with as many threads; ours are pinned, the others are as they come. Our plans are the
+// library's list schedules: a queue a thread of one class, or half of them AIC and half AIV where a graph has classes,
+// which only ours obey; and four queues a thread. A figure is wall time / tasks, start and finish included:
 // the median over the rounds, and the minimum in brackets. Before it is timed, each runs once with a note of the order
 // in which tasks began and ended, and a wrong order ends the program.
 //
@@ -18,7 +19,7 @@
 //                faster hand-off wherever the class changes along the chain; for the competitors, which know no
 //                classes, without both
 //   overhead     what a figure has beyond its bound; with empty tasks all of it
-//   lost         how much longer eight queues take than two (the chain: than one), both on two threads
+//   lost         how much longer four queues a thread take than one (the chain: than one in all)
 //   pairs        a competitor's time over ours in the same round, start and finish included: the median of the rounds,
 //                and in brackets the quarter and three quarters of them
 //
@@ -58,19 +59,19 @@ struct shape {
   const char* name;
   bench::graph_kind kind;
   bool classed;
-  int queues;
+  bool wide;  ///< a queue a thread; else one a class
   double empty;
   double times;
   double share;
 };
 
 constexpr shape shapes[] = {
-    {"chain", bench::graph_kind::chain, false, 1, 10, 3, 0.95},
-    {"alternating chain", bench::graph_kind::alternating_chain, true, 2, 0, 0, 0.95},
-    {"wavefront 64x64", bench::graph_kind::wavefront, false, 2, 25, 3, 0.95},
-    {"reduction tree", bench::graph_kind::reduction_tree, false, 2, 25, 3, 0.95},
-    {"layered 100x100", bench::graph_kind::layered, false, 2, 25, 3, 0.95},
-    {"MoE tiles", bench::graph_kind::moe_tiles, true, 2, 60, 1.5, 0.93},
+    {"chain", bench::graph_kind::chain, false, false, 10, 3, 0.95},
+    {"alternating chain", bench::graph_kind::alternating_chain, true, false, 0, 0, 0.95},
+    {"wavefront 64x64", bench::graph_kind::wavefront, false, true, 25, 3, 0.95},
+    {"reduction tree", bench::graph_kind::reduction_tree, false, true, 25, 3, 0.95},
+    {"layered 100x100", bench::graph_kind::layered, false, true, 25, 3, 0.95},
+    {"MoE tiles", bench::graph_kind::moe_tiles, true, true, 60, 1.5, 0.93},
 };
 
 constexpr double most_lost = 0.15, share_of_long_tasks = 0.97;
@@ -79,6 +80,8 @@ constexpr double most_lost = 0.15, share_of_long_tasks = 0.97;
 constexpr double least_of_chain = 0.95, least_when_disturbed = 0.95, least_of_short_when_disturbed = 0.85;
 
 constexpr std::int64_t synchronisation = 100'000;  ///< picoseconds, for placing tasks
+
+int queues_of(const shape& s, int threads) { return s.wide ? threads : s.classed ? 2 : 1; }
 
 hp::machine_shape machine(const shape& s, int queues) {
   hp::machine_shape m;
@@ -130,10 +133,10 @@ double hand_off(bool one_line) {
 /// Our executor on a plan of its own.
 class planned {
  public:
-  planned(const shape& s, double microseconds, int queues)
+  planned(const shape& s, double microseconds, int queues, int threads)
       : plan_(bench::task_graph{s.kind, std::max<std::int64_t>(std::llround(microseconds * 1e6), 20'000)},
               machine(s, queues), {hp::priority::upward_rank, synchronisation}),
-        executor_(plan_.flow(), plan_.schedule(), {.threads = 2}) {
+        executor_(plan_.flow(), plan_.schedule(), {.threads = threads}) {
     if (plan_.verify().code != hp::verify_code::ok) throw std::runtime_error(hp::to_text(plan_.verify().code));
   }
   const hp::dynamic_taskflow& flow() const { return plan_.flow(); }
@@ -153,19 +156,20 @@ struct call_record {
 /// Everything that runs one graph, with tasks of one length, and what came of it.
 class contest {
  public:
-  contest(const shape& s, double microseconds, std::int64_t steps, bool disturbed)
+  contest(const shape& s, double microseconds, std::int64_t steps, int threads, bool disturbed)
       : shape_(s),
+        threads_(threads),
         microseconds_(microseconds),
         disturbed_(disturbed),
-        ours_(s, microseconds, s.queues),
-        eight_(s, microseconds, 8),
+        ours_(s, microseconds, queues_of(s, threads), threads),
+        many_(s, microseconds, 4 * threads, threads),
         graph_(bench::dependences_of(ours_.flow())),
-        tbb_(graph_),
-        openmp_(graph_) {
+        tbb_(graph_, threads),
+        openmp_(graph_, threads) {
     for (int t = 0; t < graph_.tasks(); ++t) loop_.push_back({&bench::compute, t});
     bind(&note_kernel, &bench::order_check::note);
     check("ours", [this] { ours_.run(); });
-    check("ours, eight queues", [this] { eight_.run(); });
+    check("ours, 4 queues a thread", [this] { many_.run(); });
     if (bench::has_tbb) check("oneTBB", [this] { tbb_.run(); });
     if (with_openmp()) check("OpenMP", [this] { openmp_.run(); });
     bind(&compute_kernel, &bench::compute);
@@ -181,15 +185,15 @@ class contest {
       return all.add([this, one_line] { return disturbed_ ? 0.0 : hand_off(one_line); });
     };
     const std::size_t hop = hops(false), one_line = hops(true), loop = add([this] { run_loop(); }),
-                      ours = add([this] { ours_.run(); }), eight = add([this] { eight_.run(); });
+                      ours = add([this] { ours_.run(); }), many = add([this] { many_.run(); });
     const std::size_t tbb = bench::has_tbb ? add([this] { tbb_.run(); }) : loop;
     const std::size_t openmp = with_openmp() ? add([this] { openmp_.run(); }) : loop;
     all.run(rounds);
 
     const double own = disturbed_ ? all.minimum(loop) : all.median(loop), tasks = graph_.tasks();
     const double least_hop = std::min(all.median(hop), all.median(one_line));
-    const double bound = bench::bound(graph_, shape_.classed ? 1 : 2, own, least_hop) / tasks;
-    const double free_bound = bench::bound(bench::without_classes(graph_), 2, own, 0) / tasks;
+    const double bound = bench::bound(graph_, shape_.classed ? threads_ / 2 : threads_, own, least_hop) / tasks;
+    const double free_bound = bench::bound(bench::without_classes(graph_), threads_, own, 0) / tasks;
     const double time = all.median(ours), floor = empty() ? 0 : bound, free_floor = empty() ? 0 : free_bound;
     const auto row = [&](const char* name, std::size_t v, double least) {
       std::printf("  %-22s %10.1f %10.1f", name, all.median(v), all.minimum(v));
@@ -220,11 +224,11 @@ class contest {
       std::printf("  at least %.0f %%", 100 * goal);
       calm_verdict(bound >= goal * time);
     }
-    row("ours, eight queues", eight, bound);
-    std::printf("  lost %.1f %%", 100 * (all.median(eight) / time - 1));
+    row("ours, 4 queues a thread", many, bound);
+    std::printf("  lost %.1f %%", 100 * (all.median(many) / time - 1));
     if (microseconds_ == 1) {
       std::printf(", below %.0f %%", 100 * most_lost);
-      calm_verdict(all.median(eight) < (1 + most_lost) * time);
+      calm_verdict(all.median(many) < (1 + most_lost) * time);
     } else {
       std::printf("\n");
     }
@@ -262,7 +266,7 @@ class contest {
 
   void bind(hp::kernel kernel, void (*body)(int)) {
     ours_.bind(kernel);
-    eight_.bind(kernel);
+    many_.bind(kernel);
     bench::task_body = body;
   }
 
@@ -280,9 +284,10 @@ class contest {
   }
 
   const shape& shape_;
+  int threads_;
   double microseconds_;
   bool disturbed_;
-  planned ours_, eight_;
+  planned ours_, many_;
   bench::dependences graph_;
   bench::tbb_flow_graph tbb_;
   bench::openmp_tasks openmp_;
@@ -295,22 +300,25 @@ int main(int argc, char** argv) {
   int rounds = 11;
   std::string part = "all";
   std::vector<double> microseconds{0, 1, 20};
-  int busy = -1;
+  int busy = -1, threads = 2;
   CLI::App app("Six task graphs on threads, beside other executors.", "bench_executor");
   app.add_option("rounds", rounds, "samples of each executor")->check(command_line::whole(1, 1'000'000));
   app.add_option("part", part, "only shapes with this in their name; all: every one");
   app.add_option("microseconds", microseconds, "lengths of a task")->check(command_line::number(0, 1e6));
+  app.add_option("--threads", threads, "of every scheduler; even")->check(command_line::whole(2, 64));
   app.add_option("--busy", busy, "a process that never sleeps is pinned to this one of the two cores")
       ->check(command_line::whole(0, 1));
   return command_line::run(app, argc, argv, [&] {
-    if (hp::allowed_cores().size() < 2) throw std::runtime_error("this bench needs two cores");
+    if (static_cast<int>(hp::allowed_cores().size()) < threads)
+      throw std::runtime_error("this bench needs a core a thread: " + std::to_string(threads));
+    if (threads % 2 != 0) throw std::runtime_error("half of the threads run AIC queues: --threads is even");
     const bool disturbed = busy >= 0;
     std::optional<bench::busy_process> neighbour;
     const std::int64_t millisecond = bench::steps_for(1e6);
     if (disturbed) neighbour.emplace(hp::allowed_cores()[bench::at(busy)]);
     bench::quiet_gate gate(30, disturbed ? 1 : 0);
-    std::printf("oneTBB %s, OpenMP %s; 2 threads, placing with %lld ns between queues\n",
-                bench::has_tbb ? "found" : "missing", bench::has_openmp ? "found" : "missing",
+    std::printf("oneTBB %s, OpenMP %s; %d threads, placing with %lld ns between queues\n",
+                bench::has_tbb ? "found" : "missing", bench::has_openmp ? "found" : "missing", threads,
                 static_cast<long long>(synchronisation / 1000));
     for (const double us : microseconds) {
       const int now = us < 10 ? rounds : std::max(1, rounds / 3);
@@ -319,7 +327,7 @@ int main(int argc, char** argv) {
       std::printf(us == 0 ? "\n" : " %10s %10s\n", "of bound", "overhead");
       for (const shape& s : shapes)
         if (part == "all" || std::strstr(s.name, part.c_str()) != nullptr)
-          contest(s, us, steps, disturbed).measure(now, gate);
+          contest(s, us, steps, threads, disturbed).measure(now, gate);
     }
     std::printf("\n%d samples, %d of them while another task wanted a core\n", gate.samples(), gate.disturbed());
     return 0;

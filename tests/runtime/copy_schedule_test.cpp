@@ -13,7 +13,7 @@ namespace {
 namespace hp = hyperparallel;
 
 constexpr auto go_on = [](std::int64_t) { return true; };
-constexpr hp::store_kind both_kinds[] = {hp::store_kind::cached, hp::store_kind::streaming};
+constexpr hp::copy_way all_ways[] = {hp::cached_copy, hp::streaming_copy, hp::streaming_ahead};
 
 /// A block of bytes that are never zero.
 std::vector<std::byte> filled(std::int64_t bytes) {
@@ -60,7 +60,7 @@ TEST(CopySchedule, ReadsRowsThatFollowEachOtherInSourceOrder) {
   EXPECT_EQ(schedule.bytes(), 4 << 20);
   std::int64_t told = 0;
   int calls = 0;
-  schedule.run(schedule.whole(), hp::store_kind::streaming, [&](std::int64_t bytes) {
+  schedule.run(schedule.whole(), hp::streaming_ahead, [&](std::int64_t bytes) {
     told += bytes;
     return ++calls < 2;
   });
@@ -77,7 +77,7 @@ TEST(CopySchedule, PartsOfASplitFollowOneAnotherAndAreEqualUpToARun) {
     for (std::vector<std::byte>& t : m.target) std::fill(t.begin(), t.end(), std::byte{0});
     for (int w = 0; w < threads; ++w) {
       std::int64_t moved = 0;
-      schedule.run(schedule.part(w, threads), both_kinds[w % 2], [&](std::int64_t bytes) {
+      schedule.run(schedule.part(w, threads), all_ways[w % 2], [&](std::int64_t bytes) {
         moved += bytes;
         return true;
       });
@@ -101,7 +101,7 @@ TEST(CopySchedule, LongRunsGoPieceByPieceToAllTheirTargets) {
   }
   const hp::copy_schedule schedule(records);
   std::int64_t told = 0;
-  schedule.run(schedule.whole(), hp::store_kind::cached, [&](std::int64_t moved) {
+  schedule.run(schedule.whole(), hp::cached_copy, [&](std::int64_t moved) {
     told += moved;
     return false;
   });
@@ -110,7 +110,7 @@ TEST(CopySchedule, LongRunsGoPieceByPieceToAllTheirTargets) {
     while (n < bytes && t[static_cast<std::size_t>(n)] != std::byte{0}) ++n;
     EXPECT_NEAR(static_cast<double>(n), static_cast<double>(told) / 3, static_cast<double>(hp::copy_schedule::piece));
   }
-  for (int w = 0; w < 4; ++w) schedule.run(schedule.part(w, 4), hp::store_kind::streaming, go_on);
+  for (int w = 0; w < 4; ++w) schedule.run(schedule.part(w, 4), hp::streaming_ahead, go_on);
   for (const std::vector<std::byte>& t : target) ASSERT_EQ(t, source);
 }
 
@@ -149,7 +149,7 @@ TEST(CopySchedule, SampledRecordsArriveAsIfCopiedOneByOne) {
     const hp::copy_schedule schedule(records);
     ASSERT_EQ(schedule.bytes(), bytes);
     const int threads = 1 + round % 5;
-    for (int w = threads - 1; w >= 0; --w) schedule.run(schedule.part(w, threads), both_kinds[round % 2], go_on);
+    for (int w = threads - 1; w >= 0; --w) schedule.run(schedule.part(w, threads), all_ways[round % 2], go_on);
     ASSERT_EQ(got, expected);
   }
 }
@@ -160,7 +160,7 @@ TEST(CopySchedule, AnEmptyMoveHasNoParts) {
     EXPECT_EQ(s->bytes(), 0);
     EXPECT_EQ(s->groups(), 0);
     for (int w = 0; w < 3; ++w)
-      s->run(s->part(w, 3), hp::store_kind::streaming, [](std::int64_t bytes) {
+      s->run(s->part(w, 3), hp::streaming_ahead, [](std::int64_t bytes) {
         EXPECT_EQ(bytes, 0);
         return true;
       });
@@ -177,7 +177,7 @@ TEST(CopySchedule, FoldsTermsInTheirOrder) {
     for (float& x : t) x = number(random) * (random() % 4 == 0 ? 1e-6F : 1.0F);
   const std::byte* sources[3];
   for (std::size_t i = 0; i < 3; ++i) sources[i] = reinterpret_cast<const std::byte*>(term[i].data());
-  for (const hp::store_kind stores : both_kinds)
+  for (const hp::copy_way stores : all_ways)
     for (const int threads : {1, 2, 5}) {
       std::vector<std::vector<float>> target(4, std::vector<float>(rows * width));
       std::vector<hp::fold_record> folds;

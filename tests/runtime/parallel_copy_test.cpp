@@ -60,8 +60,8 @@ TEST(ParallelCopy, ChoosesStoresAndThreadsByBytes) {
   const std::int64_t bytes = hp::copy_schedule(m.records).bytes();
   EXPECT_EQ(hp::parallel_copy(hp::copy_schedule(m.records)).threads(), 1);
   const hp::store_kind streaming = hp::stores_for(1, 0);
-  EXPECT_EQ(hp::parallel_copy(hp::copy_schedule(m.records), {.streaming_from = bytes}).stores(), streaming);
-  EXPECT_EQ(hp::parallel_copy(hp::copy_schedule(m.records), {.streaming_from = bytes + 1}).stores(),
+  EXPECT_EQ(hp::parallel_copy(hp::copy_schedule(m.records), {.streaming_from = bytes}).way().stores, streaming);
+  EXPECT_EQ(hp::parallel_copy(hp::copy_schedule(m.records), {.streaming_from = bytes + 1}).way().stores,
             hp::store_kind::cached);
 }
 
@@ -139,6 +139,22 @@ TEST(ParallelCopy, NothingToMoveIsComplete) {
   hp::parallel_copy copy(hp::copy_schedule{}, {.threads = 2});
   EXPECT_EQ(copy.run(), hp::run_result::complete);
   EXPECT_EQ(copy.finished(), 0);
+}
+
+TEST(ParallelCopy, EveryWayOfTheFirstRunsMovesTheSame) {
+  dealt_rows m(512);  // 8 MiB
+  hp::parallel_copy copy(hp::copy_schedule(m.records), {.threads = 2});
+  std::vector<hp::copy_way> ways;
+  for (int run = 0; run < 2 + 3 * hp::way_choice::runs_of_a_way; ++run) {
+    ways.push_back(copy.way());
+    m.clear();
+    ASSERT_EQ(copy.run(), hp::run_result::complete);
+    ASSERT_TRUE(m.arrived()) << run;
+  }
+  for (const hp::copy_way& w : {hp::cached_copy, hp::streaming_copy, hp::streaming_ahead})
+    EXPECT_EQ(std::count(ways.begin(), ways.end(), w) >= hp::way_choice::runs_of_a_way,
+              hp::has_streaming_stores || w == hp::cached_copy);
+  EXPECT_EQ(copy.way(), ways.back());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include <hyperparallel/kernels/fold_terms.hpp>
 #include <hyperparallel/kernels/streaming_copy.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/runtime/copy_way.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -74,13 +75,13 @@ class copy_schedule {
   /// Moves a part, then fences its stores. `go_on(bytes)` (noexcept) is told what was moved since the last call, about
   /// every MiB and at the end; where it says false in between, the walk stops.
   template <class GoOn>
-  void run(const copy_part& part, store_kind stores, const GoOn& go_on) const {
+  void run(const copy_part& part, copy_way way, const GoOn& go_on) const {
     std::int64_t moved = 0;
     for (int g = part.begin.group; g <= part.end.group && g < groups(); ++g) {
       const group& one = group_[at(g)];
       const std::int64_t first = g == part.begin.group ? part.begin.run : 0;
       const std::int64_t last = g == part.end.group ? part.end.run : one.steps * one.width;
-      if (first < last && !walk(one, first, last, stores, moved, go_on)) break;
+      if (first < last && !walk(one, first, last, way, moved, go_on)) break;
     }
     store_fence();
     go_on(moved);
@@ -127,7 +128,7 @@ class copy_schedule {
 
   /// Runs [first, last) of a group. False when `go_on` said so.
   template <class GoOn>
-  bool walk(const group& g, std::int64_t first, std::int64_t last, store_kind stores, std::int64_t& moved,
+  bool walk(const group& g, std::int64_t first, std::int64_t last, copy_way way, std::int64_t& moved,
             const GoOn& go_on) const {
     const strided_copy& loops = member_[at(g.begin)].copy;
     std::int64_t index[max_box_dims] = {};
@@ -138,12 +139,13 @@ class copy_schedule {
     for (std::int64_t column = first % g.width; first < last; column = 0) {
       std::int64_t offset = 0;
       const int inner = loops.dims - 1;
-      const std::int64_t ahead = g.ahead > 0 && index[inner] + g.ahead_steps < loops.count[inner] ? g.ahead : 0;
+      const std::int64_t ahead =
+          way.fetches_ahead && g.ahead > 0 && index[inner] + g.ahead_steps < loops.count[inner] ? g.ahead : 0;
       for (int d = 0; d < loops.dims; ++d) offset += index[d] * loops.source_step[d];
       const std::int64_t end = last - first < g.width - column ? column + (last - first) : g.width;
       first += end - column;
       for (; column < end; ++column) {
-        move_run(member_[at(g.begin + column)], offset, index, stores, ahead);
+        move_run(member_[at(g.begin + column)], offset, index, way.stores, ahead);
         moved += member_[at(g.begin + column)].copy.run;
         if (moved < report_bytes) continue;
         if (!go_on(moved)) {

@@ -56,6 +56,10 @@ class core_loss {
   /// The core is lost: by the last look, or by one a short time before.
   bool lost() const noexcept { return whole_left_ > 0; }
 
+  /// Whether a task lasts about so many nanoseconds or more, waits between tasks included: by count, no clock is asked.
+  /// Right from about the eighth look on.
+  bool tasks_last(std::int64_t nanoseconds) const noexcept { return stride_ * nanoseconds <= period; }
+
   /// One look: of `passed` nanoseconds the thread has computed `computed`. Returns whether a part is missing.
   bool note(std::int64_t passed, std::int64_t computed) noexcept;
 

@@ -33,10 +33,8 @@ HYPERPARALLEL_BODY std::int64_t thread_nanoseconds(pthread_t thread) noexcept {
 #endif
 
 HYPERPARALLEL_BODY bool core_loss::note(std::int64_t passed, std::int64_t computed) noexcept {
-  if (passed < period / 2 && stride_ < most_tasks)
-    stride_ *= 2;
-  else if (passed > 2 * period && stride_ > 1)
-    stride_ /= 2;
+  if (passed < period / 2 && stride_ < most_tasks) stride_ *= 2;
+  for (std::int64_t left = passed; left > 2 * period && stride_ > 1; left /= 2) stride_ /= 2;
   if (passed < least) return false;  // too short to say
   const bool missing = computed < passed - passed / 4;
   if (missing)

@@ -26,7 +26,7 @@ struct copy_options {
   int threads = 0;  ///< exactly so many, up to 64; 0: one per core that the process may use and per MiB to move
   bool pin = true;  ///< one core per thread during runs, when there are enough cores
   int spin = 2000;  ///< pauses before sleeping; used when every thread can have a core
-  std::int64_t streaming_from = -1;  ///< see stores_for
+  std::int64_t streaming_from = -1;  ///< bytes of a move that streams; -1: what its first runs find faster
 };
 
 class parallel_copy {
@@ -40,7 +40,8 @@ class parallel_copy {
 
   const copy_schedule& schedule() const { return schedule_; }
   int threads() const { return crew_->workers(); }
-  store_kind stores() const { return stores_; }
+  /// How the next run stores and fetches.
+  copy_way way() const { return choice_.next(); }
 
   /// Moves everything once; `watch` is told bytes. Throws what its report throws, std::logic_error when called while
   /// running.
@@ -73,7 +74,7 @@ class parallel_copy {
   void report() noexcept;
 
   copy_schedule schedule_;
-  store_kind stores_;
+  way_choice choice_;
   std::unique_ptr<share[]> share_;  ///< by worker
   progress watch_{};
   std::int64_t next_report_ = 0;  ///< of steady_nanoseconds()

@@ -16,7 +16,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY parallel_copy::parallel_copy(copy_schedule schedule, const copy_options& options)
-    : schedule_(std::move(schedule)), stores_(stores_for(schedule_.bytes(), options.streaming_from)) {
+    : schedule_(std::move(schedule)), choice_(schedule_.bytes(), options.streaming_from) {
   std::vector<int> cores = allowed_cores();
   const int available = allowed_core_count(cores);
   const int threads = thread_count(options.threads, available);
@@ -36,10 +36,12 @@ HYPERPARALLEL_BODY run_result parallel_copy::run(const progress& watch) {
   for (int w = 0; w < threads(); ++w) moved_by(w).store(0, std::memory_order_relaxed);
   if (watch_.report != nullptr) set_next_report();
   ending_.restart();
+  const std::int64_t begin = steady_nanoseconds();
   crew_->run(watch_.period_nanoseconds(), [this]() noexcept { report(); });
   if (ending_.why.load(std::memory_order_seq_cst) == detail::run_end::progress_failed)
     std::rethrow_exception(std::exchange(ending_.error, nullptr));
   if (finished() != schedule_.bytes()) return run_result::cancelled;
+  choice_.took(steady_nanoseconds() - begin);
   if (watch_.report != nullptr) watch_.report(watch_.user, finished(), schedule_.bytes());
   return run_result::complete;
 }
@@ -59,7 +61,7 @@ HYPERPARALLEL_BODY int parallel_copy::thread_count(int asked, int available) con
 
 HYPERPARALLEL_BODY void parallel_copy::work(int me) {
   std::atomic<std::int64_t>& moved = moved_by(me);
-  schedule_.run(share_[static_cast<std::size_t>(me)].part, stores_, [&](std::int64_t bytes) noexcept {
+  schedule_.run(share_[static_cast<std::size_t>(me)].part, choice_.next(), [&](std::int64_t bytes) noexcept {
     moved.store(moved.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
     if (me == 0 && watch_.report != nullptr) report();
     return ending_.running(std::memory_order_relaxed);

@@ -49,6 +49,9 @@ struct alignas(cache_line) worker_state {
   int turns = 0;                   ///< in a row, in each of which it ran one task and was blocked
   core_loss core;
   doorbell bell;
+  std::int64_t task_time = 0;                        ///< nanoseconds, of its last tasks; 0: not known
+  std::atomic<float> pace{0};                        ///< of its tasks: nanoseconds by planned time; 0: not known
+  std::atomic<int> lent{-1};                         ///< a queue that another worker leaves to it while it rests
   alignas(cache_line) std::atomic<int> current{-1};  ///< the queue whose task it runs
 };
 

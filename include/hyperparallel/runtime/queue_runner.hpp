@@ -3,11 +3,11 @@
 // The inner loop of the executor: each worker takes a queue, runs its tasks in order as far as their waits hold, and
 // gives it back.
 //
-// Which queue that is says queue_choice.hpp. Where there is none a worker looks for one: at its own queues all the time, at
-// those of others ever more seldom the longer it finds nothing; then it sleeps on its own doorbell. A worker that finds
-// that its thread lost its core hands its queues over to one that rests (core_loss.hpp), and while it stands still in a
-// task, who waits lends it a core (lent_core.hpp). If no task is running and no head is ready, nothing can ever change,
-// and the run ends as a deadlock.
+// Which queue that is says queue_choice.hpp, and when one is left to a faster worker queue_lending.hpp. Where there is
+// none a worker looks for one: at its own queues all the time, at those of others ever more seldom the longer it finds
+// nothing; then it sleeps on its own doorbell. A worker that finds that its thread lost its core hands its queues over
+// to one that rests (core_loss.hpp), and while it stands still in a task, who waits lends it a core (lent_core.hpp). If
+// no task is running and no head is ready, nothing can ever change, and the run ends as a deadlock.
 
 #include <atomic>
 #include <climits>
@@ -19,7 +19,7 @@
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/lent_core.hpp>
 #include <hyperparallel/runtime/profile.hpp>
-#include <hyperparallel/runtime/queue_choice.hpp>
+#include <hyperparallel/runtime/queue_lending.hpp>
 #include <hyperparallel/runtime/worker_share.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
@@ -32,10 +32,10 @@ struct run_watcher {
 };
 
 template <class Profile>
-class queue_runner : public queue_choice {
+class queue_runner : public queue_lending {
  public:
   queue_runner(const plan_view& p, const worker_share& share)
-      : queue_choice(p, share),
+      : queue_lending(p, share),
         spin_(share.workers > 1 ? share.spin : 0),
         sharing_(share.sharing),
         has_others_(share.sharing < share.workers),
@@ -104,8 +104,9 @@ class queue_runner : public queue_choice {
     const bool watched = me == 0 && watcher_.look != nullptr;
     int next = c.next.load(std::memory_order_relaxed), wait = c.wait, reader = c.reader, signal = c.signal;
     int offered = reader;  // readers before have been offered to those who rest
-    int kept = -1;
+    int kept = -1, lent_to = -1;
     const int first = next;
+    stint unmeasured = begin_stint(me, first);
     w.reader = w.reader_end = 0;
     w.current.store(q, std::memory_order_relaxed);
     try {
@@ -117,6 +118,7 @@ class queue_runner : public queue_choice {
           break;
         }
         if (r.start > due) break;
+        if (next != first && (lent_to = next_worker(me, q, next, unmeasured)) >= 0) break;
         if (kept >= 0) {
           release(me, kept);
           wake_for(me, kept);
@@ -154,10 +156,8 @@ class queue_runner : public queue_choice {
     c.reader = reader;
     c.signal = signal;
     w.turns = next == first + 1 ? w.turns + 1 : 0;
-    if (next == end && first != end)  // another worker may have ended it before it was taken
-      finish(me, q);
-    else
-      release(me, q);
+    measure(me, q, next, unmeasured);
+    give_back(me, q, next == end && first != end, lent_to);  // another may have ended it before it was taken
     if (!ending_.running(std::memory_order_seq_cst)) worker_[0].bell.ring();
     if (kept >= 0 && next != end) wake_for(me, q);  // who made it ready a moment ago saw it held
     return kept;
@@ -202,7 +202,7 @@ class queue_runner : public queue_choice {
     const bool lost = has_lost_core(me);
     const int patience = lost ? spin_ / 8 : spin_, first_look = lost ? patience : 0;
     for (int i = 0, look = first_look; q < 0 && !is_over(std::memory_order_relaxed); ++i) {
-      q = take_own(me, due);
+      q = take_lent_or_own(me, due);
       if (q < 0 && i >= look) {
         due = INT_MAX;
         q = take_foreign(me);

@@ -55,6 +55,8 @@ class arena_redistribution {
   int ranks() const { return tensor_.positions(0); }
   int target_ranks() const { return tensor_.positions(last()); }
   int threads() const { return step_.front()->threads(); }
+  /// How the first step's next run stores and fetches.
+  copy_way way() const { return step_.front()->way(); }
 
   /// The position's blocks, row-major in the shape of its slice. T has the element size given at construction.
   template <class T>

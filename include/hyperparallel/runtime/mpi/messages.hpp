@@ -250,7 +250,8 @@ class mpi_messages {
   };
 
   void run_all(const copy_schedule& copies) const {
-    copies.run(copies.whole(), stores_, [](std::int64_t) noexcept { return true; });
+    copies.run(copies.whole(), stores_ == store_kind::streaming ? streaming_ahead : cached_copy,
+               [](std::int64_t) noexcept { return true; });
   }
 
   /// Those behind `process`, then the others.

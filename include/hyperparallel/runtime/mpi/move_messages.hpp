@@ -173,7 +173,7 @@ class move_messages {
   }
 
   static void run_all(const copy_schedule& schedule) {
-    schedule.run(schedule.whole(), store_kind::cached, [](std::int64_t) noexcept { return true; });
+    schedule.run(schedule.whole(), cached_copy, [](std::int64_t) noexcept { return true; });
   }
 
   mpi_messages messages_;

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/kernels/steady_time.hpp>
+#include <hyperparallel/runtime/copy_way.hpp>
 #include <hyperparallel/runtime/mpi/blocks.hpp>
 #include <hyperparallel/runtime/mpi/messages.hpp>
 #include <hyperparallel/runtime/step_records.hpp>
@@ -35,13 +37,14 @@ class step_work {
       if (stage <= tensors[t].plan().step_count) add(static_cast<int>(t), tensors[t], stage);
     std::vector<fold_record> folds;
     for (const staged_fold& f : folds_) folds.push_back({f.copy, f.terms, f.target, f.fold});
-    stores_ = stores_for(host_bytes_);
+    const store_kind stores = stores_for(host_bytes_);
+    choice_ = way_choice(host_bytes_);
     copies_ = copy_schedule(copy_);
     fold_schedule_ = copy_schedule({}, folds);
     // Measured: MPI's own packing keeps up with MPI_Alltoallw at every size; ours only wins where memory has room that
     // the cores do not use.
     if (transport != mpi_transport::packed) transport = mpi_transport::derived_types;
-    messages_.prepare(transport, nullptr, stores_);
+    messages_.prepare(transport, nullptr, stores);
     copy_.clear();
   }
   step_work(const step_work&) = delete;
@@ -56,9 +59,12 @@ class step_work {
   void run(std::chrono::milliseconds patience) {
     const auto go_on = [](std::int64_t) noexcept { return true; };
     messages_.start();
-    copies_.run(copies_.whole(), stores_, go_on);
+    const std::int64_t begin = steady_nanoseconds();
+    copies_.run(copies_.whole(), choice_.next(), go_on);
+    const std::int64_t copied = steady_nanoseconds() - begin;
     messages_.finish(patience);
-    fold_schedule_.run(fold_schedule_.whole(), stores_, go_on);
+    fold_schedule_.run(fold_schedule_.whole(), choice_.next(), go_on);
+    choice_.took(copied);
   }
 
  private:
@@ -154,7 +160,7 @@ class step_work {
   const move_blocks& blocks_;
   std::vector<std::int64_t>& received_;
   std::int64_t host_bytes_ = 0;  ///< of all blocks that the processes of this host write together
-  store_kind stores_ = store_kind::cached;
+  way_choice choice_{};
   std::vector<std::pair<block_fill, std::byte*>> fills_;
   std::vector<copy_record> copy_;
   std::vector<staged_fold> folds_;
