@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -72,6 +74,22 @@ TEST(first_of_least, is_the_first_number_of_least_cost) {
       }
     }
   }
+}
+
+// Each number once, by edits, equals in order.
+TEST(visit_by_likeness, goes_from_the_most_alike_to_the_least) {
+  const std::string names[] = {"zero1", "dp", "tp", "dp-tp", "zero3-tp", "2d", ""};
+  for (const std::string& name : names)
+    for (int count = 0; count <= 7; ++count) {
+      std::vector<std::pair<int, int>> visited, expected;
+      const auto edits = [&](int i) { return hp::characters_that_differ(names[i].c_str(), name.c_str()); };
+      for (int i = 0; i < count; ++i) expected.emplace_back(edits(i), i);
+      std::sort(expected.begin(), expected.end());
+      hp::visit_by_likeness(
+          count, [&](int i) { return names[i].c_str(); }, name.c_str(),
+          [&](int i) { visited.emplace_back(edits(i), i); });
+      EXPECT_EQ(visited, expected);
+    }
 }
 
 TEST(same_text, compares_whole_texts_and_ranges) {

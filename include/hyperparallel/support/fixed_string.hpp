@@ -143,4 +143,17 @@ constexpr int nearest_of(const char* const* texts, int count, const char* name) 
   return nearest_name_of(count, [&](int i) { return texts[i]; }, name);
 }
 
+/// `visit(i)` for 0 to `count - 1`, those whose `name_at(i)` is most like `name` first, equals in order.
+/// O(count · length² · most edits).
+template <class NameAt, class Visit>
+constexpr void visit_by_likeness(int count, const NameAt& name_at, const char* name, const Visit& visit) {
+  int visited = 0;
+  for (int edits = 0; visited < count; ++edits)
+    for (int i = 0; i < count; ++i) {
+      if (characters_that_differ(name_at(i), name) != edits) continue;
+      visit(i);
+      ++visited;
+    }
+}
+
 }}  // namespace hyperparallel::v0_2
