@@ -7,6 +7,7 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 inline constexpr int most_refusal_text = 95;
+inline constexpr int most_quoted_text = 35;
 
 /// A name that is kept; longer ones lose their beginning, since the end tells more.
 struct refusal_text {
@@ -44,12 +45,26 @@ struct refusal_list {
 
 namespace detail {
 
-/// The text of traits like those of `spelled` as one template argument: compilers print it in quotes, clang at most 35
-/// characters of it.
+/// The text of traits like those of `spelled` as one template argument: compilers print it in quotes, clang at most
+/// `most_quoted_text` characters of it.
 template <class Traits>
 constexpr auto quoted_text() {
   fixed_string<Traits::length + 1> quoted;
   for (int i = 0; i < Traits::length; ++i) quoted.text[i] = Traits::text[i];
+  return quoted;
+}
+
+/// The same with at most `most_quoted_text` characters: three dots stand for the middle of what is longer, and the longer
+/// part is kept of its end.
+template <class Traits>
+constexpr auto quoted_name() {
+  constexpr bool whole = Traits::length <= most_quoted_text;
+  constexpr int head = (most_quoted_text - 3) / 3, tail = most_quoted_text - 3 - head;
+  fixed_string<(whole ? Traits::length : most_quoted_text) + 1> quoted;
+  for (int i = 0; i < quoted.size(); ++i)
+    quoted.text[i] = whole || i < head ? Traits::text[i]
+                     : i < head + 3    ? '.'
+                                       : Traits::text[Traits::length - tail + i - head - 3];
   return quoted;
 }
 
