@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -98,6 +99,28 @@ TEST(edits_to_match, is_nothing_where_the_pattern_matches) {
   EXPECT_GT(matches, 300);
 }
 
+// Without wildcards it is the distance of two texts; `*` is the least over what it may stand for.
+TEST(edits_to_match, is_the_least_over_what_a_run_stands_for) {
+  std::vector<std::string> words{""};
+  for (std::size_t w = 0; w < words.size() && words[w].size() < 4; ++w)
+    for (const char c : {'a', 'b'}) words.push_back(words[w] + c);
+  for (const std::string& head : words)
+    for (const std::string& tail : words) {
+      if (head.size() + tail.size() > 4) continue;
+      for (const std::string& name : words) {
+        int least = 9;
+        for (std::size_t from = 0; from <= name.size(); ++from)
+          for (std::size_t to = from; to <= name.size(); ++to)
+            least = std::min(least, hp::characters_that_differ(head.c_str(), name.substr(0, from).c_str()) +
+                                        hp::characters_that_differ(tail.c_str(), name.substr(to).c_str()));
+        EXPECT_EQ(hp::edits_to_match((head + "*" + tail).c_str(), name.c_str()), least)
+            << head << "*" << tail << " " << name;
+        EXPECT_EQ(hp::edits_to_match(head.c_str(), name.c_str()),
+                  hp::characters_that_differ(head.c_str(), name.c_str()));
+      }
+    }
+}
+
 TEST(edits_to_match, counts_characters) {
   EXPECT_EQ(hp::edits_to_match("*.quary", "layers.0.attention.query"), 1);
   EXPECT_EQ(hp::edits_to_match("*.key", "layers.0.attention.query"), 3);
@@ -105,6 +128,8 @@ TEST(edits_to_match, counts_characters) {
   EXPECT_EQ(hp::edits_to_match("", "abc"), 3);
   EXPECT_EQ(hp::edits_to_match("*", "abc"), 0);
   EXPECT_EQ(hp::edits_to_match("a?c", "ac"), 1);
+  EXPECT_EQ(hp::edits_to_match("*.qeury", "layers.0.attention.query"), 1);  // neighbours swapped
+  EXPECT_EQ(hp::edits_to_match("*.qeuyr", "layers.0.attention.query"), 2);
 }
 
 }  // namespace

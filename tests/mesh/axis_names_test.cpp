@@ -34,6 +34,7 @@ TEST(axis_names, the_nearest_needs_the_fewest_changes) {
   EXPECT_EQ((nearest<names, "tensors">()), "tensor");
   EXPECT_EQ((nearest<names, "sensor">()), "tensor");
   EXPECT_EQ((nearest<names, "e">()), "ep");
+  EXPECT_EQ((nearest<names, "pe">()), "ep");  // neighbours swapped
   EXPECT_EQ((nearest<names, "xp">()), "dp");  // the first of equals
   EXPECT_EQ((nearest<names, "">()), "dp");
   EXPECT_EQ((nearest<no_names, "tp">()), "");

@@ -56,8 +56,7 @@ TEST(OffloadRefusal, IsOneTypeThatNamesTheSizes) {
   EXPECT_TRUE((std::is_same_v<verdict<fine>, hp::accepted>));
   EXPECT_TRUE(
       (std::is_same_v<verdict<small>, hp::diag::memory_budget_is_too_small<hp::bytes_given<100>, hp::bytes_needed<250>,
-                                                                           hp::alive<hp::named_tensor<'a', 'b'>, 200>,
-                                                                           hp::alive<hp::named_tensor<'c'>, 50>>>));
+                                                                           hp::alive<"ab", 200>, hp::alive<"c", 50>>>));
   EXPECT_TRUE((std::is_same_v<verdict<refused_rule>,
                               hp::diag::offload_rule_does_not_hold<hp::offload_rule_code::pattern_matches_nothing,
                                                                    hp::rule_for<'x', '*'>>>));

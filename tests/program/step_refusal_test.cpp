@@ -33,6 +33,28 @@ TEST(step_refusal, keeps_the_end_of_a_long_name) {
   }
 }
 
+// Names stand whole, in order; behind the first that does not fit there are dots.
+TEST(step_refusal, lists_names_while_they_fit) {
+  for (int length = 1; length < 40; ++length) {
+    hp::refusal_list list;
+    std::string whole;
+    for (int i = 0; i < 12; ++i) {
+      const std::string name(static_cast<std::size_t>(length), static_cast<char>('a' + i));
+      list.add(name.c_str());
+      whole += (i == 0 ? "" : ", ") + name;
+    }
+    const std::string text = list.joined.text;
+    EXPECT_EQ(text.size(), static_cast<std::size_t>(list.joined.length));
+    EXPECT_LE(list.joined.length, hp::most_refusal_text);
+    EXPECT_EQ(list.is_cut, text != whole);
+    if (!list.is_cut) continue;
+    ASSERT_GT(text.size(), 5U);
+    EXPECT_EQ(text.substr(text.size() - 5), ", ...");
+    EXPECT_EQ(whole.find(text.substr(0, text.size() - 3)), 0U);
+    EXPECT_EQ((text.size() - 3) % static_cast<std::size_t>(length + 2), 0U);
+  }
+}
+
 // Every named strategy on many ranks: what is refused has the names of the program's own status, nothing else has any.
 TEST(step_refusal, tells_the_names_of_the_status) {
   const models::small_moe_config sizes{.batch = 6, .sequence = 12, .vocabulary = 90, .layers = 1};
@@ -80,12 +102,24 @@ TEST(step_refusal, of_a_rule_has_its_axis_and_dim) {
   EXPECT_EQ(r.strategy, hp::strategy_code::rule_matches_nothing);
   EXPECT_STREQ(r.axis.text, "tp");
   EXPECT_STREQ(r.dim.text, "seq");
+  EXPECT_STREQ(r.dims.joined.text, "ffn, batch, hidden");
+  EXPECT_EQ(r.strategies.joined.length, 0);  // it has no name
+  r = refusal(hp::strategy_called("dp-ep", 4).strategy);
+  EXPECT_STREQ(r.dim.text, "experts");
+  std::string names;
+  hp::visit_matching_strategies(programs::one_matrix(), "dp-ep",
+                                [&](const char* name) { names += std::string(names.empty() ? "" : ", ") + name; });
+  EXPECT_EQ(names, r.strategies.joined.text);
 }
 
 TEST(step_refusal, of_a_pin_has_its_pattern_or_the_tensor) {
   hp::strategy_value s = strategy_on(2, 2);
   s.pin.push({hp::short_text("*.bias"), 1, {}});
   EXPECT_STREQ(refusal(s).tensor.text, "*.bias");
+  s.pin.item[0] = {hp::short_text("wieght"), 2, {}};
+  EXPECT_STREQ(refusal(s).nearest.text, "weight");
+  s.pin.item[0] = {hp::short_text("*.bias"), 1, {}};
+  EXPECT_EQ(refusal(s).nearest.length, 0);  // no name is like it
   s.pin.item[0] = {hp::short_text("weigh?"), 1, {}};
   hp::step_refusal r = refusal(s);
   EXPECT_EQ(r.strategy, hp::strategy_code::pin_has_wrong_rank);
@@ -136,6 +170,12 @@ template <hp::extent_t Width, class... Parts>
 using verdict = hp::detail::step_verdict<
     hp::detail::evaluated_step<product<Width>, hp::strategy<mesh, Parts...>, hp::sgd, hp::matrix384>>::type;
 
+struct experts {
+  static constexpr hp::strategy_value value = hp::strategy_called("dp-ep", 4).strategy;
+};
+using named_verdict =
+    hp::detail::step_verdict<hp::detail::evaluated_step<product<8>, experts, hp::sgd, hp::matrix384>>::type;
+
 TEST(step_refusal, spells_names_and_sizes) {
   using namespace hp::diag;
   using tp = hp::axes_named<'t', 'p'>;
@@ -149,8 +189,16 @@ TEST(step_refusal, spells_names_and_sizes) {
   static_assert(
       std::is_same_v<verdict<6, hp::pin<"w", hp::none, "tp">>,
                      dim_is_not_divisible_by_its_axis<ffn, hp::extent<6>, tp, hp::shards<4>, hp::named_tensor<'w'>>>);
-  static_assert(std::is_same_v<verdict<8, hp::context_parallel<"tp">>,
-                               rule_matches_no_operator<tp, hp::named_dim<'s', 'e', 'q'>>>);
+  static_assert(std::is_same_v<
+                verdict<8, hp::context_parallel<"tp">>,
+                rule_matches_no_operator<tp, hp::named_dim<'s', 'e', 'q'>, hp::dims_there_are<"ffn, hidden, batch">>>);
+  static_assert(
+      std::is_same_v<
+          named_verdict,
+          pattern_matches_no_operator<hp::pattern_named<'*', '.', 'e', 'x', 'p', 'e', 'r', 't', 's', '.', '*'>,
+                                      hp::nearest_name<>, hp::operators_there_are<2>,
+                                      hp::strategies_that_match<"dp, tp, zero1, zero2, zero3, hsdp1, hsdp2, hsdp3, 2d, "
+                                                                "3d, zero3-tp">>>);
   static_assert(std::is_same_v<verdict<8, hp::column_parallel<"upp", "tp">>,
                                pattern_matches_no_operator<hp::pattern_named<'u', 'p', 'p'>, hp::nearest_name<'u', 'p'>,
                                                            hp::operators_there_are<2>>>);
@@ -161,8 +209,9 @@ TEST(step_refusal, spells_names_and_sizes) {
   static_assert(std::is_same_v<verdict<8, hp::pin<"w", "tp">>,
                                pin_does_not_fit<hp::strategy_code::pin_has_wrong_rank, hp::named_tensor<'w'>,
                                                 hp::map_entries<1>, hp::tensor_dims<2>>>);
-  static_assert(std::is_same_v<verdict<8, hp::pin<"b", "tp">>,
-                               pin_does_not_fit<hp::strategy_code::pattern_matches_nothing, hp::named_tensor<'b'>>>);
+  static_assert(std::is_same_v<verdict<8, hp::pin<"upp", "tp">>,
+                               pin_does_not_fit<hp::strategy_code::pattern_matches_nothing,
+                                                hp::named_tensor<'u', 'p', 'p'>, hp::nearest_name<'u', 'p'>>>);
   static_assert(std::is_same_v<hp::detail::memory_verdict<false, 5, 4>::type,
                                memory_is_exceeded<hp::bytes_needed<5>, hp::bytes_given<4>>>);
   static_assert(std::is_same_v<hp::detail::memory_verdict<true, 4, 4>::type, hp::accepted>);

@@ -51,12 +51,16 @@ TEST(refused_program, a_strategy_is_told_its_numbers) {
   EXPECT_EQ(text(product(), many), "strategy \"dp\" is refused: 49 rules or pins, a strategy holds 48");
   hp::strategy_value nothing = hp::strategy_called("dp", 2).strategy;
   nothing.add(hp::shard_dim("vocabulary", "dp"));
-  EXPECT_EQ(text(product(), nothing),
-            "strategy \"dp\" is refused: rule_matches_nothing, axis \"dp\", dim \"vocabulary\"");
+  EXPECT_EQ(
+      text(product(), nothing),
+      "strategy \"dp\" is refused: the strategy shards dim vocabulary over axis dp, and no operator has it there: "
+      "the dims are batch, hidden, ffn; strategies that match the model: dp, tp, 2d, 3d, hsdp1, hsdp2, hsdp3, zero1, "
+      "zero2, zero3, zero3-tp");
   hp::strategy_value misspelt = hp::strategy_called("dp", 2).strategy;
   hp::add_column_parallel(misspelt, "u*pp", "dp");
   EXPECT_EQ(text(product(), misspelt),
-            "strategy \"dp\" is refused: no operator is called u*pp: did you mean up? There are 2 operators");
+            "strategy \"dp\" is refused: no operator is called u*pp: did you mean up? There are 2 operators; "
+            "strategies that match the model: dp, tp, 2d, 3d, hsdp1, hsdp2, hsdp3, zero1, zero2, zero3, zero3-tp");
 }
 
 TEST(refused_program, an_unknown_axis_is_told_the_nearest_and_those_that_are_there) {

@@ -115,6 +115,7 @@ TEST(named_strategies, the_nearest_name_is_the_one_with_fewest_changes) {
   EXPECT_STREQ(hp::nearest_strategy("zro3"), "zero3");
   EXPECT_STREQ(hp::nearest_strategy("dptp"), "dp-tp");
   EXPECT_STREQ(hp::nearest_strategy("ulyses"), "ulysses");
+  EXPECT_STREQ(hp::nearest_strategy("pd"), "dp");  // neighbours swapped
   EXPECT_STRNE(hp::nearest_strategy(""), "");
   EXPECT_STRNE(hp::nearest_strategy("a name that is longer than any strategy may be called"), "");
 }
@@ -123,7 +124,9 @@ TEST(named_strategies, the_nearest_name_is_the_one_with_fewest_changes) {
 int distance(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return static_cast<int>(a.size() + b.size());
   const std::string u = a.substr(1), v = b.substr(1);
-  return std::min({distance(u, b) + 1, distance(a, v) + 1, distance(u, v) + (a[0] == b[0] ? 0 : 1)});
+  const int least = std::min({distance(u, b) + 1, distance(a, v) + 1, distance(u, v) + (a[0] == b[0] ? 0 : 1)});
+  const bool swapped = a.size() > 1 && b.size() > 1 && a[0] == b[1] && a[1] == b[0];
+  return swapped ? std::min(least, distance(a.substr(2), b.substr(2)) + 1) : least;
 }
 TEST(named_strategies, characters_that_differ_are_the_least_number_of_changes) {
   std::vector<std::string> words{""};

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -43,6 +46,50 @@ TEST(nearest_name_of, is_the_name_of_fewest_edits) {
   EXPECT_EQ(nearest("tokns"), 2);
   EXPECT_EQ(nearest("label"), 3);
   EXPECT_EQ(hp::nearest_name_of(0, [](int) { return ""; }, "x"), -1);
+}
+
+// Two neighbours swapped are one edit, wherever they stand, and at compile time.
+static_assert(hp::characters_that_differ("pt", "tp") == 1 && hp::characters_that_differ("ca", "abc") == 3);
+TEST(nearest_name_of, counts_two_neighbours_swapped_as_one_edit) {
+  const char* const axes[] = {"dp", "cp", "tp"};
+  EXPECT_EQ(hp::nearest_of(axes, 3, "pt"), 2);
+  const std::string name = "layers.0.attention.query";
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    std::string other = name;
+    std::swap(other[i], other[i + 1]);
+    EXPECT_EQ(hp::characters_that_differ(name.c_str(), other.c_str()), name[i] == name[i + 1] ? 0 : 1) << other;
+  }
+}
+
+// -1 of none, the first of equals.
+TEST(first_of_least, is_the_first_number_of_least_cost) {
+  for (unsigned word = 0; word < 256; ++word) {
+    const auto cost_of = [&](int i) { return static_cast<int>(word >> 2 * i & 3); };
+    for (int count = 0; count <= 4; ++count) {
+      const int found = hp::first_of_least(count, cost_of);
+      EXPECT_EQ(found >= 0, count > 0);
+      for (int i = 0; i < count; ++i) {
+        EXPECT_LE(cost_of(found), cost_of(i));
+        EXPECT_TRUE(i >= found || cost_of(i) > cost_of(found));
+      }
+    }
+  }
+}
+
+// Each number once, by edits, equals in order.
+TEST(visit_by_likeness, goes_from_the_most_alike_to_the_least) {
+  const std::string names[] = {"zero1", "dp", "tp", "dp-tp", "zero3-tp", "2d", ""};
+  for (const std::string& name : names)
+    for (int count = 0; count <= 7; ++count) {
+      std::vector<std::pair<int, int>> visited, expected;
+      const auto edits = [&](int i) { return hp::characters_that_differ(names[i].c_str(), name.c_str()); };
+      for (int i = 0; i < count; ++i) expected.emplace_back(edits(i), i);
+      std::sort(expected.begin(), expected.end());
+      hp::visit_by_likeness(
+          count, [&](int i) { return names[i].c_str(); }, name.c_str(),
+          [&](int i) { visited.emplace_back(edits(i), i); });
+      EXPECT_EQ(visited, expected);
+    }
 }
 
 TEST(same_text, compares_whole_texts_and_ranges) {

@@ -71,7 +71,10 @@ TEST(refusal_sentence, values_of_arguments) {
   EXPECT_EQ(value("dim<-1>"), "-1");
   EXPECT_EQ(value("user::type"), "type");
   EXPECT_EQ(value("axes_there_are<alias<'d', 'p'>, alias<'t', 'p'> >"), "dp, tp");
-  EXPECT_EQ(value("alive<named_tensor<'u', 'p'>, 1024>"), "up (1024)");
+  EXPECT_EQ(value("alive<fixed_string<3>{\"up\"}, 1024>"), "up (1024)");
+  EXPECT_EQ(value("dims_there_are<hyperparallel::v0_2::fixed_string<7>{\"dp, tp\"}>"), "dp, tp");
+  EXPECT_EQ(value("dims_there_are<fixed_string<static_cast<int>(5UL)>{\"a<b>\"}>"), "a<b>");
+  EXPECT_EQ(value("dims_there_are<fixed_string<1>{\"\"}>"), "");
   EXPECT_EQ(value("tensor<data_type::bf16, 64, 32>"), "bf16 (64, 32)");
   EXPECT_EQ(value("mapped<mesh>"), "() on mesh");
   EXPECT_EQ(value("mapped<ns::mesh, alias<'d', 'p'>, whole, axes_in_order<alias<'c', 'p'>, alias<'t', 'p'> >, "

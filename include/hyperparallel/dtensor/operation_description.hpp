@@ -19,9 +19,15 @@ concept operation_description = requires(const Description& d, const shape* oper
   { d.rule(operands, 1) } -> std::same_as<rule_result>;
 };
 
-/// A description on operands of declared extents: the operator type that error lines name.
+/// A description on operands of declared extents: the operator type that error lines name. Of a value as a template
+/// argument clang before 16 prints the members alone, `{}` of most: there the type of the description stands before it.
+#if defined(__clang__) && __clang_major__ < 16
+template <class Type, auto Description, class... Extents>
+struct typed_operation {
+#else
 template <auto Description, class... Extents>
 struct operation {
+#endif
   static constexpr rule_result made = [] {
     const shape list[sizeof...(Extents) + 1] = {Extents::declared...};
     return Description.rule(list, static_cast<int>(sizeof...(Extents)));
@@ -29,6 +35,10 @@ struct operation {
   static constexpr factor_rule rule = made.rule;
   static constexpr rule_status status = made.status;
 };
+#if defined(__clang__) && __clang_major__ < 16
+template <auto Description, class... Extents>
+using operation = typed_operation<std::remove_cvref_t<decltype(Description)>, Description, Extents...>;
+#endif
 
 namespace diag {
 template <class Operation, rule_code, int Where>

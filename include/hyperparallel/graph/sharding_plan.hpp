@@ -33,28 +33,10 @@ constexpr bool name_matches(const char* pattern, const char* name) {
   return pattern[p] == '\0';
 }
 
-/// Fewest characters of the name put in, left out or exchanged until the pattern describes it: 0 where it does. At most
-/// 127 characters of the name are looked at. O(pattern · name).
+/// Fewest edits of `characters_that_differ` until the pattern describes the name: 0 where it does. At most 127 characters
+/// of the name are looked at. O(pattern · name).
 constexpr int edits_to_match(const char* pattern, const char* name) {
-  constexpr int most = 127;
-  int row[most + 1] = {};  // of the pattern so far and the first x characters of the name
-  int width = text_length(name);
-  if (width > most) width = most;
-  for (int x = 0; x <= width; ++x) row[x] = x;
-  for (int p = 0; pattern[p] != '\0'; ++p) {
-    const bool any = pattern[p] == '*';
-    int diagonal = row[0];
-    if (!any) ++row[0];
-    for (int x = 0; x < width; ++x) {
-      const int above = row[x + 1], same = pattern[p] == '?' || pattern[p] == name[x] ? 0 : 1;
-      int least = any ? above : diagonal + same;
-      if (!any && above + 1 < least) least = above + 1;
-      if (const int shorter = row[x] + (any ? 0 : 1); shorter < least) least = shorter;
-      row[x + 1] = least;
-      diagonal = above;
-    }
-  }
-  return row[width];
+  return detail::fewest_edits<true>(pattern, name);
 }
 
 /// What an entry of a plan speaks of.

@@ -61,17 +61,13 @@ inline const model_family* family_of(const nlohmann::json& object) {
 /// The family whose name is most like this one, or null where none is like it: characters that differ, less those that
 /// both begin with, are at most 2.
 inline const model_family* nearest_family(const std::string& name) {
-  const model_family* nearest = nullptr;
-  int least = 3;
-  for (const model_family& each : model_families) {
-    const std::string_view known = each.model_type;
+  const auto cost_of = [&](int i) {
+    const std::string_view known = model_families[i].model_type;
     const auto same = std::mismatch(known.begin(), known.end(), name.begin(), name.end()).first - known.begin();
-    const int differs = characters_that_differ(each.model_type, name.c_str()) - static_cast<int>(same);
-    if (differs >= least) continue;
-    nearest = &each;
-    least = differs;
-  }
-  return nearest;
+    return characters_that_differ(model_families[i].model_type, name.c_str()) - static_cast<int>(same);
+  };
+  const int nearest = first_of_least(static_cast<int>(std::size(model_families)), cost_of);
+  return nearest >= 0 && cost_of(nearest) <= 2 ? &model_families[nearest] : nullptr;
 }
 
 /// Throws unsupported_model with the families.

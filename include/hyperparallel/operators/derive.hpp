@@ -9,6 +9,7 @@
 // operator, operand, dim and axis.
 
 #include <hyperparallel/layout/layout.hpp>
+#include <hyperparallel/layout/layout_words.hpp>
 #include <hyperparallel/operators/operator_table.hpp>
 #include <hyperparallel/operators/propagate.hpp>
 
@@ -178,11 +179,31 @@ struct operator_verdict<rule_code::ok, Operator, Derived> {
   using type = typename derivation_verdict<Derived::result.status.code, Operator, Derived>::type;
 };
 
+/// Operands in words stand in the notes of a refusal, above the numbers of their layouts.
+template <class... Words>
+struct operands_placed {
+  template <class Why>
+  struct why {
+    static constexpr bool met = insist<Why>::met;
+  };
+};
+template <class Why>
+struct insist_on_operands {
+  template <class... Layouts>
+  using type = typename operands_placed<in_words<Layouts>...>::template why<Why>;
+};
+template <>
+struct insist_on_operands<accepted> {
+  template <class...>
+  using type = insist<accepted>;
+};
+
 /// Picks the canonical type. A refused derivation still gets one, unsharded, so no error cascades.
 template <class Operator, class... Layouts>
 struct result_selector {
   using derivation = derived<Operator, Layouts...>;
-  static_assert(insist<typename operator_verdict<validity<Operator>, Operator, derivation>::type>::met);
+  using verdict = typename operator_verdict<validity<Operator>, Operator, derivation>::type;
+  static_assert(insist_on_operands<verdict>::template type<Layouts...>::met);
   using type = placed_layout<typename derivation::mesh, digits_of_layout(derivation::result.layout)>;
 };
 

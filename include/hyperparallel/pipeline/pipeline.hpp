@@ -11,6 +11,7 @@
 #include <hyperparallel/pipeline/pipeline_refusal.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>
 #include <hyperparallel/support/lazy_reference.hpp>
+#include <hyperparallel/support/withheld.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -161,9 +162,7 @@ struct pipeline_without_schedule {
   static constexpr int ranks = 1;
   static constexpr basic_pipeline_account<fixed_pipeline_sizes<pipeline_shape{}>> account{
       .status = {pipeline_code::sizes_are_not_positive}};
-  static constexpr std::int64_t makespan = not_counted, ideal = not_counted, bubble = not_counted;
-  static constexpr std::int64_t bubble_of_span = not_counted, peak_bytes = not_counted;
-  static constexpr int peak_activations = 0x7fffffff;
+  static constexpr withheld makespan{}, ideal{}, bubble{}, bubble_of_span{}, peak_activations{}, peak_bytes{};
 };
 
 }  // namespace detail
@@ -196,25 +195,26 @@ template <class Pipeline, class Transport>
 inline constexpr bool deadlock_free =
     detail::ends_under<typename Pipeline::schedule>(Pipeline::shape, Transport::value);
 
-/// Law: of a refused pipeline no amount meets a limit.
+/// Of a refused pipeline the amounts are withheld: no assertion about them fails.
 template <schedule_generator Schedule, pipeline_option... Options>
 struct pipeline<Schedule, Options...> {
   using schedule = Schedule;
   using evaluated = detail::evaluated_pipeline<Schedule, Options...>;
   static_assert(insist<typename detail::pipeline_verdict<Schedule, evaluated>::type>::met);
 
+  static constexpr bool is_accepted = evaluated::account.ok();
   static constexpr pipeline_shape shape = evaluated::shape;
   static constexpr int ranks = shape.ranks;
   /// Times, bubbles and peaks, also by rank.
   static constexpr HYPERPARALLEL_LAZY_REFERENCE(typename evaluated::account_type) account = evaluated::account;
-  static constexpr std::int64_t makespan = account.makespan;
-  static constexpr std::int64_t ideal = account.ideal;
+  static constexpr kept_if<is_accepted, std::int64_t> makespan = account.makespan;
+  static constexpr kept_if<is_accepted, std::int64_t> ideal = account.ideal;
   /// Makespan less ideal; `bubble_of_span` is that of the zero-bubble papers.
-  static constexpr std::int64_t bubble = account.bubble();
-  static constexpr std::int64_t bubble_of_span = account.bubble_of_span();
+  static constexpr kept_if<is_accepted, std::int64_t> bubble = account.bubble();
+  static constexpr kept_if<is_accepted, std::int64_t> bubble_of_span = account.bubble_of_span();
   /// Most activations of a rank, in chunks of one micro-batch, each from F until W or B.
-  static constexpr int peak_activations = account.peak_until_weight_gradient();
-  static constexpr std::int64_t peak_bytes = account.peak_bytes();
+  static constexpr kept_if<is_accepted, int> peak_activations = account.peak_until_weight_gradient();
+  static constexpr kept_if<is_accepted, std::int64_t> peak_bytes = account.peak_bytes();
 
   /// The schedule itself: its actions by rank.
   static constexpr auto make() { return evaluated::rows; }

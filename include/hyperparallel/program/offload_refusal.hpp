@@ -9,7 +9,8 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <char...>
 struct rule_for {};
-template <class Tensor, extent_t Bytes>
+/// A tensor by its name.
+template <fixed_string Tensor, extent_t Bytes>
 struct alive {};
 
 namespace diag {
@@ -42,7 +43,7 @@ struct refused_offload_names {
   template <int... I>
   struct too_small<indices<I...>> {
     using type = diag::memory_budget_is_too_small<bytes_given<why.budget>, bytes_needed<why.least_budget>,
-                                                  alive<spelled<named_tensor, alive_name<I>>, why.alive[I].bytes>...>;
+                                                  alive<quoted_name<alive_name<I>>(), why.alive[I].bytes>...>;
   };
 };
 

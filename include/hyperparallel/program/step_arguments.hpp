@@ -15,6 +15,7 @@
 #include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
+#include <hyperparallel/support/withheld.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -170,7 +171,7 @@ struct proof_of_a_refused_step : proof {
 /// these values, because no program with a refused step compiles.
 struct step_that_is_refused {
   static constexpr step_account account{};
-  static constexpr extent_t parameters = 0, peak = 0;
+  static constexpr withheld parameters{}, peak{};
   static constexpr proof_of_a_refused_step verified{}, lawful{};
   static constexpr step_offload offload{};
   static constexpr run_times clock{};

@@ -4,8 +4,8 @@
 // so.
 
 #include <hyperparallel/mesh/axis_names.hpp>
-#include <hyperparallel/program/refusal_text.hpp>
-#include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/program/suggestions.hpp>
+#include <hyperparallel/strategy/matching_strategies.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>
 
@@ -22,6 +22,9 @@ struct step_refusal {
   refusal_text pattern{};          ///< of a rule, where it is the name of no operator; `extent` operators are there
   mesh_value mesh{};               ///< where a strategy names an axis that its mesh lacks
   extent_t extent = 0, other = 0;  ///< of a dim that does not divide: the extent and the pieces
+  /// Of a rule that decides nothing: dims of the operators that it speaks of, and, where the strategy has a name, names of
+  /// those that match the model; what is most like the mistake first.
+  refusal_list dims{}, strategies{};
 };
 
 /// The first axis that the pin names and the mesh lacks.
@@ -33,18 +36,13 @@ constexpr const char* unknown_axis_of(const strategy_pin& pin, const mesh_value&
 
 /// Whether the rule's pattern is the name of no operator of forward: then the one that needs the fewest edits.
 constexpr void find_pattern_mistake(const graph& g, const strategy_rule& rule, step_refusal& r) {
-  int nearest = -1, least = 0, count = 0;
-  for (int o = 0; o < g.op.size; ++o) {
-    if (g.op[o].phase != graph_phase::forward) continue;
-    ++count;
-    const int edits = edits_to_match(rule.where.text, g.name_of_op(o));
-    if (edits == 0) return;
-    if (nearest >= 0 && edits >= least) continue;
-    nearest = o;
-    least = edits;
-  }
+  const auto name_at = [&](int o) { return g.op[o].phase == graph_phase::forward ? g.name_of_op(o) : nullptr; };
+  const pattern_match nearest = nearest_match(g.op.size, name_at, rule.where.text);
+  if (nearest.name != nullptr && nearest.edits == 0) return;
+  int count = 0;
+  for (const graph_operator& o : g.op) count += o.phase == graph_phase::forward ? 1 : 0;
   r.pattern = refusal_text(rule.where.text);
-  if (nearest >= 0) r.nearest = refusal_text(g.name_of_op(nearest));
+  r.nearest = suggestion_for(rule.where.text, nearest);
   r.extent = count;
 }
 
@@ -92,7 +90,16 @@ constexpr step_refusal refusal_of(const sharded_program& p, const strategy_value
   if (why.tensor >= 0) r.tensor = refusal_text(p.graph.name_of_tensor(why.tensor));
   r.extent = why.extent;
   r.other = why.pieces;
-  if (why.code == strategy_code::rule_matches_nothing) find_pattern_mistake(p.graph, s.rule.item[why.rule], r);
+  if (why.code == strategy_code::rule_matches_nothing) {
+    find_pattern_mistake(p.graph, s.rule.item[why.rule], r);
+    if (r.pattern.length == 0) list_dims_for(p.graph, s.rule.item[why.rule], r.dims);
+    if (s.name.text[0] != '\0')
+      visit_matching_strategies(p.graph, s.name.text, [&](const char* name) { r.strategies.add(name); });
+  }
+  if (why.code == strategy_code::pattern_matches_nothing) {
+    const auto name_at = [&](int t) { return p.graph.name_of_tensor(t); };
+    r.nearest = suggestion_for(r.tensor.text, nearest_match(p.graph.tensor.size, name_at, r.tensor.text));
+  }
   return r;
 }
 
@@ -110,6 +117,11 @@ template <int>
 struct operators_there_are {};
 template <char...>
 struct strategy_named {};
+/// Names joined by commas.
+template <fixed_string>
+struct dims_there_are {};
+template <fixed_string>
+struct strategies_that_match {};
 template <extent_t>
 struct bytes_needed {};
 template <extent_t>
@@ -131,9 +143,9 @@ template <class Operator, class Type>
 struct operator_is_not_listed;
 template <class Dim, class Extent, class Axis, class Shards, class Where>
 struct dim_is_not_divisible_by_its_axis;
-template <class Axis, class Dim>
+template <class Axis, class Dim, class There, class... Strategies>
 struct rule_matches_no_operator;
-template <class Pattern, class Nearest, class Count>
+template <class Pattern, class Nearest, class Count, class... Strategies>
 struct pattern_matches_no_operator;
 template <class Axis, class Nearest, class There>
 struct strategy_names_an_axis_that_the_mesh_lacks;
@@ -164,14 +176,34 @@ struct refused_place<true, Names> {
   using type = typename Names::tensor;
 };
 
-template <bool HasPattern, class Names>
+template <bool HasPattern, class Names, class... Strategies>
 struct unmatched_rule {
-  using type = diag::rule_matches_no_operator<typename Names::axis, typename Names::dim>;
+  using type =
+      diag::rule_matches_no_operator<typename Names::axis, typename Names::dim,
+                                     quoted<dims_there_are, typename Names::template list<&step_refusal::dims>>,
+                                     Strategies...>;
+};
+template <class Names, class... Strategies>
+struct unmatched_rule<true, Names, Strategies...> {
+  using type =
+      diag::pattern_matches_no_operator<typename Names::pattern, typename Names::nearest,
+                                        operators_there_are<static_cast<int>(Names::why.extent)>, Strategies...>;
+};
+template <bool HasStrategies, bool HasPattern, class Names>
+struct unmatched_strategy : unmatched_rule<HasPattern, Names> {};
+template <bool HasPattern, class Names>
+struct unmatched_strategy<true, HasPattern, Names>
+    : unmatched_rule<HasPattern, Names,
+                     quoted<strategies_that_match, typename Names::template list<&step_refusal::strategies>>> {};
+
+template <bool HasNearest, class Names>
+struct unmatched_pin {
+  using type = diag::pin_does_not_fit<strategy_code::pattern_matches_nothing, typename Names::tensor>;
 };
 template <class Names>
-struct unmatched_rule<true, Names> {
-  using type = diag::pattern_matches_no_operator<typename Names::pattern, typename Names::nearest,
-                                                 operators_there_are<static_cast<int>(Names::why.extent)>>;
+struct unmatched_pin<true, Names> {
+  using type =
+      diag::pin_does_not_fit<strategy_code::pattern_matches_nothing, typename Names::tensor, typename Names::nearest>;
 };
 
 template <class Evaluated>
@@ -181,6 +213,11 @@ struct refused_names {
   struct part {
     static constexpr const auto& text = (why.*Member).text;
     static constexpr int length = (why.*Member).length;
+  };
+  template <refusal_list step_refusal::* Member>
+  struct list {
+    static constexpr const auto& text = (why.*Member).joined.text;
+    static constexpr int length = (why.*Member).joined.length;
   };
   using axis = spelled<axes_named, part<&step_refusal::axis>>;
   using dim = spelled<named_dim, part<&step_refusal::dim>>;
@@ -228,6 +265,11 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_has_wr
                                       tensor_dims<static_cast<int>(names::why.extent)>>;
 };
 template <class Evaluated>
+struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pattern_matches_nothing> {
+  using names = refused_names<Evaluated>;
+  using type = typename unmatched_pin<names::why.nearest.length != 0, names>::type;
+};
+template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_names_an_axis_twice> {
   using names = refused_names<Evaluated>;
   using type =
@@ -236,7 +278,8 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::pin_names_
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::rule_matches_nothing> {
   using names = refused_names<Evaluated>;
-  using type = typename unmatched_rule<names::why.pattern.length != 0, names>::type;
+  using type = typename unmatched_strategy<names::why.strategies.joined.length != 0, names::why.pattern.length != 0,
+                                           names>::type;
 };
 template <class Evaluated>
 struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::axis_is_not_in_the_mesh> {

@@ -17,6 +17,7 @@
 #include <hyperparallel/redistribution/relocation_certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/support/lazy_reference.hpp>
+#include <hyperparallel/support/withheld.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -88,6 +89,12 @@ using change_verdict_of =
 
 }  // namespace detail
 
+/// Whether `mesh_change` would be accepted; silent when not.
+template <class From, class To, class FromTensor, class ToTensor = FromTensor>
+concept mesh_changeable =
+    layout_type<From> && layout_type<To> && FromTensor::element_bytes == ToTensor::element_bytes &&
+    detail::planned_change<From, To, FromTensor, ToTensor>::plan.code == relocation_code::ok;
+
 /// The planned move of a tensor from the ranks of `From` to those of `To`. Sizes are bytes at the tensor's own type.
 template <layout_type From, layout_type To, class FromTensor, class ToTensor = FromTensor>
 struct mesh_change {
@@ -97,22 +104,18 @@ struct mesh_change {
   using planned = detail::planned_change<From, To, FromTensor, ToTensor>;
   static constexpr HYPERPARALLEL_LAZY_REFERENCE(relocation) plan = planned::plan;
   static constexpr HYPERPARALLEL_LAZY_REFERENCE(relocation_certificate) certificate = planned::certificate;
-  static constexpr plan_kind kind = plan.plan.kind;
-  static constexpr int steps = certificate.steps;
-  static constexpr extent_t bytes_received = certificate.received_maximum == not_counted
-                                                 ? not_counted
-                                                 : certificate.received_maximum * FromTensor::element_bytes;
+  /// Of a refused move they are withheld: no assertion about them fails.
+  static constexpr bool is_accepted = mesh_changeable<From, To, FromTensor, ToTensor>;
+  static constexpr kept_if<is_accepted, plan_kind> kind = plan.plan.kind;
+  static constexpr kept_if<is_accepted, int> steps = certificate.steps;
+  static constexpr kept_if<is_accepted, extent_t> bytes_received =
+      certificate.received_maximum == not_counted ? not_counted
+                                                  : certificate.received_maximum * FromTensor::element_bytes;
   /// Of the rank that must receive most; where terms meet or axes are filled, what all ranks must receive on average.
-  static constexpr extent_t lower_bound =
+  static constexpr kept_if<is_accepted, extent_t> lower_bound =
       (certificate.least_maximum > 0 ? certificate.least_maximum
                                      : ceil_divide(certificate.least_total, plan.target_ranks.count)) *
       FromTensor::element_bytes;
 };
-
-/// Whether `mesh_change` would be accepted; silent when not.
-template <class From, class To, class FromTensor, class ToTensor = FromTensor>
-concept mesh_changeable =
-    layout_type<From> && layout_type<To> && FromTensor::element_bytes == ToTensor::element_bytes &&
-    detail::planned_change<From, To, FromTensor, ToTensor>::plan.code == relocation_code::ok;
 
 }}  // namespace hyperparallel::v0_2

@@ -13,6 +13,7 @@
 #include <hyperparallel/redistribution/certificate.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 #include <hyperparallel/support/lazy_reference.hpp>
+#include <hyperparallel/support/withheld.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -157,15 +158,22 @@ struct plan_verdict<plan_code::traffic_overflows, From, To, Tensor> {
   using type = diag::traffic_of_a_move_overflows<in_words<From>, in_words<To>>;
 };
 
+/// By the code of a move: why it is refused, and the types of its numbers.
 template <plan_code Code>
 struct plan_choice {
   template <class From, class To, class Tensor>
   using verdict = typename plan_verdict<Code, From, To, Tensor>::type;
+  using kind = withheld;
+  using count = withheld;
+  using amount = withheld;
 };
 template <>
 struct plan_choice<plan_code::ok> {
   template <class, class, class>
   using verdict = accepted;
+  using kind = plan_kind;
+  using count = int;
+  using amount = extent_t;
 };
 
 }  // namespace detail
@@ -184,21 +192,24 @@ inline constexpr redistribution_plan short_plan<From, To, Tensor> = plan_with_pa
 
 }  // namespace detail
 
-/// The planned move of `Tensor` from layout `From` to layout `To`. Sizes are bytes at the tensor's own type.
+/// The planned move of `Tensor` from layout `From` to layout `To`. Sizes are bytes at the tensor's own type. Numbers of a refused
+/// move are withheld: no assertion about them fails.
 template <layout_type From, layout_type To, tensor_type Tensor>
 struct redistribution {
   using from = From;
   using to = To;
   using tensor = Tensor;
   static constexpr redistribution_plan plan = detail::short_plan<From, To, Tensor>;
-  static_assert(insist<typename detail::plan_choice<plan.status.code>::template verdict<From, To, Tensor>>::met);
+  using choice = detail::plan_choice<plan.status.code>;
+  static_assert(insist<typename choice::template verdict<From, To, Tensor>>::met);
 
-  static constexpr plan_kind kind = plan.kind;
-  static constexpr int steps = plan.steps;
-  static constexpr extent_t messages = plan.messages;
-  static constexpr extent_t bytes_received = plan.received_maximum * Tensor::element_bytes;
-  static constexpr extent_t lower_bound = plan.lower_bound * Tensor::element_bytes;
-  static constexpr extent_t peak_bytes = (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
+  static constexpr typename choice::kind kind = plan.kind;
+  static constexpr typename choice::count steps = plan.steps;
+  static constexpr typename choice::amount messages = plan.messages;
+  static constexpr typename choice::amount bytes_received = plan.received_maximum * Tensor::element_bytes;
+  static constexpr typename choice::amount lower_bound = plan.lower_bound * Tensor::element_bytes;
+  static constexpr typename choice::amount peak_bytes =
+      (plan.source_elements + plan.target_elements) * Tensor::element_bytes;
 
   /// All steps of the move, and what they cost beside the least, in elements. O(positions · boxes) to evaluate.
   static constexpr HYPERPARALLEL_LAZY_REFERENCE(move_plan) whole = detail::whole_move<From, To, Tensor>::plan;
@@ -216,16 +227,28 @@ template <class Layout, class Tensor>
 concept places = layout_type<Layout> && fit(Layout::shards, Tensor::shape).status.code == layout_code::ok;
 
 namespace detail {
+/// A shape whose numbers are withheld.
+struct withheld_shape {
+  withheld rank{};
+  withheld extent[max_dims] = {};
+
+  constexpr withheld_shape(const shape&) {}        // NOLINT: an initializer that would have been the shape's
+  constexpr operator shape() const { return {}; }  // NOLINT: takes the shape's place
+  friend constexpr bool operator==(const withheld_shape&, const shape&) { return true; }
+};
+
 template <layout_type Layout, class Tensor>
 struct placed_tensor {
   static_assert(insist<shape_verdict_of<Layout, Tensor>>::met);
-  static constexpr shape local = fitted<Layout, Tensor>::value.shape;
+  static constexpr kept_if<fitted<Layout, Tensor>::value.status.code == layout_code::ok, shape, withheld_shape> local =
+      fitted<Layout, Tensor>::value.shape;
 };
 }  // namespace detail
 
-/// Shape of one device's part of `Tensor` under `Layout`; one error line where it does not divide.
+/// Shape of one device's part of `Tensor` under `Layout`; one error line where it does not divide, and then its numbers are
+/// withheld.
 template <class Layout, tensor_type Tensor>
-inline constexpr shape local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
+inline constexpr auto local_shape_of = detail::placed_tensor<Layout, Tensor>::local;
 /// The same from the digits alone, where they divide: no layout is built to place many tensors.
 template <class Mesh, extent_t Digits, tensor_type Tensor>
   requires(divide_by_digits(Mesh::value.shape, Digits, Tensor::shape).rank >= 0)

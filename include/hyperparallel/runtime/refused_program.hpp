@@ -98,13 +98,20 @@ inline std::string reason_of_refusal(const sharded_program& p, const strategy_va
         const std::string count = std::to_string(names.extent);
         const slot_text slots[] = {{"pattern_named", names.pattern.text},
                                    {"nearest_name", names.nearest.text},
-                                   {"operators_there_are", count.c_str()}};
+                                   {"operators_there_are", count.c_str()},
+                                   {"strategies_that_match", names.strategies.joined.text}};
         return sentence_of("pattern_matches_no_operator", slots).text;
+      } else {
+        const slot_text slots[] = {{"named_dim", names.dim.text},
+                                   {"axes_named", names.axis.text},
+                                   {"dims_there_are", names.dims.joined.text},
+                                   {"strategies_that_match", names.strategies.joined.text}};
+        return sentence_of("rule_matches_no_operator", slots).text;
       }
-      [[fallthrough]];
     default:
       return name_of(why.code) + named("axis", names.axis) + named("operator", names.op) +
              named("tensor", names.tensor) + named("dim", names.dim) +
+             (why.code == strategy_code::pattern_matches_nothing ? named("the nearest is", names.nearest) : "") +
              (why.pieces > 0 ? ", " + extent + " by " + pieces : std::string());
   }
 }

@@ -82,40 +82,78 @@ constexpr std::uint64_t hash_of_text(const char* text) {
   return hash;
 }
 
-/// Fewest characters put in, left out or exchanged that make one text the other (Levenshtein). O(length²).
-constexpr int characters_that_differ(const char* a, const char* b) {
-  constexpr int most = 127;  // more of a text is not looked at
-  int row[most + 1] = {};
-  int width = text_length(b);
+namespace detail {
+
+/// Fewest edits that make `name` fit `pattern`, see `characters_that_differ`; with `Wildcards` `*` of the pattern stands
+/// for any run of characters and `?` for one. At most 127 characters of the name are looked at. O(pattern · name).
+template <bool Wildcards>
+constexpr int fewest_edits(const char* pattern, const char* name) {
+  constexpr int most = 127;
+  int rows[3][most + 1] = {};  // by the part of the pattern so far, modulo 3: by the part of the name so far
+  int width = text_length(name);
   if (width > most) width = most;
-  for (int x = 0; x <= width; ++x) row[x] = x;
-  for (int y = 0; a[y] != '\0'; ++y) {
-    int diagonal = row[0];
-    row[0] = y + 1;
-    for (int x = 0; x < width; ++x) {
-      const int exchanged = diagonal + (a[y] == b[x] ? 0 : 1), shorter = row[x] < row[x + 1] ? row[x] : row[x + 1];
-      diagonal = row[x + 1];
-      row[x + 1] = exchanged <= shorter ? exchanged : shorter + 1;
+  for (int x = 0; x <= width; ++x) rows[0][x] = x;
+  const auto fits = [](char p, char n) { return p == n || (Wildcards && p == '?'); };
+  const auto is_run = [](char p) { return Wildcards && p == '*'; };
+  int p = 0;
+  for (; pattern[p] != '\0'; ++p) {
+    const int* const before = rows[(p + 2) % 3];
+    const int* const above = rows[p % 3];
+    int* const row = rows[(p + 1) % 3];
+    const bool any = is_run(pattern[p]), after_one = p > 0 && !any && !is_run(pattern[p - 1]);
+    const auto take = [&](int x, int edits) { row[x] = edits < row[x] ? edits : row[x]; };
+    row[0] = above[0] + (any ? 0 : 1);
+    for (int x = 1; x <= width; ++x) {
+      row[x] = above[x] + (any ? 0 : 1);
+      take(x, row[x - 1] + (any ? 0 : 1));
+      if (!any) take(x, above[x - 1] + (fits(pattern[p], name[x - 1]) ? 0 : 1));
+      if (after_one && x > 1 && fits(pattern[p], name[x - 2]) && fits(pattern[p - 1], name[x - 1]))
+        take(x, before[x - 2] + 1);
     }
   }
-  return row[width];
+  return rows[p % 3][width];
+}
+
+}  // namespace detail
+
+/// Fewest edits that make one text the other: a character put in, left out or exchanged, or two neighbours swapped, none
+/// of them edited again (distance of optimal string alignment). O(length²).
+constexpr int characters_that_differ(const char* a, const char* b) { return detail::fewest_edits<false>(a, b); }
+
+/// The first of the numbers 0 to `count - 1` of least cost; -1 of none.
+template <class CostOf>
+constexpr int first_of_least(int count, const CostOf& cost_of) {
+  int found = -1, least = 0;
+  for (int i = 0; i < count; ++i) {
+    const int cost = cost_of(i);
+    if (found >= 0 && cost >= least) continue;
+    found = i;
+    least = cost;
+  }
+  return found;
 }
 
 /// Number of the name that is most like `name` among `name_at(0)` to `name_at(count - 1)`, the first of equals; -1 of
 /// none. O(count · length²).
 template <class NameAt>
 constexpr int nearest_name_of(int count, const NameAt& name_at, const char* name) {
-  int nearest = -1, least = 0;
-  for (int i = 0; i < count; ++i) {
-    const int differs = characters_that_differ(name_at(i), name);
-    if (nearest >= 0 && differs >= least) continue;
-    nearest = i;
-    least = differs;
-  }
-  return nearest;
+  return first_of_least(count, [&](int i) { return characters_that_differ(name_at(i), name); });
 }
 constexpr int nearest_of(const char* const* texts, int count, const char* name) {
   return nearest_name_of(count, [&](int i) { return texts[i]; }, name);
+}
+
+/// `visit(i)` for 0 to `count - 1`, those whose `name_at(i)` is most like `name` first, equals in order.
+/// O(count · length² · most edits).
+template <class NameAt, class Visit>
+constexpr void visit_by_likeness(int count, const NameAt& name_at, const char* name, const Visit& visit) {
+  int visited = 0;
+  for (int edits = 0; visited < count; ++edits)
+    for (int i = 0; i < count; ++i) {
+      if (characters_that_differ(name_at(i), name) != edits) continue;
+      visit(i);
+      ++visited;
+    }
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -105,6 +105,12 @@ constexpr text_span named_type(text_span s) {
   return holds_one ? named_type(arguments_of(s).item[0]) : head_of(s);
 }
 
+/// The string literal that `s` ends in, within quotes, as of fixed_string<7>{"dp, tp"}; empty of others.
+constexpr text_span literal_of(text_span s) {
+  while (!s.empty() && *s.begin != '"' && *s.begin != '\'') ++s.begin;
+  return s.empty() || *s.begin == '\'' ? text_span{s.end, s.end} : text_span{s.begin + 1, literal_end(s.begin) - 1};
+}
+
 /// What an argument holds: "tp" of alias<'t', 'p'>, "3" of dim<3>, "(dp, None) on mesh" of a layout in words.
 constexpr void add_value(static_message& m, text_span s) {
   const spelled_arguments inner = arguments_of(s);
@@ -122,7 +128,9 @@ constexpr void add_value(static_message& m, text_span s) {
     characters = characters && *inner.item[i].begin == '\'';
     types = types && opening_of(inner.item[i]) != inner.item[i].end;
   }
-  if (*s.begin == '\'') {
+  if (is_called(head, "fixed_string")) {
+    m.add(literal_of(s).begin, literal_of(s).end);
+  } else if (*s.begin == '\'') {
     m.add(s.begin[1] == '\\' ? s.begin[2] : s.begin[1]);
   } else if (opening_of(s) == s.end) {
     if (is_called(head, "whole")) return m.add("None");

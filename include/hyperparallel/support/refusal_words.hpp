@@ -245,11 +245,12 @@ inline constexpr refusal_words refusal_table[] = {
      "{named_operator}][, see tensor {named_tensor}]",
      "Change the size or the degree, or shard the dim only where it divides"},
     {"rule_matches_no_operator",
-     "the strategy shards dim {named_dim} over axis {axes_named}, and no operator has it there",
+     "the strategy shards dim {named_dim} over axis {axes_named}, and no operator has it there[: the dims are "
+     "{dims_there_are}][; strategies that match the model: {strategies_that_match}]",
      "Compare the dims of the model's layers; a part that comes earlier may hold the axis"},
     {"pattern_matches_no_operator",
      "no operator is called {pattern_named}[: did you mean {nearest_name}?][ There are {operators_there_are} "
-     "operators]",
+     "operators][; strategies that match the model: {strategies_that_match}]",
      "Correct the pattern of the rule: * stands for any run of characters, ? for one, names are whole with their "
      "scopes"},
     {"strategy_names_an_axis_that_the_mesh_lacks",
@@ -257,7 +258,8 @@ inline constexpr refusal_words refusal_table[] = {
      "{axes_there_are}]",
      "Correct the name, or add the axis to the device matrix, of size 1 where it is not used"},
     {"pin_does_not_fit",
-     "a pin of {named_tensor} does not fit: {code}[, axis {axes_named}][, {map_entries} entries for a tensor of "
+     "a pin of {named_tensor} does not fit: {code}[: did you mean {nearest_name}?][, axis {axes_named}][, "
+     "{map_entries} entries for a tensor of "
      "{tensor_dims} dims]",
      "* stands for any run of characters, ? for one; a pin has one entry for each dim"},
     {"no_strategy_has_this_name",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function that is not linear on a partial sum.
 // expect: diag::partial_operand_is_refused<
+// expect: operands_placed<
+// expect: mapped<mesh,
 // expect: exp
 // expect: operand<0>
 // expect: alias<'t', 'p'>

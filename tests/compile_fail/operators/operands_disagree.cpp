@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A product whose first operand shards the reduced dim while the second holds it whole.
 // expect: diag::operands_disagree<
+// expect: operands_placed<
+// expect: mapped<mesh,
 // expect: operand<1>
 // expect: dim<0>
 // expect: alias<'t', 'p'>

@@ -29,3 +29,5 @@ static_assert(step::verified && step::peak <= 56 * hp::GiB);
 static_assert(hp::fits_alive<step, hp::MiB>() && hp::fits_alive<step>());
 static_assert(step::account.times.exposed <= step::account.times.total.picoseconds);
 static_assert(hp::proved<step>::met && hp::alive_within<step, hp::MiB>::met);
+static_assert(step::parameters == 512 && 512 == step::parameters);
+static_assert(step::peak > 1024 && step::peak * 2 > step::parameters);

@@ -3,7 +3,8 @@
 // expect: diag::memory_budget_is_too_small<
 // expect: bytes_given<4096>
 // expect: bytes_needed<16704>
-// expect: named_tensor<'m', 'a', 's', 't', 'e', 'r', '(', 'u', 'p', ')'>, 12288>
+// expect: {"master(up)"}, 12288>
+// expect: {"gradient(down)"}, 2048>
 #include <hyperparallel/program.hpp>
 
 namespace hp = hyperparallel;

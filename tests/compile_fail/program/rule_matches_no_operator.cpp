@@ -3,6 +3,8 @@
 // expect: diag::rule_matches_no_operator<
 // expect: axes_named<'t', 'p'>
 // expect: named_dim<'s', 'e', 'q'>
+// expect: dims_there_are<
+// expect: {"ffn, hidden, batch"}
 #include <hyperparallel/program.hpp>
 
 namespace hp = hyperparallel;

@@ -25,3 +25,5 @@ constexpr hp::shape local = hp::local_shape_of<rows, vector>;
 constexpr hp::extent_t extent = hp::local_shape_of<rows, vector>.extent[0];
 constexpr int rank = hp::local_shape_of<rows, vector>.rank;
 constexpr int again = hp::local_shape_of<rows, vector>.rank;
+static_assert(hp::local_shape_of<rows, vector>.extent[0] == 3 && hp::local_shape_of<rows, vector>.rank == 1);
+static_assert(hp::local_shape_of<rows, vector> == hp::shape{3});
