@@ -60,7 +60,7 @@ BROKEN = {
     "sorted-slots-may-overlap": (
         "taskflow/flow_check.hpp", "s.offset < last.offset + last.bytes)", "s.offset < last.offset)", CPP),
     "writers-pass-readers": (
-        "program/program_proof.hpp", "behind = behind && is_behind(memory_.use(n));", "behind = true;", CPP),
+        "lowering/program_proof.hpp", "behind = behind && is_behind(memory_.use(n));", "behind = true;", CPP),
 }
 
 
@@ -155,7 +155,7 @@ def compare_all():
 
 def broken(name):
     header, text, instead, expected = BROKEN[name]
-    kind = "tables" if header.startswith("program/") else "plans"
+    kind = "tables" if header.startswith("lowering/") else "plans"
     build_compare()
     folder = BUILD / "broken" / name
     copy = folder / "hyperparallel" / header

@@ -4,7 +4,7 @@
    A message passes when both its processes have posted it (rendezvous). A process posts a message only while fewer than
    [window] older ones of its own are open. The order is total, the same on all processes, and extends what messages
    need of each other. The order of a plan that verify accepts is one, see plan_messages.v. The order of rows in
-   include/hyperparallel/program/message_order.hpp is meant to be one: all processes share it, and [most_in_flight]
+   include/hyperparallel/lowering/message_order.hpp is meant to be one: all processes share it, and [most_in_flight]
    is its window. No process fails. *)
 From Coq Require Import List Arith Lia Bool Relations.
 Import ListNotations.

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
 (* The proof of a model's program by addresses: a table that prove_program accepts is safe.
 
-   The model of include/hyperparallel/program/program_proof.hpp and shadow_memory.hpp: a function that computes,
+   The model of include/hyperparallel/lowering/program_proof.hpp and shadow_memory.hpp: a function that computes,
    [prove_program], which walks the rows of a program and keeps, of every range of addresses, the place whose value lies
    there, the row that wrote it and the tasks that have read it since; and the theorem [prove_program_sound]. Accesses
    are ranges of bytes of a rank's memory, so safety is that of addresses.

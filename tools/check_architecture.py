@@ -4,7 +4,7 @@
 
   direction   a header includes only from its own folder and from lower layers
   weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits> and the lists of Boost.MP11; fmt only in
-              io/ and report/, threads and atomics only in runtime/ and dtensor/, all else of Boost from layer 5 up
+              io/ and report/, threads and atomics only in THREAD_FOLDERS, all else of Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
   exact       headers of kernels fix the bits of their arithmetic: their code stands between HYPERPARALLEL_EXACT_BEGIN and
               HYPERPARALLEL_EXACT_END, which no #include does
@@ -33,18 +33,23 @@ LAYERS = {
     "graph": 5,
     "layers": 6, "strategy": 6, "kernels": 6,
     "mpmd": 7, "offload": 7, "pipeline": 7,
-    "program": 8,
-    "runtime": 9,
-    "dtensor": 10,
-    "io": 11, "report": 11,
+    "lowering": 8, "exec": 8,
+    "price": 9, "transfer": 9,
+    "step": 10, "search": 10, "tiers": 10,
+    "planner": 11, "world": 11,
+    "check": 12, "dtensor": 12, "mpi": 12,
+    "io": 13, "report": 13,
+    "program": 10.5, "runtime": 11,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
-FRONTS = {"shard": 4, "model": 6, "distributed_forms": 10, "train": 9, "hana": 10, "hyperparallel": 11}
+FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
+          "hyperparallel": 12}
 HIGHEST_CORE_LAYER = 4
 
 CORE_INCLUDES = {"HyperParallel_needs_C++20", "cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
                    "future", "stop_token"}
+THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi", "runtime"}
 MOST_LINES, MANY_LINES = 400, 250
 
 # Folders of headers whose tests have a folder of their own: they run on several processes.
@@ -152,7 +157,7 @@ def folder_and_layer(header):
     parts = Path(header).parts
     if len(parts) == 1:
         stem = Path(header).stem
-        return None, LAYERS.get(stem, FRONTS.get(stem))
+        return None, FRONTS.get(stem, LAYERS.get(stem))
     return parts[0], LAYERS.get(parts[0])
 
 
@@ -179,8 +184,8 @@ def check_includes(header, text, say):
                 say(f"includes <{name}>; layers 0-4 include only {', '.join(sorted(CORE_INCLUDES))}")
         elif name.startswith("fmt/") and folder not in ("io", "report"):
             say(f"includes <{name}>; fmt is for io/ and report/")
-        elif name in THREAD_INCLUDES and folder not in ("runtime", "dtensor"):
-            say(f"includes <{name}>; threads and atomics are for runtime/ and dtensor/")
+        elif name in THREAD_INCLUDES and folder not in THREAD_FOLDERS:
+            say(f"includes <{name}>; threads and atomics are for {', '.join(sorted(THREAD_FOLDERS))}")
 
 
 def check_exact(header, text, say):

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
-#include <hyperparallel/program/lowered_offload.hpp>
+#include <hyperparallel/lowering/lowered_offload.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/plan_simulation.hpp>

@@ -458,7 +458,7 @@ static_assert(hp::bound_period<period, queues>(machine, {copies}).bound.value > 
 
 def moe_program(_):
     """The example's layer at full size: layouts, moves, tile taskflow, proof, timeline, bound."""
-    text = include("program/moe_program.hpp") + NAMESPACE
+    text = include("lowering/moe_program.hpp") + NAMESPACE
     return text + """struct supernode : hp::device_matrix<hp::axis{"ep", 8}> {};
 inline constexpr hp::moe_layer deepseek{
     .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};
@@ -469,7 +469,7 @@ static_assert(program::verified && program::certificate.bound > 0);
 
 def moe_training(_):
     """The experts of the layer at full size, forward and backward: planned, proved, simulated, held to their bound."""
-    text = include("program/moe_program.hpp") + NAMESPACE
+    text = include("lowering/moe_program.hpp") + NAMESPACE
     return text + """struct supernode : hp::device_matrix<hp::axis{"ep", 8}> {};
 inline constexpr hp::moe_layer deepseek{
     .hidden = 7168, .intermediate = 2048, .experts = 64, .top_k = 8, .tokens = 8 * 4096};

@@ -38,7 +38,7 @@
 #include <thread>
 #include <vector>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 

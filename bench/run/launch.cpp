@@ -16,8 +16,8 @@
 #include <utility>
 
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/lower_program.hpp>
-#include <hyperparallel/program/program_proof.hpp>
+#include <hyperparallel/lowering/lower_program.hpp>
+#include <hyperparallel/lowering/program_proof.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/strategy/partition.hpp>

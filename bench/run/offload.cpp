@@ -20,7 +20,7 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

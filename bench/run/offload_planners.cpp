@@ -21,10 +21,10 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
+#include <hyperparallel/lowering/program_offload.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
+#include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
-#include <hyperparallel/program/program_offload.hpp>
-#include <hyperparallel/program/program_slots.hpp>
-#include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 
 #include "../../examples/command_line.hpp"

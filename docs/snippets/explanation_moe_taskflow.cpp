@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include <hyperparallel/program/moe_program.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 
 namespace hp = hyperparallel;
 

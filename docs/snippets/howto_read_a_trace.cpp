@@ -4,8 +4,8 @@
 #include <cassert>
 #include <string>
 
-#include <hyperparallel/program/moe_program.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/report/timeline.hpp>
 #include <hyperparallel/report/trace.hpp>
 

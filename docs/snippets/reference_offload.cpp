@@ -9,11 +9,11 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/layers.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
+#include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
-#include <hyperparallel/program/offloaded_program.hpp>
-#include <hyperparallel/program/program_slots.hpp>
-#include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/strategy/check_program.hpp>

@@ -17,7 +17,7 @@
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/kernels/keyed_random.hpp>
-#include <hyperparallel/program/moe_program.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
 #include <hyperparallel/report/trace.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstdio>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/taskflow.hpp>
 
 namespace hp = hyperparallel;

@@ -3,7 +3,7 @@
 // The layer of this example, written once: a DeepSeek-V3-style mixture-of-experts feed-forward layer. Mesh, layouts and
 // hardware are types; the planner (planned.cpp) and the run (run.cpp) use the same descriptions at two sizes.
 
-#include <hyperparallel/program/moe_program.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
 
 namespace moe_layer {
 

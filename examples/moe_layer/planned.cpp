@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/operators.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/report/format_layout.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>

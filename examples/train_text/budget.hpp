@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/partition.hpp>

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "program/broken_tables.hpp"
+#include "lowering/broken_tables.hpp"
 
 namespace {
 

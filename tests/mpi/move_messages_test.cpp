@@ -5,8 +5,8 @@
 
 #include <hyperparallel/runtime/program_tasks.hpp>
 
+#include "lowering/one_move.hpp"
 #include "mpi/worlds.hpp"
-#include "program/one_move.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/taskflow.hpp>
 
 #include "chains.hpp"

@@ -9,8 +9,8 @@
 
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/kernels/gemm.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow.hpp>
 

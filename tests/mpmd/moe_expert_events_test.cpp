@@ -7,8 +7,8 @@
 #include <map>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 
 #include "chains.hpp"
 

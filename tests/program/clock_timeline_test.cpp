@@ -4,7 +4,7 @@
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
 
-#include <program/broken_tables.hpp>
+#include <lowering/broken_tables.hpp>
 
 #include <gtest/gtest.h>
 

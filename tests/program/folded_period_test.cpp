@@ -3,9 +3,9 @@
 
 #include <program/search_models.hpp>
 
+#include <hyperparallel/lowering/program_offload.hpp>
+#include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
-#include <hyperparallel/program/program_offload.hpp>
-#include <hyperparallel/program/step_durations.hpp>
 #include <hyperparallel/program/step_estimate.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

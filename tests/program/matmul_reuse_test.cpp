@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 
 namespace hp = hyperparallel;
 

@@ -3,8 +3,8 @@
 
 #include <random>
 
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 
 namespace hp = hyperparallel;
 

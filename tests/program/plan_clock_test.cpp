@@ -4,7 +4,7 @@
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/program/step_account.hpp>
 
-#include <program/broken_tables.hpp>
+#include <lowering/broken_tables.hpp>
 
 #include <gtest/gtest.h>
 

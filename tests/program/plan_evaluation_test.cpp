@@ -6,7 +6,7 @@
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "refused_hardware.hpp"
+#include "lowering/refused_hardware.hpp"
 #include "search_models.hpp"
 
 namespace {

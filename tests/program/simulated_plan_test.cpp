@@ -9,7 +9,7 @@
 
 #include <hyperparallel/hardware/presets.hpp>
 
-#include <program/broken_tables.hpp>
+#include <lowering/broken_tables.hpp>
 
 namespace hp = hyperparallel;
 

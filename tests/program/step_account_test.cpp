@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/program/step_account.hpp>
 
+#include <lowering/refused_hardware.hpp>
 #include <models/stacked_model.hpp>
-#include <program/refused_hardware.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/named_plans.hpp>
+#include <hyperparallel/lowering/named_plans.hpp>
 
 #include "search_models.hpp"
 

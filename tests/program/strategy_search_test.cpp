@@ -14,7 +14,7 @@
 #include "../../examples/models/llama3_8b.hpp"
 #include "../../examples/models/qwen3_30b_a3b.hpp"
 #include "../../examples/models/training_graph.hpp"
-#include "refused_hardware.hpp"
+#include "lowering/refused_hardware.hpp"
 #include "search_models.hpp"
 
 namespace {

@@ -5,14 +5,14 @@
 // makes a token of what it found. A mutant is unsafe when some step, or a home at the end, finds another token than in
 // the program that was broken, or when some interleaving can; it knows nothing of laws, lifetimes or waits.
 
-#include <hyperparallel/program/lower_program.hpp>
-#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/lowering/lower_program.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-#include <program/plan_with_accesses.hpp>
-#include <program/random_cache_actions.hpp>
+#include <lowering/plan_with_accesses.hpp>
+#include <lowering/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>
 #include <support/tries.hpp>
 

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 
 #include "support/all_layouts.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/memory_budget.hpp>
 
-#include <hyperparallel/program/offloaded_program.hpp>
-#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

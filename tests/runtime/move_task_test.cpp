@@ -2,7 +2,7 @@
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
-#include <program/one_move.hpp>
+#include <lowering/one_move.hpp>
 #include <support/small_links.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/plan_proof.hpp>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow/static_taskflow.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/program_memory.hpp>
 
-#include <program/one_move.hpp>
+#include <lowering/one_move.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-#include <program/random_cache_actions.hpp>
+#include <lowering/random_cache_actions.hpp>
 #include <runtime/small_models.hpp>
 #include <support/error_of.hpp>
 #include <support/small_links.hpp>

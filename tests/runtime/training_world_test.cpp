@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/runtime/training_world.hpp>
 
-#include <program/broken_tables.hpp>
+#include <lowering/broken_tables.hpp>
 
 #include <gtest/gtest.h>
 

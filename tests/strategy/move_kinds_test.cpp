@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/strategy/move_kinds.hpp>
 
-#include <program/one_move.hpp>
+#include <lowering/one_move.hpp>
 
 #include <gtest/gtest.h>
 

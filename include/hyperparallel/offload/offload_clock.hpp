@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The planner's clock of a program under a plan: exact discrete events in integer picoseconds, as fast as a search needs
-// them. What runs has the clock of its lowered plan, which is not later (program/lowered_offload.hpp).
+// them. What runs has the clock of its lowered plan, which is not later (lowering/lowered_offload.hpp).
 //
 // Operators are issued in order. One starts when the previous one has started, its queue (compute, or its link) is
 // free, earlier operators that conflict have ended, its storages are in tier 0 and what it defines fits there. A link

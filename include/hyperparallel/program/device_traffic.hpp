@@ -10,7 +10,7 @@
 // pipeline it is the traffic among the devices of one stage, as on average: what stages hand over is not in it.
 // O(kinds · (plan + transfers) + moves · devices²).
 
-#include <hyperparallel/program/move_pulls.hpp>
+#include <hyperparallel/lowering/move_pulls.hpp>
 #include <hyperparallel/program/pipeline_form.hpp>
 #include <hyperparallel/program/traffic_account.hpp>
 

@@ -15,8 +15,8 @@
 // pinned to it, may be made again by running their block's forward once more, each at that price. O(accesses + storages
 // · groups + groups · chunks · blocks).
 
-#include <hyperparallel/program/alike_storages.hpp>
-#include <hyperparallel/program/tier_hardware.hpp>
+#include <hyperparallel/lowering/alike_storages.hpp>
+#include <hyperparallel/lowering/tier_hardware.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -22,7 +22,7 @@
 
 #include <cstddef>
 
-#include <hyperparallel/program/memory_part.hpp>
+#include <hyperparallel/lowering/memory_part.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

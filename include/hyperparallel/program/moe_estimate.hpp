@@ -12,7 +12,7 @@
 // inside is not in it. Laws: the work of every pool is in it once, so it falls to the pool's bound as tiles, latency
 // and overhead go to nothing; tests hold its choice to 2 % of the best simulated candidate.
 
-#include <hyperparallel/program/moe_program.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -11,9 +11,9 @@
 // form's choice takes at most 2 % longer than the best simulated candidate (tests print the worst). Elsewhere waits for
 // the exchange decide, and only simulation tells.
 
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/program/matmul_reuse.hpp>
 #include <hyperparallel/program/moe_estimate.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 #include <optional>

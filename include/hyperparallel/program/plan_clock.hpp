@@ -11,10 +11,10 @@
 // lower bounds; without synchronisation it is at most the sum of all durations. What is exposed is the makespan less the
 // time in which something is computed. Units: picoseconds. O(rows + waits).
 
+#include <hyperparallel/lowering/lowered_program.hpp>
+#include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/offload/offload_link.hpp>
-#include <hyperparallel/program/lowered_program.hpp>
 #include <hyperparallel/program/program_prices.hpp>
-#include <hyperparallel/program/run_times.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

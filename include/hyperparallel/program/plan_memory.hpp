@@ -9,7 +9,7 @@
 // the activation. Where there is a pipeline, parts are what one stage holds when its forward has ended, and `passing` is what
 // the peak needs above that, as in plan_estimate.hpp. Units: bytes. O(what partition and memory_account_of take).
 
-#include <hyperparallel/program/memory_part.hpp>
+#include <hyperparallel/lowering/memory_part.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -9,7 +9,7 @@
 // O(1) expected for a move that was asked for before.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
-#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/lowering/move_loads.hpp>
 #include <hyperparallel/program/step_times.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

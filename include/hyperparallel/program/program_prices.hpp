@@ -8,7 +8,7 @@
 // Laws: of moves of one bucket the times add up to that of their loads joined; a move of no bucket takes its price.
 // Units: picoseconds. O(steps of a move · link levels).
 
-#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/lowering/move_loads.hpp>
 #include <hyperparallel/program/step_times.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {

@@ -6,7 +6,7 @@
 // lower bound is the winner's time.
 
 #include <hyperparallel/hardware/hardware_status.hpp>
-#include <hyperparallel/program/model_parts.hpp>
+#include <hyperparallel/lowering/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/program/simulated_rows.hpp>

@@ -13,9 +13,9 @@
 // the hand-over takes longer. `makespan()` = busiest round · m + bubble + handed + update. Units: picoseconds. O(stages² +
 // micro-batches replayed · stages), whatever the micro-batches, where bodies of the schedule repeat.
 
+#include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/pipeline/many_micro_batches.hpp>
 #include <hyperparallel/pipeline/schedules/one_forward_one_backward.hpp>
-#include <hyperparallel/program/run_times.hpp>
 #include <hyperparallel/program/stage_passes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -9,7 +9,7 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/run_times.hpp>
+#include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>

@@ -11,10 +11,10 @@
 // names the least one that could do, and what is then alive. A budget is of bytes alive: addresses are planned for the
 // program that runs (offloaded_program.hpp). O(a plan, or two).
 
+#include <hyperparallel/lowering/offloading_code.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
 #include <hyperparallel/program/folded_period.hpp>
-#include <hyperparallel/program/offloading_code.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 

@@ -7,7 +7,7 @@
 // Laws: every step has one part; under one strategy for a part and its surroundings alike, so has its cost.
 // O(values + steps) for a state, O(1) for a step.
 
-#include <hyperparallel/program/model_parts.hpp>
+#include <hyperparallel/lowering/model_parts.hpp>
 #include <hyperparallel/program/plan_evaluation.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -8,7 +8,7 @@
 // `most_planned_tasks` tasks of all ranks, without a budget of memory; of others the plan is not asked.
 // Complexity: that of `partition` and `lower`.
 
-#include <hyperparallel/program/program_image.hpp>
+#include <hyperparallel/lowering/image.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/proof.hpp>

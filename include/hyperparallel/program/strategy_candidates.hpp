@@ -6,7 +6,7 @@
 // narrowed to the part, equal ones once. Rules of data, experts, context and sharded states are the frame's.
 // Law: where all parts take one family, the strategy decides what the family's rules decide by themselves.
 
-#include <hyperparallel/program/part_rules.hpp>
+#include <hyperparallel/lowering/part_rules.hpp>
 #include <hyperparallel/program/plan_frame.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 

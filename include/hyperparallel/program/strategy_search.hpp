@@ -18,7 +18,7 @@
 // certificate's lower bound, and equal where the search is complete. What the bound speaks of is told by the
 // certificate (search_result.hpp).
 
-#include <hyperparallel/program/named_plans.hpp>
+#include <hyperparallel/lowering/named_plans.hpp>
 #include <hyperparallel/program/plan_choices.hpp>
 #include <hyperparallel/program/search_result.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>

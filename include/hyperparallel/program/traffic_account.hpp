@@ -10,7 +10,7 @@
 // received bytes of wire types, forwarded ones included, own ones not. Units: bytes. O(moves · kinds of moves) and what
 // loads take.
 
-#include <hyperparallel/program/move_loads.hpp>
+#include <hyperparallel/lowering/move_loads.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -17,7 +17,7 @@
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
-#include <hyperparallel/program/hardware_refusal.hpp>
+#include <hyperparallel/lowering/hardware_refusal.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
 #include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/step_account.hpp>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/run_times.hpp>
+#include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_units.hpp>

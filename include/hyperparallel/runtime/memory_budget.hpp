@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/program/offloaded_program.hpp>
-#include <hyperparallel/program/step_durations.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
+#include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

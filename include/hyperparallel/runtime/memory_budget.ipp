@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/offloaded_program.hpp>
+#include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>

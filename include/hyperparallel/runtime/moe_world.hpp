@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/moe_program.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/moe_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/moe_kernels.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 // Some phases of a program as a plan that has been proved safe and is ready to run.
 //
-// The plan is that of the class of ranks, proved when it was lowered (program/lowered_program.hpp). The threads read the
+// The plan is that of the class of ranks, proved when it was lowered (lowering/lowered_program.hpp). The threads read the
 // same plan expanded to all ranks. Laws: a run changes the storages for which `writes` is true, and loses the values of
 // those for which `survives` is false. Names in errors are those of operators and tensors.
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/lowered_program.hpp>
+#include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 

@@ -16,7 +16,7 @@
 
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/lowered_program.hpp>
+#include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/paced_queue.hpp>

@@ -27,7 +27,7 @@
 #include <hyperparallel/graph/index_range.hpp>
 #include <hyperparallel/kernels/element_type.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/program_slots.hpp>
+#include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/runtime/world_lowering.hpp>

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/planned_flow.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/huge_pages.hpp>
 #include <hyperparallel/runtime/parallel_copy.hpp>

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/program_image.hpp>
+#include <hyperparallel/lowering/image.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/support/compiled.hpp>
 

@@ -6,7 +6,7 @@
 // bf16 or f16; numbers of rows are i32. Law: a program that is lowered here can be given memory; what cannot run is refused
 // by name. O(values + plans of the kinds of moves), and for each run that of `lower_run`.
 
-#include <hyperparallel/program/lowered_program.hpp>
+#include <hyperparallel/lowering/lowered_program.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_options.hpp>
 #include <hyperparallel/strategy/strategy.hpp>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/widened_kernel.hpp>
-#include <hyperparallel/program/lowered_offload.hpp>
+#include <hyperparallel/lowering/lowered_offload.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/runtime/refused_program.hpp>
 #include <hyperparallel/runtime/world_lowering.hpp>

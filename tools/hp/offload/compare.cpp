@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans with and without offload beside each other: found and printed.
 
-#include <hyperparallel/program/named_plans.hpp>
+#include <hyperparallel/lowering/named_plans.hpp>
 #include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

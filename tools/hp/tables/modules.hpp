@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <hyperparallel/lowering/moe_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/moe_expert_events.hpp>
-#include <hyperparallel/program/moe_program.hpp>
-#include <hyperparallel/program/planned_flow.hpp>
 
 #include "anchor.hpp"
 #include "parameters.hpp"

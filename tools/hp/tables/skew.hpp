@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include <hyperparallel/program/moe_buckets.hpp>
+#include <hyperparallel/lowering/moe_buckets.hpp>
 
 #include "planner.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 // One process's share of some phases of a program: the kernels of its ranks, and moves beside them.
 //
-// A process carries out its entries of the split flow of the lowered run (program/split_messages.hpp), which process 0 has proved.
+// A process carries out its entries of the split flow of the lowered run (lowering/split_messages.hpp), which process 0 has proved.
 // While it computes it progresses the messages of open rows. Law: a run ends on every process that is alive, whichever
 // fails. A process whose kernel throws stops computing and sends empty messages instead; a process that receives an empty
 // message does the same. After one message has timed out, no other is waited for. A run allocates what MPI does.
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/split_proof.hpp>
+#include <hyperparallel/lowering/split_proof.hpp>
 #include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
 #include <hyperparallel/runtime/program_error.hpp>

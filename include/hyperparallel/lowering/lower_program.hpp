@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A sharded program as a plan: one task per compute step and rank, one per move step and receiver.
+//
+// Compute tasks run in program order on their rank's matrix queue (those of vector operators on the vector queue where
+// it is asked for), moves on the link of the rank that receives: it pulls what it needs out of the senders' blocks. So
+// communication overlaps whatever does not need it, and nothing else has to be said about overlap. Prefetches have a
+// copy queue on every rank, stores another one, either in program order. A detach is a task of the host queue that
+// comes after all who used its memory; it touches nothing and holds nobody up: who takes the memory waits for those
+// users itself.
+//
+// A *place* is a storage of the program, or a block that a move stages between its steps. All ranks have the same
+// places, at the same addresses. A task waits for the last writer of what it reads, and for the
+// readers since and the writer of what it writes; where it moves into memory, for those of all former tenants. What its
+// queue has waited for before is not waited for again. Operation numbers are steps of the program, `item` is the rank of
+// a compute task and (row of the move · ranks + rank) of a move.
+// Complexity: O(accesses + waits) and what ranges of addresses take (address_ranges.hpp).
+
+#include <hyperparallel/lowering/move_pulls.hpp>
+#include <hyperparallel/lowering/program_plan.hpp>
+#include <hyperparallel/lowering/rank_class.hpp>
+#include <hyperparallel/lowering/tenancy.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Of a plan that has the tasks of all ranks.
+inline constexpr int most_tasks_of_all_ranks = 1 << 24;
+
+struct program_flow_options {
+  unsigned phases = micro_phases | update_phases;  ///< bit of each phase that belongs to the flow
+  bool vector_queue = false;                       ///< vector operators on a queue of their own
+  step_rates rates{};  ///< durations of the tasks, by which the executor orders what is ready
+  /// Instead of all of these: of each step of the program, picoseconds. Must outlive the call.
+  const std::int64_t* step_duration = nullptr;
+};
+
+namespace detail {
+
+/// Of all ranks, or of rank 0 for the class.
+template <bool OfClass>
+class program_lowering {
+ public:
+  constexpr program_lowering(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                             const program_flow_options& options)
+      : program_(p),
+        pulls_(pulls),
+        options_(options),
+        ranks_(position_count(p.mesh.shape)),
+        by_(p.mesh.shape),
+        tenants_(place_count(p, pulls.moves)) {
+    plan_.machine = machine();
+    plan_.of_class = OfClass;
+    queues_ = queue_count(plan_.machine);
+    per_rank_ = queues_per_rank(plan_.machine);
+    find_ranges(a);
+    if constexpr (OfClass)
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+    const int cells = place_count(p, pulls.moves) * lowered_ranks();
+    writer_.resize(cells, {0, 0});
+    reader_.resize(cells, -1);
+    known_.resize(queues_ * (OfClass ? per_rank_ : queues_), 0);
+    need_.resize(queues_, 0);
+    done_.resize(queues_, 0);
+  }
+
+  constexpr program_plan run() {
+    if (pulls_.status.code != move_pulls_code::ok) refuse(program_flow_code::move_is_refused, -1, -1);
+    for (int s = 0; s < program_.step.size && ok(); ++s) {
+      if (!is_in(program_.step[s].phase, options_.phases)) continue;
+      if (program_.step[s].is_move)
+        lower_move_step(s);
+      else
+        lower_compute_step(s);
+    }
+    for (int s = 0; s < program_.storage.size && ok(); ++s) {
+      plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s) : !tenants_.was_taken(begin_[s], end_[s]));
+      plan_.writes.push(writer_[cell(s, 0)].threshold > 0);
+      if (program_.storage[s].home && !plan_.survives[s]) refuse(program_flow_code::home_is_overwritten, -1, s);
+    }
+    if (ok()) return static_cast<program_plan&&>(plan_);
+    program_plan refused;
+    refused.status = plan_.status;
+    refused.machine = plan_.machine;
+    return refused;
+  }
+
+ private:
+  constexpr bool ok() const { return plan_.status.code == program_flow_code::ok; }
+  constexpr void refuse(program_flow_code code, int step, int place) { plan_.status = {code, step, place}; }
+
+  constexpr machine_shape machine() const {
+    machine_shape m;
+    m.ranks = ranks_;
+    m.queues[static_cast<int>(resource::aic)] = 1;
+    m.queues[static_cast<int>(resource::aiv)] = options_.vector_queue ? 1 : 0;
+    m.queues[static_cast<int>(resource::link)] = 1;
+    constexpr resource of_tiers[] = {resource::copy_in, resource::copy_out, resource::host};
+    for (const resource kind : of_tiers) m.queues[static_cast<int>(kind)] = tiers_of(program_) > 1 ? 1 : 0;
+    return m;
+  }
+
+  /// All tiers in one address space, one behind the other.
+  constexpr void find_ranges(const program_addresses& a) {
+    const growing_array<storage_lifetime> lives = lifetimes_of(program_);
+    extent_t bytes[max_memory_tiers] = {};
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const bool used = lives[s].always || lives[s].first <= lives[s].last;
+      begin_.push(a.storage[s]);
+      end_.push(begin_[s] + (used ? aligned(program_.storage[s].bytes) : 0));
+      extent_t& tier = bytes[program_.storage[s].tier];
+      tier = larger(tier, end_[s]);
+    }
+    for (int m = 0; m < program_.move.size; ++m) {
+      const bool staged = a.staged[m] >= 0;  // else the move is none of a step
+      for (const staged_block& one : kind_of(pulls_.moves, m).staged) {
+        begin_.push(staged ? a.staged[m] + one.offset : 0);
+        end_.push(begin_.last() + (staged ? aligned(one.bytes) : 0));
+        bytes[0] = larger(bytes[0], end_.last());
+      }
+    }
+    for (int s = 0; s < program_.storage.size; ++s)
+      for (int t = 0; t < program_.storage[s].tier; ++t) {
+        begin_[s] += bytes[t];
+        end_[s] += bytes[t];
+      }
+  }
+
+  constexpr int lowered_ranks() const { return OfClass ? 1 : ranks_; }
+  /// Of a place on a rank; of the class on any.
+  constexpr int cell(int place, int rank) const { return OfClass ? place : place * ranks_ + rank; }
+  /// Ranks, or differences of the class.
+  template <class Visit>
+  constexpr void visit_senders(int step, int row, int rank, const Visit& visit) const {
+    const int move = program_.step[step].index;
+    const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
+    const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, row) : row * ranks_ + rank;
+    for (int k = begin.item[at]; k < begin.item[at + 1]; ++k) visit(sender.item[k]);
+  }
+
+  // ---- rows ----
+
+  constexpr int storage_of(int value) const { return program_.value[value].storage; }
+
+  constexpr void lower_compute_step(int s) {
+    const program_compute& c = program_.compute[program_.step[s].index];
+    const graph_operator& op = program_.graph.op[c.op];
+    const bool vector = options_.vector_queue && program_.graph.value_of(op).unit == compute_unit::vector;
+    read_.clear();
+    write_.clear();
+    for (int i = 0; i < op.operand_count; ++i) read_.push(storage_of(c.operand[i]));
+    for (int i = 0; i < op.result_count; ++i) write_.push(storage_of(c.result[i]));
+    if (!begin_row(s, 0, vector ? resource::aiv : resource::aic)) return;
+    const extent_t work = compute_duration(program_, c, options_.rates);
+    for (int r = 0; r < lowered_ranks(); ++r) {
+      begin_task(r);
+      for (const int place : read_) need_value(place, r);
+      for (const int place : write_) need_memory(place, r);
+      for (const int place : evicted_) need_memory(place, r);
+      end_task(duration_of(s, work));
+      for (const int place : read_) note_read(place, r);
+      for (const int place : write_) note_write(place, r);
+    }
+  }
+
+  constexpr void lower_move_step(int s) {
+    const program_move& m = program_.move[program_.step[s].index];
+    const int source = storage_of(m.source), target = storage_of(m.target);
+    if (m.detaches) return lower_detach_step(s, target, source);
+    if (source == target) return refuse(program_flow_code::move_is_in_place, s, source);
+    const cache_operator of_tiers = cache_operator_of(program_, m);
+    const resource kind = of_tiers == cache_operator::within_tier ? resource::link
+                          : of_tiers == cache_operator::prefetch  ? resource::copy_in
+                                                                  : resource::copy_out;
+    const move_pulls& pulls = pulls_.of(program_.step[s].index);
+    const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
+    for (int i = 0; i < pulls.row.size; ++i) {
+      const int from = place_read(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
+      const int to = place_written(program_, pulls_.moves, program_.step[s].index, pulls.row[i]);
+      read_.clear();
+      write_.clear();
+      read_.push(from);
+      write_.push(to);
+      if (!begin_row(s, i * ranks_, kind)) return;
+      for (int r = 0; r < lowered_ranks(); ++r) {
+        begin_task(r);
+        visit_senders(s, i, r, [&](int sender) { need_value(from, sender); });
+        need_memory(to, r);
+        for (const int place : evicted_) need_memory(place, r);
+        const extent_t elements =
+            kind == resource::link ? pulls.pulled[i * ranks_ + r] : local_elements(program_, m.target);
+        end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
+        visit_senders(s, i, r, [&](int sender) { note_read(from, sender); });
+        note_write(to, r);
+      }
+    }
+  }
+
+  /// A detach ends the use of the value's memory in this tier. The value itself lies in the slower tier.
+  constexpr void lower_detach_step(int s, int kept, int left) {
+    read_.clear();
+    write_.clear();
+    read_.push(kept);
+    read_.push(left);
+    if (!begin_row(s, 0, resource::host)) return;
+    for (int r = 0; r < lowered_ranks(); ++r) {
+      begin_task(r);
+      need_memory(left, r);
+      end_task(0);
+    }
+    tenants_.leave(left);
+  }
+
+  constexpr extent_t duration_of(int s, extent_t work) const {
+    return options_.step_duration != nullptr ? options_.step_duration[s] : options_.rates.overhead + work;
+  }
+
+  /// What the row reads is there, and stays there while it writes; what it writes moves in. False where it cannot be.
+  constexpr bool begin_row(int step, int first_item, resource kind) {
+    evicted_.clear();
+    for (const int place : read_) {
+      if (!tenants_.is_known(place)) {  // there since before the first step, if it was not taken
+        tenants_.move_in(place, begin_[place], end_[place]);
+        if (tenants_.evicted().size > 0) refuse(program_flow_code::place_is_overwritten, step, place);
+      }
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    }
+    for (const int place : write_) {
+      if (tenants_.is_whole(place)) continue;
+      tenants_.move_in(place, begin_[place], end_[place]);
+      for (const int tenant : tenants_.evicted()) evicted_.push(tenant);
+    }
+    for (const int place : read_)
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    for (const int place : write_)
+      if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
+    if (plan_.row.size * ranks_ > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
+    if (ok()) plan_.row.push({step, first_item, kind});
+    return ok();
+  }
+
+  // ---- one task: what it needs, its waits, what it leaves ----
+
+  constexpr void begin_task(int rank) { queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind); }
+  constexpr void need(const word_wait& w) {
+    if (w.threshold == 0 || w.word == queue_ || w.threshold <= need_.item[w.word]) return;
+    if (need_.item[w.word] == 0) asked_.push(w.word);
+    need_.item[w.word] = w.threshold;
+  }
+  /// What `sender` has written, a rank or the difference of one.
+  constexpr void need_value(int place, int sender) {
+    const word_wait& w = writer_.item[cell(place, sender)];
+    need({w.word + (OfClass ? sender * per_rank_ : 0), w.threshold});
+  }
+  constexpr void need_memory(int place, int rank) {
+    need(writer_.item[cell(place, rank)]);
+    for (int n = reader_.item[cell(place, rank)]; n >= 0; n = use_.item[n].next) need(use_.item[n].at);
+  }
+  constexpr void end_task(extent_t duration) {
+    for (const int q : asked_) {
+      int& known = known_.item[queue_ * queues_ + q];
+      if (need_.item[q] > known) {
+        plan_.wait.push({q, need_.item[q]});
+        known = need_.item[q];
+      }
+      need_.item[q] = 0;
+    }
+    asked_.clear();
+    plan_.wait_end.push(plan_.wait.size);
+    plan_.duration.push(duration);
+    now_ = {queue_, ++done_.item[queue_]};
+  }
+  /// A rank of the class reads at that difference, so at the opposite one it is read.
+  constexpr void note_read(int place, int sender) {
+    int& newest = reader_.item[cell(place, sender)];
+    newest = use_.push({{now_.word + (OfClass ? by_.opposite(sender) * per_rank_ : 0), now_.threshold}, newest});
+  }
+  constexpr void note_write(int place, int rank) {
+    writer_.item[cell(place, rank)] = now_;
+    reader_.item[cell(place, rank)] = -1;
+  }
+
+  /// Of a plan of all ranks; of one of the class, so that numbers of items fit.
+  static constexpr int max_tasks = OfClass ? 1 << 30 : most_tasks_of_all_ranks;
+
+  /// A reader of a place on a rank, and the one before it.
+  struct use {
+    word_wait at{};
+    int next = -1;
+  };
+
+  const sharded_program& program_;
+  const program_pulls& pulls_;
+  const program_flow_options& options_;
+  int ranks_ = 1, queues_ = 0, per_rank_ = 0;
+  rank_differences by_;
+  class_pulls class_;  // of the class alone
+  program_plan plan_;
+  tenancy tenants_;
+  growing_array<extent_t> begin_, end_;        // of each place
+  growing_array<int> read_, write_, evicted_;  // places of the present row
+  growing_array<word_wait> writer_;            // the last, of each cell; threshold 0: none
+  growing_array<int> reader_;                  // since then, of each cell: the newest use
+  growing_array<use> use_;
+  growing_array<int> known_;  // of each queue and each other one: the place that it has waited for
+  growing_array<int> need_, asked_, done_;
+  int queue_ = 0;
+  word_wait now_{};
+};
+
+}  // namespace detail
+
+/// The plan of the phases that `options` names, or the status that says why there is none. Domain: addresses and pulls
+/// are those of `p`.
+constexpr program_plan lower_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                     const program_flow_options& options = {}) {
+  return detail::program_lowering<false>(p, pulls, a, options).run();
+}
+
+/// The plan of the class of ranks, which `plan_of_all_ranks` expands.
+constexpr program_plan lower_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                   const program_flow_options& options = {}) {
+  return detail::program_lowering<true>(p, pulls, a, options).run();
+}
+
+/// The plan of the class moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks` tasks.
+/// O(tasks + waits).
+constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const mesh_shape& mesh) {
+  program_plan all = of_class;
+  all.of_class = false;
+  all.duration.clear();
+  all.wait_end.clear();
+  all.wait.clear();
+  all.duration.reserve(all.tasks());
+  all.wait_end.reserve(all.tasks());
+  all.wait.reserve(of_class.wait.size * all.machine.ranks);
+  const rank_differences by(mesh);
+  const int per_rank = queues_per_rank(all.machine);
+  for (int row = 0; row < all.row.size; ++row)
+    for (int r = 0; r < all.machine.ranks; ++r) {
+      for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {
+        const word_wait& one = of_class.wait.item[w];
+        all.wait.push({by.plus(r, one.word / per_rank) * per_rank + one.word % per_rank, one.threshold});
+      }
+      all.wait_end.push(all.wait.size);
+      all.duration.push(of_class.duration.item[row]);
+    }
+  return all;
+}
+
+}}  // namespace hyperparallel::v0_2

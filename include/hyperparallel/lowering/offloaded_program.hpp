@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A program under a budget of memory: planned, with the plan's cache operators in it, and addresses that keep it.
+//
+// The plan's sequence of starts, copies and departures becomes the order of steps, so what lives at one time in the
+// plan lives in one step of the program. Addresses may need more than what is alive, so the planner is given less until
+// they fit. Laws: where `ok()`, the addresses of tier 0 end within the budget, and every step reads what it read
+// without one; a budget that is too small names the least one that could do, and who is then alive.
+// O(a few plans + addresses).
+
+#include <hyperparallel/lowering/cache_operators.hpp>
+#include <hyperparallel/lowering/offloading_code.hpp>
+#include <hyperparallel/lowering/program_offload.hpp>
+#include <hyperparallel/offload/offload_planner.hpp>
+#include <hyperparallel/offload/offload_rules.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct offloading_options {
+  offload_options planning{};
+  bool recomputation = false;           ///< what a single operator makes may be made again
+  growing_array<offload_rule> rules{};  ///< by names of tensors; later ones win
+  bool separate_update = false;         ///< norm and update run by themselves, with one micro-batch too
+  interconnect links{};                 ///< that moves are chosen on
+};
+
+struct offloaded_program {
+  offloading_code code = offloading_code::ok;
+  sharded_program program;
+  program_addresses addresses;
+  planned_offload planned;                    ///< of the period that takes longest, or of the first that has no plan
+  growing_array<offload_certificate> period;  ///< of each: the step of training, or its micro-batch and its update
+  offload_program problem;                    ///< that this plan solves
+  offload_timeline timeline;                  ///< of this plan
+  growing_array<int> step;                    ///< of the given program: of each operator of the problem
+  growing_array<extent_t> duration;           ///< of each step of `program`, picoseconds
+  offload_rule_status ruled{};
+  cache_insertion_status inserted{};
+  int added_stores = 0;  ///< that the plan has not: of homes in tier 0 that leave, and that no step writes
+  extent_t budget = 0;
+  constexpr bool ok() const { return code == offloading_code::ok; }
+};
+
+/// What to do in which order, as the timeline of a plan says; storages are those of the program. What no step writes
+/// needs no store in the plan, since its copy stays from one run to the next; a home in tier 0 has none in the first
+/// run, so that it is stored where it leaves first. Memory is given up where the plan's clock gives it up, not where the last user begins: else a copy that
+/// starts meanwhile would be given that memory, and have to wait for that user.
+constexpr growing_array<cache_action> actions_of(const offload_period& period, const use_chains& chains,
+                                                 const offload_plan& plan, const offload_timeline& t) {
+  const offload_program& o = period.problem;
+  growing_array<cache_action> actions;
+  growing_array<bool> copied;
+  copied.resize(o.storage.size, false);
+  for (int g = 0; g < chains.gap.size; ++g)
+    if (chains.gap[g].wraps && plan.gap[g].choice == gap_choice::offload) copied[chains.gap[g].storage] = true;
+  for (const offload_event& e : t.sequence) {
+    if (e.kind == offload_event_kind::release) {
+      actions.push({cache_action_kind::release, e.index});
+      continue;
+    }
+    if (e.kind == offload_event_kind::compute) {
+      const int q = plan.order.size > 0 ? plan.order[e.index] : e.index;
+      for (int u = chains.first_use[q]; u < chains.first_use[q + 1]; ++u)
+        if (const int g = chains.use[u].gap_before; g >= 0 && plan.gap[g].choice == gap_choice::recompute)
+          actions.push({cache_action_kind::recompute, chains.gap[g].storage});
+      actions.push({cache_action_kind::step, period.step[q]});
+      continue;
+    }
+    const gap_decision& d = plan.gap[e.index];
+    const int s = chains.gap[e.index].storage;
+    if (d.choice != gap_choice::offload) {  // what is recomputed leaves without a copy
+      actions.push({cache_action_kind::release, s});
+      continue;
+    }
+    if (e.kind == offload_event_kind::detach && !copied[s]) actions.push({cache_action_kind::store, s, d.tier});
+    copied[s] = true;
+    actions.push({e.kind == offload_event_kind::store    ? cache_action_kind::store
+                  : e.kind == offload_event_kind::detach ? cache_action_kind::detach
+                                                         : cache_action_kind::prefetch,
+                  s, d.tier});
+  }
+  return actions;
+}
+
+namespace detail {
+
+/// Plans the periods of a program one after the other.
+class offloading {
+ public:
+  constexpr offloading(const sharded_program& p, const growing_array<extent_t>& duration, const tier_hardware& hardware,
+                       const offloading_options& options)
+      : p_(p), moves_(kinds_of_moves(p, options.links)), duration_(duration), hardware_(hardware), options_(options) {}
+
+  /// With so many bytes of tier 0 for what is alive.
+  constexpr offloaded_program run(extent_t capacity) {
+    hardware_.tier[0].capacity = capacity;
+    offloaded_program r;
+    action_.clear();
+    home_tier_.clear();
+    home_tier_.resize(p_.storage.size, 0);
+    step_duration_.clear();
+    // A step of several micro-batches, or with a separate update, runs in two parts, the first of them again and again: each is a period of its
+    // own, and homes lie where they lie between both.
+    if (p_.graph.micro_batches == 1 && !options_.separate_update)
+      plan(micro_phases | update_phases, {}, r);
+    else
+      plan_parts(r);
+    if (!r.ok()) return r;
+    r.program = insert_cache_operators(p_, home_tier_, action_, r.inserted);
+    r.duration = step_duration_;
+    if (r.inserted.code != cache_insertion_code::ok) r.code = offloading_code::not_inserted;
+    return r;
+  }
+
+ private:
+  constexpr void plan_parts(offloaded_program& r) {
+    growing_array<offload_control> homes;
+    homes.resize(p_.storage.size, offload_control::automatic);
+    plan(micro_phases | update_phases, homes, r);
+    if (r.code == offloading_code::rules_are_refused) return;
+    for (int s = 0; s < p_.storage.size; ++s)
+      homes[s] = r.ok() && home_tier_[s] == 0 ? offload_control::keep : offload_control::offload;
+    for (bool all = !r.ok();; all = true) {
+      r = {};
+      action_.clear();
+      step_duration_.clear();
+      plan(micro_phases, homes, r);
+      if (r.ok()) plan(update_phases, homes, r);
+      if (r.ok() || all) return;
+      for (offload_control& c : homes) c = offload_control::offload;
+    }
+  }
+
+  constexpr void plan(unsigned phases, const growing_array<offload_control>& homes, offloaded_program& r) {
+    offload_period period =
+        offload_period_of(p_, moves_, duration_, hardware_, {phases, options_.recomputation, homes});
+    if (period.step.size == 0) return;
+    rule(phases == (micro_phases | update_phases), homes, period.problem, r);
+    if (!r.ok()) return;
+    const planned_offload planned = plan_offload(period.problem, options_.planning);
+    const bool feasible = planned.certificate.feasible;
+    offload_timeline t;
+    if (feasible) t = timeline_of(period.problem, planned.plan);
+    if (!feasible)
+      r.code = planned.status.code != offload_code::ok ? offloading_code::not_planned
+               : planned.certificate.least_budget > period.problem.tier[0].capacity
+                   ? offloading_code::budget_is_too_small
+                   : offloading_code::no_plan_was_found;
+    if (!feasible || r.period.empty() || planned.certificate.time >= r.planned.certificate.time) {
+      r.planned = planned;
+      if (planned.status.code == offload_code::ok) r.planned.certificate.least_budget += period.kept_unused;
+      r.problem = period.problem;
+      r.timeline = t;
+      r.step = period.step;
+    }
+    if (!feasible) return;
+    r.period.push(planned.certificate);
+    const use_chains chains = chains_of(period.problem);
+    for (int s = 0; s < p_.storage.size; ++s)
+      if (p_.storage[s].home && period.problem.storage[s].control == offload_control::offload && home_tier_[s] == 0)
+        home_tier_[s] = 1;
+    for (int g = 0; g < chains.gap.size; ++g)
+      if (chains.gap[g].wraps && planned.plan.gap[g].choice == gap_choice::offload)
+        home_tier_[chains.gap[g].storage] = planned.plan.gap[g].tier;
+    action_.push({cache_action_kind::enter, period.step[0]});
+    for (const offload_event& e : t.sequence) r.added_stores -= e.kind == offload_event_kind::store ? 1 : 0;
+    for (const cache_action& a : actions_of(period, chains, planned.plan, t)) {
+      r.added_stores += a.kind == cache_action_kind::store ? 1 : 0;
+      action_.push(a);
+      if (makes_step(a.kind)) step_duration_.push(duration_of(period.problem, a));
+    }
+  }
+
+  /// A part of the program need not have what a rule speaks of, and homes lie where they do in the whole.
+  constexpr void rule(bool whole, const growing_array<offload_control>& homes, offload_program& o,
+                      offloaded_program& r) const {
+    if (options_.rules.size == 0 || check(o).code != offload_code::ok) return;
+    const auto name = [&](int label) {
+      return label < p_.storage.size ? p_.graph.name_of_tensor(p_.storage[label].tensor) : "";
+    };
+    r.ruled = apply_rules(o, options_.rules.item, options_.rules.size, name);
+    if (whole && r.ruled.code != offload_rule_code::ok) r.code = offloading_code::rules_are_refused;
+    for (int s = 0; !whole && s < p_.storage.size; ++s) {
+      if (!p_.storage[s].home) continue;
+      o.storage[s].control = homes[s];
+      o.storage[s].tier = -1;
+    }
+  }
+
+  /// Of an action, which becomes one step.
+  constexpr extent_t duration_of(const offload_program& o, const cache_action& a) const {
+    switch (a.kind) {
+      case cache_action_kind::step:
+        return duration_[a.index];
+      case cache_action_kind::recompute:
+        return o.storage[a.index].recompute;
+      case cache_action_kind::detach:
+      case cache_action_kind::release:
+      case cache_action_kind::enter:
+        return 0;
+      case cache_action_kind::store:
+        return link_copy_time(o.link[o.tier[a.tier].out_link], o.storage[a.index].bytes);
+      case cache_action_kind::prefetch:
+        return link_copy_time(o.link[o.tier[a.tier].in_link], o.storage[a.index].bytes);
+    }
+    return 0;
+  }
+
+  const sharded_program& p_;
+  program_moves moves_;
+  const growing_array<extent_t>& duration_;
+  tier_hardware hardware_;
+  const offloading_options& options_;
+  growing_array<cache_action> action_;
+  growing_array<extent_t> step_duration_;
+  growing_array<int> home_tier_;
+};
+
+}  // namespace detail
+
+/// `p` under the budget hardware.tier[0].capacity. `duration` is of each step. Domain: `p` has no folded segments and
+/// no tiers.
+constexpr offloaded_program offload(const sharded_program& p, const growing_array<extent_t>& duration,
+                                    const tier_hardware& hardware, const offloading_options& options = {}) {
+  constexpr int most_rounds = 12;
+  const extent_t budget = hardware.tier[0].capacity;
+  detail::offloading planner(p, duration, hardware, options);
+  extent_t capacity = budget;
+  for (int round = 0;; ++round) {
+    offloaded_program r = planner.run(capacity);
+    r.budget = budget;
+    if (!r.ok()) {
+      if (round > 0) r.code = offloading_code::addresses_do_not_fit;
+      return r;
+    }
+    r.addresses = plan_addresses(r.program, kinds_of_moves(r.program, options.links), {.budget = budget});
+    if (r.addresses.high_water[0] <= budget) return r;
+    // At least a hundredth less: the same plan again would need the same.
+    capacity -= larger(r.addresses.high_water[0] - budget, budget / 100 + 1);
+    if (round + 1 < most_rounds && capacity > 0) continue;
+    r.code = offloading_code::addresses_do_not_fit;
+    return r;
+  }
+}
+
+}}  // namespace hyperparallel::v0_2

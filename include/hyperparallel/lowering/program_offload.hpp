@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A sharded program as the planner of memory tiers sees it: steps are operators, storages of one device have their
+// accesses, homes carry values from one period to the next.
+//
+// Compute steps compute, moves hold the network, a link of its own behind the given ones. What a move stages between
+// its steps is a storage that only the move's step uses. A home holds its value before the first step and after the
+// last one; so does what is read or written by whoever runs the program, which stays in tier 0. Sizes are rounded up to
+// what addresses are aligned to. Where `recomputation` is allowed, what a single compute step makes once can be made
+// again from the storages that the step reads, as long as these hold what they held. O(steps · operands + storages).
+
+#include <hyperparallel/lowering/tier_hardware.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Some phases of a program as a period of their own. Storage s of the program is storage s of `problem`, and staged
+/// blocks of move m have number storages + m, as places have.
+struct offload_period {
+  offload_program problem;
+  growing_array<int> step;   ///< of each operator
+  extent_t kept_unused = 0;  ///< bytes of storages that the period does not touch, and that stay
+};
+
+struct offload_view_options {
+  unsigned phases = micro_phases | update_phases;
+  bool recomputation = false;
+  /// Where it has elements: of each storage, whether a home lies in tier 0 or may not; the planner decides for the
+  /// rest.
+  growing_array<offload_control> homes{};
+};
+
+namespace detail {
+
+/// Accesses of a period whose operators are these steps, by storage.
+constexpr void write_accesses(const sharded_program& p, const program_moves& moves, const growing_array<int>& step,
+                              offload_program& o) {
+  const auto visit = [&](const auto& visit_one) {
+    for (int q = 0; q < step.size; ++q) {
+      const program_step& one = p.step[step[q]];
+      visit_values(p, one, [&](int v, bool written) { visit_one(q, p.value[v].storage, written); });
+      if (one.is_move && kind_of(moves, one.index).staged_bytes > 0) visit_one(q, p.storage.size + one.index, true);
+    }
+  };
+  growing_array<int> last, count;
+  last.resize(p.storage.size, -1);
+  count.resize(p.storage.size + p.move.size, 0);
+  visit([&](int q, int s, bool) {
+    count[s] += s < p.storage.size && last[s] == q ? 0 : 1;
+    if (s < p.storage.size) last[s] = q;
+  });
+  int first = 0;
+  for (int s = 0; s < count.size; ++s) {
+    o.storage[s].first_access = first;
+    first += count[s];
+  }
+  o.access.resize(first);
+  visit([&](int q, int s, bool written) {
+    offload_storage& one = o.storage[s];
+    const bool known = one.access_count > 0 && o.access[one.first_access + one.access_count - 1].op == q;
+    storage_access& a = o.access[one.first_access + one.access_count - (known ? 1 : 0)];
+    if (!known) ++one.access_count;
+    a.op = q;
+    (written ? a.writes : a.reads) = true;
+  });
+}
+
+/// Storages that a single compute step of the period makes, once.
+constexpr void allow_recomputation(const sharded_program& p, offload_period& r) {
+  growing_array<int> writer, writes;
+  writer.resize(p.storage.size, -1);
+  writes.resize(p.storage.size, 0);
+  for (int q = 0; q < r.step.size; ++q)
+    visit_values(p, p.step[r.step[q]], [&](int v, bool written) {
+      if (!written) return;
+      writer[p.value[v].storage] = q;
+      ++writes[p.value[v].storage];
+    });
+  for (int s = 0; s < p.storage.size; ++s) {
+    offload_storage& one = r.problem.storage[s];
+    if (one.persistent || writes[s] != 1 || p.step[r.step[writer[s]]].is_move) continue;
+    const program_compute& c = p.compute[p.step[r.step[writer[s]]].index];
+    one.first_operand = r.problem.operand.size;
+    one.operand_count = p.graph.op[c.op].operand_count;
+    for (int k = 0; k < one.operand_count; ++k) r.problem.operand.push(p.value[c.operand[k]].storage);
+    one.recompute = r.problem.op[writer[s]].duration;
+  }
+}
+
+}  // namespace detail
+
+/// `duration` is of each step of the program, picoseconds.
+constexpr offload_period offload_period_of(const sharded_program& p, const program_moves& moves,
+                                           const growing_array<extent_t>& duration, const tier_hardware& hardware,
+                                           const offload_view_options& how = {}) {
+  offload_period r;
+  offload_program& o = r.problem;
+  o.tier = hardware.tier;
+  o.link = hardware.link;
+  const int network = o.link.push({1'000'000'000, 0});
+  growing_array<bool> inside, outside;  // of each storage: whether steps of the period, or others, use it
+  inside.resize(p.storage.size, false);
+  outside.resize(p.storage.size, false);
+  for (int i = 0; i < p.step.size; ++i) {
+    const bool own = is_in(p.step[i].phase, how.phases);
+    visit_values(p, p.step[i], [&](int v, bool) { (own ? inside : outside)[p.value[v].storage] = true; });
+    if (!own) continue;
+    r.step.push(i);
+    o.op.push({duration[i], p.step[i].is_move ? network : -1, false});
+  }
+  for (int s = 0; s < p.storage.size; ++s) {
+    offload_storage one;
+    one.label = s;
+    one.bytes = aligned(p.storage[s].bytes);
+    const bool crosses = inside[s] && outside[s] && !p.storage[s].home;
+    one.persistent = p.storage[s].home || crosses;
+    if (crosses) one.control = offload_control::keep;
+    if (p.storage[s].home && how.homes.size > 0) one.control = how.homes[s];
+    o.storage.push(one);
+  }
+  for (int m = 0; m < p.move.size; ++m) {
+    offload_storage one;
+    one.label = p.storage.size + m;
+    one.bytes = aligned(kind_of(moves, m).staged_bytes);
+    o.storage.push(one);
+  }
+  // Whoever runs the program writes an input anew each time: what is left of it elsewhere is no copy.
+  for (int t = 0; t < p.home.size; ++t)
+    if (p.home[t] >= 0 && p.graph.tensor[t].kind == graph_tensor_kind::input)
+      o.storage[p.value[p.home[t]].storage].control = offload_control::keep;
+  for (int v = 0; v < p.value.size; ++v) {
+    if (!is_shown(p.graph, p.value[v].tensor)) continue;
+    o.storage[p.value[v].storage].persistent = true;
+    o.storage[p.value[v].storage].control = offload_control::keep;
+  }
+  detail::write_accesses(p, moves, r.step, o);
+  for (int s = 0; s < p.storage.size; ++s)
+    if (o.storage[s].persistent && o.storage[s].access_count == 0 && o.storage[s].control != offload_control::offload)
+      r.kept_unused += o.storage[s].bytes;
+  o.tier[0].capacity -= r.kept_unused;
+  if (how.recomputation) detail::allow_recomputation(p, r);
+  return r;
+}
+
+}}  // namespace hyperparallel::v0_2

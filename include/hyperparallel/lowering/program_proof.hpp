@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The proof that an execution table runs some phases of a program as their steps say, in whatever order its queues and
+// waits allow.
+//
+// The proof reads the table that runs: records, queues, waits; and of the program what the steps read and write, who
+// pulls from whom, and the addresses. It keeps a shadow of every rank's memory: ranges of addresses, each with the place
+// whose value lies there, the task that wrote it and those that have read it since. It walks the tasks of all rows in
+// reference order. What it shows, for all runs:
+//
+//   - the queues hold the tasks of these steps and no others, each once, in reference order, and every wait is for a
+//     earlier task whose record lists the waiting queue as a reader: so no run deadlocks
+//   - a task that reads a range comes after the task that wrote it; one that writes a range comes after the task that
+//     wrote it and all that have read it since, on whichever rank they run: so every task reads what it reads in
+//     reference order
+//   - a range that is read holds the value of its own place; at the end so does the range of every home
+//
+// "After" means that the task, or one before it in its queue, waits for that place of the other's queue, or a later one.
+// So a plan whose order follows from waits of third parties alone is refused, though it is safe; none that is unsafe is
+// accepted. Not shown: what kernels do inside their operands, that copies move what `pulls_of` lists, and the addresses
+// of arrays.
+//
+// That the algorithm accepts no unsafe table is proved in proofs/program_proof.v; that this code computes the same verdict
+// is tested. A change of the rule needs the same change there: the suite `proofs` of scripts/test compares the two.
+// Complexity: O(tasks · queues of a rank + waits + accesses) and what ranges of addresses take (address_ranges.hpp).
+
+#include <hyperparallel/lowering/move_pulls.hpp>
+#include <hyperparallel/lowering/rank_class.hpp>
+#include <hyperparallel/lowering/shadow_memory.hpp>
+#include <hyperparallel/strategy/address_plan.hpp>
+#include <hyperparallel/taskflow/execution_table.hpp>
+#include <hyperparallel/taskflow/task.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+enum class program_proof_code : unsigned char {
+  ok,
+  move_is_refused,
+  task_is_missing,
+  task_is_not_of_the_program,
+  wait_is_not_behind,
+  wait_is_not_answered,
+  read_is_not_ordered,
+  write_is_not_ordered,
+  value_is_not_there,
+  home_is_not_whole,
+  row_uses_memory_twice,
+  block_is_larger_than_its_place
+};
+
+constexpr const char* to_text(program_proof_code c) {
+  switch (c) {
+    case program_proof_code::ok:
+      return "ok";
+    case program_proof_code::move_is_refused:
+      return "a move is refused";
+    case program_proof_code::task_is_missing:
+      return "no queue of its rank has the task next";
+    case program_proof_code::task_is_not_of_the_program:
+      return "a queue has a task that is not of the steps";
+    case program_proof_code::wait_is_not_behind:
+      return "a wait is for a task that does not come before it";
+    case program_proof_code::wait_is_not_answered:
+      return "a task that another waits for does not tell it";
+    case program_proof_code::read_is_not_ordered:
+      return "a task may read before another has written";
+    case program_proof_code::write_is_not_ordered:
+      return "a task may write what another still uses";
+    case program_proof_code::value_is_not_there:
+      return "a task reads memory that another place has taken";
+    case program_proof_code::home_is_not_whole:
+      return "what lives from step to step is overwritten";
+    case program_proof_code::row_uses_memory_twice:
+      return "tasks of one row read and write the same memory";
+    case program_proof_code::block_is_larger_than_its_place:
+      return "a block is larger than the memory of its place";
+  }
+  return "unknown";
+}
+
+/// `task` (row · ranks + rank) and `place` are where it fails.
+struct program_proof {
+  program_proof_code code = program_proof_code::ok;
+  int task = -1;
+  int place = -1;
+  extent_t bytes[max_memory_tiers] = {};  ///< of memory that the tasks touch
+};
+
+namespace detail {
+
+/// Of a table of all ranks, or of that of rank 0, which stands for its class.
+template <class Table, bool OfClass>
+class program_prover {
+ public:
+  constexpr program_prover(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                           unsigned phases, const machine_shape& m, const Table& t)
+      : program_(p),
+        pulls_(pulls),
+        phases_(phases),
+        machine_(m),
+        table_(t),
+        by_(p.mesh.shape),
+        memory_(OfClass ? 1 : m.ranks) {
+    if constexpr (OfClass)
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+    queues_ = queue_count(m);
+    per_rank_ = queues_per_rank(m);
+    known_.resize(t.size.queues * queues_, 0);
+    done_.resize(t.size.queues, 0);
+    gone_.resize(p.storage.size, false);
+    find_ranges(a);
+  }
+
+  constexpr program_proof run() {
+    if (pulls_.status.code != move_pulls_code::ok) fail(program_proof_code::move_is_refused);
+    if (machine_.ranks != position_count(program_.mesh.shape) || table_.size.queues != (OfClass ? per_rank_ : queues_))
+      fail(program_proof_code::task_is_missing);
+    for (int i = 0; i < program_.step.size && ok(); ++i) {
+      const program_step& s = program_.step[i];
+      if (!is_in(s.phase, phases_)) continue;
+      const int rows = s.is_move && !program_.move[s.index].detaches ? pulls_.of(s.index).row.size : 1;
+      for (int k = 0; k < rows && ok(); ++k) {
+        list_places(i, k);
+        enter_row();
+        for (int r = 0; r < proved_ranks() && ok(); ++r) check_task(i, k, r);
+        if (ok()) leave_row(i, k);
+      }
+    }
+    for (int q = 0; q < table_.size.queues && ok(); ++q)
+      if (table_.queue_begin[q] + done_[q] != table_.queue_begin[q + 1])
+        fail(program_proof_code::task_is_not_of_the_program);
+    for (int s = 0; s < program_.storage.size && ok(); ++s) {
+      const place_range r = range_of(s);
+      if (program_.storage[s].home && (gone_[s] || !memory_.is_whole(s, r.begin, r.end)))
+        fail(program_proof_code::home_is_not_whole, s);
+    }
+    return proof_;
+  }
+
+ private:
+  struct place_range {
+    extent_t begin = 0, end = 0;
+  };
+  struct used_place {
+    int place = -1, history = -1;
+  };
+
+  constexpr int proved_ranks() const { return OfClass ? 1 : machine_.ranks; }
+  // A word of the class names the queue of another rank by its difference. All ranks have run equally far.
+  constexpr int queue_of_word(int word) const { return OfClass ? word % per_rank_ : word; }
+  constexpr int seen_from(int word, int queue) const {
+    return OfClass ? by_.opposite(word / per_rank_) * per_rank_ + queue : queue;
+  }
+  /// A use of a sender's memory, as the task sees it that pulls from there.
+  constexpr shadow_memory::user use_at(const shadow_memory::user& u, int sender) const {
+    return {OfClass && u.place > 0 ? by_.plus(sender, u.queue / per_rank_) * per_rank_ + u.queue % per_rank_ : u.queue,
+            u.place, u.next};
+  }
+
+  constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
+  constexpr void fail(program_proof_code code, int place = -1) {
+    if (!ok()) return;
+    proof_.code = code;
+    proof_.task = task_;
+    proof_.place = place;
+  }
+  static constexpr void reach(extent_t& end, extent_t at) { end = larger(end, at); }
+
+  constexpr int tier_of_place(int place) const {
+    return place < program_.storage.size ? program_.storage[place].tier : 0;
+  }
+  constexpr place_range range_of(int place) const { return range_.item[place]; }
+  /// Tiers lie one behind the other in one address space.
+  constexpr void find_ranges(const program_addresses& a) {
+    range_.reserve(place_count(program_, pulls_.moves));
+    extent_t end[max_memory_tiers] = {};
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const program_storage& one = program_.storage[s];
+      range_.push({a.storage[s], a.storage[s] + aligned(one.bytes)});
+      reach(end[one.tier], range_.last().end);
+    }
+    for (int move = 0; move < program_.move.size; ++move)
+      for (const staged_block& one : kind_of(pulls_.moves, move).staged) {
+        const extent_t begin = a.staged[move] + one.offset;
+        range_.push(a.staged[move] < 0 ? place_range{} : place_range{begin, begin + aligned(one.bytes)});
+        reach(end[0], range_.last().end);
+      }
+    for (int tier = 1; tier < max_memory_tiers; ++tier) first_[tier] = first_[tier - 1] + end[tier - 1];
+    for (int s = 0; s < program_.storage.size; ++s) {
+      const extent_t first = first_[program_.storage[s].tier];
+      if (first > 0) range_.item[s] = {range_.item[s].begin + first, range_.item[s].end + first};
+    }
+  }
+
+  // ---- a row: what it reads and writes ----
+
+  constexpr void read(int place) {
+    const place_range r = range_of(place);
+    if (r.begin == r.end) return;
+    reach(proof_.bytes[tier_of_place(place)], r.end - first_[tier_of_place(place)]);
+    const int history = memory_.read(place, r.begin, r.end);
+    if (history < 0 || (place < gone_.size && gone_[place])) fail(program_proof_code::value_is_not_there, place);
+    read_.push({place, history});
+  }
+  constexpr void write(int place) {
+    const place_range r = range_of(place);
+    reach(proof_.bytes[tier_of_place(place)], r.end - first_[tier_of_place(place)]);
+    if (r.begin != r.end) write_.push({place, -1});
+  }
+  constexpr void check_block(int value) {
+    const int place = program_.value[value].storage;
+    const place_range r = range_of(place);
+    if (local_bytes(program_, value) > r.end - r.begin) fail(program_proof_code::block_is_larger_than_its_place, place);
+  }
+
+  constexpr void list_places(int step, int k) {
+    const program_step& s = program_.step[step];
+    read_.clear();
+    write_.clear();
+    pulls_row_ = s.is_move;
+    if (s.is_move && program_.move[s.index].detaches) return;  // touches nothing
+    visit_values(program_, s, [&](int v, bool written) {
+      check_block(v);
+      if (s.is_move) return;
+      (written ? write(program_.value[v].storage) : read(program_.value[v].storage));
+    });
+    if (!s.is_move) return;
+    const move_pulls& how = pulls_.of(s.index);
+    const move_row& row = how.row[k];
+    const int to = place_written(program_, pulls_.moves, s.index, row);
+    read(place_read(program_, pulls_.moves, s.index, row));
+    write(to);
+    if (row.to < 0) return;
+    const place_range r = range_of(to);
+    const move_plan& plan = how.parts.part[row.part];
+    const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
+    if (volume(part_of_row(row, target_frame(plan.step[row.step], plan.shape, 0))) * element > r.end - r.begin)
+      fail(program_proof_code::block_is_larger_than_its_place, to);
+  }
+
+  /// Lists what is written over. No task of the row writes what another one reads, or writes too.
+  constexpr void enter_row() {
+    over_.clear();
+    for (int i = 0; i < write_.size; ++i) {
+      const place_range w = range_of(write_[i].place);
+      memory_.list(w.begin, w.end, over_);
+      const auto meets = [&](int place) {
+        const place_range r = range_of(place);
+        return r.begin < w.end && w.begin < r.end;
+      };
+      for (int k = 0; k < i; ++k)
+        if (write_[k].place != write_[i].place && meets(write_[k].place))
+          fail(program_proof_code::row_uses_memory_twice, write_[i].place);
+      for (const used_place& r : read_)
+        if (meets(r.place) && (pulls_row_ || r.place != write_[i].place))
+          fail(program_proof_code::row_uses_memory_twice, r.place);
+    }
+  }
+
+  // ---- its tasks ----
+
+  /// Queue of the task, where it is the next one. -1: nowhere.
+  constexpr int queue_of(int step, int item, int rank) const {
+    for (int q = rank * per_rank_; q < (rank + 1) * per_rank_; ++q) {
+      const int r = table_.queue_begin[q] + done_.item[q];
+      if (r == table_.queue_begin[q + 1]) continue;
+      const execution_record& one = table_.record[r];
+      if (one.rank == rank && one.item == item && one.kernel + table_.first_operation == step) return q;
+    }
+    return -1;
+  }
+
+  constexpr void check_task(int step, int k, int rank) {
+    ++task_;
+    const int item = k * machine_.ranks + rank, q = queue_of(step, item, rank);
+    if (q < 0) return fail(program_proof_code::task_is_missing);
+    const int record = table_.queue_begin[q] + done_.item[q];
+    int* const known = &known_.item[q * queues_];
+    for (int w = wait_begin(table_, record); w < table_.record[record].wait_end; ++w) {
+      const word_wait& one = table_.wait[w];
+      if (one.word < 0 || one.word >= queues_ || one.threshold < 1 ||
+          one.threshold > done_.item[queue_of_word(one.word)])
+        return fail(program_proof_code::wait_is_not_behind);
+      if (!answers(table_.queue_begin[queue_of_word(one.word)] + one.threshold - 1, seen_from(one.word, q)))
+        return fail(program_proof_code::wait_is_not_answered);
+      if (one.threshold > known[one.word]) known[one.word] = one.threshold;
+    }
+    const auto is_behind = [&](const shadow_memory::user& u) {
+      return u.place == 0 || u.queue == q || u.place <= known[u.queue];
+    };
+    for (const used_place& r : read_)
+      visit_senders(step, k, rank, [&](int sender) {
+        if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), sender)))
+          fail(program_proof_code::read_is_not_ordered, r.place);
+      });
+    for (const int history : over_) {
+      bool behind = is_behind(memory_.writer(history, rank));
+      for (int n = memory_.newest_reader(history, rank); n >= 0; n = memory_.use(n).next)
+        behind = behind && is_behind(memory_.use(n));
+      if (!behind) fail(program_proof_code::write_is_not_ordered, write_[0].place);
+    }
+    ++done_.item[q];
+    if (rank == 0) queue_.clear();
+    queue_.push(q);
+  }
+  constexpr bool answers(int record, int queue) const {
+    for (int i = reader_begin(table_, record); i < table_.record[record].reader_end; ++i)
+      if (table_.reader[i] == queue) return true;
+    return false;
+  }
+  template <class Visit>
+  constexpr void visit_senders(int step, int k, int rank, const Visit& visit) const {
+    if (!pulls_row_) return visit(rank);
+    const int move = program_.step[step].index;
+    const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
+    const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * machine_.ranks + rank;
+    for (int i = begin.item[at]; i < begin.item[at + 1]; ++i) visit(sender.item[i]);
+  }
+
+  constexpr void leave_row(int step, int k) {
+    for (int r = 0; r < proved_ranks(); ++r)
+      for (const used_place& one : read_)
+        visit_senders(step, k, r, [&](int sender) {
+          const int q = queue_.item[r];
+          memory_.add_reader(one.history, OfClass ? 0 : sender, seen_from(sender * per_rank_, q), done_.item[q]);
+        });
+    for (const used_place& one : write_) {
+      const place_range w = range_of(one.place);
+      const int history = memory_.write(one.place, w.begin, w.end);
+      if (one.place < gone_.size) gone_[one.place] = false;
+      for (int r = 0; r < proved_ranks(); ++r)
+        memory_.writer(history, r) = {queue_.item[r], done_.item[queue_.item[r]], -1};
+    }
+    const program_step& s = program_.step[step];
+    if (s.is_move && program_.move[s.index].detaches)
+      gone_[program_.value[program_.move[s.index].source].storage] = true;
+  }
+
+  const sharded_program& program_;
+  const program_pulls& pulls_;
+  unsigned phases_;
+  const machine_shape& machine_;
+  const Table& table_;
+  rank_differences by_;
+  class_pulls class_;  // of the class alone
+  int queues_ = 0, per_rank_ = 0;
+  shadow_memory memory_;
+  extent_t first_[max_memory_tiers] = {};  // of each tier in the address space
+  growing_array<place_range> range_;       // of each place
+  growing_array<bool> gone_;               // of each storage: detached, and not back yet
+  growing_array<used_place> read_, write_;
+  growing_array<int> over_;          // histories that the row ends
+  growing_array<int> queue_;         // of the row's tasks
+  growing_array<int> known_, done_;  // of each queue: places that it has waited for, tasks that it has run
+  bool pulls_row_ = false;
+  int task_ = -1;
+  program_proof proof_{};
+};
+
+}  // namespace detail
+
+/// Whether `table` runs the steps of these phases safely on `machine`. Domain: addresses and pulls are those of `p`.
+template <class Table>
+constexpr program_proof prove_program(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                      unsigned phases, const machine_shape& machine, const Table& table) {
+  return detail::program_prover<Table, false>(p, pulls, a, phases, machine, table).run();
+}
+
+/// Whether the table of rank 0, moved to every rank, does. `task` of a failure is its row.
+template <class Table>
+constexpr program_proof prove_class(const sharded_program& p, const program_pulls& pulls, const program_addresses& a,
+                                    unsigned phases, const machine_shape& machine, const Table& table) {
+  return detail::program_prover<Table, true>(p, pulls, a, phases, machine, table).run();
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What an image (image.hpp) stores of a lowered program: which arrays its parts have, and the form of what has
+// much room that is not used, or is the same in many places. Values name their layouts by number; rules have as many
+// tensors and factors, plans of moves as many steps, as they need.
+//
+// Law: `restored(stored(x))` is x without its elements, which the image stores one after the other behind it.
+
+#include <hyperparallel/lowering/lowered_program.hpp>
+
+namespace hyperparallel { inline namespace v0_2 { namespace detail {
+
+// ---- the arrays of each part; what holds arrays itself is visited through its elements ----
+
+template <class Visit>
+constexpr void visit_arrays(graph& g, const Visit& visit) {
+  visit(g.text);
+  visit(g.dim);
+  visit(g.tensor);
+  visit(g.op);
+  visit(g.rule);
+  visit(g.segment);
+  visit(g.monitor);
+}
+template <class Visit>
+constexpr void visit_arrays(move_kind& k, const Visit& visit) {
+  visit(k.staged);
+}
+template <class Visit>
+constexpr void visit_arrays(move_load& l, const Visit& visit) {
+  visit(l.step);
+}
+template <class Visit>
+constexpr void visit_arrays(move_pulls& m, const Visit& visit) {
+  visit(m.row);
+  visit(m.sender);
+  visit(m.sender_begin);
+  visit(m.pulled);
+}
+template <class Visit>
+constexpr void visit_arrays(lowered_run& r, const Visit& visit) {
+  visit(r.plan.row);
+  visit(r.plan.duration);
+  visit(r.plan.wait_end);
+  visit(r.plan.wait);
+  visit(r.plan.survives);
+  visit(r.plan.writes);
+  visit(r.reads);
+}
+template <class Visit>
+constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
+  visit_arrays(l.program.graph, visit);
+  visit(l.program.value);
+  visit(l.program.storage);
+  visit(l.program.compute);
+  visit(l.program.move);
+  visit(l.program.step);
+  visit(l.program.home);
+  visit(l.program.whole);
+  visit(l.pulls.moves.kind);
+  visit(l.pulls.moves.of);
+  visit(l.pulls.moves.load);
+  visit(l.pulls.moves.first_staged);
+  visit(l.pulls.kind);
+  visit(l.addresses.storage);
+  visit(l.addresses.staged);
+  visit(l.run);
+  visit(l.duration);
+}
+
+template <class T>
+concept holds_arrays = requires(T& t) { visit_arrays(t, [](auto&) {}); };
+
+// ---- what is stored in another form ----
+
+/// A `program_value`.
+struct stored_value {
+  int tensor = -1;
+  int storage = -1;
+  int layout = 0;  ///< place among the layouts of the image
+  value_rotation rotation{};
+};
+
+/// A `graph_rule`. The tensors of operands and results, then the factors, are elements of their own.
+struct stored_rule {
+  operator_id kind = id_of<ops::sum>;
+  reduce_op reduction = reduce_op::sum;
+  int text = 0;
+  int forward = -1;
+  operand_ranks ranks{};
+  rule_facts facts{};
+};
+
+constexpr stored_rule stored(const graph_rule& r) { return {r.kind, r.reduction, r.text, r.forward, r.ranks, r.rule}; }
+constexpr graph_rule restored(const stored_rule& s) {
+  graph_rule r{s.kind, s.reduction, s.text, s.forward, s.ranks, {}};
+  static_cast<rule_facts&>(r.rule) = s.facts;
+  return r;
+}
+
+struct stored_part {
+  move_axes axes{};
+  layout_status layout{};
+  plan_kind kind = plan_kind::no_op;
+  hyperparallel::shape shape{};
+  move_padding padding{};
+  int steps = 0;
+};
+/// The plans of `move_pulls`; their steps are elements of their own, its arrays follow.
+struct stored_parts {
+  int count = 0, dim = 0;
+  extent_t split = 0;
+  stored_part part[2] = {};
+};
+
+constexpr stored_parts stored(const move_parts& m) {
+  stored_parts s{m.count, m.dim, m.split, {}};
+  for (int i = 0; i < m.count; ++i)
+    s.part[i] = {m.part[i], m.part[i].layout, m.part[i].kind, m.part[i].shape, m.part[i].padding, m.part[i].step_count};
+  return s;
+}
+constexpr move_parts restored(const stored_parts& s) {
+  move_parts m;
+  m.count = s.count;
+  m.dim = s.dim;
+  m.split = s.split;
+  for (int i = 0; i < s.count; ++i) {
+    static_cast<move_axes&>(m.part[i]) = s.part[i].axes;
+    m.part[i].layout = s.part[i].layout;
+    m.part[i].kind = s.part[i].kind;
+    m.part[i].shape = s.part[i].shape;
+    m.part[i].padding = s.part[i].padding;
+    m.part[i].step_count = s.part[i].steps;
+  }
+  return m;
+}
+
+}}}  // namespace hyperparallel::v0_2::detail

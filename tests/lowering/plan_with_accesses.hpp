@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The plan of a program as a taskflow with its accesses, derived from the steps alone: what the general checkers judge.
+//
+// Each tier of a rank is one slot, and accesses are ranges of its cache lines.
+
+#include <hyperparallel/lowering/lower_program.hpp>
+#include <hyperparallel/lowering/planned_flow.hpp>
+#include <hyperparallel/lowering/program_proof.hpp>
+#include <hyperparallel/taskflow/exact_check.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace programs {
+
+namespace hp = hyperparallel;
+
+struct plan_with_accesses {
+  const hp::sharded_program& p;
+  const hp::program_pulls& pulls;
+  const hp::program_addresses& a;
+  const hp::program_plan& plan;
+
+  struct lines {
+    int tier = 0, begin = 0, end = 0;
+  };
+  lines of_place(int place) const {
+    constexpr hp::extent_t line = hp::storage_alignment;
+    const auto range = [](int tier, hp::extent_t begin, hp::extent_t bytes) {
+      return lines{tier, static_cast<int>(begin / line), static_cast<int>((begin + bytes + line - 1) / line)};
+    };
+    if (place < p.storage.size) return range(p.storage[place].tier, a.storage[place], p.storage[place].bytes);
+    int m = 0;
+    while (place >= hp::staged_place(p, pulls.moves, m + 1, 0)) ++m;
+    if (a.staged[m] < 0) return {};
+    const hp::staged_block& one = hp::kind_of(pulls.moves, m).staged[place - hp::staged_place(p, pulls.moves, m, 0)];
+    return range(0, a.staged[m] + one.offset, one.bytes);
+  }
+
+  template <class Flow>
+  void operator()(Flow& f) const {
+    const hp::machine_shape& m = plan.machine;
+    const int tiers = hp::tiers_of(p);
+    hp::extent_t bytes[hp::max_memory_tiers] = {};
+    for (int place = 0; place < hp::place_count(p, pulls.moves); ++place) {
+      const lines l = of_place(place);
+      bytes[l.tier] = std::max(bytes[l.tier], l.end * hp::storage_alignment);
+    }
+    for (int q = 0; q < hp::queue_count(m); ++q) hp::add_event(f, q / hp::queues_per_rank(m));
+    for (int r = 0; r < m.ranks; ++r)
+      for (int t = 0; t < tiers; ++t) hp::add_slot(f, r, t, 0, bytes[t]);
+    const auto use = [&](int place, int rank, hp::access_mode mode) {
+      const lines l = of_place(place);
+      if (l.begin < l.end) hp::add_access(f, rank * tiers + l.tier, l.begin, l.end, mode);
+    };
+    for (int t = 0, w = 0; t < plan.tasks(); ++t) {
+      const hp::plan_row& row = plan.row[t / m.ranks];
+      const int rank = t % m.ranks;
+      hp::add_task(f, row.kind, rank, plan.duration[t], row.step, row.first_item + rank);
+      for (; w < plan.wait_end[t]; ++w) hp::add_wait(f, plan.wait[w].word, plan.wait[w].threshold);
+      hp::add_signal(f, hp::first_queue(m, rank, row.kind));
+      const hp::program_step& s = p.step[row.step];
+      if (s.is_move && p.move[s.index].detaches) continue;
+      if (!s.is_move) {
+        hp::visit_values(p, s, [&](int v, bool written) {
+          use(p.value[v].storage, rank, written ? hp::access_mode::write : hp::access_mode::read);
+        });
+        continue;
+      }
+      const hp::move_pulls& how = pulls.of(s.index);
+      const hp::move_row& moved = how.row[row.first_item / m.ranks];
+      const int receiver = row.first_item + rank;
+      for (int i = how.sender_begin[receiver]; i < how.sender_begin[receiver + 1]; ++i)
+        use(hp::place_read(p, pulls.moves, s.index, moved), how.sender[i], hp::access_mode::read);
+      use(hp::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
+    }
+  }
+};
+
+/// A program with everything that its plan is made of.
+struct lowered {
+  hp::sharded_program program;
+  hp::program_pulls pulls;
+  hp::program_addresses addresses;
+  hp::program_flow_options how;
+  hp::program_plan plan;
+
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options)
+      : lowered(p, options, hp::plan_addresses(p)) {}
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options, const hp::program_addresses& a)
+      : lowered(p, options, hp::pulls_of(p), a) {}
+  lowered(const hp::sharded_program& p, const hp::program_flow_options& options, const hp::program_pulls& with,
+          const hp::program_addresses& a)
+      : program(p), pulls(with), addresses(a), how(options) {
+    plan = hp::lower_program(program, pulls, addresses, how);
+  }
+  hp::program_proof proof(const hp::grown_execution_table& table) const {
+    return hp::prove_program(program, pulls, addresses, how.phases, plan.machine, table);
+  }
+  hp::program_proof proof() const { return proof(hp::table_of(plan)); }
+  hp::planned_flow with_accesses() const {
+    return {plan_with_accesses{program, pulls, addresses, plan}, plan.machine, {hp::priority::reference_order, 0}};
+  }
+  static hp::exact_code exactly(const hp::planned_flow& f) {
+    hp::owned_exact_scratch x(f.flow().size, hp::queue_count(f.schedule().machine));
+    return hp::check_exactly(f.flow(), f.schedule(), x).code;
+  }
+  hp::exact_code exactly() const { return exactly(with_accesses()); }
+};
+
+/// The first step that uses lines which another place has written last, by walking the steps; behind all of them where
+/// only lines of a home are, at the end, and -1 where nothing is.
+inline int first_overwritten(const lowered& l) {
+  const hp::sharded_program& p = l.program;
+  const plan_with_accesses places{p, l.pulls, l.addresses, l.plan};
+  std::vector<int> owner(4096, -1);
+  const auto lines = [&](int place, const auto& visit) {
+    const auto one = places.of_place(place);
+    for (int line = one.begin; line < one.end; ++line) visit(owner.at(static_cast<std::size_t>(line)));
+  };
+  const auto is_there = [&](int place) {
+    bool there = true;
+    lines(place, [&](int by) { there = there && (by < 0 || by == place); });
+    return there;
+  };
+  const auto pass = [&](const std::vector<int>& reads, const std::vector<int>& writes) {
+    bool good = true;
+    for (const int place : reads) good = good && is_there(place);
+    for (const int place : reads)
+      lines(place, [&](int& by) { by = by < 0 ? place : by; });  // since before the first step
+    for (const int place : reads) good = good && is_there(place);
+    for (const int place : writes) lines(place, [&](int& by) { by = place; });
+    for (const int place : reads) good = good && is_there(place);
+    for (const int place : writes) good = good && is_there(place);
+    return good;
+  };
+  for (int s = 0; s < p.step.size; ++s) {
+    if (!hp::is_in(p.step[s].phase, l.how.phases)) continue;
+    std::vector<int> reads, writes;
+    hp::visit_values(p, p.step[s],
+                     [&](int v, bool written) { (written ? writes : reads).push_back(p.value[v].storage); });
+    if (!p.step[s].is_move || p.move[p.step[s].index].detaches) {
+      if (!pass(reads, writes)) return s;
+      continue;
+    }
+    const int m = p.step[s].index;
+    for (const hp::move_row& row : l.pulls.of(m).row)
+      if (!pass({hp::place_read(p, l.pulls.moves, m, row)}, {hp::place_written(p, l.pulls.moves, m, row)})) return s;
+  }
+  for (int s = 0; s < p.storage.size; ++s)
+    if (p.storage[s].home && !is_there(s)) return p.step.size;
+  return -1;
+}
+
+}  // namespace programs
