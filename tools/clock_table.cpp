@@ -10,8 +10,8 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/lowering/lowered_offload.hpp>
+#include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/program/plan_estimate.hpp>
-#include <hyperparallel/program/plan_lookahead.hpp>
 #include <hyperparallel/program/plan_simulation.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
@@ -34,7 +34,7 @@ using hardware = hp::h100;
 
 const char* const head = R"(# The clock of a plan
 
-`simulate(lowered, device)` (`program/plan_clock.hpp`) is the time of the plan that runs: every task of it, in its queue, behind
+`simulate(lowered, device)` (`price/clock.hpp`) is the time of the plan that runs: every task of it, in its queue, behind
 what it waits for, with the prices of the [account](models.md#accounts). It plays one rank of the class, which has the times of all.
 
 ```cpp
@@ -48,17 +48,17 @@ assert(t.ok() && t.makespan >= t.bound.most());  // picoseconds; no order of the
 | `simulate(lowered, device[, synchronisation])` | of a step of training: of its one run, or of a run for each micro-batch and of the update. Domain: an unrolled program whose moves were chosen on the links of the hardware, which has its memory tiers; else `code` says why there is no time |
 | `simulate(lowered, run, device[, synchronisation])` | of one run |
 | `clocked(lowered, device)` | the program with `lowered.times`, which stay unknown otherwise. `train_step<…>::clock` has those of the step's plan |
-| `prices_of_rows(lowered, run, device)` | what each row of the plan takes (`program/program_prices.hpp`): the rows of a move take together what the account says of it, copies between memory tiers what the link between them takes |
+| `prices_of_rows(lowered, run, device)` | what each row of the plan takes (`price/program_prices.hpp`): the rows of a move take together what the account says of it, copies between memory tiers what the link between them takes |
 | `prices_of_steps(program, moves, device)` | what each step takes by itself: what a memory plan is made with |
 | `play(plan, duration[, synchronisation])` | begin and end of every task, of the plan of the class or of all ranks |
 | `run_times` | `makespan`; `busy` by kind of queue, of one rank; `exposed`, in which nothing is computed; `bound`: `work` of the busiest compute queue, of the busiest queue of `links` or copies, and the longest `path` of values that are made one from the other |
-| `lower_fastest(program, options, device, memory)` | `program/plan_lookahead.hpp`: the plan with the lookahead that is fastest within so many bytes, a `clocked_plan` |
+| `lower_fastest(program, options, device, memory)` | `price/lookahead.hpp`: the plan with the lookahead that is fastest within so many bytes, a `clocked_plan` |
 
 `synchronisation` is added to every wait. O(rows + waits), whatever the number of ranks.
 
 ## Beside the estimate
 
-`estimate_step` (`program/step_estimate.hpp`) is the time in accounts and searches. It has two queues in the order of the program,
+`estimate_step` (`price/step_estimate.hpp`) is the time in accounts and searches. It has two queues in the order of the program,
 where a step waits for the values that it reads and for the users of what it writes. It folds repeated layers, so it prices
 what is too large to unroll. It knows nothing of addresses: a plan writes a block where another one lay, and waits until that one
 has been read. So, of a step of one micro-batch that repeats nothing:
@@ -101,12 +101,12 @@ const char* const pipeline_head = R"(
 
 A pipeline does not run as one plan yet. `simulate_pipeline(decoder, plan, prices, memory)` (`program/simulated_pipeline.hpp`) lowers
 each stage that is not like another one, within the memory that further micro-batches in flight leave to it, and reads from its
-clock what forward, backward and update take of embedding, layers and head (`program/stage_passes.hpp`). With these times and what
-handing over takes it replays 1F1B (`program/stage_replay.hpp`). `hp plan` has such times where a plan has several stages, and says
+clock what forward, backward and update take of embedding, layers and head (`price/stage_passes.hpp`). With these times and what
+handing over takes it replays 1F1B (`price/stage_replay.hpp`). `hp plan` has such times where a plan has several stages, and says
 "schedule replayed with simulated stages".
 
 The estimate of a plan deals layers, embedding and head to all stages alike, and adds what all wait for the last stage, which has the head
-(`program/stage_balance.hpp`): in each round but one. It lets each step take its share of what it takes on all layers, where a stage's
+(`price/stage_balance.hpp`): in each round but one. It lets each step take its share of what it takes on all layers, where a stage's
 clock plays its own; and it adds the hand-over to every round, where in the replay it occupies no stage, which goes on with the
 next pass. Below, the two are at most 1.4 % apart.
 

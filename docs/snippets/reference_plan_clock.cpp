@@ -6,7 +6,7 @@
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/lowering/lowered_offload.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 

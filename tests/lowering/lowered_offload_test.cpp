@@ -2,7 +2,7 @@
 #include <hyperparallel/lowering/lowered_offload.hpp>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 
 #include <lowering/broken_tables.hpp>
 #include <models/random_program.hpp>

@@ -6,7 +6,7 @@
 #include <hyperparallel/lowering/moe_buckets.hpp>
 #include <hyperparallel/lowering/moe_program.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/program/moe_tiling_choice.hpp>
+#include <hyperparallel/price/moe_tiling_choice.hpp>
 
 namespace hp = hyperparallel;
 

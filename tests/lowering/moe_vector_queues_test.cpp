@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <hyperparallel/lowering/moe_vector_queues.hpp>
-#include <hyperparallel/program/moe_tiling_choice.hpp>
+#include <hyperparallel/price/moe_tiling_choice.hpp>
 
 namespace hp = hyperparallel;
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

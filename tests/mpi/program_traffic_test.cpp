@@ -5,7 +5,7 @@
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/mpi/program_world.hpp>
 
-#include <hyperparallel/program/traffic_account.hpp>
+#include <hyperparallel/price/traffic_account.hpp>
 
 #include "mpi/posted_messages.hpp"
 #include "mpi/worlds.hpp"

@@ -2,7 +2,7 @@
 #include <hyperparallel/program/clock_timeline.hpp>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/plan_lookahead.hpp>
+#include <hyperparallel/price/lookahead.hpp>
 
 #include <lowering/broken_tables.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
 
 #include "small_decoders.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <program/search_models.hpp>
 
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>

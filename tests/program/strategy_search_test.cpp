@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
 
 #include <gtest/gtest.h>

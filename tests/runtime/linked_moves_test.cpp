@@ -7,7 +7,7 @@
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

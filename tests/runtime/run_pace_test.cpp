@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 

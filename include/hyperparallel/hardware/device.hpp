@@ -57,7 +57,7 @@ struct device_value {
   std::int64_t task_overhead = 0;                   ///< picoseconds per task of a static schedule
   std::int64_t synchronisation_latency = 0;         ///< picoseconds from a signal until an AIC waiter sees it
   std::int64_t vector_synchronisation_latency = 0;  ///< likewise for an AIV waiter
-  matrix_tile tile{};                               ///< of operators of their own (program/product_shape.hpp)
+  matrix_tile tile{};                               ///< of operators of their own (price/product_shape.hpp)
   friend constexpr bool operator==(const device_value&, const device_value&) = default;
 };
 

@@ -8,7 +8,7 @@
 //   hp::simulate(l, l.run[0], device).makespan <= o.period[0].time
 //
 // The planner has a clock of its own (offload/offload_clock.hpp), as fast as a search needs it; what runs has that of
-// plan_clock.hpp. Prices are the same. Laws: the clock of a run is at most the time of its period, and both are equal
+// price/clock.hpp. Prices are the same. Laws: the clock of a run is at most the time of its period, and both are equal
 // where one device computes and waits for no copy. The planner is later, where it is, because it starts operators in order,
 // whichever queue they have, and copies behind the operators that it chose; a run starts what its queue, its values and
 // its addresses allow. Addresses cost it nothing: memory is given up where the planner gives it up.

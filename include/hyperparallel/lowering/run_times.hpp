@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long a plan takes on a device, and what no order of its tasks can be faster than: the answer of its clock
-// (plan_clock.hpp). Units: picoseconds.
+// (price/clock.hpp). Units: picoseconds.
 
 #include <hyperparallel/hardware/cost.hpp>
 #include <hyperparallel/taskflow/task.hpp>

@@ -17,7 +17,7 @@
 
 #include <algorithm>
 
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/program/step_timeline.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -14,8 +14,8 @@
 // Law: the sum, in the share that a stage has of the layers and as often as it plays micro-batches, is at most the time
 // that the estimate computes. Units: seconds. O(layers).
 
+#include <hyperparallel/price/step_times.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
-#include <hyperparallel/program/step_times.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -9,7 +9,7 @@
 // not know is in the differences. It has no experts, latents, context or expert parallelism: of these it is not defined.
 // Units: bytes.
 
-#include <hyperparallel/program/megatron_2022.hpp>
+#include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/program/plan_memory.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -11,10 +11,10 @@
 // kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that.
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
+#include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/simulated_plan.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
 #include <hyperparallel/program/layer_work.hpp>
-#include <hyperparallel/program/plan_evaluation.hpp>
-#include <hyperparallel/program/simulated_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

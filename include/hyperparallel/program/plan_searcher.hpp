@@ -6,11 +6,11 @@
 // Laws: those of plan_search.hpp. A plan has its turn by its bound, or because the best so far is one change away; it is priced once and
 // simulated once at most.
 
+#include <hyperparallel/price/simulated_rows.hpp>
 #include <hyperparallel/program/legal_plans.hpp>
 #include <hyperparallel/program/plan_bounds.hpp>
 #include <hyperparallel/program/plan_changes.hpp>
 #include <hyperparallel/program/plan_simulation.hpp>
-#include <hyperparallel/program/simulated_rows.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -10,8 +10,8 @@
 // `most_simulated_devices` devices of a stage. Units: picoseconds, bytes. O(partition + lower_fastest), of each stage that is unlike
 // the others.
 
+#include <hyperparallel/price/simulated_plan.hpp>
 #include <hyperparallel/program/simulated_pipeline.hpp>
-#include <hyperparallel/program/simulated_plan.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -7,9 +7,9 @@
 
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/lowering/model_parts.hpp>
-#include <hyperparallel/program/plan_evaluation.hpp>
-#include <hyperparallel/program/plan_frame.hpp>
-#include <hyperparallel/program/simulated_rows.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/plan_frame.hpp>
+#include <hyperparallel/price/simulated_rows.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -18,9 +18,9 @@
 // be reached are found block by block; backwards, the gradients that can come to them. Complexity: at most one
 // partitioning a variant.
 
-#include <hyperparallel/program/step_parts.hpp>
+#include <hyperparallel/price/step_parts.hpp>
+#include <hyperparallel/price/traffic_account.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
-#include <hyperparallel/program/traffic_account.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -20,10 +20,10 @@
 // Units: picoseconds, bytes. O(different stages · (partition + lower_fastest)).
 
 #include <hyperparallel/pipeline/stage_split.hpp>
+#include <hyperparallel/price/lookahead.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/stage_replay.hpp>
 #include <hyperparallel/program/decoder_plan.hpp>
-#include <hyperparallel/program/plan_evaluation.hpp>
-#include <hyperparallel/program/plan_lookahead.hpp>
-#include <hyperparallel/program/stage_replay.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -10,7 +10,7 @@
 #include <hyperparallel/graph/optimizer_value.hpp>
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/lowering/run_times.hpp>
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/support/diagnostic.hpp>

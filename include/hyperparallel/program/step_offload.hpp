@@ -14,7 +14,7 @@
 #include <hyperparallel/lowering/offloading_code.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
-#include <hyperparallel/program/folded_period.hpp>
+#include <hyperparallel/price/folded_period.hpp>
 #include <hyperparallel/program/refusal_text.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 

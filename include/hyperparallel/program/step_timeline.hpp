@@ -15,7 +15,7 @@
 // busy; the last end is the total of the estimate; points stand in order of time, and the largest sum is the
 // account's peak. Units: picoseconds, bytes. O(what the estimate and the account take).
 
-#include <hyperparallel/program/plan_evaluation.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/taskflow/task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

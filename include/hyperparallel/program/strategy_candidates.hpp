@@ -7,7 +7,7 @@
 // Law: where all parts take one family, the strategy decides what the family's rules decide by themselves.
 
 #include <hyperparallel/lowering/part_rules.hpp>
-#include <hyperparallel/program/plan_frame.hpp>
+#include <hyperparallel/price/plan_frame.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -11,8 +11,8 @@
 // A plan whose addresses exceed it is no plan any more; a pipeline is not simulated, and its `simulated` says so.
 // Laws: those of simulated_rows.hpp; the certificate's bound stays at most the winner's time. O(plans · simulate_unrolled).
 
+#include <hyperparallel/price/simulated_rows.hpp>
 #include <hyperparallel/program/search_result.hpp>
-#include <hyperparallel/program/simulated_rows.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -18,9 +18,9 @@
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/lowering/hardware_refusal.hpp>
+#include <hyperparallel/price/lookahead.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/program/offload_refusal.hpp>
-#include <hyperparallel/program/plan_lookahead.hpp>
-#include <hyperparallel/program/step_account.hpp>
 #include <hyperparallel/program/step_arguments.hpp>
 #include <hyperparallel/program/step_plan.hpp>
 #include <hyperparallel/program/step_refusal.hpp>
@@ -89,7 +89,7 @@ struct looking_ahead {
     if (Steps >= 0) s.lookahead = Steps;
   }
 };
-/// Moves run so far ahead that the plan is fastest within so many bytes of a device's fastest memory (plan_lookahead.hpp): up to
+/// Moves run so far ahead that the plan is fastest within so many bytes of a device's fastest memory (price/lookahead.hpp): up to
 /// eight plans are tried, which costs compile time.
 template <extent_t Bytes>
 struct looking_ahead_within {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/lowering/run_times.hpp>
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>

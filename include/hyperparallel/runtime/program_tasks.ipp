@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <hyperparallel/kernels/steady_time.hpp>
-#include <hyperparallel/program/plan_clock.hpp>
+#include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/support/compiled.hpp>
 

@@ -4,7 +4,7 @@
 //
 //   hp::program_options o{.topology = links, .pace = {hp::h100::device, 1000}};   // a thousand times as slow as eight GPUs
 //
-// Each task does its work, and then sleeps until it has lasted what the clock of the plan says (program/plan_clock.hpp): moves
+// Each task does its work, and then sleeps until it has lasted what the clock of the plan says (price/clock.hpp): moves
 // the price of their links, compute steps that of the device, without a core. So a run overlaps as the plan lets it on as many
 // ranks as the plan has, whatever cores there are. Law: bits are those of a run without a pace. Units: picoseconds of the hardware.
 

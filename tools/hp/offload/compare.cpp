@@ -2,7 +2,7 @@
 // Plans with and without offload beside each other: found and printed.
 
 #include <hyperparallel/lowering/named_plans.hpp>
-#include <hyperparallel/program/step_account.hpp>
+#include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <algorithm>

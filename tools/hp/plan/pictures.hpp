@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/device_traffic.hpp>
-#include <hyperparallel/program/traffic_account.hpp>
+#include <hyperparallel/price/device_traffic.hpp>
+#include <hyperparallel/price/traffic_account.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
 #include "../pictures.hpp"

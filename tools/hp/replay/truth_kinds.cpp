@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/hardware/units.hpp>
-#include <hyperparallel/program/megatron_2022.hpp>
+#include <hyperparallel/price/megatron_2022.hpp>
 
 #include <cmath>
 #include <map>

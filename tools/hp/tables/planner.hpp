@@ -8,7 +8,7 @@
 // takes for backward at no latency, and 5.5 % below for forward at EP4, where both sides also pay one hop in and one
 // out. These rows are printed beside the published order over pure work, which no plan reaches.
 
-#include <hyperparallel/program/moe_tiling_choice.hpp>
+#include <hyperparallel/price/moe_tiling_choice.hpp>
 
 #include "modules.hpp"
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a micro-batch's forward, its backward and the update take of a decoder's plan, by part: embedding, layers, head.
+//
+//   const hp::passes_of_parts passes(hp::lower_fastest(…).lowered, device);
+//   passes.of(hp::decoder_part::layers).backward.time
+//
+// Read from the clock of the plan (clock.hpp). Time goes on in the order of the program: each task brings the latest
+// end so far forward by some time, mostly by what it takes, or by nothing where it runs beside what came before it.
+// That time belongs to the part and the pass of its step. A reduction of a gradient holds up no other step of backward: of a
+// step with one micro-batch it belongs to the update, which waits for it; of several, what of it is not hidden belongs
+// to backward. Operators belong to the part of their forward operator; sums of gradients to that of the last of their terms; all
+// else to that of its name. Of the update, what belongs to no parameter is of the layers.
+// Laws: times of all parts, micro-batches counted, add up to the makespan of the plan's clock; so do `computed` and `moved` to
+// its busy times. Units: picoseconds. O(rows + waits).
+
+#include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/price/clock.hpp>
+#include <hyperparallel/strategy/gradient_buckets.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+enum class decoder_part : unsigned char { embedding, layers, head };
+inline constexpr int decoder_part_count = 3;
+
+/// Of one pass: its time, and what queues of computing and of moves are busy in it.
+struct pass_time {
+  extent_t time = 0, computed = 0, moved = 0;
+  constexpr pass_time& operator+=(const pass_time& p) {
+    time += p.time;
+    computed += p.computed;
+    moved += p.moved;
+    return *this;
+  }
+  friend constexpr bool operator==(const pass_time&, const pass_time&) = default;
+};
+
+/// Forward and backward of one micro-batch, and the update of a step.
+struct stage_passes {
+  pass_time forward{}, backward{}, update{};
+  /// Of a micro-batch.
+  constexpr extent_t round() const { return forward.time + backward.time; }
+  constexpr stage_passes& operator+=(const stage_passes& s) {
+    forward += s.forward;
+    backward += s.backward;
+    update += s.update;
+    return *this;
+  }
+  friend constexpr bool operator==(const stage_passes&, const stage_passes&) = default;
+};
+
+namespace detail {
+
+/// The part of what has this name.
+constexpr decoder_part part_called(const char* name, graph_phase phase) {
+  if (name_matches("*layers*", name)) return decoder_part::layers;
+  if (name_matches("*embedding*", name) || name_matches("*position*", name)) return decoder_part::embedding;
+  return phase < graph_phase::norm || name_matches("*head.*", name) ? decoder_part::head : decoder_part::layers;
+}
+
+/// The last operator that makes an operand of `op`; -1 where none does.
+constexpr int last_term(const graph& g, int op) {
+  int last = -1;
+  for (int i = 0; i < g.op[op].operand_count; ++i) {
+    const int producer = g.tensor[g.op[op].operand[i]].producer;
+    last = producer > last ? producer : last;
+  }
+  return last;
+}
+
+}  // namespace detail
+
+/// The part of a step. Domain: a program of a decoder.
+constexpr decoder_part part_of(const sharded_program& p, const program_step& s) {
+  const graph& g = p.graph;
+  if (s.is_move) return detail::part_called(g.text_at(g.tensor[p.value[p.move[s.index].source].tensor].name), s.phase);
+  int op = p.compute[s.index].op;
+  for (int next = op; next >= 0;) {
+    op = next;
+    next =
+        g.op[op].forward >= 0 || g.op[op].phase != graph_phase::backward ? g.op[op].forward : detail::last_term(g, op);
+  }
+  return detail::part_called(g.name_of_op(op), s.phase);
+}
+
+/// The part of a storage that lives from step to step.
+constexpr decoder_part part_of_home(const sharded_program& p, int storage) {
+  return detail::part_called(p.graph.text_at(p.graph.tensor[p.storage[storage].tensor].name), graph_phase::forward);
+}
+
+class passes_of_parts {
+ public:
+  cost_code code = cost_code::ok;  ///< where it is not ok, all else is 0
+
+  /// Domain: a decoder's step of training that is lowered; its moves were chosen on the links of the hardware.
+  constexpr passes_of_parts(const lowered_program& l, const device_value& d) {
+    for (const lowered_run& r : l.run) add(l, r, d);
+    if (l.run.empty()) code = cost_code::program_is_refused;
+  }
+
+  constexpr bool ok() const { return code == cost_code::ok; }
+  constexpr const stage_passes& of(decoder_part p) const { return part[static_cast<int>(p)]; }
+  constexpr stage_passes all() const {
+    stage_passes sum;
+    for (const stage_passes& one : part) sum += one;
+    return sum;
+  }
+
+ private:
+  constexpr pass_time& pass_of(const sharded_program& p, const program_step& s, bool reduced_once) {
+    stage_passes& own = part[static_cast<int>(part_of(p, s))];
+    if (s.phase >= graph_phase::norm || reduced_once) return own.update;
+    return s.phase == graph_phase::forward ? own.forward : own.backward;
+  }
+
+  constexpr void add(const lowered_program& l, const lowered_run& r, const device_value& d) {
+    const row_prices prices = prices_of_rows(l, r, d);
+    if (code == cost_code::ok) code = prices.code;
+    if (!ok()) return;
+    const plan_timeline times = play(r.plan, prices.duration);
+    const sharded_program& p = l.program;
+    const bool once = p.graph.micro_batches == 1;
+    extent_t reached = 0, reduced = 0;
+    pass_time* last = nullptr;  // of the reduction that ends last
+    for (int i = 0, step = r.plan.tasks_of_row(); i < r.plan.row.size; ++i) {
+      const program_step& s = p.step[r.plan.row[i].step];
+      const extent_t end = times.end[i * step];
+      const bool reduces = s.is_move && detail::reduced_gradient_axes(p, p.move[s.index]) != 0;
+      pass_time& pass = pass_of(p, s, reduces && once);
+      (s.is_move ? pass.moved : pass.computed) += prices.duration[i];
+      if (reduces && s.phase < graph_phase::norm) {
+        if (end > reduced) last = &pass;
+        reduced = larger(reduced, end);
+        continue;
+      }
+      pass.time += larger(end - reached, extent_t{0});
+      reached = larger(reached, end);
+    }
+    if (reduced > reached) last->time += reduced - reached;
+  }
+
+  stage_passes part[decoder_part_count] = {};
+};
+
+}}  // namespace hyperparallel::v0_2
