@@ -88,7 +88,7 @@ FOLDERS_WITHOUT_TEST = {
 # Test files that mirror no header, with the reason.
 WITHOUT_HEADER = {
     "offload/host_swap_test.cpp": "holds the laws of a baseline that hp tables prints",
-    "program/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
+    "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
     "mpi/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against threads, over processes",
     "runtime/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against one device",

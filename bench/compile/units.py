@@ -490,7 +490,7 @@ static_assert(backward::verified && backward::certificate.ratio() <= 10150);
 
 def training_step(_):
     """DeepSeek-V3 on half a supernode: built, differentiated, with its optimizer, partitioned and accounted."""
-    text = f'#include "{EXAMPLES}/models/deepseek_v3.hpp"\n' + include("program/training_step.hpp") + NAMESPACE
+    text = f'#include "{EXAMPLES}/models/deepseek_v3.hpp"\n' + include("step/training_step.hpp") + NAMESPACE
     return text + mesh("mesh", [("dp", 24), ("tp", 16)]) + """using strategy = hp::strategy<mesh, hp::replicated_expert_parallel<"tp">, hp::fully_sharded<"dp", 1>,
                               hp::tensor_parallel<"tp">, hp::sequence_parallel<"tp">>;
 using step = hp::train_step<models::deepseek_v3<24, 4096>, strategy, hp::adamw, hp::matrix384>;
@@ -500,7 +500,7 @@ static_assert(step::parameters == 671'026'404'352 && step::account.times.total.o
 
 def unrolled(layers, data_parallel=2):
     """A training step of a small transformer whose layers are not folded, and its strategy."""
-    text = include("layers.hpp") + include("program/training_step.hpp") + NAMESPACE
+    text = include("layers.hpp") + include("step/training_step.hpp") + NAMESPACE
     text += mesh("mesh", [("dp", data_parallel), ("tp", 4)])
     return text + f"""struct language_model {{
   static constexpr void build(hp::model_builder& m) {{
@@ -545,7 +545,7 @@ static_assert(hp::detail::planned_step<planned>::verified);
 def offloaded_steps(_):
     """Three models on their strategies, all in one unit, each planned within the 64 GiB of a die beside host memory."""
     text = "".join(f'#include "{EXAMPLES}/models/{name}.hpp"\n' for name in ["deepseek_v3", "llama3_8b", "qwen3_30b_a3b"])
-    text += include("program/training_step.hpp") + NAMESPACE
+    text += include("step/training_step.hpp") + NAMESPACE
     text += mesh("dies", [("dp", 8)]) + mesh("supernode", [("dp", 64), ("tp", 4)])
     return text + """struct machine : hp::matrix384 {
   static constexpr hp::device_value device = hp::with_bandwidth(hp::matrix384::device, hp::dram, contended_dram_highest);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <hyperparallel/model.hpp>
-#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/report/format_program.hpp>
 #include <hyperparallel/runtime/world.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 namespace hp = hyperparallel;
 

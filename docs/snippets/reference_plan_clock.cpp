@@ -7,7 +7,7 @@
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/lowering/lowered_offload.hpp>
 #include <hyperparallel/price/clock.hpp>
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 namespace hp = hyperparallel;

@@ -3,7 +3,7 @@
 // One step of training of a model: forward, backward and AdamW, its layers computed again in backward where asked for;
 // and how a step of any number of sequences is dealt to micro-batches.
 
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 #include <utility>
 #include <vector>

@@ -7,7 +7,7 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/price/step_account.hpp>
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/program/strategy_search.hpp>
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/memory_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 

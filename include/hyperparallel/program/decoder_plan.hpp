@@ -18,7 +18,7 @@
 
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/program/strategy_candidates.hpp>
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include <hyperparallel/program/step_offload.hpp>
 #include <hyperparallel/report/format_program.hpp>
+#include <hyperparallel/step/step_offload.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

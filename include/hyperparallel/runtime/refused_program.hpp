@@ -6,8 +6,8 @@
 #include <string>
 
 #include <hyperparallel/graph/check_training.hpp>
-#include <hyperparallel/program/step_refusal.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
+#include <hyperparallel/step/refusal.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/support/refusal_words.hpp>
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <hyperparallel/kernels/operator_kernels.hpp>
-#include <hyperparallel/program/training_step.hpp>
 #include <hyperparallel/runtime/training_world.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

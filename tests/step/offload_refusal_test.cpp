@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/offload_refusal.hpp>
+#include <hyperparallel/step/offload_refusal.hpp>
 
 #include <gtest/gtest.h>
 

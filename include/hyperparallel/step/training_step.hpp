@@ -12,6 +12,10 @@
 // with the names and sizes, and so is hardware that cannot be, or whose links do
 // not join all devices (hardware_status.hpp). Without options: bf16 parameters and activations, one micro-batch,
 // nothing recomputed.
+//
+// The folder step/: a step of training as a type. Its arguments and options (arguments.hpp), its plan as a constant
+// (step_plan.hpp) and under a budget (step_offload.hpp), and the error lines of a step that cannot be (refusal.hpp,
+// offload_refusal.hpp). world/ runs it.
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
@@ -20,10 +24,10 @@
 #include <hyperparallel/lowering/hardware_refusal.hpp>
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/step_account.hpp>
-#include <hyperparallel/program/offload_refusal.hpp>
-#include <hyperparallel/program/step_arguments.hpp>
-#include <hyperparallel/program/step_plan.hpp>
-#include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/step/arguments.hpp>
+#include <hyperparallel/step/offload_refusal.hpp>
+#include <hyperparallel/step/refusal.hpp>
+#include <hyperparallel/step/step_plan.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>

@@ -11,7 +11,7 @@
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/price/step_account.hpp>
-#include <hyperparallel/program/step_offload.hpp>
+#include <hyperparallel/step/step_offload.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>

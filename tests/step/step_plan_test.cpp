@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_plan.hpp>
+#include <hyperparallel/step/step_plan.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 

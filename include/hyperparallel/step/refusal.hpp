@@ -4,7 +4,7 @@
 // so.
 
 #include <hyperparallel/mesh/axis_names.hpp>
-#include <hyperparallel/program/suggestions.hpp>
+#include <hyperparallel/step/suggestions.hpp>
 #include <hyperparallel/strategy/matching_strategies.hpp>
 #include <hyperparallel/support/diagnostic.hpp>
 #include <hyperparallel/support/proof.hpp>

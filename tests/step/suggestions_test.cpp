@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/suggestions.hpp>
+#include <hyperparallel/step/suggestions.hpp>
 
 #include <gtest/gtest.h>
 #include <models/trained_models.hpp>

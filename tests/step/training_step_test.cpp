@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 #include "../../examples/models/small_moe.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <hyperparallel/graph/graph.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
-#include <hyperparallel/program/refusal_text.hpp>
+#include <hyperparallel/step/refusal_text.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/refusal_text.hpp>
+#include <hyperparallel/step/refusal_text.hpp>
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 // Complexity: that of `partition` and `lower`.
 
 #include <hyperparallel/lowering/image.hpp>
-#include <hyperparallel/program/step_arguments.hpp>
+#include <hyperparallel/step/arguments.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/proof.hpp>
 

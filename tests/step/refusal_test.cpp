@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/step/refusal.hpp>
 
 #include <string>
 #include <type_traits>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <models/strategy_on.hpp>

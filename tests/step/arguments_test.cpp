@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_arguments.hpp>
+#include <hyperparallel/step/arguments.hpp>
 
-#include <hyperparallel/program/training_step.hpp>
+#include <hyperparallel/step/training_step.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/step_offload.hpp>
+#include <hyperparallel/step/step_offload.hpp>
 
 #include <program/search_models.hpp>
 

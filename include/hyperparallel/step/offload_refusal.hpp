@@ -2,8 +2,8 @@
 #pragma once
 // Why a step of training cannot keep its budget of memory, as one error line.
 
-#include <hyperparallel/program/step_offload.hpp>
-#include <hyperparallel/program/step_refusal.hpp>
+#include <hyperparallel/step/refusal.hpp>
+#include <hyperparallel/step/step_offload.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
