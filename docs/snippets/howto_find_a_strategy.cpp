@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/strategy_search.hpp>
-#include <hyperparallel/program/strategy_simulation.hpp>
 #include <hyperparallel/report/format_search.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
+#include <hyperparallel/search/strategy_simulation.hpp>
 #include <hyperparallel/train.hpp>
 
 namespace hp = hyperparallel;

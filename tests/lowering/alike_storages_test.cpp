@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/lowering/alike_storages.hpp>
 
-#include <program/search_models.hpp>
+#include <search/search_models.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 

@@ -8,7 +8,7 @@
 
 #include "../../examples/models/captioner.hpp"
 #include "../../examples/models/deepseek_v3.hpp"
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/search/strategy_candidates.hpp>
 
 #include "../../examples/models/deepseek_v3.hpp"
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

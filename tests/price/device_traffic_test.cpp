@@ -5,7 +5,7 @@
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/price/folded_period.hpp>
 
-#include <program/search_models.hpp>
+#include <search/search_models.hpp>
 
 #include <hyperparallel/lowering/program_offload.hpp>
 #include <hyperparallel/lowering/step_durations.hpp>

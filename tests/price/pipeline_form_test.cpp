@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "lowering/refused_hardware.hpp"
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

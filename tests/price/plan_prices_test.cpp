@@ -6,7 +6,7 @@
 #include <hyperparallel/price/step_estimate.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace hp = hyperparallel;
 

@@ -5,7 +5,7 @@
 
 #include <hyperparallel/lowering/named_plans.hpp>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
-#include "program/search_models.hpp"
+#include "search/search_models.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search and accounts on nodes whose outer links are nine times slower than their inner ones: 64 H100 in 8 nodes.
 #include <hyperparallel/price/step_account.hpp>
-#include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/step/step_offload.hpp>
 
-#include <program/search_models.hpp>
+#include <search/search_models.hpp>
 
 #include <hyperparallel/price/step_account.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>

@@ -17,7 +17,7 @@
 // divide, the partitioner refuses. Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668.
 
 #include <hyperparallel/layers/decoder_parameters.hpp>
-#include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

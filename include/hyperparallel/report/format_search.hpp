@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 #include <hyperparallel/report/format_program.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -12,7 +12,7 @@
 // layout in which a repetition leaves it. Where one leaves it otherwise, the entry is corrected and the walk starts
 // over at once, so that nothing behind an open segment decides anything: with all before it at rest, a segment's entry,
 // and so its steps, depend on its own rules and on how its input comes. That is what lets costs of parts add up
-// (program/segment_costs.hpp). An entry is corrected at most twice in each phase, then it stays, and each repetition
+// (search/segment_costs.hpp). An entry is corrected at most twice in each phase, then it stays, and each repetition
 // moves what it leaves there; so there are at most 1 + 4 · segments walks.
 //
 // Laws: those of sharded_program.hpp; steps of forward up to a segment's end do not depend on rules of what is behind

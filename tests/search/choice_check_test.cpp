@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/choice_check.hpp>
+#include <hyperparallel/search/choice_check.hpp>
 
 namespace hp = hyperparallel;
 

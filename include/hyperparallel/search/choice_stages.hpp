@@ -11,7 +11,7 @@
 // in lexicographic order, and the times and memories of a path's transitions add up to what check_choice says.
 // Building takes O(transitions · (edges of the variable) + states · open variables).
 
-#include <hyperparallel/program/choice_check.hpp>
+#include <hyperparallel/search/choice_check.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -17,7 +17,7 @@
 // time; with one the labels may grow exponentially in the worst case (the knapsack problem is one), which the ceiling
 // keeps to those between the bound and the optimum.
 
-#include <hyperparallel/program/choice_labels.hpp>
+#include <hyperparallel/search/choice_labels.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -7,8 +7,8 @@
 // Law: the choices that nothing forbids are the choices of candidates of the space, one each, with the times and
 // memories of segment_costs.hpp.
 
-#include <hyperparallel/program/choice_chain.hpp>
-#include <hyperparallel/program/segment_costs.hpp>
+#include <hyperparallel/search/choice_chain.hpp>
+#include <hyperparallel/search/segment_costs.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

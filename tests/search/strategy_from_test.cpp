@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/strategy_from.hpp>
+#include <hyperparallel/search/strategy_from.hpp>
 
 #include <gtest/gtest.h>
 
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace {

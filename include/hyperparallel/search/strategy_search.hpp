@@ -16,11 +16,15 @@
 // Laws: the winner's time is the least of all plans of the space that fit, named strategies included; it is what
 // evaluate_plan says, and without a pipeline what an account of its program says (`times.total`); it is at least the
 // certificate's lower bound, and equal where the search is complete. What the bound speaks of is told by the
-// certificate (search_result.hpp).
+// certificate (result.hpp).
+//
+// The folder search/: strategies of a given program. Candidates for each tensor (strategy_candidates.hpp), what segments of a
+// program cost under each (segment_costs.hpp), graphs of choices and their solvers (choice_graph.hpp), and what was found,
+// with its certificate (result.hpp). Plans of a decoder, from its sizes alone, are in planner/.
 
 #include <hyperparallel/lowering/named_plans.hpp>
-#include <hyperparallel/program/plan_choices.hpp>
-#include <hyperparallel/program/search_result.hpp>
+#include <hyperparallel/search/plan_choices.hpp>
+#include <hyperparallel/search/result.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

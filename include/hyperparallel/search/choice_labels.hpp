@@ -11,7 +11,7 @@
 // Law: the first `wanted` choices of at most `ceiling` time and `budget` memory, in their order, whatever the price of
 // memory is; a poor price only leaves more labels.
 
-#include <hyperparallel/program/choice_relaxation.hpp>
+#include <hyperparallel/search/choice_relaxation.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

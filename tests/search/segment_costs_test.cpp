@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/segment_costs.hpp>
+#include <hyperparallel/search/segment_costs.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/plan_choices.hpp>
+#include <hyperparallel/search/plan_choices.hpp>
 
 #include <gtest/gtest.h>
 

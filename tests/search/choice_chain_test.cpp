@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include <hyperparallel/program/choice_chain.hpp>
+#include <hyperparallel/search/choice_chain.hpp>
 
 #include "choice_graphs.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/choice_labels.hpp>
+#include <hyperparallel/search/choice_labels.hpp>
 
 #include "choice_graphs.hpp"
 

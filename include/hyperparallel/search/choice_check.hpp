@@ -5,7 +5,7 @@
 // Law: check_choice recomputes time and memory of a choice from the description alone, with nothing of a search in it;
 // every answer of a search is held against it.
 
-#include <hyperparallel/program/choice_graph.hpp>
+#include <hyperparallel/search/choice_graph.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -7,7 +7,7 @@
 // p(budget). Prices are integers: memory is shifted to below 2^31, products stay below 2^61, and as floors add up to at
 // most the floor of the sum, rounding only lowers the bound. The bound of the price found is at least that of price 0.
 
-#include <hyperparallel/program/choice_stages.hpp>
+#include <hyperparallel/search/choice_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/search/strategy_candidates.hpp>
 
 #include <gtest/gtest.h>
 

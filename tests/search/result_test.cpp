@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/search_result.hpp>
+#include <hyperparallel/search/result.hpp>
 
 #include <gtest/gtest.h>
 

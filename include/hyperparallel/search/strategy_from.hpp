@@ -10,7 +10,7 @@
 // model and of the options of the step. A search without such a plan, and a pipeline, which a step does not run, is one error
 // line; the type is then that of one device, so that no error of a model follows.
 
-#include <hyperparallel/program/search_result.hpp>
+#include <hyperparallel/search/result.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

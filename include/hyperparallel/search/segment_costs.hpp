@@ -20,7 +20,7 @@
 
 #include <hyperparallel/price/step_parts.hpp>
 #include <hyperparallel/price/traffic_account.hpp>
-#include <hyperparallel/program/strategy_candidates.hpp>
+#include <hyperparallel/search/strategy_candidates.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

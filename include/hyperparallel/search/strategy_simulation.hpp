@@ -12,7 +12,7 @@
 // Laws: those of simulated_rows.hpp; the certificate's bound stays at most the winner's time. O(plans · simulate_unrolled).
 
 #include <hyperparallel/price/simulated_rows.hpp>
-#include <hyperparallel/program/search_result.hpp>
+#include <hyperparallel/search/result.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

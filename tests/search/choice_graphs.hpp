@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include <hyperparallel/program/choice_check.hpp>
+#include <hyperparallel/search/choice_check.hpp>
 
 namespace choice_graphs {
 

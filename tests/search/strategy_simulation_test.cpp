@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/program/strategy_simulation.hpp>
+#include <hyperparallel/search/strategy_simulation.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include <hyperparallel/hardware/presets.hpp>
-#include <hyperparallel/program/strategy_search.hpp>
 #include <hyperparallel/report/format_search.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
 
 #include "search_models.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <hyperparallel/program/choice_stages.hpp>
+#include <hyperparallel/search/choice_stages.hpp>
 
 #include "choice_graphs.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/price/step_account.hpp>
-#include <hyperparallel/program/strategy_search.hpp>
+#include <hyperparallel/search/strategy_search.hpp>
 
 #include <gtest/gtest.h>
 
