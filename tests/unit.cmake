@@ -7,7 +7,7 @@
 include("${PROJECT_SOURCE_DIR}/cmake/unity.cmake")
 set(HYPERPARALLEL_UNIT_SIZE 32000 CACHE STRING "Bytes of test files that share a translation unit; 0: none share")
 # Groups whose tests instantiate more than others of their length: their units hold so many percent of that.
-foreach(folder IN ITEMS program lowering price step search planner)
+foreach(folder IN ITEMS lowering price step search planner)
   set(hyperparallel_share_of_${folder} 65)
 endforeach()
 set(hyperparallel_share_of_report 60)

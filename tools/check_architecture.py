@@ -39,7 +39,7 @@ LAYERS = {
     "planner": 11, "world": 11,
     "check": 12, "dtensor": 12, "mpi": 12,
     "io": 13, "report": 13,
-    "program": 10.5, "runtime": 11,
+    "runtime": 11,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
@@ -72,7 +72,7 @@ WITHOUT_TEST = {
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
     "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
     "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
-    "program/plan_searcher.hpp": "the state of plan_search.hpp; plan_search_test holds its laws",
+    "planner/plan_searcher.hpp": "the state of plan_search.hpp; plan_search_test holds its laws",
     "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
     "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",
     "pipeline/replay_state.hpp": "the arrays of replay.hpp",

@@ -10,9 +10,9 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/lowering/lowered_offload.hpp>
+#include <hyperparallel/planner/estimate.hpp>
+#include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/price/lookahead.hpp>
-#include <hyperparallel/program/plan_estimate.hpp>
-#include <hyperparallel/program/plan_simulation.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include "../examples/models/captioner.hpp"
@@ -99,7 +99,7 @@ The budget is a share of the bytes that addresses take without one.
 const char* const pipeline_head = R"(
 ## Pipelines, stage by stage
 
-A pipeline does not run as one plan yet. `simulate_pipeline(decoder, plan, prices, memory)` (`program/simulated_pipeline.hpp`) lowers
+A pipeline does not run as one plan yet. `simulate_pipeline(decoder, plan, prices, memory)` (`planner/simulated_pipeline.hpp`) lowers
 each stage that is not like another one, within the memory that further micro-batches in flight leave to it, and reads from its
 clock what forward, backward and update take of embedding, layers and head (`price/stage_passes.hpp`). With these times and what
 handing over takes it replays 1F1B (`price/stage_replay.hpp`). `hp plan` has such times where a plan has several stages, and says

@@ -3,8 +3,8 @@
 // estimate serving it: one plan, and the longest context whose offload prefill hides.
 #include <benchmark/benchmark.h>
 
-#include <hyperparallel/program/known_hardware.hpp>
-#include <hyperparallel/program/longest_context.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+#include <hyperparallel/planner/longest_context.hpp>
 
 namespace {
 

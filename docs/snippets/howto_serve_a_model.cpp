@@ -3,8 +3,8 @@
 #undef NDEBUG
 #include <cassert>
 
-#include <hyperparallel/program/known_hardware.hpp>
-#include <hyperparallel/program/longest_context.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+#include <hyperparallel/planner/longest_context.hpp>
 
 namespace hp = hyperparallel;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Front header of program/: layouts, taskflow, proof and timeline composed, steps of training and their accounts,
-// search of strategies, at compile time and at run time.
+// Front header of lowering/, price/, step/, search/ and planner/: layouts, taskflow, proof and timeline composed, steps of
+// training and their accounts, search of strategies, plans of decoders, at compile time and at run time.
 
 #include <hyperparallel/support/dialect.hpp>
 
@@ -30,6 +30,26 @@
 #include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/lowering/tier_hardware.hpp>
+#include <hyperparallel/planner/changes.hpp>
+#include <hyperparallel/planner/clock_timeline.hpp>
+#include <hyperparallel/planner/counted_amounts.hpp>
+#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/estimate.hpp>
+#include <hyperparallel/planner/fit.hpp>
+#include <hyperparallel/planner/legal_plans.hpp>
+#include <hyperparallel/planner/longest_context.hpp>
+#include <hyperparallel/planner/memory_comparison.hpp>
+#include <hyperparallel/planner/neighbours.hpp>
+#include <hyperparallel/planner/plan_memory.hpp>
+#include <hyperparallel/planner/serving_amounts.hpp>
+#include <hyperparallel/planner/serving_choice.hpp>
+#include <hyperparallel/planner/serving_estimate.hpp>
+#include <hyperparallel/planner/serving_pass.hpp>
+#include <hyperparallel/planner/serving_plan.hpp>
+#include <hyperparallel/planner/simulated_pipeline.hpp>
+#include <hyperparallel/planner/stage_memory.hpp>
+#include <hyperparallel/planner/step_timeline.hpp>
+#include <hyperparallel/planner/weight_storage.hpp>
 #include <hyperparallel/price/clock.hpp>
 #include <hyperparallel/price/device_traffic.hpp>
 #include <hyperparallel/price/folded_period.hpp>
@@ -51,26 +71,6 @@
 #include <hyperparallel/price/step_estimate.hpp>
 #include <hyperparallel/price/step_parts.hpp>
 #include <hyperparallel/price/traffic_account.hpp>
-#include <hyperparallel/program/clock_timeline.hpp>
-#include <hyperparallel/program/counted_amounts.hpp>
-#include <hyperparallel/program/decoder_plan.hpp>
-#include <hyperparallel/program/legal_plans.hpp>
-#include <hyperparallel/program/longest_context.hpp>
-#include <hyperparallel/program/memory_comparison.hpp>
-#include <hyperparallel/program/plan_changes.hpp>
-#include <hyperparallel/program/plan_estimate.hpp>
-#include <hyperparallel/program/plan_fit.hpp>
-#include <hyperparallel/program/plan_memory.hpp>
-#include <hyperparallel/program/plan_neighbours.hpp>
-#include <hyperparallel/program/serving_amounts.hpp>
-#include <hyperparallel/program/serving_choice.hpp>
-#include <hyperparallel/program/serving_estimate.hpp>
-#include <hyperparallel/program/serving_pass.hpp>
-#include <hyperparallel/program/serving_plan.hpp>
-#include <hyperparallel/program/simulated_pipeline.hpp>
-#include <hyperparallel/program/stage_memory.hpp>
-#include <hyperparallel/program/step_timeline.hpp>
-#include <hyperparallel/program/weight_storage.hpp>
 #include <hyperparallel/search/choice_chain.hpp>
 #include <hyperparallel/search/choice_check.hpp>
 #include <hyperparallel/search/choice_graph.hpp>

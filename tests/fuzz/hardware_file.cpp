@@ -3,7 +3,7 @@
 // time unless a price leaves 64 bits.
 
 #include <hyperparallel/io/hardware_file.hpp>
-#include <hyperparallel/program/plan_estimate.hpp>
+#include <hyperparallel/planner/estimate.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "target.hpp"

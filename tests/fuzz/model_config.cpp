@@ -3,8 +3,8 @@
 // that cannot be, or the plan is not counted, or it has memory and a time.
 
 #include <hyperparallel/io/model_config.hpp>
-#include <hyperparallel/program/known_hardware.hpp>
-#include <hyperparallel/program/plan_estimate.hpp>
+#include <hyperparallel/planner/estimate.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
 
 #include "target.hpp"
 

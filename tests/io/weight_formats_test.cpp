@@ -2,7 +2,7 @@
 // Bytes of published checkpoints from their config.json; each format by its definition; what is not known is said.
 
 #include <hyperparallel/io/model_config.hpp>
-#include <hyperparallel/program/serving_amounts.hpp>
+#include <hyperparallel/planner/serving_amounts.hpp>
 
 #include <gtest/gtest.h>
 

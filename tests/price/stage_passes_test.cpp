@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/price/lookahead.hpp>
-#include <hyperparallel/program/decoder_plan.hpp>
 
-#include "program/small_decoders.hpp"
+#include "planner/small_decoders.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 
 #include <hyperparallel/io/config_fields.hpp>
 #include <hyperparallel/io/text_file.hpp>
-#include <hyperparallel/program/known_hardware.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

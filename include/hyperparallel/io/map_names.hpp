@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What checkpoints call the linear maps of a decoder's layers (program/weight_storage.hpp).
+// What checkpoints call the linear maps of a decoder's layers (planner/weight_storage.hpp).
 //
 //   hp::detail::names_of_maps        {map, name}, as {query, "self_attn.q_proj"}: behind "model.layers.N."
 //
@@ -8,7 +8,7 @@
 // Of routed experts the name is that of expert 0. Law: each map of a layer has a name at least. Source: modelling files of each
 // family in huggingface/transformers.
 
-#include <hyperparallel/program/weight_storage.hpp>
+#include <hyperparallel/planner/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

@@ -14,7 +14,7 @@
 #include <string>
 
 #include <hyperparallel/io/config_fields.hpp>
-#include <hyperparallel/program/weight_storage.hpp>
+#include <hyperparallel/planner/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

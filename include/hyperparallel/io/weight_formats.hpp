@@ -24,7 +24,7 @@
 #include <hyperparallel/io/map_names.hpp>
 #include <hyperparallel/io/module_patterns.hpp>
 #include <hyperparallel/io/weight_blocks.hpp>
-#include <hyperparallel/program/weight_storage.hpp>
+#include <hyperparallel/planner/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

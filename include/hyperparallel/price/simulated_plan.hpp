@@ -8,7 +8,7 @@
 // An estimate folds layers, knows no addresses and lets micro-batches overlap; it prices every plan of a search, this one the
 // best. The lookahead is that of `lower_fastest` within the memory. Not simulated are more than `most_simulated_devices` devices:
 // listing pulls takes time by their square. A pipeline does not run as one plan yet: who searches for plans with stages replays
-// their schedule (plan_simulation.hpp), and the code says so.
+// their schedule (planner/simulation.hpp), and the code says so.
 // Laws: where it is ok or replayed, plans, of all stages, are proved, addresses stay within the memory, and the makespan is at
 // least each of its bounds. Units: picoseconds, bytes. O(lower_fastest).
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
-#include <hyperparallel/program/memory_comparison.hpp>
-#include <hyperparallel/program/plan_simulation.hpp>
+#include <hyperparallel/planner/memory_comparison.hpp>
+#include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "choice.hpp"

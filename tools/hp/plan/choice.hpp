@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <hyperparallel/io/hardware_file.hpp>
-#include <hyperparallel/program/decoder_plan.hpp>
-#include <hyperparallel/program/plan_fit.hpp>
+#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/fit.hpp>
 
 #include "../page_output.hpp"
 #include "../subcommand.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/stage_memory.hpp>
-#include <hyperparallel/program/step_timeline.hpp>
+#include <hyperparallel/planner/stage_memory.hpp>
+#include <hyperparallel/planner/step_timeline.hpp>
 
 #include "../pictures.hpp"
 #include "answer.hpp"

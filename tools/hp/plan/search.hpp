@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include <hyperparallel/program/plan_search.hpp>
+#include <hyperparallel/planner/plan_search.hpp>
 
 #include "../../../examples/train_text/interruption.hpp"
 #include "answer.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/program/clock_timeline.hpp>
+#include <hyperparallel/planner/clock_timeline.hpp>
 #include <hyperparallel/report/format_program.hpp>
 
 #include "../pictures.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 // The time of a plan's step by cause.
 
-#include <hyperparallel/program/plan_estimate.hpp>
+#include <hyperparallel/planner/estimate.hpp>
 
 namespace decoder_plans {
 

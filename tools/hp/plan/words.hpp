@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include <hyperparallel/program/memory_comparison.hpp>
-#include <hyperparallel/program/plan_neighbours.hpp>
+#include <hyperparallel/planner/memory_comparison.hpp>
+#include <hyperparallel/planner/neighbours.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
 #include "../subcommand.hpp"

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include <hyperparallel/program/known_hardware.hpp>
-#include <hyperparallel/program/plan_search.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+#include <hyperparallel/planner/plan_search.hpp>
 
 #include "reading.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/io/model_config.hpp>
-#include <hyperparallel/program/serving_choice.hpp>
+#include <hyperparallel/planner/serving_choice.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../plan/words.hpp"

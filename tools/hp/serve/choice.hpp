@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include <hyperparallel/program/longest_context.hpp>
+#include <hyperparallel/planner/longest_context.hpp>
 
 #include "../plan/choice.hpp"
 

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include <hyperparallel/program/known_hardware.hpp>
-#include <hyperparallel/program/longest_context.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+#include <hyperparallel/planner/longest_context.hpp>
 
 #include "anchor.hpp"
 #include "offload_published.hpp"

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/hardware/ascend_presets.hpp>
 #include <hyperparallel/hardware/preset_parts.hpp>
-#include <hyperparallel/program/plan_fit.hpp>
+#include <hyperparallel/planner/fit.hpp>
 
 #include "anchor.hpp"
 #include "tensor_parallel_settings.hpp"

@@ -3,7 +3,7 @@
 // Steps of training whose exposed share of tensor parallelism stands beside the published 52.9 %, and the step of a
 // dense model of 72 billion parameters on 8 dies and on 16. They were chosen before any of them was priced.
 
-#include <hyperparallel/program/decoder_plan.hpp>
+#include <hyperparallel/planner/decoder_plan.hpp>
 
 #include "public_decoders.hpp"
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a decoder is trained on many devices, every degree fixed: the plan, its strategy and its graph, and whether it can
+// be.
+//
+//   hp::decoder_plan p{.tp = 8, .dp = 2, .micro_batches = 4, .batch = 16, .sequence = 4096};
+//   hp::check_plan(llama3, p, 16).code == hp::decoder_plan_code::ok
+//   hp::partition(hp::training_graph_of(llama3, p), hp::strategy_of(p))       the program of one stage's devices
+//
+// Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
+// tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
+// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
+// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
+// the two states of AdamW are f32.
+//
+// Law: where `check_plan` says ok, the partitioner takes the strategy on the graph; where it says that a dim does not
+// divide, the partitioner refuses. Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668.
+//
+// The folder planner/: decoders planned from their sizes, what `hp plan` and `hp serve` stand on. Legal plans, their bounds,
+// estimates, memory and changes, and the search among them (plan_search.hpp); pipelines simulated stage by stage; degrees,
+// memory and times of serving (serving_plan.hpp, serving_estimate.hpp).
+
+#include <hyperparallel/layers/decoder_parameters.hpp>
+#include <hyperparallel/search/strategy_candidates.hpp>
+#include <hyperparallel/step/training_step.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3.
+struct decoder_plan {
+  int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
+  int zero = 0;  ///< stage
+  int micro_batches = 1;
+  bool recomputed = false;  ///< whole layers are computed again in backward
+  bool sequence_parallel = true;
+  extent_t batch = 1;     ///< sequences in a step
+  extent_t sequence = 1;  ///< tokens in a sequence
+  friend constexpr bool operator==(const decoder_plan&, const decoder_plan&) = default;
+};
+
+/// The degrees of a plan by name, in the order of tables and JSON.
+struct plan_degree {
+  const char* name;
+  int decoder_plan::* of;
+};
+inline constexpr plan_degree plan_degrees[] = {{"tp", &decoder_plan::tp},
+                                               {"pp", &decoder_plan::pp},
+                                               {"dp", &decoder_plan::dp},
+                                               {"cp", &decoder_plan::cp},
+                                               {"ep", &decoder_plan::ep}};
+/// Degrees and sizes of a plan are at most this.
+inline constexpr extent_t largest_plan_number = extent_t{1} << 20;
+
+/// The product of the degrees; the first partial product above `largest_plan_number` where it is larger.
+constexpr extent_t device_count_of(const decoder_plan& p) {
+  extent_t devices = 1;
+  for (const plan_degree& d : plan_degrees)
+    if (devices <= largest_plan_number) devices *= p.*d.of;
+  return devices;
+}
+
+constexpr plan_frame frame_of(const decoder_plan& p) {
+  plan_frame f;
+  f.dp = p.dp;
+  f.ep = p.ep;
+  f.cp = p.cp;
+  f.tp = p.tp;
+  f.pipeline = p.pp;
+  f.zero = p.zero;
+  return f;
+}
+
+/// The strategy of one stage: rules of data, experts and context, of tensors, and of sharded states. Precondition: the
+/// plan can be.
+constexpr strategy_value strategy_of(const decoder_plan& p) {
+  plan_space space;
+  fill_space(space, {}, {}, frame_of(p), true);
+  strategy_value s = space.base;
+  if (p.tp > 1) add_tensor_parallel(s, "tp");
+  if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
+  for (const strategy_rule& r : space.after) s.add(r);
+  return s;
+}
+
+/// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
+/// Precondition: micro-batches divide the batch.
+constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
+  step_settings settings;
+  settings.build = {.activation = data_type::bf16, .parameter = data_type::f32, .unrolled = unrolled};
+  settings.micro_batches = p.micro_batches;
+  if (p.recomputed) settings.recomputed.push("*layers*");
+  model_builder m(settings.build);
+  const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
+  const int tokens = m.index_input("tokens", {batch, sequence});
+  d(m, tokens, m.index_input("labels", {batch, sequence}));
+  return training_graph(static_cast<graph&&>(m.graph), {}, settings);
+}
+
+enum class decoder_plan_code : unsigned char {
+  ok,
+  number_is_out_of_range,       ///< `extent` of `degree`; `pieces` is the most it may be
+  degrees_are_not_the_devices,  ///< their product is `extent`, there are `pieces` devices
+  model_has_no_experts,         ///< for `degree` ep
+  fewer_layers_than_stages,     ///< `extent` layers, `pieces` stages
+  dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
+};
+
+/// Why a plan cannot be: the degree, the dim and the sizes.
+struct decoder_plan_status {
+  decoder_plan_code code = decoder_plan_code::ok;
+  const char* degree = "";  ///< as "tp", or as "cp · tp" where several cut one dim
+  const char* dim = "";
+  extent_t extent = 0, pieces = 0;
+  constexpr bool ok() const { return code == decoder_plan_code::ok; }
+};
+
+namespace detail {
+
+/// Notes the first of the demands that is not met.
+struct plan_demands {
+  decoder_plan_status found{};
+  constexpr void note(const decoder_plan_status& s) {
+    if (found.ok()) found = s;
+  }
+  constexpr void divides(const char* degree, const char* dim, extent_t extent, extent_t pieces) {
+    if (extent % pieces != 0) note({decoder_plan_code::dim_does_not_divide, degree, dim, extent, pieces});
+  }
+  constexpr void within(const char* name, extent_t given, extent_t least, extent_t most) {
+    if (given < least || given > most) note({decoder_plan_code::number_is_out_of_range, name, "", given, most});
+  }
+};
+
+/// Widths and vocabulary by tp.
+constexpr void demand_widths(plan_demands& demand, const decoder& d, extent_t tp) {
+  bool dense = false, sparse = false;
+  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
+  if (dense) demand.divides("tp", "feed-forward width", d.feed_forward.width, tp);
+  if (sparse) demand.divides("tp", "width of an expert", d.experts.width, tp);
+  if (sparse) demand.divides("tp", "width of shared experts", d.experts.shared_width, tp);
+  demand.divides("tp", "vocabulary", d.vocabulary, tp);
+}
+
+/// Heads and widths by tp: keys and values are replicated where key heads do not divide and groups of queries do.
+constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp) {
+  if (d.has_latents)
+    demand.divides("tp", "attention heads", d.latent_attention.heads, tp);
+  else if (d.attention.query_heads % tp != 0)
+    demand.divides("tp", "attention heads", d.attention.query_heads, tp);
+  else if (d.attention.query_heads / d.attention.key_heads % tp != 0)
+    demand.divides("tp", "key and value heads", d.attention.key_heads, tp);
+  demand_widths(demand, d, tp);
+}
+
+}  // namespace detail
+
+/// Layers that have a neighbour of the same kind, and groups of layers that repeat; only these are dealt to the stages of a
+/// pipeline. O(layers).
+constexpr extent_t repeated_layers(const decoder& d) {
+  extent_t n = 0;
+  d.visit_runs([&](const decoder::layer_run& run) { n += run.repeats > 1 ? run.repeats : 0; });
+  return n;
+}
+
+/// Whether the plan can be on so many devices, by sizes alone. O(layers).
+constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p, extent_t devices) {
+  detail::plan_demands demand;
+  for (const plan_degree& degree : plan_degrees) demand.within(degree.name, p.*degree.of, 1, largest_plan_number);
+  demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
+  demand.within("zero", p.zero, 0, 3);
+  demand.within("batch", p.batch, 1, largest_plan_number);
+  demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
+  if (!demand.found.ok()) return demand.found;
+  if (device_count_of(p) != devices)
+    demand.note({decoder_plan_code::degrees_are_not_the_devices, "", "", device_count_of(p), devices});
+  if (p.ep > 1 && !d.has_experts) demand.note({decoder_plan_code::model_has_no_experts, "ep", "", 0, p.ep});
+  if (p.ep > 1) demand.divides("ep", "experts", d.experts.experts, p.ep);
+  if (p.tp > 1) detail::demand_tensor(demand, d, p.tp);
+  if (const extent_t layers = p.pp > 1 ? repeated_layers(d) : d.layers; p.pp > 1 && p.pp > layers)
+    demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", layers == d.layers ? "layers" : "repeated layers",
+                 layers, p.pp});
+  demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
+  demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,
+                 extent_t{p.dp} * p.ep);
+  const bool cut_twice = p.sequence_parallel && p.tp > 1;
+  demand.divides(cut_twice ? (p.cp > 1 ? "cp x tp" : "tp") : "cp", "tokens of a sequence", p.sequence,
+                 extent_t{p.cp} * (cut_twice ? p.tp : 1));
+  return demand.found;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a fixed plan of a decoder takes: memory of a device by kind, time of a step with a lower bound, bytes by link
+// level, model operations.
+//
+//   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+//   hp::plan_estimate e = hp::estimate_plan(llama3, plan, prices);
+//   e.memory, e.time, hp::model_use(e, prices.device())
+//
+// Time and memory are those of plan_evaluation.hpp, which strategy search compares plans by. Where there is a pipeline,
+// kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that.
+// Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
+
+#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/layer_work.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/simulated_plan.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct plan_estimate {
+  decoder_plan plan{};
+  plan_evaluation evaluation{};
+  extent_t held[memory_class_count] = {};   ///< of `evaluation.memory`
+  extent_t passing = 0;                     ///< the rest of it
+  extent_t bound = 0;                       ///< neither computing nor links are busy for less in a step
+  extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
+  double model_operations = 0;              ///< of a step on all devices
+  simulated_plan simulated{};               ///< where it was asked for
+  constexpr bool ok() const { return evaluation.ok(); }
+  /// Bytes alive on a device: of a pipeline that is replayed those by address, of the fullest stage; where addresses exceed the
+  /// memory the least that they take; else those of the account, within which addresses stay.
+  constexpr extent_t memory() const {
+    if (simulated.is_replayed()) return simulated.bytes;
+    return simulated.code == simulated_plan_code::exceeds_memory ? simulated.least_bytes : evaluation.memory;
+  }
+  /// What that is above the kinds; below 0 where they are not all there at once.
+  constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
+  /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
+  constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
+  /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
+  constexpr extent_t computing() const {
+    return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
+                          : evaluation.times.compute_busy + evaluation.waited;
+  }
+  constexpr extent_t moving() const {
+    return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)] + simulated.handed
+                          : evaluation.times.communication_busy + evaluation.hops;
+  }
+  /// Moves that nothing hides, and what stages hand over.
+  constexpr extent_t exposed() const {
+    return simulated.ok() ? simulated.times.exposed : evaluation.times.exposed + evaluation.hops;
+  }
+  /// What no plan of these moves in this order is faster than. The estimate's bound is of stages that are all as full as the
+  /// fullest, so it does not hold where they are replayed.
+  constexpr extent_t least() const {
+    if (simulated.is_replayed()) return simulated.times.bound.most();
+    return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound;
+  }
+};
+
+/// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
+/// tables of embedding and positions, which multiply nothing, and 6 by the layers, the heads, the widths of a key and a value and the
+/// tokens in reach, which is 12 · layers · heads · width · sequence where both are equally wide. Nothing is left out for the
+/// causal mask and nothing is added for recomputation. Source: PaLM 2204.02311, appendix B. O(layers).
+constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t sequence) {
+  const decoder_parameters<double> active = detail::count_decoder<double>(d, d.experts.top_k);
+  // A tied table multiplies as the head.
+  double each = 6 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding));
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    const double reach = static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
+    const latent_attention_layer& a = d.latent_attention;
+    const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
+                                          : d.attention.query_heads * 2 * d.attention.head_dim;
+    each += 6 * static_cast<double>(widths) * reach;
+  }
+  return each * static_cast<double>(batch) * static_cast<double>(sequence);
+}
+
+/// Elements, and operations of one operator, up to which counts of a micro-batch are taken to stay within 64 bits.
+inline constexpr double most_elements = 288230376151711744.0;      // 2^58, of all devices
+inline constexpr double most_kept_elements = 36028797018963968.0;  // 2^55, of all layers on a device: 2^60 bytes
+inline constexpr double most_operations = 1152921504606846976.0;   // 2^60, on a device
+
+/// Whether what a micro-batch counts stays within 64 bits: its largest tensor, as much on a device in every layer, and its
+/// largest operator as if tp cut it not. How many micro-batches and stages there are is nothing to it: the time of a step is
+/// held against `most_step_time` where it is added up. Domain: all numbers are in range and degrees are at least 1. O(1).
+constexpr bool plan_is_countable(const decoder& d, const decoder_plan& p) {
+  const auto number = [](extent_t n) { return static_cast<double>(n); };
+  const double ranks = number(p.dp) * p.ep * p.cp, tokens = detail::tokens_of(p), hidden = number(d.hidden);
+  const extent_t heads = d.has_latents
+                             ? d.latent_attention.heads * (d.latent_attention.head_dim + d.latent_attention.rope_dim)
+                             : d.attention.query_heads * d.attention.head_dim;
+  const extent_t width = larger(larger(d.vocabulary, d.hidden), larger(heads, d.feed_forward.width));
+  double elements = tokens * number(d.has_experts ? larger(width, d.experts.shared_width) : width);
+  double operations = 2 * tokens * hidden * number(width);
+  // Attention counts its loops, up to 2^62, before it divides by the widths of a head.
+  const latent_attention_layer& latent = d.latent_attention;
+  const double head =
+      d.has_latents ? number(latent.heads) * number(latent.head_dim) * number(larger(latent.rope_dim, extent_t{1})) *
+                          number(latent.value_dim)
+                    : number(d.attention.query_heads) * number(d.attention.head_dim) * number(d.attention.head_dim);
+  operations = detail::larger_of(operations, tokens * number(p.sequence) * head / p.tp / 4);
+  if (d.has_experts) {
+    const double slots = detail::expert_slots_of(d, p) * detail::larger_of(1, d.experts.capacity_factor);
+    elements = detail::larger_of(elements, slots * number(larger(d.experts.width, d.hidden)));
+    operations = detail::larger_of(operations, 2 * slots * hidden * number(d.experts.width));
+  }
+  return elements * ranks < most_elements && elements * number(d.layers) < most_kept_elements &&
+         operations < most_operations;
+}
+
+/// MFU: model operations over what the matrix cores of all devices could have done in bf16 in the time. 0 without a time.
+constexpr double model_use(const plan_estimate& e, const device_value& d) {
+  if (!e.ok() || e.time() <= 0) return 0;
+  const double peak = static_cast<double>(matrix_peak(d, number_format::bfloat16)) *
+                      static_cast<double>(device_count_of(e.plan)) * static_cast<double>(e.time()) / 1e12;
+  return peak > 0 ? e.model_operations / peak : 0;
+}
+
+/// Tokens in a second and a device. 0 without a time.
+constexpr double tokens_per_device_second(const plan_estimate& e) {
+  if (!e.ok() || e.time() <= 0) return 0;
+  return static_cast<double>(e.plan.batch) * static_cast<double>(e.plan.sequence) * 1e12 /
+         (static_cast<double>(e.time()) * static_cast<double>(device_count_of(e.plan)));
+}
+
+namespace detail {
+
+constexpr void note_memory_kinds(const sharded_program& p, const pipeline_form& form, plan_estimate& e) {
+  if (form.degree == 1) {
+    for (int c = 0; c < memory_class_count; ++c) e.held[c] = e.evaluation.account.at_peak[c];
+    return;
+  }
+  const storage_uses uses(p);
+  e.passing = e.evaluation.memory;
+  visit_kept_memory(p, form, [&](int storage, int, extent_t bytes) {
+    e.held[static_cast<int>(uses.class_of(storage))] += bytes;
+    e.passing -= bytes;
+  });
+}
+
+/// What moves of a stage's share of the layers carry, and what stages hand over.
+constexpr void note_received(const sharded_program& p, const pipeline_form& form, plan_prices& prices,
+                             const priced_program& priced, plan_estimate& e) {
+  for (const program_step& s : p.step) {
+    if (!s.is_move || !priced.travels(s.index)) continue;
+    const extent_t element = bytes_of(p.graph.tensor[p.value[p.move[s.index].source].tensor].type);
+    for (int l = 0; l < max_link_levels; ++l)
+      e.received[l] += form.held(s.segment).of(elements_over(priced.load_of(s.index), l) * element, times_of(p, s));
+  }
+  const int handed = handed_value(p);
+  if (form.degree == 1 || handed < 0) return;
+  visit_links(prices.links(), 0, position_count(p.mesh.shape),
+              [&](int level) { e.received[level] += 2 * form.micro_batches * local_bytes(p, handed); });
+}
+
+}  // namespace detail
+
+/// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
+/// the plan is not countable or a step takes longer than `most_step_time`, its code is `overflow`.
+/// Precondition: `check_plan` says ok. O(what partition and evaluate_program take).
+constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
+  plan_estimate e;
+  e.plan = plan;
+  if (!plan_is_countable(d, plan)) {
+    e.evaluation.code = cost_code::overflow;
+    return e;
+  }
+  const sharded_program p = partition(training_graph_of(d, plan), strategy_of(plan));
+  e.evaluation = evaluate_program(p, plan.pp, prices);
+  if (!e.ok()) return e;
+  const pipeline_form form(p.graph, plan.pp);
+  const priced_program priced(p, prices);
+  e.bound = busy_of(p, form, priced).bound();
+  e.model_operations = model_operations_of(d, plan.batch, plan.sequence);
+  detail::note_memory_kinds(p, form, e);
+  detail::note_received(p, form, prices, priced, e);
+  return e;
+}
+
+}}  // namespace hyperparallel::v0_2

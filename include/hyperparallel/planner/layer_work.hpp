@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The least that one device computes in the layers of a decoder under a plan, in a micro-batch, from sizes alone.
+//
+//   const hp::layer_work w = hp::layer_work_of(deepseek_v3, plan, hp::matrix384::device);
+//   w.forward + w.again + w.backward     seconds
+//
+// A product takes the longer of its operations at the matrix rate and its bytes at the rate of memory: both operands and
+// the result once, weights in f32, all else in bf16. Experts multiply slots, not tokens: only what cuts the batch cuts
+// them, so sequences and hidden vectors are whole along cp and tp. Rows go to slots and back through memory. Norms and
+// residual sums read and write hidden vectors. Each of these operators takes the overhead of a task on top. Routers, biases,
+// rotated positions and activations of dense layers are left out, as is what tiles waste.
+//
+// Law: the sum, in the share that a stage has of the layers and as often as it plays micro-batches, is at most the time
+// that the estimate computes. Units: seconds. O(layers).
+
+#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/price/step_times.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// Of all layers.
+struct layer_work {
+  double forward = 0, backward = 0;
+  double again = 0;         ///< recomputation; 0 without it
+  double shared = 0;        ///< of `forward`: shared experts, which nothing makes wait for the routed ones
+  double shared_again = 0;  ///< of `again`
+  double gradients = 0;     ///< of `backward`: what the gradient of a layer's input waits for, without shared experts
+  constexpr double sum() const { return forward + again + backward; }
+  constexpr void add(const layer_work& w, double times) {
+    for (double layer_work::* const part : {&layer_work::forward, &layer_work::backward, &layer_work::again,
+                                            &layer_work::shared, &layer_work::shared_again, &layer_work::gradients})
+      this->*part += w.*part * times;
+  }
+};
+
+namespace detail {
+
+constexpr double larger_of(double a, double b) { return a < b ? b : a; }
+
+/// Seconds that an operation of a product, a byte of memory and a task take at least. Domain: the device has a matrix rate.
+struct roofline {
+  double operation, byte, task;
+
+  explicit constexpr roofline(const device_value& d)
+      : operation(1e6 / (static_cast<double>(matrix_peak(d, number_format::bfloat16)) *
+                         static_cast<double>(d.gmm_cold.parts_per_million))),
+        byte(1e6 /
+             (static_cast<double>(d.tier[0].bandwidth) * static_cast<double>(d.tier[0].reached.parts_per_million))),
+        task(static_cast<double>(d.task_overhead) * 1e-12) {}
+
+  /// Of `rows` rows, each by one of `tables` tables of in x out.
+  constexpr double product(double rows, double in, double out, double tables = 1) const {
+    return larger_of(2 * rows * in * out * operation, (2 * rows * (in + out) + 4 * in * out * tables) * byte) + task;
+  }
+  constexpr double pass(double bytes) const { return bytes * byte + task; }
+};
+
+/// Tokens of a micro-batch on one device.
+constexpr double tokens_of(const decoder_plan& p) {
+  return static_cast<double>(p.batch) / p.micro_batches * static_cast<double>(p.sequence) /
+         (static_cast<double>(p.dp) * p.ep * p.cp);
+}
+
+/// Slots of the routed experts of one layer on one device, in a micro-batch. With `joint` slots at least.
+constexpr double expert_slots_of(const decoder& d, const decoder_plan& p) {
+  const mixture_of_experts& e = d.experts;
+  if (e.slots == expert_slots::joint)
+    return tokens_of(p) * static_cast<double>(e.top_k) * (e.capacity_factor < 1 ? e.capacity_factor : 1.0);
+  const extent_t room = e.slots == expert_slots::dropless
+                            ? p.sequence
+                            : expert_capacity(p.sequence, e.experts, e.top_k, e.capacity_factor);
+  return static_cast<double>(p.batch) / p.micro_batches / (static_cast<double>(p.dp) * p.ep) *
+         static_cast<double>(e.experts) * static_cast<double>(room);
+}
+
+/// Adds up one layer, operator by operator.
+struct layer_account {
+  const decoder& d;
+  const decoder_plan& p;
+  const roofline at;
+  const double tokens, hidden;
+  layer_work sum{};
+
+  constexpr layer_account(const decoder& model, const decoder_plan& plan, const device_value& device)
+      : d(model), p(plan), at(device), tokens(tokens_of(p)), hidden(static_cast<double>(d.hidden)) {}
+
+  constexpr double cut(extent_t width) const { return static_cast<double>(width) / p.tp; }
+  constexpr void add(double forward, double again, double backward, double gradients) {
+    sum.add({.forward = forward, .backward = backward, .again = again, .gradients = gradients}, 1);
+  }
+  /// A product and both of its gradients; what one of them takes.
+  constexpr double product(double rows, double in, double out, double tables = 1) {
+    const double one = at.product(rows, in, out, tables);
+    add(one, one, 2 * one, one);
+    return one;
+  }
+
+  /// Of keys and values of so many elements; half of `reach` is masked. Backward has three products of keys and two of values.
+  constexpr void add_scores(extent_t key, extent_t value, extent_t reach) {
+    const double each = static_cast<double>(reach) * tokens / p.tp * at.operation;
+    const double one = static_cast<double>(key + value) * each + at.task;
+    const double gradient = static_cast<double>(3 * key + 2 * value) * each + at.task;
+    add(one, one, gradient, gradient);
+  }
+  constexpr void add_latent_attention() {
+    const latent_attention_layer& a = d.latent_attention;
+    const double rank = static_cast<double>(a.key_value_rank), query_rank = static_cast<double>(a.query_rank);
+    if (a.query_rank > 0) product(tokens / p.tp, hidden, query_rank, 1.0 / p.tp);
+    product(tokens / p.tp, hidden, rank, 1.0 / p.tp);
+    for (const extent_t width : {a.head_dim, a.rope_dim})
+      product(tokens, a.query_rank > 0 ? query_rank : hidden, cut(a.heads * width));
+    for (const extent_t width : {a.head_dim, a.value_dim}) product(tokens, rank, cut(a.heads * width));
+    const double last = product(tokens, cut(a.heads * a.value_dim), hidden);
+    if (d.side_by_side) sum.again -= last;
+    add_scores(a.heads * (a.head_dim + a.rope_dim), a.heads * a.value_dim, p.sequence);
+  }
+  constexpr void add_attention(bool windowed) {
+    if (d.has_latents) return add_latent_attention();
+    const attention_layer& a = d.attention;
+    product(tokens, hidden, cut(a.query_heads * a.head_dim));
+    for (int k = 0; k < 2; ++k) product(tokens, hidden, cut(a.key_heads * a.head_dim));
+    const double last = product(tokens, cut(a.query_heads * a.head_dim), hidden);
+    if (d.side_by_side) sum.again -= last;  // nothing in backward reads it
+    add_scores(a.query_heads * a.head_dim, a.query_heads * a.head_dim,
+               windowed ? smaller(a.window, p.sequence) : p.sequence);
+  }
+
+  /// Of tokens; nothing in backward reads the last product.
+  constexpr void add_feed_forward(extent_t width, bool gated) {
+    for (int k = 0; k < (gated ? 2 : 1); ++k) product(tokens, hidden, cut(width));
+    sum.again -= product(tokens, cut(width), hidden);
+  }
+  constexpr void add_experts() {
+    const mixture_of_experts& e = d.experts;
+    const double slots = expert_slots_of(d, p), tables = static_cast<double>(e.experts) / p.ep;
+    for (int k = 0; k < 2; ++k) product(slots, hidden, cut(e.width), tables);
+    product(slots, cut(e.width), hidden, tables);
+    const double rows = at.pass(2 * slots * hidden), added = at.pass(6 * slots * hidden);
+    const double activation = at.pass(6 * slots * cut(e.width)), changed = at.pass(10 * slots * cut(e.width));
+    add(rows, rows, rows + added, rows + added);  // to slots; two products read them, so two gradients are added
+    add(activation, activation, changed, changed);
+    add(rows, 0, 2 * rows, rows);  // back from slots; the gradient of the weights reads them, too
+    if (e.shared_width == 0) return;
+    const layer_work routed = sum;
+    add_feed_forward(e.shared_width, true);
+    sum.shared = sum.forward - routed.forward;
+    sum.shared_again = sum.again - routed.again;
+    sum.gradients = routed.gradients;
+  }
+
+  constexpr void add_norms_and_sums() {
+    const double bytes = 2 * tokens * hidden / p.tp, norms = 2 * at.pass(2 * bytes), gradients = 2 * at.pass(3 * bytes);
+    add(norms + (d.side_by_side ? at.pass(4 * bytes) : 2 * at.pass(3 * bytes)), norms, gradients, gradients);
+  }
+};
+
+}  // namespace detail
+
+/// Domain: check_plan says ok, the device has a matrix rate.
+constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, const device_value& device) {
+  extent_t layers[2][2] = {};
+  for (extent_t layer = 0; layer < d.layers; ++layer) ++layers[d.is_sparse(layer)][d.is_windowed(layer)];
+  layer_work all;
+  for (const bool sparse : {false, true})
+    for (const bool windowed : {false, true}) {
+      if (layers[sparse][windowed] == 0) continue;
+      detail::layer_account one(d, p, device);
+      one.add_attention(windowed);
+      if (sparse)
+        one.add_experts();
+      else
+        one.add_feed_forward(d.feed_forward.width, is_gated(d.form));
+      one.add_norms_and_sums();
+      if (!p.recomputed) one.sum.again = one.sum.shared_again = 0;
+      all.add(one.sum, static_cast<double>(layers[sparse][windowed]));
+    }
+  return all;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/planner/decoder_plan.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/price/plan_evaluation.hpp>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+/// Calls `visit(plan)` for every product of these degrees.
+template <class Visit>
+void visit_degrees(hp::decoder_plan p, const Visit& visit) {
+  for (p.tp = 1; p.tp <= 6; ++p.tp)
+    for (p.dp = 1; p.dp <= 3; ++p.dp)
+      for (p.cp = 1; p.cp <= 2; ++p.cp)
+        for (p.ep = 1; p.ep <= 3; ++p.ep) visit(p);
+}
+
+// The plan can be where the partitioner takes it, and nowhere else.
+TEST(DecoderPlan, CanBeWhereThePartitionerTakesIt) {
+  int taken = 0, refused = 0;
+  for (const hp::decoder& d : small_decoders::all())
+    for (const bool sequence_parallel : {false, true})
+      for (const int zero : {0, 3})
+        visit_degrees(
+            {.zero = zero, .recomputed = zero > 0, .sequence_parallel = sequence_parallel, .batch = 4, .sequence = 8},
+            [&](const hp::decoder_plan& p) {
+              if (p.ep > 1 && !d.has_experts) return;
+              const bool said = hp::check_plan(d, p, hp::device_count_of(p)).ok();
+              const hp::graph g = hp::training_graph_of(d, p);
+              ASSERT_EQ(g.status.code, hp::graph_code::ok);
+              const hp::strategy_status s = hp::partition(g, hp::strategy_of(p)).status;
+              EXPECT_EQ(said, s.code == hp::strategy_code::ok)
+                  << d.has_experts << d.has_latents << " tp " << p.tp << " dp " << p.dp << " cp " << p.cp << " ep "
+                  << p.ep << " sequence parallel " << sequence_parallel << ": " << name_of(s.code) << ' '
+                  << (s.dim < 0 ? "" : g.name_of_dim(s.dim)) << ' ' << s.extent << " by " << s.pieces;
+              ++(said ? taken : refused);
+            });
+  EXPECT_GT(taken, 100);
+  EXPECT_GT(refused, 100);
+}
+
+TEST(DecoderPlan, SaysWhichDimDoesNotDivide) {
+  const hp::decoder d = small_decoders::dense();  // 4 query heads, 2 of keys
+  const auto said = [&](const hp::decoder_plan& p) { return hp::check_plan(d, p, hp::device_count_of(p)); };
+  const hp::decoder_plan_status heads = said({.tp = 3, .batch = 4, .sequence = 9});
+  EXPECT_EQ(heads.code, hp::decoder_plan_code::dim_does_not_divide);
+  EXPECT_STREQ(heads.degree, "tp");
+  EXPECT_STREQ(heads.dim, "attention heads");
+  EXPECT_EQ(heads.extent, 4);
+  EXPECT_EQ(heads.pieces, 3);
+  EXPECT_STREQ(said({.tp = 4, .batch = 4, .sequence = 8}).dim, "key and value heads");
+  EXPECT_STREQ(said({.dp = 3, .batch = 4, .sequence = 8}).dim, "sequences of a micro-batch");
+  EXPECT_STREQ(said({.tp = 2, .cp = 2, .batch = 4, .sequence = 6}).degree, "cp x tp");
+  EXPECT_STREQ(said({.micro_batches = 3, .batch = 4, .sequence = 8}).degree, "micro_batches");
+  EXPECT_EQ(said({.pp = 3, .batch = 4, .sequence = 8}).code, hp::decoder_plan_code::fewer_layers_than_stages);
+  EXPECT_EQ(said({.ep = 2, .batch = 4, .sequence = 8}).code, hp::decoder_plan_code::model_has_no_experts);
+  EXPECT_EQ(said({.zero = 4, .batch = 4, .sequence = 8}).code, hp::decoder_plan_code::number_is_out_of_range);
+  EXPECT_EQ(said({.tp = 0, .batch = 4, .sequence = 8}).code, hp::decoder_plan_code::number_is_out_of_range);
+  const hp::decoder_plan_status devices = hp::check_plan(d, {.tp = 2, .dp = 2, .batch = 4, .sequence = 8}, 8);
+  EXPECT_EQ(devices.code, hp::decoder_plan_code::degrees_are_not_the_devices);
+  EXPECT_EQ(devices.extent, 4);
+  EXPECT_EQ(devices.pieces, 8);
+}
+
+// A layer that differs from its neighbours is no stage's own: the partitioner's pipeline has only those that repeat.
+TEST(DecoderPlan, StagesAreDealtLayersThatRepeat) {
+  hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  for (hp::decoder d : small_decoders::all())
+    for (d.layers = 1; d.layers <= 4; ++d.layers)
+      for (int pp = 1; pp <= 5; ++pp) {
+        const hp::decoder_plan p{.pp = pp, .batch = 4, .sequence = 8};
+        EXPECT_EQ(hp::check_plan(d, p, pp).ok(),
+                  hp::evaluate_plan(hp::training_graph_of(d, p), hp::strategy_of(p), pp, prices).ok())
+            << d.layers << " layers, " << pp << " stages";
+      }
+}
+
+TEST(DecoderPlan, DegreesThatMultiplyBeyondAllBoundsAreCounted) {
+  constexpr int large = static_cast<int>(hp::largest_plan_number);
+  EXPECT_GT(hp::device_count_of({.tp = large, .pp = large, .dp = large, .cp = large, .ep = large}),
+            hp::largest_plan_number);
+}
+
+}  // namespace

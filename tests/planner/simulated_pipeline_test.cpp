@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/planner/simulated_pipeline.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/planner/estimate.hpp>
+
+#include <layers/decoder_shapes.hpp>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+/// Calls `run(decoder, plan)` for decoders of 2 to 8 layers, with pipelines of 2 and 4 stages and others.
+template <class Run>
+void for_each_pipeline(const Run& run) {
+  for (hp::decoder d : {small_decoders::dense(), small_decoders::with_experts(), small_decoders::latent(),
+                        small_decoders::biased(), small_decoders::capped()})
+    for (const int layers : {2, 5, 8})
+      for (const int pp : {2, 4})
+        for (const int micro_batches : {1, 3, 8})
+          for (const int devices : {0, 1, 2, 3}) {
+            d.layers = layers;
+            const hp::decoder_plan p{.tp = 1 + devices % 2,
+                                     .pp = pp,
+                                     .dp = 1 + devices / 2,
+                                     .zero = devices == 3 ? 1 : 0,
+                                     .micro_batches = micro_batches,
+                                     .recomputed = devices == 2,
+                                     .batch = 48,
+                                     .sequence = 8};
+            if (hp::check_plan(d, p, hp::device_count_of(p)).ok()) run(d, p);
+          }
+}
+
+/// The passes of the whole decoder as one plan.
+hp::stage_passes whole_passes(const hp::decoder& d, const hp::decoder_plan& p, const hp::plan_prices& prices) {
+  const hp::clocked_plan c = hp::lower_fastest(hp::partition(hp::training_graph_of(d, p, true), hp::strategy_of(p)),
+                                               {.topology = prices.links()}, prices.device(), hp::GiB);
+  return hp::passes_of_parts(c.lowered, prices.device()).all();
+}
+
+// Every layer, the embedding and the head are computed on exactly one stage; the schedule takes no less than any stage, and no
+// less than the way of one micro-batch.
+TEST(SimulatedPipeline, StagesMakeUpTheWholePlan) {
+  const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  int pipelines = 0, uneven = 0;
+  for_each_pipeline([&](const hp::decoder& d, const hp::decoder_plan& p) {
+    const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::GiB);
+    ASSERT_TRUE(s.ok());
+    ASSERT_EQ(s.stage.size, p.pp);
+    const hp::stage_passes whole = whole_passes(d, p, prices);
+    hp::stage_passes sum;
+    hp::layer_kinds layers;
+    hp::extent_t way = 2 * (p.pp - 1) * s.hand_over, update = 0;
+    for (const hp::simulated_stage& one : s.stage) {
+      sum += one.passes;
+      layers.layers += one.has.layers;
+      layers.unwindowed += one.has.unwindowed;
+      layers.dense += one.has.dense;
+      way += one.passes.round();
+      update = hp::larger(update, one.passes.update.time);
+      EXPECT_LE(one.has.layers, (d.layers + p.pp - 1) / p.pp);
+      EXPECT_GE(one.has.layers, d.layers / p.pp);
+      EXPECT_GE(s.replay.makespan(), p.micro_batches * one.passes.round() + one.passes.update.time);
+      EXPECT_LE(one.bytes, hp::GiB);
+      EXPECT_GE(one.passes.forward.time, one.passes.forward.computed);
+      uneven += one.has.layers != s.stage[0].has.layers;
+    }
+    EXPECT_EQ(layers, hp::layers_between(d, 0, d.layers));
+    // Groups of layers are computed again as one where they are folded.
+    if (!p.recomputed || d.full_every == 0) {
+      EXPECT_EQ(sum.forward.computed, whole.forward.computed);
+      EXPECT_EQ(sum.backward.computed, whole.backward.computed);
+    }
+    EXPECT_GE(s.replay.makespan(), way + update);
+    EXPECT_GT(s.hand_over, 0);
+    EXPECT_GT(s.replay.handed, 0);
+    ++pipelines;
+  });
+  EXPECT_GT(pipelines, 150);
+  EXPECT_GT(uneven, 50);
+}
+
+// A stage that is alike is simulated once and has the same passes; each stage keeps one micro-batch less than the one before it.
+TEST(SimulatedPipeline, AlikeStagesAreSimulatedOnce) {
+  const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  hp::decoder d = small_decoders::dense();
+  d.layers = 12;
+  const hp::decoder_plan p{.pp = 6, .dp = 2, .micro_batches = 8, .batch = 16, .sequence = 8};
+  const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::GiB);
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ(s.simulated, 2);
+  const hp::extent_t kept = s.stage[1].bytes - s.stage[2].bytes;
+  EXPECT_GT(kept, 0);
+  for (int stage = 2; stage < 5; ++stage) {
+    EXPECT_EQ(s.stage[stage].passes, s.stage[1].passes);
+    EXPECT_EQ(s.stage[stage].bytes, s.stage[1].bytes - (stage - 1) * kept);
+  }
+  EXPECT_GT(s.stage[0].bytes, s.stage[1].bytes + kept);  // the embedding's table and states
+  EXPECT_GT(s.stage[0].passes.forward.time, s.stage[1].passes.forward.time);
+  EXPECT_GT(s.stage[5].passes.backward.time, s.stage[1].passes.backward.time);
+  // Of two micro-batches no stage but the last keeps more than two.
+  hp::decoder_plan few = p;
+  few.micro_batches = 2;
+  const hp::simulated_pipeline t = hp::simulate_pipeline(d, few, prices, hp::GiB);
+  EXPECT_EQ(t.stage[1].bytes, t.stage[4].bytes);
+}
+
+// A stage's layers of each kind, of decoders with several runs of layers.
+TEST(SimulatedPipeline, StagesGetTheLayersThatFallToThem) {
+  hp::decoder d = small_decoders::with_experts();
+  d.layers = 7;
+  d.sparse = {.first = 3};
+  d.attention.window = 5;
+  d.full_every = 3;
+  for (hp::extent_t first = 0; first < d.layers; ++first)
+    for (hp::extent_t end = first + 1; end <= d.layers; ++end) {
+      const hp::layer_kinds has = hp::layers_between(d, first, end);
+      EXPECT_EQ(has.dense, hp::larger(hp::smaller(end, hp::extent_t{3}) - first, hp::extent_t{0}));
+      EXPECT_EQ(has.unwindowed, (end / 3) - (first / 3));
+      const hp::decoder stage = hp::decoder_with(d, has);
+      EXPECT_EQ(stage.layers, end - first);
+      EXPECT_EQ(hp::layers_between(stage, 0, stage.layers), has);
+    }
+  const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  d = small_decoders::with_experts();
+  d.layers = 8;
+  d.sparse = {.first = 2};
+  const hp::simulated_pipeline s =
+      hp::simulate_pipeline(d, {.pp = 4, .dp = 2, .batch = 16, .sequence = 8}, prices, hp::GiB);
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ(s.simulated, 3);
+  EXPECT_EQ(s.stage[0].has.dense, 2);
+  EXPECT_EQ(s.stage[1].has.dense, 0);
+  EXPECT_GT(s.stage[1].passes.forward.computed, s.stage[0].passes.forward.computed);
+}
+
+// Of real size the stages hold and take about what the estimate says.
+TEST(SimulatedPipeline, OfARealModelIsCloseToTheEstimate) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  for (const int pp : {2, 4, 8}) {
+    const hp::decoder_plan p{
+        .tp = 2, .pp = pp, .dp = 32 / pp, .zero = 1, .micro_batches = 8, .batch = 256, .sequence = 4096};
+    const hp::plan_estimate e = hp::estimate_plan(hp::test::llama3_8b, p, prices);
+    const hp::simulated_pipeline s = hp::simulate_pipeline(hp::test::llama3_8b, p, prices, 64 * hp::GiB);
+    ASSERT_TRUE(s.ok());
+    EXPECT_EQ(s.simulated, 2);
+    const double ratio = static_cast<double>(s.replay.times.makespan) / static_cast<double>(e.evaluation.time);
+    EXPECT_NEAR(ratio, 1.0, 0.03);
+    EXPECT_NEAR(static_cast<double>(s.bytes()) / static_cast<double>(e.evaluation.memory), 1.0, 0.1);
+  }
+}
+
+}  // namespace
