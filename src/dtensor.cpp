@@ -10,4 +10,4 @@
 #include <hyperparallel/dtensor/move.ipp>
 #include <hyperparallel/dtensor/rank_group.ipp>
 #include <hyperparallel/dtensor/sharded_set.ipp>
-#include <hyperparallel/runtime/status_text.ipp>
+#include <hyperparallel/exec/status_text.ipp>

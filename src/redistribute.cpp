@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves between the memories of ranks.
+#include <hyperparallel/exec/huge_pages.ipp>
 #include <hyperparallel/runtime/copy_schedule.ipp>
-#include <hyperparallel/runtime/huge_pages.ipp>
 #include <hyperparallel/runtime/move_task.ipp>
 #include <hyperparallel/runtime/parallel_copy.ipp>
 #include <hyperparallel/runtime/planned_tensor.ipp>

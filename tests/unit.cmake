@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# One test per tests/<folder>/*_test.cpp, labelled by its group (the folder, but for run time); folders of the light core
+# One test per tests/<folder>/*_test.cpp, labelled by its folder, those of run time also runtime; folders of the light core
 # also carry the label core. Small test files share translation units (cmake/unity.cmake), at most
 # HYPERPARALLEL_UNIT_SIZE bytes in each, so that no unit takes a compiler longer than 20 s; each is still a test of its
 # own, which runs the suites of that file. HYPERPARALLEL_UNIT_SIZE=0 builds one program per file.
@@ -11,7 +11,9 @@ foreach(folder IN ITEMS lowering price step search planner)
   set(hyperparallel_share_of_${folder} 65)
 endforeach()
 set(hyperparallel_share_of_report 60)
-set(hyperparallel_share_of_runtime 50)
+foreach(folder IN ITEMS runtime exec transfer tiers world check)
+  set(hyperparallel_share_of_${folder} 50)
+endforeach()
 set(hyperparallel_share_of_dtensor 35)
 
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
@@ -28,6 +30,10 @@ set(hyperparallel_unoptimised_tests
 set(hyperparallel_exhaustive_tests runtime_world_strategies_5 runtime_world_strategies_6 runtime_world_strategies_7
     runtime_world_strategies_8 runtime_world_strategies_9)
 list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
+
+# Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with
+# sanitizers of threads choose; the group runtime is of those tests of other folders that do so, too.
+set(hyperparallel_folders_of_threads runtime exec transfer tiers world check)
 
 # The group of a test file. Kernels, and what operators of distributed tensors do on a rank, start no threads, so the
 # thread sanitizer is spared them; the other tests of distributed tensors belong to the run time.
@@ -69,14 +75,18 @@ function(hyperparallel_add_unit program group)
 
   string(REPLACE "full_properties" "properties" label ${group})
   set(labels ${label})
+  if(label IN_LIST hyperparallel_folders_of_threads AND NOT label STREQUAL "runtime")
+    list(APPEND labels runtime)
+  endif()
   if(in_core OR group STREQUAL "properties")
     list(APPEND labels core)
-    add_dependencies(core_tests ${program})
   endif()
-  if(NOT TARGET ${label}_tests)
-    add_custom_target(${label}_tests)
-  endif()
-  add_dependencies(${label}_tests ${program})
+  foreach(label IN LISTS labels)
+    if(NOT TARGET ${label}_tests)
+      add_custom_target(${label}_tests)
+    endif()
+    add_dependencies(${label}_tests ${program})
+  endforeach()
 
   foreach(source IN LISTS ARGN)
     hyperparallel_suites_of("${source}" filter)

@@ -64,7 +64,7 @@ WITHOUT_TEST = {
     "report/page_style.hpp": "a style that page.hpp writes",
     "runtime/program_error.hpp": "a type alone",
     "runtime/program_options.hpp": "options alone; program_world_test tries them",
-    "runtime/run_options.hpp": "options alone; executor_test tries them",
+    "exec/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
     "support/refusal_words_of_graphs.hpp": "a part of the table that refusal_words_test reads",
     "support/refusal_words_of_pipelines.hpp": "a part of the table that refusal_words_test reads",

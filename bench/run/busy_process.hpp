@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <hyperparallel/runtime/cores.hpp>
+#include <hyperparallel/exec/cores.hpp>
 
 namespace bench {
 

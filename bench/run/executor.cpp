@@ -38,9 +38,9 @@
 #include <thread>
 #include <vector>
 
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/executor.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "alternating.hpp"

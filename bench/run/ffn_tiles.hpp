@@ -16,9 +16,9 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/exec/kernel.hpp>
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/kernels/swiglu.hpp>
-#include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 
 #if HYPERPARALLEL_BENCH_OPENBLAS

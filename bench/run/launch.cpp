@@ -15,11 +15,11 @@
 #include <string>
 #include <utility>
 
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/lowering/lower_program.hpp>
 #include <hyperparallel/lowering/program_proof.hpp>
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/strategy/strategies.hpp>
 

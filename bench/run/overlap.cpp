@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/executor.hpp>
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/owned.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>

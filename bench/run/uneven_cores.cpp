@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/runtime/executor.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "alternating.hpp"

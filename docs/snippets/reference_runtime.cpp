@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include <hyperparallel/runtime/executor.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/shard.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <hyperparallel/exec/cores.hpp>
 #include <hyperparallel/lowering/offloaded_program.hpp>
-#include <hyperparallel/runtime/cores.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 

@@ -6,6 +6,8 @@
 
 #include <hyperparallel/support/dialect.hpp>
 
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/kernels/choice.hpp>
 #include <hyperparallel/kernels/element_type.hpp>
@@ -17,10 +19,8 @@
 #include <hyperparallel/kernels/swiglu.hpp>
 #include <hyperparallel/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/kernels/transposed_gemm.hpp>
-#include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
-#include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/program_world.hpp>

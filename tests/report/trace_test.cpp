@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/executor.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/taskflow/builder.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/owned.hpp>

@@ -10,7 +10,7 @@
 
 #include <hyperparallel/taskflow/list_schedule.hpp>
 
-#include "random_plan.hpp"
+#include "exec/random_plan.hpp"
 
 namespace {
 

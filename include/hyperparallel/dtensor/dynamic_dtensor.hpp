@@ -17,12 +17,12 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/rank_group.hpp>
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/status_text.hpp>
 #include <hyperparallel/kernels/element_type.hpp>
 #include <hyperparallel/kernels/tensor_view.hpp>
 #include <hyperparallel/layout/slice.hpp>
-#include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
-#include <hyperparallel/runtime/status_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <hyperparallel/runtime/run_options.hpp>
+#include <hyperparallel/exec/run_options.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

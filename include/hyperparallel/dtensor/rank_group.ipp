@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/rank_group.hpp>
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/crew.hpp>
-#include <hyperparallel/runtime/failure.hpp>
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/crew.hpp>
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -7,9 +7,9 @@
 
 #include <string>
 
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/queue_name.hpp>
-#include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/taskflow/bounds.hpp>
 #include <hyperparallel/taskflow/exact_check.hpp>
 #include <hyperparallel/taskflow/flow_check.hpp>

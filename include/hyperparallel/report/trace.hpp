@@ -19,13 +19,13 @@
 #include <string_view>
 #include <utility>
 
+#include <hyperparallel/exec/failure.hpp>
+#include <hyperparallel/exec/profile.hpp>
 #include <hyperparallel/hardware/units.hpp>
 #include <hyperparallel/report/json_text.hpp>
 #include <hyperparallel/report/queue_name.hpp>
 #include <hyperparallel/report/text_formatter.hpp>
 #include <hyperparallel/report/text_sink.hpp>
-#include <hyperparallel/runtime/failure.hpp>
-#include <hyperparallel/runtime/profile.hpp>
 #include <hyperparallel/taskflow/simulate.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace report {

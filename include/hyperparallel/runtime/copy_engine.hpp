@@ -28,11 +28,11 @@
 #include <thread>
 #include <utility>
 
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/failure.hpp>
+#include <hyperparallel/exec/parking.hpp>
 #include <hyperparallel/offload/offload_link.hpp>
 #include <hyperparallel/runtime/copy_error.hpp>
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/failure.hpp>
-#include <hyperparallel/runtime/parking.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -12,13 +12,13 @@
 #include <stdexcept>
 #include <string>
 
+#include <hyperparallel/exec/kernel.hpp>
 #include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/kernels/choice.hpp>
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/kernels/exact.hpp>
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/kernels/swiglu.hpp>
-#include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/moe_rank_view.hpp>
 
 HYPERPARALLEL_EXACT_BEGIN

@@ -12,10 +12,10 @@
 #include <span>
 #include <utility>
 
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/kernel.hpp>
 #include <hyperparallel/kernels/accumulate.hpp>
 #include <hyperparallel/mpmd/moe_chain.hpp>
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

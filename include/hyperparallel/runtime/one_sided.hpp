@@ -15,9 +15,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/event_counters.hpp>
-#include <hyperparallel/runtime/parking.hpp>
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/event_counters.hpp>
+#include <hyperparallel/exec/parking.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

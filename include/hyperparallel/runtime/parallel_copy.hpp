@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/cores.hpp>
+#include <hyperparallel/exec/crew.hpp>
+#include <hyperparallel/exec/execution.hpp>
 #include <hyperparallel/kernels/steady_time.hpp>
 #include <hyperparallel/runtime/copy_schedule.hpp>
-#include <hyperparallel/runtime/cores.hpp>
-#include <hyperparallel/runtime/crew.hpp>
-#include <hyperparallel/runtime/execution.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

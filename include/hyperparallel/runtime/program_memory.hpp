@@ -12,11 +12,11 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
-#include <hyperparallel/runtime/arena.hpp>
 #include <hyperparallel/runtime/copy_boxes.hpp>
-#include <hyperparallel/runtime/huge_pages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/exec/run_options.hpp>
+#include <hyperparallel/exec/run_pace.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
 #include <hyperparallel/runtime/gradient_overflow.hpp>
 #include <hyperparallel/runtime/memory_budget.hpp>
-#include <hyperparallel/runtime/run_options.hpp>
-#include <hyperparallel/runtime/run_pace.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

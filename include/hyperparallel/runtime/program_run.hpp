@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
-#include <hyperparallel/runtime/executor.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
+#include <hyperparallel/exec/kernel.hpp>
+#include <hyperparallel/exec/paced_queue.hpp>
+#include <hyperparallel/exec/run_pace.hpp>
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
-#include <hyperparallel/runtime/kernel.hpp>
 #include <hyperparallel/runtime/move_task.hpp>
-#include <hyperparallel/runtime/paced_queue.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
-#include <hyperparallel/runtime/run_pace.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

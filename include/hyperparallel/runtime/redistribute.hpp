@@ -24,9 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/huge_pages.hpp>
 #include <hyperparallel/runtime/parallel_copy.hpp>
 #include <hyperparallel/runtime/step_records.hpp>
 

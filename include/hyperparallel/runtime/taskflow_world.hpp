@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/executor.hpp>
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/taskflow/storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

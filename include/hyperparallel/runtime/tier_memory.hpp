@@ -22,7 +22,7 @@
 #include <string_view>
 #include <utility>
 
-#include <hyperparallel/runtime/arena.hpp>
+#include <hyperparallel/exec/arena.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/arena.hpp>
-#include <hyperparallel/runtime/huge_pages.hpp>
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/runtime/mpi/statement.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
 

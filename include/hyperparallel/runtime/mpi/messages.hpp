@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/arena.hpp>
+#include <hyperparallel/exec/arena.hpp>
+#include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/runtime/copy_schedule.hpp>
-#include <hyperparallel/runtime/huge_pages.hpp>
 #include <hyperparallel/runtime/mpi/byte_type.hpp>
 #include <hyperparallel/runtime/mpi/channel.hpp>
 

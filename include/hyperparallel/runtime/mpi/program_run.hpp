@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/lowering/split_proof.hpp>
-#include <hyperparallel/runtime/failure.hpp>
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_tasks.hpp>

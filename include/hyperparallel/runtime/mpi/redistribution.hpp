@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/failure.hpp>
+#include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/runtime/mpi/step_work.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

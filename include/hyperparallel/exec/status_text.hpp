@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Statuses as exceptions. What a type refuses in an error line, a value refuses by throwing the same words: the name
+// after `diag::` and the same numbers, so that both are found under one heading of the troubleshooting page.
+//
+//   layout_error     a layout does not take a shape              extent_is_not_divisible_by_its_shards: dim 0, …
+//   operator_error   an operator does not take its operands      matmul: operands_disagree: operand 1, dim 0, axis 1
+//   dtensor_error    anything else that does not fit a tensor
+
+#include <stdexcept>
+#include <string>
+
+#include <hyperparallel/layout/layout_value.hpp>
+#include <hyperparallel/operators/factor_extents.hpp>
+#include <hyperparallel/operators/propagate.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+constexpr const char* name_of(extents_code code) {
+  constexpr const char* names[] = {"ok",
+                                   "operand_count_differs_from_rule",
+                                   "operand_rank_differs_from_rule",
+                                   "factor_extents_differ",
+                                   "factor_extent_is_fixed",
+                                   "dim_extent_is_fixed",
+                                   "dim_has_two_unknown_factors",
+                                   "factor_extent_is_not_known",
+                                   "work_overflows"};
+  static_assert(static_cast<int>(extents_code::work_overflows) + 1 == sizeof names / sizeof *names);
+  return names[static_cast<int>(code)];
+}
+
+constexpr const char* name_of(rule_code code) {
+  constexpr const char* names[] = {"ok",
+                                   "text_is_malformed",
+                                   "too_many_operands",
+                                   "too_many_results",
+                                   "too_many_dims",
+                                   "too_many_terms",
+                                   "too_many_factors",
+                                   "factor_is_used_twice_in_one_tensor",
+                                   "mask_differs_from_dims",
+                                   "term_is_no_factor",
+                                   "factor_is_in_no_tensor",
+                                   "kind_does_not_fit_the_results",
+                                   "reductions_do_not_commute",
+                                   "axis_is_out_of_range",
+                                   "axes_repeat",
+                                   "axes_differ_from_rank",
+                                   "sizes_do_not_fit",
+                                   "attribute_is_invalid",
+                                   "operand_rank_differs_from_text",
+                                   "operand_count_differs_from_text",
+                                   "last_dim_is_no_multiple",
+                                   "words_of_a_group_differ"};
+  static_assert(static_cast<int>(rule_code::words_of_a_group_differ) + 1 == sizeof names / sizeof *names);
+  return names[static_cast<int>(code)];
+}
+
+struct dtensor_error : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// That `operand` is not in the rank group of the first.
+inline dtensor_error group_error(const char* name, int operand, const char* called = "operand") {
+  return dtensor_error(std::string(name) + ": operands_are_in_different_rank_groups: " + called + " " +
+                       std::to_string(operand) + " is not in the group of the first");
+}
+
+struct layout_error : dtensor_error {
+  layout_status status;
+  explicit layout_error(const layout_status& s);
+};
+
+/// One of the statuses is not ok.
+struct operator_error : dtensor_error {
+  rule_status rule{};
+  propagation_status layouts{};
+  extents_status shapes{};
+
+  operator_error(const char* name, const rule_status& s)
+      : dtensor_error(std::string(name) + ": attributes_do_not_fit_operands: " + name_of(s.code) + ", " +
+                      std::to_string(s.where)),
+        rule(s) {}
+  operator_error(const char* name, const propagation_status& s)
+      : dtensor_error(std::string(name) + ": " + name_of(s.code) + ": operand " + std::to_string(s.operand) + ", dim " +
+                      std::to_string(s.dim) + ", axis " + std::to_string(s.axis)),
+        layouts(s) {}
+  operator_error(const char* name, const extents_status& s)
+      : dtensor_error(std::string(name) + ": " + name_of(s.code) + ": operand " + std::to_string(s.operand) + ", dim " +
+                      std::to_string(s.dim) + ", extent " + std::to_string(s.extent) + ", expected " +
+                      std::to_string(s.expected)),
+        shapes(s) {}
+};
+
+}}  // namespace hyperparallel::v0_2
+
+#ifndef HYPERPARALLEL_COMPILED
+#include <hyperparallel/exec/status_text.ipp>
+#endif

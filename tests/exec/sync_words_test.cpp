@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/exec/sync_words.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+static_assert(sizeof(hp::sync_words::word) == hp::cache_line && alignof(hp::sync_words::word) == hp::cache_line);
+
+TEST(SyncWords, AThresholdOfARunHoldsFromItsOwnPublicationOnInEveryGeneration) {
+  constexpr std::uint32_t period = 7;
+  for (const std::uint32_t first : {0U, 5U, 0xffffffffU / period - 2, 0x7fffffffU / period - 2, 0U - 3U}) {
+    hp::sync_words words(2);
+    words[1].period = period;
+    words.level(first);
+    for (std::uint32_t g = first; g != first + 6; ++g) {
+      for (std::uint32_t n = 1; n <= period; ++n) EXPECT_FALSE(words.reached(1, g, n, std::memory_order_relaxed));
+      for (const std::uint32_t position : {2U, 3U, 6U}) {  // the last record is not published
+        words[1].value.store(g * period + position);
+        for (std::uint32_t n = 1; n <= period; ++n)
+          EXPECT_EQ(words.reached(1, g, n, std::memory_order_acquire), n <= position) << g << ' ' << position;
+      }
+    }
+  }
+}
+
+TEST(SyncWords, LevelPutsEveryWordToTheBeginningOfARun) {
+  hp::sync_words words(3);
+  EXPECT_EQ(words.count(), 3);
+  for (int w = 0; w < 3; ++w) words[w].period = static_cast<std::uint32_t>(w);
+  words[2].value = 1;  // a broken run
+  words.level(4);
+  for (int w = 0; w < 3; ++w) EXPECT_EQ(words[w].value, 4U * static_cast<unsigned>(w));
+}
+
+}  // namespace
