@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory tiers: copy engines, sessions, saved tensors, budgets.
-#include <hyperparallel/runtime/copy_engine.ipp>
-#include <hyperparallel/runtime/copy_error.ipp>
 #include <hyperparallel/runtime/memory_budget.ipp>
 #include <hyperparallel/runtime/offload_session.ipp>
 #include <hyperparallel/runtime/saved_tensors.ipp>
-#include <hyperparallel/runtime/session_error.ipp>
 #include <hyperparallel/runtime/session_tier.ipp>
 #include <hyperparallel/runtime/tier_memory.ipp>
-#include <hyperparallel/runtime/use_guard.ipp>
+#include <hyperparallel/transfer/copy_engine.ipp>
+#include <hyperparallel/transfer/copy_error.ipp>
+#include <hyperparallel/transfer/session_error.ipp>
+#include <hyperparallel/transfer/use_guard.ipp>

@@ -16,7 +16,7 @@
 
 #include <hyperparallel/layout/tensor_map.hpp>
 #include <hyperparallel/runtime/mpi.hpp>
-#include <hyperparallel/runtime/redistribute.hpp>
+#include <hyperparallel/transfer/redistribute.hpp>
 
 #include "../../examples/command_line.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <hyperparallel/redistribution.hpp>
-#include <hyperparallel/runtime/redistribute.hpp>
+#include <hyperparallel/transfer/redistribute.hpp>
 
 #include "alternating.hpp"
 

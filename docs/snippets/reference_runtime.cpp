@@ -6,9 +6,9 @@
 #include <span>
 
 #include <hyperparallel/exec/executor.hpp>
-#include <hyperparallel/runtime/redistribute.hpp>
 #include <hyperparallel/shard.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
+#include <hyperparallel/transfer/redistribute.hpp>
 
 namespace hp = hyperparallel;
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include <hyperparallel/runtime/redistribute.hpp>
+#include <hyperparallel/transfer/redistribute.hpp>
 
 #include "mpi/worlds.hpp"
 #include "support/error_of.hpp"

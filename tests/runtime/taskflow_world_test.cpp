@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/one_sided.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
+#include <hyperparallel/transfer/one_sided.hpp>
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@
 #include <hyperparallel/kernels/element_type.hpp>
 #include <hyperparallel/kernels/tensor_view.hpp>
 #include <hyperparallel/layout/slice.hpp>
-#include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/transfer/copy_boxes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/move.hpp>
-#include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/transfer/move_task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

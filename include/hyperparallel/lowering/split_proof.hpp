@@ -17,7 +17,7 @@
 //
 // Open and close stand for a message in the memory of ranks (split_tasks.hpp); the message itself has three slots: what `open`
 // lends it, what is under way, and what `close` takes. Within a row, messages and copies write disjoint parts of a target
-// (runtime/step_records.hpp). The general rule fits because a message is a task of two processes that no step of the program
+// (transfer/step_records.hpp). The general rule fits because a message is a task of two processes that no step of the program
 // is: `prove_program` knows rows of pulls. And it is the rule for which proofs/plan_messages.v shows that messages in its
 // order do not deadlock. Complexity: that of `verify`: O(entries + uses) where histories of blocks are short.
 

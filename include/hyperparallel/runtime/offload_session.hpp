@@ -29,11 +29,11 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/copy_engine.hpp>
-#include <hyperparallel/runtime/session_error.hpp>
 #include <hyperparallel/runtime/session_tier.hpp>
 #include <hyperparallel/runtime/tier_memory.hpp>
-#include <hyperparallel/runtime/use_guard.hpp>
+#include <hyperparallel/transfer/copy_engine.hpp>
+#include <hyperparallel/transfer/session_error.hpp>
+#include <hyperparallel/transfer/use_guard.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

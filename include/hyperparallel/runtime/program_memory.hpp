@@ -16,7 +16,7 @@
 #include <hyperparallel/exec/huge_pages.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
-#include <hyperparallel/runtime/copy_boxes.hpp>
+#include <hyperparallel/transfer/copy_boxes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

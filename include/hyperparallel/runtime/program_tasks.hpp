@@ -20,9 +20,9 @@
 #include <hyperparallel/kernels/operator_call.hpp>
 #include <hyperparallel/kernels/widened_kernel.hpp>
 #include <hyperparallel/lowering/lowered_program.hpp>
-#include <hyperparallel/runtime/move_task.hpp>
 #include <hyperparallel/runtime/program_error.hpp>
 #include <hyperparallel/runtime/program_memory.hpp>
+#include <hyperparallel/transfer/move_task.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

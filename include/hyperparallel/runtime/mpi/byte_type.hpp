@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/copy_boxes.hpp>
 #include <hyperparallel/runtime/mpi/error.hpp>
+#include <hyperparallel/transfer/copy_boxes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

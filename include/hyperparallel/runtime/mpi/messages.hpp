@@ -22,9 +22,9 @@
 
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
-#include <hyperparallel/runtime/copy_schedule.hpp>
 #include <hyperparallel/runtime/mpi/byte_type.hpp>
 #include <hyperparallel/runtime/mpi/channel.hpp>
+#include <hyperparallel/transfer/copy_schedule.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include <hyperparallel/layout/tensor.hpp>
-#include <hyperparallel/runtime/planned_tensor.hpp>
+#include <hyperparallel/transfer/planned_tensor.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include <hyperparallel/kernels/steady_time.hpp>
-#include <hyperparallel/runtime/copy_way.hpp>
 #include <hyperparallel/runtime/mpi/blocks.hpp>
 #include <hyperparallel/runtime/mpi/messages.hpp>
-#include <hyperparallel/runtime/step_records.hpp>
+#include <hyperparallel/transfer/copy_way.hpp>
+#include <hyperparallel/transfer/step_records.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
