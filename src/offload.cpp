@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory tiers: copy engines, sessions, saved tensors, budgets.
 #include <hyperparallel/runtime/memory_budget.ipp>
-#include <hyperparallel/runtime/offload_session.ipp>
-#include <hyperparallel/runtime/saved_tensors.ipp>
-#include <hyperparallel/runtime/session_tier.ipp>
-#include <hyperparallel/runtime/tier_memory.ipp>
+#include <hyperparallel/tiers/offload_session.ipp>
+#include <hyperparallel/tiers/saved_tensors.ipp>
+#include <hyperparallel/tiers/session_tier.ipp>
+#include <hyperparallel/tiers/tier_memory.ipp>
 #include <hyperparallel/transfer/copy_engine.ipp>
 #include <hyperparallel/transfer/copy_error.ipp>
 #include <hyperparallel/transfer/session_error.ipp>

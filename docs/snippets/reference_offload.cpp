@@ -14,11 +14,11 @@
 #include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/offload/offload_planner.hpp>
 #include <hyperparallel/offload/offload_rules.hpp>
-#include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/tiers/saved_tensors.hpp>
 
 namespace hp = hyperparallel;
 

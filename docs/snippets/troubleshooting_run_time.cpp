@@ -21,11 +21,11 @@
 #include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/moe_training_world.hpp>
 #include <hyperparallel/runtime/moe_world.hpp>
-#include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/tiers/saved_tensors.hpp>
 
 namespace hp = hyperparallel;
 

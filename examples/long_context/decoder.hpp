@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include <hyperparallel/runtime/offload_session.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 #include "kv_cache.hpp"
 

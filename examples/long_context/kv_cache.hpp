@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <hyperparallel/runtime/offload_session.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 #include "sizes.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 // Programs and moves on simulated ranks. Those who use them include by name: worlds of one MoE layer
 // (runtime/moe_world.hpp, runtime/moe_training_world.hpp, transfer/one_sided.hpp), memory tiers by hand
-// (runtime/offload_session.hpp, runtime/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
+// (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
 
 #include <hyperparallel/support/dialect.hpp>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/offload_session.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 #include "support/error_of.hpp"
 

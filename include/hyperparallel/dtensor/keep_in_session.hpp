@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a program of dtensors keeps for its gradient, in a session of memory tiers, through the hooks on saved tensors
-// (runtime/saved_tensors.hpp).
+// (tiers/saved_tensors.hpp).
 //
 //   hp::offload_session session({{"hbm", 64 * hp::MiB}, {"dram", hp::GiB}});
 //   const hp::saved_tensors_scope hooks(std::make_shared<hp::offload_hooks>());
@@ -15,7 +15,7 @@
 #include <memory>
 
 #include <hyperparallel/dtensor/kept_dtensor.hpp>
-#include <hyperparallel/runtime/saved_tensors.hpp>
+#include <hyperparallel/tiers/saved_tensors.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/offload_session.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -123,5 +123,5 @@ packed_tensor save_for_backward(offload_session& session, session_tensor tensor)
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
-#include <hyperparallel/runtime/saved_tensors.ipp>
+#include <hyperparallel/tiers/saved_tensors.ipp>
 #endif

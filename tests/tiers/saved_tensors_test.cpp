@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain of matrix products trained by hand: its numbers do not depend on hooks, tiers or time; then the hooks alone.
 
-#include <hyperparallel/runtime/saved_tensors.hpp>
+#include <hyperparallel/tiers/saved_tensors.hpp>
 
 #include <gtest/gtest.h>
 

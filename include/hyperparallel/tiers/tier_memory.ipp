@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include <hyperparallel/runtime/tier_memory.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/tiers/tier_memory.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/session_tier.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/tiers/session_tier.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/saved_tensors.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/tiers/saved_tensors.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

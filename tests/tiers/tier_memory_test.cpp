@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/tier_memory.hpp>
+#include <hyperparallel/tiers/tier_memory.hpp>
 
 #include <gtest/gtest.h>
 

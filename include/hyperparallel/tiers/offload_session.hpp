@@ -16,6 +16,10 @@
 // ahead on approval, last first, and by nothing else: what then does not fit is a tier_error that names the tensor. A
 // copy that fails changes nothing: the next operator on its tensor says so. One thread at a time. Operators cost
 // O(tiers + leaving tensors), plus the search of the free list.
+//
+// The folder tiers/: memory tiers by hand. The session, its tiers and their memory (session_tier.hpp, tier_memory.hpp), and
+// hooks that keep tensors for a backward pass (saved_tensors.hpp). Programs under a budget are planned in offload/ and
+// lowering/, and need none of this.
 
 #include <algorithm>
 #include <atomic>
@@ -29,8 +33,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/session_tier.hpp>
-#include <hyperparallel/runtime/tier_memory.hpp>
+#include <hyperparallel/tiers/session_tier.hpp>
+#include <hyperparallel/tiers/tier_memory.hpp>
 #include <hyperparallel/transfer/copy_engine.hpp>
 #include <hyperparallel/transfer/session_error.hpp>
 #include <hyperparallel/transfer/use_guard.hpp>
@@ -153,5 +157,5 @@ class offload_session {
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
-#include <hyperparallel/runtime/offload_session.ipp>
+#include <hyperparallel/tiers/offload_session.ipp>
 #endif

@@ -24,5 +24,5 @@ std::vector<session_tier> session_tiers(const device_value& device);
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
-#include <hyperparallel/runtime/session_tier.ipp>
+#include <hyperparallel/tiers/session_tier.ipp>
 #endif

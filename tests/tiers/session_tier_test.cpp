@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/session_tier.hpp>
+#include <hyperparallel/tiers/session_tier.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any sequence of operators against a model that knows values and nothing of memory or time; then samples.
 
-#include <hyperparallel/runtime/offload_session.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 #include <gtest/gtest.h>
 

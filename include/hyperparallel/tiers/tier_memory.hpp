@@ -142,5 +142,5 @@ class tier_memory {
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
-#include <hyperparallel/runtime/tier_memory.ipp>
+#include <hyperparallel/tiers/tier_memory.ipp>
 #endif

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/offload_session.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/tiers/offload_session.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
