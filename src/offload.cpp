@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory tiers: copy engines, sessions, saved tensors, budgets.
-#include <hyperparallel/runtime/memory_budget.ipp>
 #include <hyperparallel/tiers/offload_session.ipp>
 #include <hyperparallel/tiers/saved_tensors.ipp>
 #include <hyperparallel/tiers/session_tier.ipp>
@@ -9,3 +8,4 @@
 #include <hyperparallel/transfer/copy_error.ipp>
 #include <hyperparallel/transfer/session_error.ipp>
 #include <hyperparallel/transfer/use_guard.ipp>
+#include <hyperparallel/world/memory_budget.ipp>

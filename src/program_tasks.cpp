@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work behind the tasks of a program, and the memories of its ranks.
-#include <hyperparallel/runtime/program_memory.ipp>
-#include <hyperparallel/runtime/program_run.ipp>
-#include <hyperparallel/runtime/program_tasks.ipp>
+#include <hyperparallel/world/program_memory.ipp>
+#include <hyperparallel/world/program_run.ipp>
+#include <hyperparallel/world/program_tasks.ipp>

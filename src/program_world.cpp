@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs of models on simulated ranks, in float and double.
 #include <hyperparallel/runtime/check_operator.ipp>
-#include <hyperparallel/runtime/first_values.ipp>
-#include <hyperparallel/runtime/gradient_overflow.ipp>
-#include <hyperparallel/runtime/model_run.ipp>
-#include <hyperparallel/runtime/program_values.ipp>
-#include <hyperparallel/runtime/program_world.ipp>
-#include <hyperparallel/runtime/training_world.ipp>
-#include <hyperparallel/runtime/world_lowering.ipp>
+#include <hyperparallel/world/first_values.ipp>
+#include <hyperparallel/world/gradient_overflow.ipp>
+#include <hyperparallel/world/model_run.ipp>
+#include <hyperparallel/world/program_values.ipp>
+#include <hyperparallel/world/program_world.ipp>
+#include <hyperparallel/world/training_world.ipp>
+#include <hyperparallel/world/world_lowering.ipp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

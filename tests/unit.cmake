@@ -19,16 +19,16 @@ set(hyperparallel_share_of_dtensor 35)
 # Test files that cost the compiler as much as several of their length: each is a unit of its own. Those of dozens of
 # operators on all element types, and of dozens of gradients, are optimised in the preset native alone, and there
 # lightly, since their copies of the loop driver cost more than they run; and those of dozens of steps of training as types.
-set(hyperparallel_costly_tests search_strategy_search step_training_step report_trace runtime_offloaded_training
-    runtime_training_parity)
+set(hyperparallel_costly_tests search_strategy_search step_training_step report_trace world_offloaded_training
+    world_training_parity)
 set(hyperparallel_unoptimised_tests
     dtensor_traced_functions dtensor_traced_movement dtensor_traced_operation dtensor_untraced_functions
     properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise
     properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators
-    runtime_world_strategies_1 runtime_world_strategies_2 runtime_world_strategies_3 runtime_world_strategies_4)
+    world_world_strategies_1 world_world_strategies_2 world_world_strategies_3 world_world_strategies_4)
 # Not built at all, unless HYPERPARALLEL_EXHAUSTIVE is in the environment where the project is configured.
-set(hyperparallel_exhaustive_tests runtime_world_strategies_5 runtime_world_strategies_6 runtime_world_strategies_7
-    runtime_world_strategies_8 runtime_world_strategies_9)
+set(hyperparallel_exhaustive_tests world_world_strategies_5 world_world_strategies_6 world_world_strategies_7
+    world_world_strategies_8 world_world_strategies_9)
 list(APPEND hyperparallel_unoptimised_tests ${hyperparallel_exhaustive_tests})
 
 # Folders whose tests start threads. These have the label runtime beside that of their folder, which the suites with

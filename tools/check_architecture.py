@@ -39,7 +39,7 @@ LAYERS = {
     "planner": 11, "world": 11,
     "check": 12, "dtensor": 12, "mpi": 12,
     "io": 13, "report": 13,
-    "runtime": 11,
+    "runtime": 11.5,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
@@ -62,8 +62,8 @@ WITHOUT_TEST = {
     "report/page_pictures.hpp": "a script that page.hpp writes; the suite pages of scripts/test draws it in a browser",
     "report/page_script.hpp": "likewise",
     "report/page_style.hpp": "a style that page.hpp writes",
-    "runtime/program_error.hpp": "a type alone",
-    "runtime/program_options.hpp": "options alone; program_world_test tries them",
+    "world/program_error.hpp": "a type alone",
+    "world/program_options.hpp": "options alone; program_world_test tries them",
     "exec/run_options.hpp": "options alone; executor_test tries them",
     "support/version.hpp": "numbers only; the consumer projects assert on them",
     "support/refusal_words_of_graphs.hpp": "a part of the table that refusal_words_test reads",
@@ -91,25 +91,25 @@ WITHOUT_HEADER = {
     "step/supernode_figures_test.cpp": "holds relations of the figures of supernodes that hp tables prints",
     "layers/all_layers_test.cpp": "holds what every layer of the front header has in common",
     "mpi/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against threads, over processes",
-    "runtime/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against one device",
-    "runtime/padded_world_test.cpp": "holds a step's type with such shards against the plan that is made at the start",
+    "world/padded_shards_test.cpp": "holds ZeRO over numbers that divide nothing against one device",
+    "world/padded_world_test.cpp": "holds a step's type with such shards against the plan that is made at the start",
     "strategy/example_models_test.cpp": "builds the models of examples/models/",
     "strategy/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
     "strategy/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
     "kernels/ops/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
-    "runtime/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and runtime/",
-    "runtime/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and runtime/",
-    "runtime/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
-    "runtime/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
-    "runtime/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
-    "runtime/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
-    **{f"runtime/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
-                                                 "start; world_strategies.hpp says which" for i in range(1, 10)},
+    "world/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and runtime/",
+    "world/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and runtime/",
+    "world/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
+    "world/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
+    "world/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
+    "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
+    **{f"world/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
+                                               "start; world_strategies.hpp says which" for i in range(1, 10)},
     "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
     "mpi/program_traffic_test.cpp": "holds bytes that processes post by link level against the account of the program",
     "mpi/world_strategies_test.cpp": "holds worlds of steps against the same programs over processes",
-    "runtime/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
-                                      "backward kernels against it",
+    "world/moe_reference_test.cpp": "holds the dense reference of the MoE tests against finite differences, and the "
+                                    "backward kernels against it",
 }
 # Folders whose headers fix the bits of their arithmetic, and their headers that have none.
 EXACT_FOLDERS = {"kernels", "kernels/ops"}

@@ -24,7 +24,7 @@
 #if HYPERPARALLEL_BENCH_OPENBLAS
 #include <cblas.h>
 #elif __has_include(<Eigen/Core>)
-#include <hyperparallel/runtime/eigen_kernels.hpp>
+#include <hyperparallel/world/eigen_kernels.hpp>
 #endif
 
 namespace bench {

@@ -8,7 +8,7 @@
 
 #include <hyperparallel/kernels/gemm.hpp>
 #if __has_include(<Eigen/Core>)
-#include <hyperparallel/runtime/eigen_kernels.hpp>
+#include <hyperparallel/world/eigen_kernels.hpp>
 #endif
 
 namespace {

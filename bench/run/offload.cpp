@@ -21,9 +21,9 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/lowering/offloaded_program.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "../../examples/models/small_moe.hpp"

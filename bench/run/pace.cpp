@@ -16,11 +16,11 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/price/clock.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "../../examples/command_line.hpp"
-#include "../../tests/runtime/training_models.hpp"
+#include "../../tests/world/training_models.hpp"
 
 namespace {
 

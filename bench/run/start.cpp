@@ -18,8 +18,8 @@
 #include <stdexcept>
 
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
+#include <hyperparallel/world/world.hpp>
 
 #include "../../examples/command_line.hpp"
 #include "alternating.hpp"

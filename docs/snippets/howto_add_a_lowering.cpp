@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include <hyperparallel/mpmd.hpp>
-#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow.hpp>
+#include <hyperparallel/world/taskflow_world.hpp>
 
 namespace hp = hyperparallel;
 

@@ -8,8 +8,8 @@
 
 #include <hyperparallel/model.hpp>
 #include <hyperparallel/report/format_program.hpp>
-#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/step/training_step.hpp>
+#include <hyperparallel/world/world.hpp>
 
 namespace hp = hyperparallel;
 

@@ -18,14 +18,14 @@
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/moe_training_world.hpp>
-#include <hyperparallel/runtime/moe_world.hpp>
-#include <hyperparallel/runtime/taskflow_world.hpp>
-#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/tiers/saved_tensors.hpp>
+#include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/moe_training_world.hpp>
+#include <hyperparallel/world/moe_world.hpp>
+#include <hyperparallel/world/taskflow_world.hpp>
+#include <hyperparallel/world/world.hpp>
 
 namespace hp = hyperparallel;
 

@@ -10,7 +10,7 @@
 #include <hyperparallel/kernels/keyed_random.hpp>
 #include <hyperparallel/lowering/moe_program.hpp>
 #include <hyperparallel/report/trace.hpp>
-#include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/world/moe_world.hpp>
 
 namespace hp = hyperparallel;
 

@@ -13,7 +13,7 @@
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/progress.hpp>
 #include <hyperparallel/report/trace.hpp>
-#include <hyperparallel/runtime/moe_world.hpp>
+#include <hyperparallel/world/moe_world.hpp>
 
 #include "layer.hpp"
 

@@ -11,8 +11,8 @@
 
 #include <hyperparallel/exec/cores.hpp>
 #include <hyperparallel/lowering/offloaded_program.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "../command_line.hpp"
 #include "options.hpp"

@@ -12,8 +12,8 @@
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/io/atomic_file.hpp>
 #include <hyperparallel/io/training_checkpoint.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "../models/small_moe.hpp"
 #include "budget.hpp"

@@ -6,5 +6,5 @@
 #include <hyperparallel/support/dialect.hpp>
 
 #include <hyperparallel/dtensor/model_parameters.hpp>
-#include <hyperparallel/runtime/feeds.hpp>
-#include <hyperparallel/runtime/named_values.hpp>
+#include <hyperparallel/world/feeds.hpp>
+#include <hyperparallel/world/named_values.hpp>

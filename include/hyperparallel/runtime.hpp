@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs and moves on simulated ranks. Those who use them include by name: worlds of one MoE layer
-// (runtime/moe_world.hpp, runtime/moe_training_world.hpp, transfer/one_sided.hpp), memory tiers by hand
-// (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (runtime/eigen_kernels.hpp).
+// (world/moe_world.hpp, world/moe_training_world.hpp, transfer/one_sided.hpp), memory tiers by hand
+// (tiers/offload_session.hpp, tiers/saved_tensors.hpp), optional back ends (world/eigen_kernels.hpp).
 
 #include <hyperparallel/support/dialect.hpp>
 
@@ -20,10 +20,10 @@
 #include <hyperparallel/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/kernels/transposed_gemm.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
-#include <hyperparallel/runtime/memory_budget.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/program_world.hpp>
-#include <hyperparallel/runtime/single_device.hpp>
-#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
 #include <hyperparallel/transfer/redistribute.hpp>
+#include <hyperparallel/world/memory_budget.hpp>
+#include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/program_world.hpp>
+#include <hyperparallel/world/single_device.hpp>
+#include <hyperparallel/world/taskflow_world.hpp>

@@ -8,6 +8,6 @@
 #include <hyperparallel/graph/in_floats.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/step/training_step.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/world.hpp>

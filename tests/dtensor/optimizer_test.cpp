@@ -7,8 +7,8 @@
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/layers/feed_forward.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/moe_world.hpp>
 #include <hyperparallel/taskflow/list_schedule.hpp>
 #include <hyperparallel/taskflow/pattern.hpp>
+#include <hyperparallel/world/moe_world.hpp>
 
 #include "random_plan.hpp"
 #include "taskflow/lowered_plans.hpp"

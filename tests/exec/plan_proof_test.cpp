@@ -2,8 +2,8 @@
 #include <hyperparallel/exec/plan_proof.hpp>
 
 #include <hyperparallel/lowering/planned_flow.hpp>
-#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow/static_taskflow.hpp>
+#include <hyperparallel/world/taskflow_world.hpp>
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
 #include <hyperparallel/price/clock.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
-#include "runtime/training_models.hpp"
+#include "world/training_models.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <io/workplace.hpp>
-#include <runtime/small_models.hpp>
 #include <support/error_of.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <hyperparallel/kernels/normalization.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/runtime/check_operator.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
-#include <hyperparallel/runtime/single_device.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
+#include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/single_device.hpp>
 
 #include <gtest/gtest.h>
 

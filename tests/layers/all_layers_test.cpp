@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <hyperparallel/graph/gradient.hpp>
-#include <hyperparallel/runtime/single_device.hpp>
+#include <hyperparallel/world/single_device.hpp>
 #include <random>
 
 #include "../../examples/models/small_moe.hpp"

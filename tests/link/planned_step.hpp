@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/runtime/world.hpp>
 #include <hyperparallel/strategy/strategy_type.hpp>
+#include <hyperparallel/world/world.hpp>
 
 namespace planned {
 

@@ -7,8 +7,8 @@
 #include <hyperparallel/strategy/partition.hpp>
 
 #include <lowering/random_cache_actions.hpp>
-#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

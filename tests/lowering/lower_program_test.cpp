@@ -4,8 +4,8 @@
 #include <lowering/plan_with_accesses.hpp>
 #include <lowering/random_cache_actions.hpp>
 #include <lowering/runnable_program.hpp>
-#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

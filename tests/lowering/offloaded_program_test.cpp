@@ -10,8 +10,8 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>
 
-#include <runtime/small_models.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <lowering/random_cache_actions.hpp>
 #include <lowering/runnable_program.hpp>
 #include <lowering/split_oracle.hpp>
-#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include "mpi/worlds.hpp"
-#include "runtime/training_models.hpp"
+#include "world/training_models.hpp"
 
 #include <gtest/gtest.h>
 

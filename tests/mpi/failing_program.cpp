@@ -13,7 +13,7 @@
 #include <hyperparallel/runtime/mpi.hpp>
 #include <hyperparallel/runtime/mpi/program_world.hpp>
 
-#include "runtime/small_models.hpp"
+#include "world/small_models.hpp"
 
 namespace {
 

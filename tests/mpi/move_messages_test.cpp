@@ -3,7 +3,7 @@
 // Moves between all sorts of layouts, step by step, against the same moves within one process.
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
 
-#include <hyperparallel/runtime/program_tasks.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 
 #include "lowering/one_move.hpp"
 #include "mpi/worlds.hpp"

@@ -2,7 +2,7 @@
 // processes: 4 3
 // Uneven shards over processes have the bits of threads.
 #include "mpi/compared_courses.hpp"
-#include "runtime/padded_steps.hpp"
+#include "world/padded_steps.hpp"
 
 namespace {
 

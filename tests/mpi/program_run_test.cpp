@@ -3,10 +3,10 @@
 #include <hyperparallel/runtime/mpi/program_run.hpp>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/runtime/program_run.hpp>
+#include <hyperparallel/world/program_run.hpp>
 
 #include "mpi/worlds.hpp"
-#include "runtime/small_models.hpp"
+#include "world/small_models.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <hyperparallel/strategy/partition.hpp>
 
-#include "runtime/training_models.hpp"
+#include "world/training_models.hpp"
 
 #include <gtest/gtest.h>
 

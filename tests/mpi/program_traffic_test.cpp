@@ -2,15 +2,15 @@
 // processes: 8
 // Eight processes in two nodes of four: what they post to each other in a step brings over each level of links the bytes
 // that the account of the program says.
-#include <hyperparallel/runtime/model_run.hpp>
 #include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 #include <hyperparallel/price/traffic_account.hpp>
 
 #include "mpi/posted_messages.hpp"
 #include "mpi/worlds.hpp"
-#include "runtime/training_models.hpp"
 #include "support/small_links.hpp"
+#include "world/training_models.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <hyperparallel/runtime/mpi/program_world.hpp>
 
 #include "mpi/worlds.hpp"
-#include "runtime/world_strategies.hpp"
+#include "world/world_strategies.hpp"
 
 namespace hp = hyperparallel;
 

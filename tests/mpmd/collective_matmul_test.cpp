@@ -11,8 +11,8 @@
 #include <hyperparallel/kernels/gemm.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/mpmd/chain_check.hpp>
-#include <hyperparallel/runtime/taskflow_world.hpp>
 #include <hyperparallel/taskflow.hpp>
+#include <hyperparallel/world/taskflow_world.hpp>
 
 #include "chains.hpp"
 

@@ -13,8 +13,8 @@
 
 #include <lowering/plan_with_accesses.hpp>
 #include <lowering/random_cache_actions.hpp>
-#include <runtime/small_models.hpp>
 #include <support/tries.hpp>
+#include <world/small_models.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <models/trained_models.hpp>
-#include <runtime/padded_steps.hpp>
+#include <world/padded_steps.hpp>
 
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/partition.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/program_tasks.hpp>
 #include <hyperparallel/transfer/move_task.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 
 #include <lowering/one_move.hpp>
 #include <support/small_links.hpp>

@@ -28,7 +28,7 @@
 #include <boost/hana/unpack.hpp>
 
 #include <hyperparallel/dtensor/optimizer.hpp>
-#include <hyperparallel/runtime/named_values.hpp>
+#include <hyperparallel/world/named_values.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <hyperparallel/io/checkpoint.hpp>
-#include <hyperparallel/runtime/model_run.hpp>
+#include <hyperparallel/world/model_run.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

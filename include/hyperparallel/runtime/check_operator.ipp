@@ -8,7 +8,7 @@
 #include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/runtime/difference_quotient.hpp>
 #include <hyperparallel/runtime/rule_check.hpp>
-#include <hyperparallel/runtime/single_device.hpp>
+#include <hyperparallel/world/single_device.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

@@ -3,7 +3,7 @@
 // The plan that a step of training runs, as a constant of its type.
 //
 // One constant evaluation builds the graph unrolled, partitions it, chooses the moves, plans addresses, lowers the phases
-// and proves them; what it keeps is an image of the lowered program, which a world runs (runtime/world.hpp). It is
+// and proves them; what it keeps is an image of the lowered program, which a world runs (world/world.hpp). It is
 // made where it is named first. The compiler plans steps up to `most_planned_steps` steps of a rank and
 // `most_planned_tasks` tasks of all ranks, without a budget of memory; of others the plan is not asked.
 // Complexity: that of `partition` and `lower`.

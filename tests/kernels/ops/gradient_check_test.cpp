@@ -4,7 +4,7 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
-#include <hyperparallel/runtime/single_device.hpp>
+#include <hyperparallel/world/single_device.hpp>
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 
 #include <hyperparallel/runtime/mpi/messages.hpp>
 #include <hyperparallel/runtime/mpi/world.hpp>
-#include <hyperparallel/runtime/program_tasks.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

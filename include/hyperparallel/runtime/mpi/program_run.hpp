@@ -17,8 +17,8 @@
 #include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/lowering/split_proof.hpp>
 #include <hyperparallel/runtime/mpi/move_messages.hpp>
-#include <hyperparallel/runtime/program_error.hpp>
-#include <hyperparallel/runtime/program_tasks.hpp>
+#include <hyperparallel/world/program_error.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

@@ -27,11 +27,11 @@
 #include <vector>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/runtime/model_run.ipp>
 #include <hyperparallel/runtime/mpi/program_run.hpp>
 #include <hyperparallel/runtime/mpi/program_statement.hpp>
-#include <hyperparallel/runtime/program_tasks.hpp>
-#include <hyperparallel/runtime/program_values.ipp>
+#include <hyperparallel/world/model_run.ipp>
+#include <hyperparallel/world/program_tasks.hpp>
+#include <hyperparallel/world/program_values.ipp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How a sharded program is to be run.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/exec/run_options.hpp>
+#include <hyperparallel/exec/run_pace.hpp>
+#include <hyperparallel/kernels/operator_call.hpp>
+#include <hyperparallel/redistribution/interconnect.hpp>
+#include <hyperparallel/world/gradient_overflow.hpp>
+#include <hyperparallel/world/memory_budget.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct program_options {
+  executor_options execution{};
+  std::vector<std::string> keep{};  ///< tensors to be read after a run, beside loss and monitors
+  kernel_choice kernels = nullptr;  ///< instead of `kernel_of<T>`
+  bool vector_queue = false;        ///< vector operators on a queue of their own
+  /// Moves are carried out in the way that is fastest on these links, as `on_topology(hp::h100::topology)`; on none by
+  /// fewest bytes, in one step or, where terms meet, in two.
+  interconnect topology{};
+  int lookahead = 0;       ///< steps by which moves may run ahead; takes memory beyond the least
+  memory_budget budget{};  ///< where it has bytes, what does not fit leaves for slower tiers
+  bool measured = false;   ///< `step_durations` can be asked for
+  run_pace pace{};         ///< on threads: tasks last what they take on a device; needs the `topology`
+  overflow_response overflow = overflow_response::stop;  ///< to a gradient of 16 bits that is not finite
+};
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of program_tasks.hpp; see support/compiled.hpp.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/kernels/steady_time.hpp>
+#include <hyperparallel/price/clock.hpp>
+#include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+HYPERPARALLEL_BODY void check_block(const sharded_program& p, const graph_operator& op, int value, int rank,
+                                    extent_t elements) {
+  const extent_t held = volume(box_of(p, value, rank));
+  if (elements == held) return;
+  throw program_error(std::string("operator \"") + p.graph.text_at(op.name) + "\" works on " +
+                      std::to_string(elements) + " elements of \"" + p.graph.name_of_tensor(p.value[value].tensor) +
+                      "\", rank " + std::to_string(rank) + " has " + std::to_string(held));
+}
+
+}  // namespace detail
+
+HYPERPARALLEL_BODY std::string name_of_step(const sharded_program& p, int step) {
+  if (p.step[step].is_move)
+    return std::string(name_of(cache_operator_of(p, p.move[p.step[step].index]))) + " of " +
+           p.graph.name_of_tensor(p.value[p.move[p.step[step].index].target].tensor);
+  const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
+  return std::string(p.graph.text_at(op.name)) + " (" + p.graph.value_of(op).name + ")";
+}
+
+HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int step, kernel_choice choose,
+                                               data_type computes) {
+  const graph_operator& op = p.graph.op[p.compute[p.step[step].index].op];
+  typed_kernel k{choose(op.kind)};
+  if (k.function == nullptr)
+    throw program_error("operator " + name_of_step(p, step) +
+                        " has no kernel; a user's come with program_options::kernels = kernels_of<T, operators<...>>");
+  bool narrow = false;
+  const auto type_of = [&](int tensor) {
+    const data_type type = p.graph.tensor[tensor].type;
+    narrow = narrow || detail::is_widened(type, computes);
+    return type;
+  };
+  for (int i = 0; i < op.operand_count; ++i) k.types.operand[i] = type_of(op.operand[i]);
+  for (int r = 0; r < op.result_count; ++r) k.types.result[r] = type_of(op.result[r]);
+  if (narrow) k.widened = &run_widened<float>;
+  return k;
+}
+
+HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
+  const program_compute& c = p.compute[p.step[step].index];
+  const graph_operator& op = p.graph.op[c.op];
+  const mesh_shape& m = p.mesh.shape;
+  const coordinate at = coordinates_of(m, rank);
+  operator_call call;
+  call.attributes = &op;
+  call.rule = &p.graph.rule_of(op);
+  for (int l = 0; l < op.loop_count; ++l) {
+    const interval part = loop_interval(op, c.placement, m, at, l);
+    call.loop[l] = {part.begin, part.end - part.begin, op.loop[l].extent};
+  }
+  for (int i = 0; i < op.operand_count; ++i) {
+    detail::check_block(p, op, c.operand[i], rank, call.operand_elements(i));
+    call.operand[i] = memory.block(c.operand[i], rank);
+  }
+  for (int i = 0; i < op.result_count; ++i) {
+    detail::check_block(p, op, c.result[i], rank, call.result_elements(i));
+    call.result[i] = memory.block(c.result[i], rank);
+  }
+  return call;
+}
+
+HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, const move_pulls& pulls, int move,
+                                                    int row, int rank) {
+  const program_move& m = p.move[move];
+  if (pulls.parts.count > 0)
+    return records_of(pulls.parts, pulls.row, row, rank, p.graph.tensor[p.value[m.source].tensor].type);
+  return whole_block_records(pulls.sender[rank], local_bytes(p, m.target), pulls.sender[rank] == rank);
+}
+
+HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
+                                                       const program_memory& memory, int step) {
+  const int number = p.step[step].index;
+  const program_move& m = p.move[number];
+  const move_pulls& how = pulls.of(number);
+  std::vector<move_task> tasks;
+  if (m.detaches) {
+    const auto nothing = [](int) -> std::byte* { return nullptr; };
+    for (int r = 0; r < memory.ranks(); ++r) tasks.emplace_back(receiver_records{}, nothing, nullptr);
+    return tasks;
+  }
+  for (int i = 0; i < how.row.size; ++i) {
+    const int from = place_read(p, pulls.moves, number, how.row[i]);
+    const int to = place_written(p, pulls.moves, number, how.row[i]);
+    const auto block = [&](int sender) { return memory.address(from, sender); };
+    for (int r = 0; r < memory.ranks(); ++r)
+      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(to, r));
+  }
+  return tasks;
+}
+
+HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_program& p, const program_pulls& pulls,
+                                                               unsigned phases) {
+  const interconnect& links = pulls.moves.links;
+  if (links.kind != interconnect_kind::topology) return {};
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(links.topology.level_count)), most(bytes), one(bytes);
+  for (const program_step& s : p.step) {
+    if (!s.is_move || !is_in(s.phase, phases) || p.move[s.index].detaches) continue;
+    const move_pulls& how = pulls.of(s.index);
+    for (int row = 0; row < how.row.size; ++row) {
+      std::fill(most.begin(), most.end(), 0);
+      for (int rank = 0; rank < position_count(p.mesh.shape); ++rank) {
+        std::fill(one.begin(), one.end(), 0);
+        const receiver_records all = records_of_move(p, how, s.index, row, rank);
+        for (const step_record& r : all.record)
+          for (int t = 0; t < r.terms; ++t)
+            visit_links(links, rank_on(links, {}, all.senders(r)[t]), rank_on(links, {}, rank),
+                        [&](int level) { one[static_cast<std::size_t>(level)] += all.bytes(r); });
+        for (std::size_t l = 0; l < one.size(); ++l) most[l] = std::max(most[l], one[l]);
+      }
+      for (std::size_t l = 0; l < most.size(); ++l) bytes[l] += most[l];
+    }
+  }
+  return bytes;
+}
+
+HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const program_pulls& pulls,
+                                                const program_memory& memory, kernel_choice choose,
+                                                const std::vector<offload_link>& tier_link, bool measured,
+                                                data_type computes)
+    : ranks_(static_cast<std::size_t>(memory.ranks())), link_(tier_link), copies_(2 * ranks_) {
+  for (int s = 0; s < p.step.size; ++s) {
+    step_work& work = *step_.emplace_back(std::make_unique<step_work>());
+    work.training_step = &training_step_;
+    work.ranks = memory.ranks();
+    work.name = name_of_step(p, s);
+    if (measured) work.spent.resize(2 * ranks_);
+    if (p.step[s].is_move) {
+      work.move = transfers_of(p, pulls, memory, s);
+      pace_copies(p, s, work);
+      continue;
+    }
+    work.kernel = kernel_of_step(p, s, choose, computes);
+    for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
+  }
+}
+
+HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
+  std::vector<std::int64_t> all;
+  for (const std::unique_ptr<step_work>& s : step_) {
+    std::int64_t nanoseconds = 0;
+    for (const time_spent& t : s->spent) nanoseconds += t.median();
+    all.push_back(nanoseconds * 1000 / static_cast<std::int64_t>(ranks_));
+  }
+  return all;
+}
+
+HYPERPARALLEL_BODY std::int64_t program_tasks::received(int step, int rank, int ranks) const {
+  const std::vector<move_task>& tasks = step_[static_cast<std::size_t>(step)]->move;
+  std::int64_t bytes = 0;
+  for (std::size_t i = static_cast<std::size_t>(rank); i < tasks.size(); i += static_cast<std::size_t>(ranks))
+    bytes += tasks[i].received();
+  return bytes;
+}
+
+HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
+  const step_work& work = *static_cast<const step_work*>(c.user);
+  operator_call call = work.call[static_cast<std::size_t>(c.item)];
+  call.step = *work.training_step;
+  work.kernel(call);
+}
+
+HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
+  step_work& work = *static_cast<step_work*>(c.user);
+  const std::int64_t begin = steady_nanoseconds();
+  work.body()(c);
+  time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
+  t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
+}
+
+HYPERPARALLEL_BODY void program_tasks::paced_copy(const kernel_call& c) {
+  const step_work& work = *static_cast<const step_work*>(c.user);
+  work.queue[c.rank].carry(*work.link, work.bytes, c, [&] { move(c); });
+}
+
+HYPERPARALLEL_BODY void program_tasks::paced(const kernel_call& c) {
+  const step_work& work = *static_cast<const step_work*>(c.user);
+  work.pace[c.rank].last(work.lasts[static_cast<std::size_t>(c.item / work.ranks)], c, [&] { work.own_body()(c); });
+}
+
+HYPERPARALLEL_BODY void program_tasks::set_pace(const lowered_program& l, const lowered_run& run,
+                                                const run_pace& pace) {
+  const row_prices price = prices_of_rows(l, run, pace.device);
+  if (price.code != cost_code::ok)
+    throw program_error(price.code == cost_code::ranks_are_not_connected
+                            ? "pace: moves have no price, for program_options::topology does not join the ranks"
+                            : "pace: a step has no price on the device, whose rates do not cover its types");
+  paced_.resize(static_cast<std::size_t>(resource_count) * ranks_);
+  for (int i = 0; i < run.plan.row.size; ++i) {
+    const plan_row& row = run.plan.row[i];
+    step_work& work = *step_[static_cast<std::size_t>(row.step)];
+    work.lasts.push_back(price.duration[i] * pace.slower / 1000);
+    work.pace = paced_.data() + static_cast<std::size_t>(row.kind) * ranks_;
+  }
+}
+
+HYPERPARALLEL_BODY void program_tasks::pace_copies(const sharded_program& p, int step, step_work& work) {
+  const program_move& m = p.move[p.step[step].index];
+  const cache_operator kind = cache_operator_of(p, m);
+  if (kind != cache_operator::prefetch && kind != cache_operator::store) return;
+  const bool in = kind == cache_operator::prefetch;
+  const std::size_t slower = static_cast<std::size_t>(tier_of(p, in ? m.source : m.target));
+  if (slower > link_.size()) return;
+  work.link = &link_[slower - 1];
+  work.bytes = local_bytes(p, m.target);
+  work.queue = copies_.data() + (in ? 0 : ranks_);
+}
+
+}}  // namespace hyperparallel::v0_2

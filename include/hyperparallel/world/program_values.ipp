@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of program_values.hpp; see support/compiled.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/world/program_memory.hpp>
+#include <hyperparallel/world/program_values.hpp>
+#include <hyperparallel/world/refused_program.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+template <class World, class T>
+int program_values<World, T>::ranks() const {
+  return memory_->ranks();
+}
+
+template <class World, class T>
+int program_values<World, T>::tensor(const std::string& name) const {
+  const int t = find_tensor(program().graph, name.c_str());
+  if (t < 0) throw program_error(text_of_unknown_tensor(program().graph, name));
+  return t;
+}
+
+template <class World, class T>
+void program_values<World, T>::clear(int t) {
+  if (program().home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
+  memory_->clear(program().home[t]);
+  valid(program().value[program().home[t]].storage) = true;
+}
+
+template <class World, class T>
+std::vector<T> program_values<World, T>::get(int t) const {
+  std::vector<T> whole(count(t));
+  self().read(t, data_type_of<T>, whole.data());
+  return whole;
+}
+
+template <class World, class T>
+std::vector<std::int32_t> program_values<World, T>::get_index(int t) const {
+  std::vector<std::int32_t> whole(count(t));
+  self().read(t, data_type::i32, whole.data());
+  return whole;
+}
+
+template <class World, class T>
+T program_values<World, T>::monitor(int i) const {
+  if (i < 0 || i >= lowered_.monitors)
+    throw program_error("monitor " + std::to_string(i) + " of " + std::to_string(lowered_.monitors));
+  return get(program().graph.monitor[i]).front();
+}
+
+template <class World, class T>
+void program_values<World, T>::clear_accumulated() {
+  for (const program_compute& c : program().compute) {
+    const graph_operator& op = program().graph.op[c.op];
+    if (op.kind != id_of<ops::accumulate>) continue;
+    const int home = program().home[op.operand[0]];
+    if (home < 0) continue;
+    memory_->clear(home);
+    valid(program().value[home].storage) = true;
+  }
+}
+
+template <class World, class T>
+std::int64_t program_values<World, T>::high_water(int rank, int tier) const {
+  return memory_->high_water(rank, tier);
+}
+
+template <class World, class T>
+int program_values<World, T>::tiers() const {
+  return memory_->tiers();
+}
+
+template <class World, class T>
+program_values<World, T>::~program_values() = default;
+
+template <class World, class T>
+program_values<World, T>::program_values(lowered_program&& l, const std::vector<int>& hosted,
+                                         overflow_response overflow)
+    : lowered_(std::move(l)),
+      slots_(slots_of(program(), lowered_.pulls.moves, lowered_.addresses)),
+      memory_(std::make_unique<program_memory>(program(), slots_, hosted)),
+      training_(check_training(program().graph)),
+      overflow_(overflow) {
+  if (lowered_.watches_gradients) watched_gradients_ = gradients_that_may_overflow(program());
+  index_range_.resize(static_cast<std::size_t>(program().graph.tensor.size));
+  for (int t = 0; t < program().graph.tensor.size; ++t)
+    if (program().home[t] >= 0 && program().graph.tensor[t].type == data_type::i32)
+      index_range_[static_cast<std::size_t>(t)] = index_range_of(program().graph, t);
+  valid_.assign(static_cast<std::size_t>(program().storage.size), false);
+  received_.assign(static_cast<std::size_t>(ranks()), 0);
+  for (int t = 0; t < program().home.size; ++t)
+    if (program().home[t] >= 0 && program().graph.tensor[t].kind == graph_tensor_kind::state)
+      valid(program().value[program().home[t]].storage) = true;
+}
+
+template <class World, class T>
+bool program_values<World, T>::gradients_are_finite() const {
+  if (overflow_ == overflow_response::ignore) return true;
+  const int all = watched_gradients_.size;
+  const int first = self().least_of_all(first_overflow(program(), *memory_, watched_gradients_));
+  if (first == all) return true;
+  if (overflow_ == overflow_response::skip) return false;
+  const int t = program().value[watched_gradients_[first]].tensor;
+  throw program_error(label(t) +
+                      " is not finite: gradients are stored in 16 bits, and the step ends before its update; "
+                      "program_options::overflow says what to do instead");
+}
+
+template <class World, class T>
+int program_values<World, T>::value_to_read(int t, data_type type) const {
+  if (const data_type stored = program().graph.tensor[t].type; stored != type && !is_read_as(stored, type))
+    throw program_error(label(t) + " has elements of type " + name_of(stored) + ", asked as " + name_of(type));
+  int found = program().home[t];
+  if (found >= 0 && valid_[static_cast<std::size_t>(program().value[found].storage)]) return found;
+  found = -1;
+  for (int v = 0; v < program().value.size; ++v) {
+    const program_value& one = program().value[v];
+    if (one.tensor != t || !valid_[static_cast<std::size_t>(one.storage)]) continue;
+    if (found < 0 || (is_partial(program().value[found].layout) && !is_partial(one.layout))) found = v;
+  }
+  if (found < 0)
+    throw program_error(label(t) +
+                        " has no value: nothing has written it, or its memory was used again; keep it "
+                        "by program_options::keep, or keeping_value of a step");
+  return found;
+}
+
+template <class World, class T>
+std::string program_values<World, T>::label(int t) const {
+  return std::string(name_of(program().graph.tensor[t].kind)) + " \"" + program().graph.name_of_tensor(t) + "\"";
+}
+
+template <class World, class T>
+void program_values<World, T>::set_home(int t, data_type type, const void* whole, std::size_t elements) {
+  const int home = program().home[t];
+  if (home < 0) throw program_error(label(t) + " is read by no step and has no place");
+  const data_type stored = program().graph.tensor[t].type;
+  if (stored != type && !is_read_as(stored, type))
+    throw program_error(label(t) + " has elements of type " + name_of(stored) + ", given " + name_of(type));
+  if (elements != count(t))
+    throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
+  if (is_partial(program().value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
+  if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
+  if (stored == type) {
+    memory_->scatter(home, static_cast<const std::byte*>(whole));
+  } else {  // rounded once
+    std::vector<std::byte> narrow(elements * static_cast<std::size_t>(bytes_of(stored)));
+    detail::visit_float(stored, [&]<class Storage>(std::type_identity<Storage>) {
+      for (std::size_t e = 0; e < elements; ++e)
+        reinterpret_cast<Storage*>(narrow.data())[e] = kernels::store<Storage>(static_cast<const T*>(whole)[e]);
+    });
+    memory_->scatter(home, narrow.data());
+  }
+  valid(program().value[home].storage) = true;
+}
+
+template <class World, class T>
+void program_values<World, T>::check_number_of(std::int64_t step) {
+  if (step < 1) throw program_error("training step " + std::to_string(step) + ": steps count from 1");
+}
+
+template <class World, class T>
+void program_values<World, T>::check_training_step(std::int64_t step) const {
+  if (training_.code != graph_code::ok)
+    throw program_error("steps of this graph would not train it: " + text_of_refusal(program().graph, training_));
+  check_number_of(step);
+}
+
+template <class World, class T>
+std::string program_values<World, T>::place_text(const shape& s, extent_t element) {
+  std::string text;
+  for (int d = s.rank - 1; d >= 0; element /= s.extent[d--])
+    text = std::to_string(element % s.extent[d]) + (text.empty() ? "" : ", ") + text;
+  return "[" + text + "]";
+}
+
+template <class World, class T>
+void program_values<World, T>::check_indices(int t, const std::int32_t* whole) const {
+  const index_range& r = index_range_[static_cast<std::size_t>(t)];
+  for (std::size_t i = 0; i < count(t); ++i)
+    if (!r.has(whole[i]))
+      throw program_error(label(t) + " is " + std::to_string(whole[i]) + " at " +
+                          place_text(program().graph.tensor[t].shape, static_cast<extent_t>(i)) + ", expected " +
+                          (r.or_negative ? "at most " : "0 to ") + std::to_string(r.limit - 1) +
+                          (r.or_negative ? ", or a negative number for no label" : "") + " (read by operator \"" +
+                          program().graph.name_of_op(r.op) + "\")");
+}
+
+template <class World, class T>
+void program_values<World, T>::refuse_to_read(int value) const {
+  const int t = program().value[value].tensor;
+  throw program_error(label(t) + (program().home[t] == value ? " was not set" : " has no value yet"));
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of program_world.hpp; see support/compiled.hpp.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/kernels/ops/builtin_kernels.hpp>
+#include <hyperparallel/world/program_run.hpp>
+#include <hyperparallel/world/program_tasks.hpp>
+#include <hyperparallel/world/program_values.ipp>
+#include <hyperparallel/world/program_world.hpp>
+#include <hyperparallel/world/world_lowering.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+/// The runs of a program by their phases, made when they are first asked for. What the constructor is given must
+/// outlive them.
+class program_runs {
+ public:
+  /// `add` brings runs that are not among those of `l`.
+  program_runs(lowered_program& l, void (*add)(lowered_program&, unsigned), const program_memory& memory,
+               kernel_choice kernels, data_type computes, const program_options& options)
+      : lowered_(l),
+        add_(add),
+        execution_(options.execution),
+        pace_(options.pace),
+        tasks_(l.program, l.pulls, memory, kernels, options.budget.tiers, options.measured, computes) {
+    execution_.copy_workers = execution_.copy_workers || !options.budget.tiers.empty();
+  }
+
+  program_tasks& tasks() { return tasks_; }
+  const program_tasks& tasks() const { return tasks_; }
+
+  program_run& run_of(unsigned phases) {
+    for (const std::unique_ptr<program_run>& f : run_)
+      if (f->phases() == phases) return *f;
+    if (lowered_.find_run(phases) == nullptr) add_(lowered_, phases);
+    const lowered_run& run = *lowered_.find_run(phases);
+    if (pace_.is_asked()) {
+      tasks_.set_pace(lowered_, run, pace_);
+      execution_.threads = queue_count(run.plan.machine);  // each sleeps through the tasks of a queue
+    }
+    return *run_.emplace_back(std::make_unique<program_run>(lowered_.program, run, tasks_, execution_));
+  }
+  run_result run(program_run& f, const progress& watch) {
+    running_.store(&f, std::memory_order_release);
+    struct release {
+      std::atomic<program_run*>& running;
+      ~release() { running.store(nullptr, std::memory_order_release); }
+    } const guard{running_};
+    return f.run(watch);
+  }
+  void cancel() noexcept {
+    if (program_run* const running = running_.load(std::memory_order_acquire); running != nullptr) running->cancel();
+  }
+
+ private:
+  lowered_program& lowered_;
+  void (*add_)(lowered_program&, unsigned);
+  executor_options execution_;
+  run_pace pace_;
+  program_tasks tasks_;
+  std::atomic<program_run*> running_{nullptr};
+  std::vector<std::unique_ptr<program_run>> run_;
+};
+
+}  // namespace detail
+
+template <class T>
+program_world<T>::program_world(sharded_program p, const program_options& options)
+    : program_world(lowered_for(std::move(p), data_type_of<T>, options), &add_run, options) {}
+
+template <class T>
+program_world<T>::program_world(lowered_program&& l, const program_options& options)
+    : program_world((check_element_types(l.program, data_type_of<T>), std::move(l)), &refuse_run, options) {}
+
+template <class T>
+void program_world<T>::refuse_run(lowered_program& l, unsigned phases) {
+  std::string there;
+  for (const lowered_run& r : l.run) there += (there.empty() ? "" : ", ") + std::to_string(r.phases);
+  throw program_error("phases " + std::to_string(phases) + " are no run of this plan: it has " + there);
+}
+
+template <class T>
+program_world<T>::program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned),
+                                const program_options& options)
+    : values(std::move(l), all_ranks(l.program), options.overflow),
+      runs_(std::make_unique<detail::program_runs>(this->lowered_, add, *this->memory_,
+                                                   options.kernels != nullptr ? options.kernels : &kernel_of<T>,
+                                                   data_type_of<T>, options)) {}
+
+template <class T>
+program_world<T>::~program_world() = default;
+
+template <class T>
+run_result program_world<T>::run_step(std::int64_t step, const progress& watch) {
+  return values::run_step(step, [](int) {}, watch);
+}
+
+template <class T>
+void program_world<T>::cancel() noexcept {
+  runs_->cancel();
+}
+
+template <class T>
+std::vector<std::int64_t> program_world<T>::step_durations() const {
+  return runs_->tasks().durations();
+}
+
+template <class T>
+int program_world<T>::tasks(unsigned phases) {
+  return runs_->run_of(phases).tasks();
+}
+
+template <class T>
+void program_world<T>::read(int t, data_type type, T* whole) const {
+  this->memory_->gather(this->value_to_read(t, type), whole);
+}
+
+template <class T>
+void program_world<T>::read(int t, data_type type, std::int32_t* whole) const {
+  this->memory_->gather(this->value_to_read(t, type), whole);
+}
+
+template <class T>
+void program_world<T>::set_training_step(std::int64_t step) {
+  runs_->tasks().set_training_step(step);
+}
+
+template <class T>
+run_result program_world<T>::run(unsigned phases, const progress& watch) {
+  program_run& f = runs_->run_of(phases);
+  this->check_reads(f.reads());
+  this->begin_run(f);
+  const run_result result = runs_->run(f, watch);
+  if (result == run_result::complete) this->end_run(f);
+  return result;
+}
+
+}}  // namespace hyperparallel::v0_2

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Bodies of training_world.hpp; see support/compiled.hpp.
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include <hyperparallel/world/training_world.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+template <class Number>
+training_world<Number>::training_world(const image_view& plan, const operator_list& operators, kernel_choice kernels,
+                                       const world_options& options)
+    : run_(program_of(plan, operators), {.program = {.execution = options.execution,
+                                                     .kernels = kernels,
+                                                     .measured = options.measured,
+                                                     .overflow = options.overflow},
+                                         .seed = options.seed}) {}
+template <class Number>
+training_world<Number>::training_world(const image_view& plan, const world_options& options)
+    : training_world(plan, builtin_list, nullptr, options) {}
+template <class Number>
+training_world<Number>::~training_world() = default;
+
+template <class Number>
+auto training_world<Number>::feed(const std::string& name, std::span<const number> values) -> training_world& {
+  return feed_any(name, values, floats_);
+}
+template <class Number>
+auto training_world<Number>::feed(const std::string& name, std::span<const std::int32_t> values) -> training_world& {
+  return feed_any(name, values, numbers_);
+}
+template <class Number>
+auto training_world<Number>::set(const std::string& name, std::span<const number> values) -> training_world& {
+  run_.world().set(name, values);
+  return *this;
+}
+template <class Number>
+std::vector<Number> training_world<Number>::fetch(const std::string& name) const {
+  return run_.world().get(name);
+}
+
+template <class Number>
+std::vector<double> training_world<Number>::train(std::int64_t steps, const training_options& how) {
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begin = clock::now();
+  clock::time_point told = begin;
+  std::vector<double> losses;
+  cancelled_.store(false, std::memory_order_relaxed);
+  while (static_cast<std::int64_t>(losses.size()) < steps && !cancelled_.load(std::memory_order_relaxed)) {
+    const double loss = train_step(how);
+    if (run_.result() == run_result::cancelled) break;
+    losses.push_back(loss);
+    const clock::time_point now = clock::now();
+    const trained_step one{run_.steps(), static_cast<std::int64_t>(losses.size()), steps, loss,
+                           std::chrono::duration<double>(now - begin).count()};
+    const bool goes_on = (!how.after_step || how.after_step(one)) && one.done < steps;
+    if (how.progress && (!goes_on || now - told >= std::chrono::milliseconds(how.period))) {
+      how.progress(one);
+      told = now;
+    }
+    if (!goes_on) break;
+  }
+  return losses;
+}
+
+template <class Number>
+void training_world<Number>::cancel() noexcept {
+  cancelled_.store(true, std::memory_order_relaxed);
+  run_.world().cancel();
+}
+
+template <class Number>
+template <class T>
+auto training_world<Number>::feed_any(const std::string& name, std::span<const T> values, fed_inputs<T>& kept)
+    -> training_world& {
+  program_world<number>& w = run_.world();
+  const int t = w.tensor(name);
+  const graph& g = w.program().graph;
+  if (g.tensor[t].kind != graph_tensor_kind::input)
+    throw program_error("\"" + name + "\" is no input but a " + name_of(g.tensor[t].kind) + ": it is not fed");
+  const std::size_t one = static_cast<std::size_t>(elements_of(g.tensor[t])), batches = values.size() / one;
+  if (batches < 2 || values.size() != batches * one) {
+    w.set(t, values);  // says what is wrong with it
+    kept.erase(t);
+    return *this;
+  }
+  for (std::size_t b = 0; b < batches; ++b) w.set(t, values.subspan(b * one, one));  // all are checked
+  kept[t] = {{values.begin(), values.end()}, batches};
+  return *this;
+}
+
+template <class Number>
+template <class T>
+void training_world<Number>::set_batch(const fed_inputs<T>& inputs, std::int64_t micro_batch) {
+  for (const auto& [t, fed] : inputs) {
+    const std::size_t one = fed.values.size() / fed.batches;
+    const std::size_t at = static_cast<std::size_t>(micro_batch) % fed.batches;
+    run_.world().set(t, std::span<const T>(fed.values).subspan(at * one, one));
+  }
+}
+
+template <class Number>
+double training_world<Number>::train_step(const training_options& how) {
+  const std::int64_t step = run_.steps() + 1, micro_batches = run_.model().micro_batches;
+  return static_cast<double>(run_.train_step([&](int m) {
+    set_batch(floats_, (step - 1) * micro_batches + m);
+    set_batch(numbers_, (step - 1) * micro_batches + m);
+    if (how.before_micro_batch) how.before_micro_batch(step, m);
+  }));
+}
+
+}}  // namespace hyperparallel::v0_2

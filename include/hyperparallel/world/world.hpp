@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Runs a step of training as the compiler has planned it: on simulated ranks, on threads.
+//
+//   using step = hp::train_step<language_model, strategy, hp::adamw, hp::matrix384>;
+//   static_assert(step::verified);                       // of the very plan that runs
+//   hp::world<step> world;                               // nothing is planned here
+//   world.feed("tokens", tokens).feed("labels", labels);
+//   for (double loss : world.train(1000)) …
+//   world.fetch("layers.3.attention.query.weight")
+//
+// What it does is training_world.hpp; the type adds the plan, the element type and the kernels of its operators.
+// Element types, moves, addresses, order and waits are those of the step's type; operators of its list bring their
+// kernels. A step whose plan is not asked, or refused, is one error line: `program_world` plans such a one at its start.
+//
+// The folder world/: programs on simulated ranks. Worlds of a step (this header), of a sharded program (program_world.hpp), of
+// a graph under a strategy (model_run.hpp), of a taskflow and of MoE layers; one device without a plan (single_device.hpp);
+// values by name, feeds, first values, budgets of memory. Between processes it is mpi/.
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <hyperparallel/kernels/operator_kernels.hpp>
+#include <hyperparallel/step/training_step.hpp>
+#include <hyperparallel/world/training_world.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+namespace detail {
+
+/// The operators that the options of a step name.
+template <class Options>
+struct operators_among;
+template <class... Options>
+struct operators_among<boost::mp11::mp_list<Options...>> {
+  using type = operators<builtin>;
+};
+template <class... Own, class... Rest>
+struct operators_among<boost::mp11::mp_list<operators<Own...>, Rest...>> {
+  using type = operators<Own...>;
+};
+template <class First, class... Rest>
+struct operators_among<boost::mp11::mp_list<First, Rest...>> : operators_among<boost::mp11::mp_list<Rest...>> {};
+
+constexpr bool computes_in_f64(const image_view& image, const image_sizes& sizes) {
+  for (int t = 0; t < sizes.count[image_place<graph_tensor>]; ++t)
+    if (image.items<graph_tensor>()[t].type == data_type::f64) return true;
+  return false;
+}
+
+/// What kernels of a planned step compute in.
+template <class Planned>
+using number_of_plan = std::conditional_t<computes_in_f64(Planned::image, Planned::sizes), double, float>;
+
+/// Whether the step has a plan that may run. A refused step has said why.
+template <class Step>
+constexpr bool may_run() {
+  if constexpr (is_refused_step<Step>)
+    return false;
+  else
+    return static_cast<bool>(Step::verified);
+}
+
+}  // namespace detail
+
+template <class Step, bool MayRun = detail::may_run<Step>()>
+class world : public training_world<detail::number_of_plan<typename Step::planned>> {
+  using base = training_world<detail::number_of_plan<typename Step::planned>>;
+  using operators = typename detail::operators_among<typename Step::options>::type;
+  static constexpr bool is_builtin = std::is_same_v<operators, hyperparallel::operators<builtin>>;
+
+ public:
+  /// Throws program_error, std::bad_alloc.
+  explicit world(const world_options& options = {})
+    requires is_builtin
+      : base(Step::planned::image, options) {}
+  explicit world(const world_options& options = {})
+    requires(!is_builtin)
+      : base(Step::planned::image, operators::list, &kernels_of<typename base::number, operators>, options) {}
+};
+
+/// A step that is not proved: one error line, and none for what is done with its world.
+template <class Step>
+class world<Step, false> {
+  static_assert(proved<Step>::met);
+
+ public:
+  using number = float;
+  explicit world(const world_options& = {}) {}
+  template <class Values>
+  world& feed(const std::string&, const Values&) {
+    return *this;
+  }
+  template <class Values>
+  world& set(const std::string&, const Values&) {
+    return *this;
+  }
+  std::vector<number> fetch(const std::string&) const { return {}; }
+  std::vector<double> train(std::int64_t, const training_options& = {}) { return {}; }
+  void cancel() noexcept {}
+  std::int64_t steps() const { return 0; }
+};
+
+}}  // namespace hyperparallel::v0_2
