@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs of models on simulated ranks, in float and double.
-#include <hyperparallel/runtime/check_operator.ipp>
+#include <hyperparallel/check/check_operator.ipp>
 #include <hyperparallel/world/first_values.ipp>
 #include <hyperparallel/world/gradient_overflow.ipp>
 #include <hyperparallel/world/model_run.ipp>

@@ -6,6 +6,7 @@
 
 #include <hyperparallel/support/dialect.hpp>
 
+#include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/executor.hpp>
 #include <hyperparallel/kernels/accumulate.hpp>
@@ -19,7 +20,6 @@
 #include <hyperparallel/kernels/swiglu.hpp>
 #include <hyperparallel/kernels/swiglu_gradient.hpp>
 #include <hyperparallel/kernels/transposed_gemm.hpp>
-#include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
 #include <hyperparallel/transfer/redistribute.hpp>
 #include <hyperparallel/world/memory_budget.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/kernels/operator_kernels.hpp>
 
+#include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/graph/check_graph.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/kernels/normalization.hpp>
 #include <hyperparallel/layers.hpp>
-#include <hyperparallel/runtime/check_operator.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
 #include <hyperparallel/world/model_run.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every built-in operator on distributed tensors and in a model, under the same layouts: the same bits, and those of one
 // device where no sharded factor is reduced.
+#include <hyperparallel/check/operator_sample.hpp>
 #include <hyperparallel/dtensor.hpp>
 #include <hyperparallel/dtensor/conversion.hpp>
 #include <hyperparallel/dtensor/move.hpp>
 #include <hyperparallel/graph/in_floats.hpp>
-#include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/program_world.hpp>
 
-#include "runtime/builtin_cases.hpp"
+#include "check/builtin_cases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/kernel_probe.hpp>
+#include <hyperparallel/check/kernel_probe.hpp>
 
 #include <hyperparallel/graph/model_builder.hpp>
 

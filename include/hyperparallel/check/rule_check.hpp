@@ -9,8 +9,8 @@
 
 #include <set>
 
+#include <hyperparallel/check/kernel_probe.hpp>
 #include <hyperparallel/exec/status_text.hpp>
-#include <hyperparallel/runtime/kernel_probe.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/difference_quotient.hpp>
+#include <hyperparallel/check/difference_quotient.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/rule_check.hpp>
+#include <hyperparallel/check/rule_check.hpp>
 
+#include <hyperparallel/check/operator_sample.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
-#include <hyperparallel/runtime/operator_sample.hpp>
 
 #include <gtest/gtest.h>
 

@@ -16,11 +16,15 @@
 // What it quantifies over: `rounds` shapes of extents up to `largest`, ranks of `*` up to 2, values of [lowest, highest)
 // but those near 0, where functions may break. It is a test, no proof; `skipped` names what no round could ask. Costs,
 // `gathered` and `not_differentiable` are not checked.
+//
+// The folder check/: an operator held against itself. Samples of shapes and values (operator_sample.hpp), what a kernel reads
+// and writes (kernel_probe.hpp), its rule on pieces (rule_check.hpp), its gradient against differences
+// (difference_quotient.hpp). No other folder includes it.
 
 #include <string>
 
+#include <hyperparallel/check/operator_sample.hpp>
 #include <hyperparallel/kernels/operator_kernels.hpp>
-#include <hyperparallel/runtime/operator_sample.hpp>
 #include <hyperparallel/support/compiled.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -54,5 +58,5 @@ operator_check check_operator(const operator_options& how = {}, const operator_c
 }}  // namespace hyperparallel::v0_2
 
 #ifndef HYPERPARALLEL_COMPILED
-#include <hyperparallel/runtime/check_operator.ipp>
+#include <hyperparallel/check/check_operator.ipp>
 #endif

@@ -3,8 +3,8 @@
 // Every built-in operator with attributes, text and operands to try it with: by itself, on distributed tensors, in a
 // model.
 
+#include <hyperparallel/check/check_operator.hpp>
 #include <hyperparallel/dtensor/listed_operation.hpp>
-#include <hyperparallel/runtime/check_operator.hpp>
 
 #include <array>
 #include <cstddef>

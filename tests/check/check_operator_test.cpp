@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/check_operator.hpp>
+#include <hyperparallel/check/check_operator.hpp>
 
 #include "builtin_cases.hpp"
 

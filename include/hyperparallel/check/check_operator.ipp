@@ -4,10 +4,10 @@
 
 #include <map>
 
+#include <hyperparallel/check/check_operator.hpp>
+#include <hyperparallel/check/difference_quotient.hpp>
+#include <hyperparallel/check/rule_check.hpp>
 #include <hyperparallel/graph/gradient.hpp>
-#include <hyperparallel/runtime/check_operator.hpp>
-#include <hyperparallel/runtime/difference_quotient.hpp>
-#include <hyperparallel/runtime/rule_check.hpp>
 #include <hyperparallel/world/single_device.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {

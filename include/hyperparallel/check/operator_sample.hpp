@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <hyperparallel/check/kernel_probe.hpp>
 #include <hyperparallel/exec/status_text.hpp>
 #include <hyperparallel/graph/model_builder.hpp>
-#include <hyperparallel/runtime/kernel_probe.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/runtime/operator_sample.hpp>
+#include <hyperparallel/check/operator_sample.hpp>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 
