@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The optional back end runtime/mpi.hpp: hyperparallel::mpi exists where MPI is found. Another MPI than the default one
+# The optional back end mpi.hpp: hyperparallel::mpi exists where MPI is found. Another MPI than the default one
 # is chosen by FindMPI's own variables, MPI_CXX_COMPILER and MPIEXEC_EXECUTABLE.
 find_package(MPI QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)

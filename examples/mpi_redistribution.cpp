@@ -2,7 +2,7 @@
 // A matrix on eight processes goes from rows to columns: scripts/mpiexec -n 8 mpi_redistribution
 #include <cstdio>
 
-#include <hyperparallel/runtime/mpi.hpp>
+#include <hyperparallel/mpi.hpp>
 #include <hyperparallel/shard.hpp>
 
 #include "standard_output.hpp"

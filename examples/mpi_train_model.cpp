@@ -8,8 +8,8 @@
 
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
-#include <hyperparallel/runtime/mpi.hpp>
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Programs of several processes. mpi/<name>_test.cpp mirrors runtime/mpi/<name>.hpp; each runs on the numbers of
+# Programs of several processes. mpi/<name>_test.cpp mirrors the header mpi/<name>.hpp; each runs on the numbers of
 # processes that its first line of the form "// processes: 8 4 1" names. They share units as other tests do. The failing programs are tests of their own.
 if(NOT TARGET hyperparallel_mpi)
-  message(STATUS "hyperparallel: MPI not found, tests of runtime/mpi are not built")
+  message(STATUS "hyperparallel: MPI not found, tests of mpi/ are not built")
   return()
 endif()
 add_custom_target(mpi_tests)

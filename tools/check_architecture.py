@@ -39,7 +39,6 @@ LAYERS = {
     "planner": 11, "world": 11,
     "check": 12, "dtensor": 12, "mpi": 12,
     "io": 13, "report": 13,
-    "runtime": 11.5,
 }
 # Front headers that are not named after a folder: they may include everything up to this layer.
 FRONTS = {"shard": 4, "model": 6, "program": 11, "train": 11, "runtime": 12, "distributed_forms": 12, "hana": 12,
@@ -49,11 +48,8 @@ HIGHEST_CORE_LAYER = 4
 CORE_INCLUDES = {"HyperParallel_needs_C++20", "cstddef", "cstdint", "type_traits", "boost/mp11/algorithm.hpp", "boost/mp11/list.hpp"}
 THREAD_INCLUDES = {"thread", "mutex", "shared_mutex", "atomic", "condition_variable", "semaphore", "latch", "barrier",
                    "future", "stop_token"}
-THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi", "runtime"}
+THREAD_FOLDERS = {"exec", "transfer", "tiers", "world", "dtensor", "mpi"}
 MOST_LINES, MANY_LINES = 400, 250
-
-# Folders of headers whose tests have a folder of their own: they run on several processes.
-TEST_FOLDERS = {"runtime/mpi": "mpi"}
 
 # Headers without a test file of their own, with the reason.
 WITHOUT_TEST = {
@@ -70,8 +66,7 @@ WITHOUT_TEST = {
     "support/refusal_words_of_pipelines.hpp": "a part of the table that refusal_words_test reads",
     "support/dialect.hpp": "tests/compile_fail.cmake compiles a front header as C++17",
     "support/diagnostic.hpp": "declares what a refusal prints; every case of tests/compile_fail is its test",
-    "runtime/mpi.hpp": "includes only; every program of tests/mpi includes it or a part of it",
-    "runtime/mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
+    "mpi/main.hpp": "is the frame of tests/mpi/failing_program.cpp, whose ends tests/mpi.cmake tells",
     "planner/plan_searcher.hpp": "the state of plan_search.hpp; plan_search_test holds its laws",
     "pipeline/why_stopped.hpp": "what replay.hpp says of a schedule that does not end; replay_test breaks schedules in each way",
     "pipeline/pipeline_refusal.hpp": "declares what a refused pipeline prints; tests/compile_fail/pipeline holds each",
@@ -97,12 +92,12 @@ WITHOUT_HEADER = {
     "strategy/strategy_volumes_test.cpp": "holds what programs under each strategy move against the closed forms",
     "strategy/zero_memory_test.cpp": "holds what programs under the stages of ZeRO keep against the closed forms",
     "kernels/ops/gradient_check_test.cpp": "holds gradients of several operators together against finite differences",
-    "world/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and runtime/",
-    "world/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and runtime/",
-    "world/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/ and runtime/",
+    "world/mixed_precision_test.cpp": "trains in 16-bit storage, over all of graph/, strategy/ and world/",
+    "world/model_families_test.cpp": "trains models that are no language models, over all of graph/, strategy/ and world/",
+    "world/offloaded_training_test.cpp": "trains under budgets of memory, over all of offload/, lowering/ and world/",
     "world/linked_moves_test.cpp": "holds bytes of a run by link level against the account of the same program",
     "world/same_bits_test.cpp": "holds distributed tensors against models, for every operator of the list",
-    "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and runtime/",
+    "world/training_parity_test.cpp": "holds every named strategy against one device, over all of graph/, strategy/ and world/",
     **{f"world/world_strategies_{i}_test.cpp": "holds worlds of steps under named strategies against runs that plan at "
                                                "start; world_strategies.hpp says which" for i in range(1, 10)},
     "mpi/program_bits_test.cpp": "holds training over processes against threads, bit for bit, with late messages",
@@ -236,7 +231,7 @@ def check_header(path, say, note):
     if folder is None or path.name == "fwd.hpp":
         return
     folder = str(Path(header).parent)
-    test = Path("tests") / TEST_FOLDERS.get(folder, folder) / f"{path.stem}_test.cpp"
+    test = Path("tests") / folder / f"{path.stem}_test.cpp"
     if (ROOT / test).is_file():
         if header in WITHOUT_TEST:
             say(f"has {test}, yet is listed as a header without test")
@@ -284,9 +279,7 @@ def check_test(path, say):
     relative = path.relative_to(ROOT / "tests")
     if len(relative.parts) < 2 or relative.parts[0] in FREE_TEST_FOLDERS or str(relative) in WITHOUT_HEADER:
         return
-    folder = str(relative.parent)
-    headers = {tests: headers for headers, tests in TEST_FOLDERS.items()}.get(folder, folder)
-    header = Path(headers) / (path.stem[: -len("_test")] + ".hpp")
+    header = relative.parent / (path.stem[: -len("_test")] + ".hpp")
     if not (HEADERS / header).is_file():
         say(f"mirrors no header (include/hyperparallel/{header})")
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <hyperparallel/layout/tensor_map.hpp>
-#include <hyperparallel/runtime/mpi.hpp>
+#include <hyperparallel/mpi.hpp>
 #include <hyperparallel/transfer/redistribute.hpp>
 
 #include "../../examples/command_line.hpp"

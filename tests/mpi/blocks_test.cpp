@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <hyperparallel/layout/tensor_map.hpp>
-#include <hyperparallel/runtime/mpi/blocks.hpp>
+#include <hyperparallel/mpi/blocks.hpp>
 
 namespace hp = hyperparallel;
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include <hyperparallel/runtime/mpi/byte_type.hpp>
+#include <hyperparallel/mpi/byte_type.hpp>
 
 namespace hp = hyperparallel;
 

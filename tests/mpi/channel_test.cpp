@@ -2,7 +2,7 @@
 // processes: 4 1
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/mpi/channel.hpp>
+#include <hyperparallel/mpi/channel.hpp>
 
 namespace hp = hyperparallel;
 

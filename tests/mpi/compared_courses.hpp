@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
 #include "mpi/worlds.hpp"

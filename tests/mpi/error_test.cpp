@@ -2,7 +2,7 @@
 // processes: 1
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/mpi/error.hpp>
+#include <hyperparallel/mpi/error.hpp>
 
 namespace hp = hyperparallel;
 

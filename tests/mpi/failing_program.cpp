@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include <hyperparallel/layout/tensor_map.hpp>
-#include <hyperparallel/runtime/mpi.hpp>
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 
 #include "world/small_models.hpp"
 

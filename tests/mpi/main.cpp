@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-#include <hyperparallel/runtime/mpi/error.hpp>
+#include <hyperparallel/mpi/error.hpp>
 
 namespace {
 

@@ -2,7 +2,7 @@
 // processes: 3
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/mpi/messages.hpp>
+#include <hyperparallel/mpi/messages.hpp>
 
 #include "support/error_of.hpp"
 

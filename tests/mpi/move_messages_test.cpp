@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 3 2
 // Moves between all sorts of layouts, step by step, against the same moves within one process.
-#include <hyperparallel/runtime/mpi/move_messages.hpp>
+#include <hyperparallel/mpi/move_messages.hpp>
 
 #include <hyperparallel/world/program_tasks.hpp>
 

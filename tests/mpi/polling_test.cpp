@@ -2,7 +2,7 @@
 // processes: 2
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/mpi/polling.hpp>
+#include <hyperparallel/mpi/polling.hpp>
 
 namespace hp = hyperparallel;
 

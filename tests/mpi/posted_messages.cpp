@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include <hyperparallel/runtime/mpi/channel.hpp>
+#include <hyperparallel/mpi/channel.hpp>
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 3
-#include <hyperparallel/runtime/mpi/program_run.hpp>
+#include <hyperparallel/mpi/program_run.hpp>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
 #include <hyperparallel/world/program_run.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 1
-#include <hyperparallel/runtime/mpi/program_statement.hpp>
+#include <hyperparallel/mpi/program_statement.hpp>
 
 #include <hyperparallel/strategy/partition.hpp>
 

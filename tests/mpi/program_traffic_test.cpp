@@ -2,7 +2,7 @@
 // processes: 8
 // Eight processes in two nodes of four: what they post to each other in a step brings over each level of links the bytes
 // that the account of the program says.
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 #include <hyperparallel/world/model_run.hpp>
 
 #include <hyperparallel/price/traffic_account.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 8 4 3
 // What a world of processes says and does where something is wrong.
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 
 #include "mpi/compared_courses.hpp"
 #include "support/error_of.hpp"

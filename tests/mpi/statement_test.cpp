@@ -5,7 +5,7 @@
 #include <map>
 
 #include <hyperparallel/layout/tensor_map.hpp>
-#include <hyperparallel/runtime/mpi/statement.hpp>
+#include <hyperparallel/mpi/statement.hpp>
 
 #include "support/all_layouts.hpp"
 

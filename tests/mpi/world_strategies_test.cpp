@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // processes: 4
 // The plan of a step's type on threads against the same program over processes, bit for bit.
-#include <hyperparallel/runtime/mpi/program_world.hpp>
+#include <hyperparallel/mpi/program_world.hpp>
 
 #include "mpi/worlds.hpp"
 #include "world/world_strategies.hpp"

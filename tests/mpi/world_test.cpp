@@ -2,7 +2,7 @@
 // processes: 4 1
 #include <gtest/gtest.h>
 
-#include <hyperparallel/runtime/mpi/world.hpp>
+#include <hyperparallel/mpi/world.hpp>
 
 #include "support/error_of.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <hyperparallel/layout/tensor_map.hpp>
-#include <hyperparallel/runtime/mpi.hpp>
+#include <hyperparallel/mpi.hpp>
 
 #include "support/all_layouts.hpp"
 

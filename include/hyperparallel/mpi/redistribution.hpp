@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <hyperparallel/exec/failure.hpp>
-#include <hyperparallel/runtime/mpi/step_work.hpp>
+#include <hyperparallel/mpi/step_work.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

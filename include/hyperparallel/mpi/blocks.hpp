@@ -15,8 +15,8 @@
 
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
-#include <hyperparallel/runtime/mpi/statement.hpp>
-#include <hyperparallel/runtime/mpi/world.hpp>
+#include <hyperparallel/mpi/statement.hpp>
+#include <hyperparallel/mpi/world.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <string>
 
-#include <hyperparallel/runtime/mpi/statement.hpp>
+#include <hyperparallel/mpi/statement.hpp>
 #include <hyperparallel/strategy/move_kinds.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

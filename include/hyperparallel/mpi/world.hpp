@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/channel.hpp>
+#include <hyperparallel/mpi/channel.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/polling.hpp>
+#include <hyperparallel/mpi/polling.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

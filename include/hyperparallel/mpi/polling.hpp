@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/error.hpp>
+#include <hyperparallel/mpi/error.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

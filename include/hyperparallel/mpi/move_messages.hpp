@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/messages.hpp>
-#include <hyperparallel/runtime/mpi/world.hpp>
+#include <hyperparallel/mpi/messages.hpp>
+#include <hyperparallel/mpi/world.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {

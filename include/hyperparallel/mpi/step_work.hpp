@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <hyperparallel/kernels/steady_time.hpp>
-#include <hyperparallel/runtime/mpi/blocks.hpp>
-#include <hyperparallel/runtime/mpi/messages.hpp>
+#include <hyperparallel/mpi/blocks.hpp>
+#include <hyperparallel/mpi/messages.hpp>
 #include <hyperparallel/transfer/copy_way.hpp>
 #include <hyperparallel/transfer/step_records.hpp>
 

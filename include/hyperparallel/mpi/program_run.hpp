@@ -16,7 +16,7 @@
 
 #include <hyperparallel/exec/failure.hpp>
 #include <hyperparallel/lowering/split_proof.hpp>
-#include <hyperparallel/runtime/mpi/move_messages.hpp>
+#include <hyperparallel/mpi/move_messages.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/polling.hpp>
+#include <hyperparallel/mpi/polling.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 

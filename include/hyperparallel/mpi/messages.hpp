@@ -22,8 +22,8 @@
 
 #include <hyperparallel/exec/arena.hpp>
 #include <hyperparallel/exec/huge_pages.hpp>
-#include <hyperparallel/runtime/mpi/byte_type.hpp>
-#include <hyperparallel/runtime/mpi/channel.hpp>
+#include <hyperparallel/mpi/byte_type.hpp>
+#include <hyperparallel/mpi/channel.hpp>
 #include <hyperparallel/transfer/copy_schedule.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <hyperparallel/runtime/mpi/error.hpp>
+#include <hyperparallel/mpi/error.hpp>
 #include <hyperparallel/transfer/copy_boxes.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {

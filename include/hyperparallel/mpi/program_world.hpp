@@ -27,8 +27,8 @@
 #include <vector>
 
 #include <hyperparallel/kernels/ops/builtin_kernels.hpp>
-#include <hyperparallel/runtime/mpi/program_run.hpp>
-#include <hyperparallel/runtime/mpi/program_statement.hpp>
+#include <hyperparallel/mpi/program_run.hpp>
+#include <hyperparallel/mpi/program_statement.hpp>
 #include <hyperparallel/world/model_run.ipp>
 #include <hyperparallel/world/program_tasks.hpp>
 #include <hyperparallel/world/program_values.ipp>
