@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of the architecture that no compiler checks; prints each violation and exits 1 if there is one.
 
-  direction   a header includes only from its own folder and from lower layers
+  direction   a header includes only from its own folder and from lower layers: LAYERS names every folder there is, so one
+              that it does not name (as program/ and runtime/ were) is refused
   weight      layers 0-4 include nothing but <cstddef>, <cstdint>, <type_traits> and the lists of Boost.MP11; fmt only in
               io/ and report/, threads and atomics only in THREAD_FOLDERS, all else of Boost from layer 5 up
   shape       license line, then #pragma once; at most 400 lines (250 and more are listed, not refused)
