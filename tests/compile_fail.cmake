@@ -39,6 +39,7 @@ endforeach()
 add_library(compile_fail_twins OBJECT EXCLUDE_FROM_ALL ${twins})
 target_include_directories(compile_fail_twins PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 target_link_libraries(compile_fail_twins PRIVATE $<IF:$<BOOL:${HYPERPARALLEL_CORE_ONLY}>,hyperparallel::core,hyperparallel::hyperparallel>)
+hyperparallel_only_compile(compile_fail_twins)
 hyperparallel_add_build_test(compile_fail.twins compile_fail_twins compile_fail)
 
 # g++ reads a precompiled header where a folder of the include path has one: parsing the library costs a case four times

@@ -26,6 +26,11 @@ set(hyperparallel_unoptimised_tests
     properties_dtensor_traced_gradients properties_dtensor_traced_pending properties_dtensor_elementwise
     properties_dtensor_functions_of_one properties_dtensor_indexing properties_dtensor_movement properties_dtensor_operators
     world_world_strategies_1 world_world_strategies_2 world_world_strategies_3 world_world_strategies_4)
+# Test files that run for some seconds: they share units with each other, optimised as the build is.
+set(hyperparallel_running_tests
+    redistribution_candidates redistribution_mesh_move redistribution_move_plan redistribution_relocation offload_offload_planner
+    planner_plan_bounds planner_plan_search search_segment_costs search_strategy_search
+    dtensor_forms_normalization dtensor_forms_selection taskflow_verify world_linked_moves world_model_families)
 # Not built at all, unless HYPERPARALLEL_EXHAUSTIVE is in the environment where the project is configured.
 set(hyperparallel_exhaustive_tests world_world_strategies_5 world_world_strategies_6 world_world_strategies_7
     world_world_strategies_8 world_world_strategies_9)
@@ -68,6 +73,8 @@ function(hyperparallel_add_unit program group)
   endforeach()
   if(program IN_LIST hyperparallel_unoptimised_tests)
     target_compile_options(${program} PRIVATE $<IF:$<BOOL:${HYPERPARALLEL_NATIVE}>,-O1,-O0>)
+  elseif(NOT program IN_LIST hyperparallel_running_tests AND NOT program MATCHES "_running_")
+    hyperparallel_optimise_lightly(${program})
   endif()
   if(program MATCHES "eigen_")
     target_link_libraries(${program} PRIVATE Eigen3::Eigen)
@@ -110,6 +117,7 @@ endfunction()
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
 list(FILTER sources EXCLUDE REGEX "${CMAKE_CURRENT_SOURCE_DIR}/mpi/")  # programs of several processes: mpi.cmake
 set(hyperparallel_test_groups "")
+set(hyperparallel_running_groups "")
 foreach(source IN LISTS sources)
   hyperparallel_test_name("${source}" folder entity)
   hyperparallel_test_group(${folder} ${entity} group)
@@ -128,12 +136,24 @@ foreach(source IN LISTS sources)
   if(NOT may_share OR entity MATCHES "eigen_" OR ${folder}_${entity} IN_LIST hyperparallel_costly_tests
      OR ${folder}_${entity} IN_LIST hyperparallel_unoptimised_tests)
     hyperparallel_add_unit(${folder}_${entity} ${group} "${source}")
+  elseif(${folder}_${entity} IN_LIST hyperparallel_running_tests)
+    list(APPEND hyperparallel_running_groups ${group})
+    list(APPEND hyperparallel_running_tests_of_${group} "${source}")
   else()
     list(APPEND hyperparallel_test_groups ${group})
     list(APPEND hyperparallel_tests_of_${group} "${source}")
   endif()
 endforeach()
+list(REMOVE_DUPLICATES hyperparallel_running_groups)
 list(REMOVE_DUPLICATES hyperparallel_test_groups)
+
+foreach(group IN LISTS hyperparallel_running_groups)
+  math(EXPR bytes "${HYPERPARALLEL_UNIT_SIZE} / 2")
+  hyperparallel_pack_units(units ${bytes} ${hyperparallel_running_tests_of_${group}})
+  foreach(number IN LISTS units)
+    hyperparallel_add_unit(${group}_running_${number} ${group} ${units_${number}})
+  endforeach()
+endforeach()
 
 foreach(group IN LISTS hyperparallel_test_groups)
   set(bytes ${HYPERPARALLEL_UNIT_SIZE})
