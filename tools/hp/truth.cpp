@@ -2,7 +2,7 @@
 // hp truth FILE.jsonl … [--rows] [--json]: holds what `hp plan` says against published and measured runs.
 //
 // Every row has a class and is predicted or skipped with a reason. The last line is `N predicted, N skipped`. A line that is no
-// JSON ends the command; a row that cannot be read is skipped and is a line on the error stream, and the exit status is 2.
+// JSON ends the command; a row that cannot be read is skipped, the first is a line on the error stream, and the exit status is 2.
 
 #include <cstdio>
 #include <memory>
@@ -51,7 +51,9 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
   return [given] {
     if (given->files.empty()) throw bad_input("no file is named; usage: hp truth FILE.jsonl ... [--rows] [--json]");
     const truth::truth_book book = truth::read_book(given->files);
-    for (const std::string& line : book.malformed) std::fprintf(stderr, "hp truth: %s\n", line.c_str());
+    if (const std::size_t n = book.malformed.size(); n > 0)
+      std::fprintf(stderr, "hp truth: %s%s\n", book.malformed[0].c_str(),
+                   n == 1 ? "" : (" (and " + std::to_string(n - 1) + " more rows)").c_str());
     if (given->as_json)
       print(truth::json_of(book, given->with_rows));
     else

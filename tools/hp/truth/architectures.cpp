@@ -75,6 +75,9 @@ constexpr architecture architectures[] = {
     {.begins = "gemma", .feed_forward = form::geglu, .tied = yes},
 };
 
+/// A plan is simulated with its layers one by one.
+constexpr hp::extent_t most_layers = 4096;
+
 const architecture& architecture_of(const std::string& name) {
   const std::string small = lower_case(name);
   const architecture* found = nullptr;
@@ -118,6 +121,7 @@ void set_experts(hp::decoder& d, const model_sizes& m) {
 
 row_decoder decoder_of(const model_sizes& m, hp::extent_t sequence) {
   const architecture& a = architecture_of(m.name);
+  if (m.layers > most_layers) throw not_predicted("its model has more than " + std::to_string(most_layers) + " layers");
   row_decoder out;
   hp::decoder& d = out.model;
   out.assumed_vocabulary = m.vocabulary == 0;

@@ -2,7 +2,7 @@
 #pragma once
 // Fields of rows of measurements as they stand in the files: what is absent, what is a size, what is a text.
 //
-// Law: a size is a whole number from 0 to 2^40, and what stands in its place as a text is kept as a text: none is guessed out
+// Law: a size is a whole number from 0 to 2^24, and what stands in its place as a text is kept as a text: none is guessed out
 // of it.
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct told_size {
   hp::extent_t or_else(hp::extent_t otherwise) const { return is_number() ? size : otherwise; }
 };
 
-inline constexpr double largest_size = 1099511627776.0;  // 2^40
+inline constexpr double largest_size = 16777216.0;  // 2^24
 
 /// The first of the fields that says something. Throws malformed_row of a number that is no size.
 inline told_size size_in(const json& of, std::initializer_list<const char*> names) {
@@ -69,7 +69,7 @@ inline told_size size_in(const json& of, std::initializer_list<const char*> name
     if (v.is_number()) {
       const double n = v.get<double>();
       if (!(n >= 0 && n <= largest_size) || n != std::floor(n))
-        throw malformed_row(std::string(name) + " is " + v.dump() + "; expected a whole number");
+        throw malformed_row(std::string(name) + " is " + v.dump() + "; expected a whole number of at most 2^24");
       return {true, static_cast<hp::extent_t>(n), name, {}};
     }
     return {true, 0, name, v.is_string() ? v.get<std::string>() : v.dump()};

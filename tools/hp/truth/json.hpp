@@ -133,6 +133,7 @@ inline json json_of(const truth_book& book, bool with_rows) {
   for (const judged_row& r : book.rows)
     if (r.differs) differing.push_back({{"id", r.row.id}, {"why", r.said.why_not}});
   out["differing"] = std::move(differing);
+  out["malformed"] = book.malformed;
   if (!with_rows) return out;
   json& listed = out["row_list"] = json::array();
   for (const judged_row& r : book.rows) listed.push_back(detail::json_of(r));

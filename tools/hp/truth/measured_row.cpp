@@ -22,6 +22,7 @@ hp::extent_t size_needed(const json& of, const char* name) {
 hp::decoder decoder_in(const json& m) {
   hp::decoder d;
   d.layers = size_needed(m, "layers");
+  if (d.layers > 4096) throw not_predicted("its model has more than 4096 layers");
   d.hidden = size_needed(m, "hidden");
   d.vocabulary = size_needed(m, "vocabulary");
   d.tied = is_on(m, "tied");

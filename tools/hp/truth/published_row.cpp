@@ -39,6 +39,9 @@ model_sizes model_of(const json& m) {
   return out;
 }
 
+/// Of degrees and sizes of a plan: products of three stay within 64 bits.
+constexpr hp::extent_t largest_degree = hp::extent_t{1} << 20;
+
 /// Reads degrees, and notes the first that is a text.
 class settings_reader {
  public:
@@ -73,6 +76,8 @@ class settings_reader {
     const told_size told = size_in(c, names);
     if (told.is_told && !told.is_number() && r.unclear.empty()) r.unclear = told.name + " is '" + told.text + "'";
     const hp::extent_t size = told.or_else(otherwise);
+    if (size > largest_degree)
+      throw malformed_row(told.name + " is " + std::to_string(size) + "; expected a whole number of at most 2^20");
     return size == 0 ? otherwise : size;
   }
 
