@@ -5,7 +5,9 @@
 //
 // Law: a device without a preset is refused by name; a field that is a text, as of two peaks, is the preset's.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <hyperparallel/planner/known_hardware.hpp>
 
@@ -36,6 +38,8 @@ inline constexpr named_device named_devices[] = {
     {"mi355x", "mi355x"},
     {"ascend 910b", "ascend_910b"},
     {"tpu v4", "tpu_v4"},
+    {"v5e", "tpu_v5e"},
+    {"v5p", "tpu_v5p"},
     {"tpu-v4", "tpu_v4"},
     {"tpu v5e", "tpu_v5e"},
     {"tpu-v5e", "tpu_v5e"},
@@ -52,17 +56,23 @@ inline const hp::known_hardware* preset_of(const std::string& name) {
   return hp::find_hardware(found == nullptr ? small.c_str() : found->preset);
 }
 
-/// The preset with the rates that the row prints; memory is what a device of the preset reports. Throws not_predicted.
-inline hp::known_hardware hardware_of(const json& printed, const std::string& name) {
+/// The preset with the rates that the row prints; memory is what a device of the preset reports. What the preset alone says is added
+/// to `open`. Throws not_predicted.
+inline hp::known_hardware hardware_of(const json& printed, const std::string& name, std::vector<std::string>& open) {
   const hp::known_hardware* preset = preset_of(name);
   if (preset == nullptr) throw not_predicted("no preset of " + name);
   hp::known_hardware h = *preset;
   h.device = hp::reported_device(h);
   const auto take = [&](const char* field_name, double unit, std::int64_t& to) {
-    if (const double n = number_in(printed, field_name); n > 0) to = static_cast<std::int64_t>(std::llround(n * unit));
+    if (const double n = number_in(printed, field_name); n > 0)
+      to = static_cast<std::int64_t>(std::llround(n * unit));
+    else
+      open.push_back(std::string(field_name) + " of the preset");
   };
   take("bf16_tflops", 1e12, h.device.matrix_flops[static_cast<int>(hp::number_format::bfloat16)]);
-  take("bf16_tflops", 1e12, h.device.matrix_flops[static_cast<int>(hp::number_format::float16)]);
+  if (number_in(printed, "bf16_tflops") > 0)
+    h.device.matrix_flops[static_cast<int>(hp::number_format::float16)] =
+        h.device.matrix_flops[static_cast<int>(hp::number_format::bfloat16)];
   take("hbm_gbps", 1e9, h.device.tier[0].bandwidth);
   if (h.links.kind == hp::interconnect_kind::topology && h.links.topology.level_count >= 2) {
     take("nvlink_gbps_per_dir", 1e9, h.links.topology.level[0].bandwidth);

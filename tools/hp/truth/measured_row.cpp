@@ -106,7 +106,8 @@ measured_row read_measured_row(const json& row, const std::string& device) {
     const hp::decoder_plan p = plan_in(c);
     if (const hp::decoder_plan_status s = hp::check_plan(d, p, hp::device_count_of(p)); !s.ok())
       throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
-    r.said = predict(d, p, hardware_of(json::object(), device));
+    std::vector<std::string> of_preset;
+    r.said = predict(d, p, hardware_of(json::object(), device, of_preset));
   } catch (const not_predicted& e) {
     r.said.why_not = e.what();
     return r;

@@ -110,7 +110,7 @@ struct memory_part {
 inline std::vector<memory_part> measured_parts(const truth_book& book) {
   std::vector<memory_part> parts;
   if (std::vector<double> errors = memory_errors(book); !errors.empty())
-    parts.push_back({"published peaks", std::move(errors)});
+    parts.push_back({"published peaks, with the reserve", std::move(errors)});
   std::set<std::string> programs;
   for (const measured_row& r : book.measured)
     if (!r.amounts.empty()) programs.insert(r.program);

@@ -54,8 +54,9 @@ prediction predict(const published_row& r) {
   prediction out;
   try {
     const row_decoder d = decoder_of(r.model, r.run.sequence);
-    const row_plan p = plan_of(r, d.model);
-    out = predict(d.model, p.plan, hardware_of(r.source.at("hardware"), r.device));
+    row_plan p = plan_of(r, d.model);
+    const hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
+    out = predict(d.model, p.plan, h);
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
   } catch (const not_predicted& e) {

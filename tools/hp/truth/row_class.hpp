@@ -71,7 +71,8 @@ inline std::string missing_input(const published_row& r) {
   if (r.run.devices == 0) return "no devices";
   if (r.run.sequence == 0) return "no sequence";
   const bool is_memory = r.quantity == "peak_memory_per_gpu";
-  if (r.run.batch.sequences == 0 && !(is_memory && r.run.micro_batch > 0)) return "no batch";
+  const bool any_batch = is_memory && r.run.micro_batch > 0 && r.run.for_all_micro_batches;
+  if (r.run.batch.sequences == 0 && !any_batch) return "no batch";
   return {};
 }
 

@@ -93,7 +93,9 @@ inline std::map<std::string, int> reasons_of(const truth_book& book) {
 inline std::string reason_table(const truth_book& book) {
   const std::map<std::string, int> reasons = reasons_of(book);
   std::vector<std::pair<std::string, int>> sorted(reasons.begin(), reasons.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   report::table t({"rows", "are not predicted"});
   for (const auto& [why, count] : sorted) t.row({std::to_string(count), why});
   return t.rows() == 0 ? "" : t.text() + "\n";
