@@ -90,8 +90,10 @@ inline json json_of(const measured_row& r) {
     return out;
   }
   out["program"] = r.program;
-  out["fix"] = r.said.fix;
-  out["verdict"] = name_of(r.said.verdict);
+  if (!r.said.fix.empty()) {
+    out["fix"] = r.said.fix;
+    out["verdict"] = name_of(r.said.verdict);
+  }
   for (const measured_amount& a : r.amounts)
     out[a.name] = {
         {"measured", a.measured}, {"predicted", a.predicted}, {"error", hp::relative_error(a.predicted, a.measured)}};

@@ -3,6 +3,10 @@
 
 #include "measured_row.hpp"
 
+#include <algorithm>
+
+#include <hyperparallel/planner/serving_estimate.hpp>
+
 #include "../plan/words.hpp"
 #include "devices.hpp"
 
@@ -69,10 +73,37 @@ hp::decoder_plan plan_in(const json& c) {
   return p;
 }
 
+/// What hp serve says of a step of decode, or of prompts one after the other, without what waits for links.
+double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, const hp::known_hardware& h) {
+  const json& c = row.at("config");
+  hp::serving_plan p;
+  p.tp = static_cast<int>(std::min(size_in(c, {"tp"}).or_else(1), hp::largest_plan_number));
+  p.batch = is_decode ? size_needed(c, "batch") : 1;
+  p.context = size_needed(c, is_decode ? "context" : "sequence");
+  if (const hp::decoder_plan_status s = hp::check_serving(d, p, p.tp); !s.ok())
+    throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
+  const hp::serving_estimate e = hp::estimate_serving(d, p, h.device, h.links);
+  const hp::serving_phase& phase = is_decode ? e.decode : e.prefill;
+  if (!phase.ok()) throw not_predicted("the plan has no price");
+  const double seconds = static_cast<double>(phase.time - phase.of(hp::serving_roof::links)) / 1e12;
+  return is_decode ? seconds : seconds * static_cast<double>(size_needed(c, "batch"));
+}
+
 void refuse_formats(const json& c) {
   const std::string format = text_in(c, "precision");
   if (format.empty() || format == "amp") return;
   throw not_predicted("weights, gradients and states in " + format);
+}
+
+prediction training_step(const json& row, const hp::decoder& d, const hp::known_hardware& h) {
+  const json& c = row.at("config");
+  refuse_formats(c);
+  const std::string words = text_in(c, "recompute");
+  if (!words.empty() && words != "full" && words != "none") throw not_predicted("recomputation of " + words);
+  const hp::decoder_plan p = plan_in(c);
+  if (const hp::decoder_plan_status s = hp::check_plan(d, p, hp::device_count_of(p)); !s.ok())
+    throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
+  return predict(d, p, h);
 }
 
 }  // namespace
@@ -91,23 +122,21 @@ measured_row read_measured_row(const json& row, const std::string& device) {
     r.said.why_not = r.kind == "device" ? "the device itself" : "one operator";
     return r;
   }
-  if (r.kind != "training") {
-    r.said.why_not = "no step of training: " + r.kind;
-    return r;
-  }
   const json& measured = field(row, "measured");
-  if (!has_run || !measured.is_object()) throw malformed_row("a step of training needs model, config and measured");
+  if (!has_run || !measured.is_object()) throw malformed_row("a step needs model, config and measured");
+  const bool is_decode = r.kind == "decode", is_prefill = r.kind == "prefill";
+  double serving = 0;
   try {
+    if (!is_decode && !is_prefill && r.kind != "training") throw not_predicted("no step that is known: " + r.kind);
     const hp::decoder d = decoder_in(row.at("model"));
-    const json& c = row.at("config");
-    refuse_formats(c);
-    const std::string words = text_in(c, "recompute");
-    if (!words.empty() && words != "full" && words != "none") throw not_predicted("recomputation of " + words);
-    const hp::decoder_plan p = plan_in(c);
-    if (const hp::decoder_plan_status s = hp::check_plan(d, p, hp::device_count_of(p)); !s.ok())
-      throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
     std::vector<std::string> of_preset;
-    r.said = predict(d, p, hardware_of(json::object(), device, of_preset));
+    const hp::known_hardware h = hardware_of(json::object(), device, of_preset);
+    if (is_decode || is_prefill) {
+      serving = serving_seconds(row, d, is_decode, h);
+      r.program = r.kind;
+    } else {
+      r.said = training_step(row, d, h);
+    }
   } catch (const not_predicted& e) {
     r.said.why_not = e.what();
     return r;
@@ -115,6 +144,10 @@ measured_row read_measured_row(const json& row, const std::string& device) {
   const auto add = [&](const char* name, const char* measured_name, double predicted) {
     if (const double m = number_in(measured, measured_name); m > 0) r.amounts.push_back({name, m, predicted});
   };
+  if (is_decode || is_prefill) {
+    add("seconds", is_decode ? "graph_s" : "s", serving);
+    return r;
+  }
   add("peak_bytes", "peak_bytes", r.said.peak_bytes);
   add("after_forward_bytes", "after_forward_bytes", r.said.after_forward_bytes);
   add("compute_seconds", "step_s", r.said.compute_seconds);

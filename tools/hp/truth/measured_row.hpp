@@ -2,8 +2,9 @@
 #pragma once
 // Rows measured on one device: steps of training with their bytes and seconds, steps of serving, single operators.
 //
-// Steps of training are predicted: the peak of what is allocated, what is there when the last forward has ended, and the seconds in
-// which something is computed, since links are not waited for. Others are inputs of a fit or skipped, with the reason.
+// Of steps of training three amounts are predicted: the peak of what is allocated, what is there when the last forward has ended, and the
+// seconds in which something is computed, since links are not waited for; of steps of decode and of prompts the seconds, as
+// hp serve has them. Rows of one operator are inputs of a fit.
 
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace truth {
 
 struct measured_amount {
-  const char* name;  ///< "peak_bytes", "after_forward_bytes", "compute_seconds"
+  const char* name;  ///< "peak_bytes", "after_forward_bytes", "compute_seconds"; of serving "seconds"
   double measured = 0, predicted = 0;
 };
 

@@ -136,13 +136,14 @@ inline std::vector<double> memory_errors(const truth_book& book) {
   return errors;
 }
 
-/// Errors of an amount of the steps that were measured, of a program.
+/// Errors of an amount of the steps that were measured, of a program; of those that are at least `least`.
 inline std::vector<double> measured_errors(const truth_book& book, const std::string& amount,
-                                           const std::string& program) {
+                                           const std::string& program, double least = 0) {
   std::vector<double> errors;
   for (const measured_row& r : book.measured)
     for (const measured_amount& a : r.amounts)
-      if (a.name == amount && r.program == program) errors.push_back(hp::relative_error(a.predicted, a.measured));
+      if (a.name == amount && r.program == program && a.measured >= least)
+        errors.push_back(hp::relative_error(a.predicted, a.measured));
   return errors;
 }
 

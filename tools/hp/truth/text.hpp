@@ -149,12 +149,15 @@ inline std::string to_text(const truth_book& book, bool with_rows) {
   }
   out += detail::memory_table(book) + detail::reason_table(book) + detail::failure_lines(book);
   const row_counts n = counts_of(book);
-  out += fmt::format(
-      "rows used {}, mean error {}, over families {}, skill {:.2f}, pairs right {}, regret {:.3f}, "
-      "bounds above {} of {} runs, bound {} of the time\n",
-      percent_text(n.used_share()), percent_text(all.errors.mean), percent_text(mean_over_families(families)),
-      all.skill, percent_text(all.groups.pairs.share()), all.groups.regret, all.bounds_above, all.predicted_runs,
-      percent_text(all.bound_share));
+  out += "rows used " + percent_text(n.used_share());
+  if (all.predicted_runs > 0)
+    out +=
+        fmt::format(", mean error {}, over families {}, skill {:.2f}, bounds above {} of {} runs, bound {} of the time",
+                    percent_text(all.errors.mean), percent_text(mean_over_families(families)), all.skill,
+                    all.bounds_above, all.predicted_runs, percent_text(all.bound_share));
+  if (all.groups.groups > 0)
+    out += fmt::format(", pairs right {}, regret {:.3f}", percent_text(all.groups.pairs.share()), all.groups.regret);
+  out += "\n";
   return out + fmt::format("{} predicted, {} skipped\n", n.predicted, n.skipped());
 }
 
