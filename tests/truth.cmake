@@ -66,3 +66,11 @@ hyperparallel_add_truth_json(measured
 hyperparallel_add_hp_json(truth.wrong 1 FIGURES bounds_above_exact_rows=1 bounds_above.0.id="faster-than-the-bound"
                           differing.0.id="differs-exactly" predicted=1 skipped=1
                           COMMAND truth "${own}/wrong_truth_rows.jsonl")
+# The same as hp plan says of the plan.
+if(Python3_FOUND)
+  add_test(NAME truth.same_as_plan
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_truth_plan.py" $<TARGET_FILE:hp> "${own}/truth_rows.jsonl"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json" fit-time full-shard half-shard from-micro-batches
+                   from-local-batch release-a peak)
+  set_tests_properties(truth.same_as_plan PROPERTIES LABELS example TIMEOUT 300)
+endif()
