@@ -3,6 +3,7 @@
 
 #include "prediction.hpp"
 
+#include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
@@ -41,7 +42,7 @@ prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::kn
   prediction out;
   out.fix = decoder_plans::fixes_of(p);
   out.step_seconds = seconds_of(e.time());
-  out.bound_seconds = seconds_of(e.least());
+  out.bound_seconds = seconds_of(hp::sheet_bound(d, p, h.device, h.links).picoseconds());
   out.compute_seconds = seconds_of(e.computing());
   out.peak_bytes = static_cast<double>(e.memory());
   out.needed_bytes = static_cast<double>(reserve.needed(e.memory()));
