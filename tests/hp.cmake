@@ -30,8 +30,8 @@ function(hyperparallel_add_hp_page name status kinds)
 endfunction()
 
 hyperparallel_add_hp(help --help)
-set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*offload .*sched .*trace .*Exit status: 0 good")
-foreach(subcommand IN ITEMS explain replay tables plan serve offload trace)
+set_tests_properties(hp.help PROPERTIES PASS_REGULAR_EXPRESSION "explain .*replay .*tables .*plan .*serve .*offload .*sched .*trace .*truth .*Exit status: 0 good")
+foreach(subcommand IN ITEMS explain replay tables plan serve offload trace truth)
   hyperparallel_add_hp(help.${subcommand} ${subcommand} --help)
   set_tests_properties(hp.help.${subcommand} PROPERTIES PASS_REGULAR_EXPRESSION
                        "--json .*hp ${subcommand} .*Exit status: 0 .*, 1 .*, 2 bad input")

@@ -32,6 +32,7 @@ work add_serve(CLI::App& app);
 work add_offload(CLI::App& app);
 work add_sched(CLI::App& app);
 work add_trace(CLI::App& app);
+work add_truth(CLI::App& app);
 
 struct subcommand {
   const char *name, *summary;
@@ -46,6 +47,7 @@ inline constexpr subcommand subcommands[] = {
     {"serve", "An estimate of inference: memory by tier, longest context, prefill and decode.", add_serve},
     {"offload", "What offload to the host's memory buys in the training of large models.", add_offload},
     {"sched", "Pipeline schedules as torch's schedule files: made, proved, timed and drawn.", add_sched},
-    {"trace", "A trace of a run: how long each row is busy with what, as a page.", add_trace}};
+    {"trace", "A trace of a run: how long each row is busy with what, as a page.", add_trace},
+    {"truth", "How far hp plan is from published and measured runs: errors, order, bounds.", add_truth}};
 
 }  // namespace hp_tool

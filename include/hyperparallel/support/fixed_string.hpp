@@ -92,7 +92,7 @@ constexpr int fewest_edits(const char* pattern, const char* name) {
   int rows[3][most + 1] = {};  // by the part of the pattern so far, modulo 3: by the part of the name so far
   int width = text_length(name);
   if (width > most) width = most;
-  for (int x = 0; x <= width; ++x) rows[0][x] = x;
+  for (int column = 0; column <= width; ++column) rows[0][column] = column;
   const auto fits = [](char p, char n) { return p == n || (Wildcards && p == '?'); };
   const auto is_run = [](char p) { return Wildcards && p == '*'; };
   int p = 0;
@@ -101,14 +101,14 @@ constexpr int fewest_edits(const char* pattern, const char* name) {
     const int* const above = rows[p % 3];
     int* const row = rows[(p + 1) % 3];
     const bool any = is_run(pattern[p]), after_one = p > 0 && !any && !is_run(pattern[p - 1]);
-    const auto take = [&](int x, int edits) { row[x] = edits < row[x] ? edits : row[x]; };
+    const auto take = [&](int column, int edits) { row[column] = edits < row[column] ? edits : row[column]; };
     row[0] = above[0] + (any ? 0 : 1);
-    for (int x = 1; x <= width; ++x) {
-      row[x] = above[x] + (any ? 0 : 1);
-      take(x, row[x - 1] + (any ? 0 : 1));
-      if (!any) take(x, above[x - 1] + (fits(pattern[p], name[x - 1]) ? 0 : 1));
-      if (after_one && x > 1 && fits(pattern[p], name[x - 2]) && fits(pattern[p - 1], name[x - 1]))
-        take(x, before[x - 2] + 1);
+    for (int column = 1; column <= width; ++column) {
+      row[column] = above[column] + (any ? 0 : 1);
+      take(column, row[column - 1] + (any ? 0 : 1));
+      if (!any) take(column, above[column - 1] + (fits(pattern[p], name[column - 1]) ? 0 : 1));
+      if (after_one && column > 1 && fits(pattern[p], name[column - 2]) && fits(pattern[p - 1], name[column - 1]))
+        take(column, before[column - 2] + 1);
     }
   }
   return rows[p % 3][width];

@@ -9,6 +9,7 @@
 
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
+#include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
@@ -42,6 +43,11 @@ struct answer {
   bool is_good() const { return status.ok() && hp::is_answer(verdict(estimate)); }
   hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.evaluation.memory}; }
 };
+
+/// What no software can beat, by data sheets: the figures of no estimate enter. Domain: the plan is one that can be.
+inline hp::extent_t least_by_data_sheet(const answer& a, const hp::plan_estimate& e) {
+  return hp::sheet_bound(a.config.model, e.plan, a.hardware.device, a.hardware.links).picoseconds();
+}
 
 /// Of a plan that estimate_plan does not count.
 inline constexpr const char* uncounted_text =

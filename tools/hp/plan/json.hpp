@@ -101,7 +101,8 @@ inline json step_json(const answer& a) {
     levels.push_back({{"level", link_at(a.hardware.links, l).name.text},
                       {is_mesh ? "busiest_link_bytes" : "received_bytes", e.received[l]}});
   return {{"seconds", seconds_or_null(e.time())},
-          {"lower_bound_seconds", seconds_or_null(e.least())},
+          {"lower_bound_seconds", seconds_or_null(least_by_data_sheet(a, e))},
+          {"least_by_shares_seconds", seconds_or_null(e.least())},
           {"compute_seconds", seconds_or_null(e.computing())},
           {"communication_seconds", seconds_or_null(e.moving())},
           {"exposed_seconds", seconds_or_null(e.exposed())},

@@ -14,7 +14,8 @@ inline json row_json(const hp::plan_estimate& e, const search_answer& s) {
   json out = json_of(priced_plan{e}, s.best);
   out.erase("changes");
   out["plan"] = json_of(e.plan);
-  out["lower_bound_seconds"] = seconds_or_null(e.least());
+  out["lower_bound_seconds"] = seconds_or_null(least_by_data_sheet(s.best, e));
+  out["least_by_shares_seconds"] = seconds_or_null(e.least());
   out["estimated_seconds"] = seconds_or_null(e.evaluation.time);
   out["clock"] = clock_json(e.simulated);
   out["computing_seconds"] = seconds_or_null(causes.computing);

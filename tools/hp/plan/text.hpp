@@ -116,7 +116,8 @@ inline std::string step_text(const answer& a) {
   row("computing", e.computing());
   row("moves", e.moving());
   row("exposed of them", e.exposed());
-  row("lower bound", e.least());
+  row("least by its shares", e.least());
+  row("lower bound", least_by_data_sheet(a, e));
   row("all", time);
   return t.text() + source_text(e) +
          fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),

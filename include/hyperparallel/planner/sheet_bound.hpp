@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The time that no software can beat for a plan of a decoder, by the data sheet of the hardware alone.
+//
+//   hp::sheet_bound(llama3, plan, hp::h100::device, hp::h100::topology).picoseconds()
+//
+// Peaks of matrix cores, of memory and of links, without the shares of them that products and transfers reach: no figure
+// of the library's own enters. Counted is what every implementation of the plan does, in bf16:
+//   operations   6 a token and parameter that multiplies, attention over the half that the causal mask leaves, nothing
+//                again; the stages of a pipeline wait for each other as 1F1B with one chunk a stage has it
+//   memory       a stage's weights, once in forward and once in backward of every micro-batch
+//   links        along tp what both products of a block gather, forward and backward; along the data axes the updated
+//                weights, or the sum of gradients, once a step. Reductions may happen in a switch and are not counted, nor
+//                are slots of experts, which may all stay where they are
+// The bound is the longest of the three. An estimate or a measurement below it has an error, not a better plan.
+// Law: it depends on no efficiency, latency or overhead of the hardware; it grows with tokens, layers and widths.
+// Units: seconds, picoseconds. O(layers).
+
+#include <hyperparallel/planner/plan_bounds.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct sheet_bound_value {
+  double operations = 0, memory = 0, links = 0;  ///< seconds of a step
+  constexpr double seconds() const { return detail::larger_of(detail::larger_of(operations, memory), links); }
+  constexpr extent_t picoseconds() const { return detail::whole_part_of(seconds() * 1e12 * detail::bound_slack); }
+};
+
+namespace detail {
+
+/// Tokens that one token of a causal sequence attends to on average. Domain: reach ≤ sequence, sequence ≥ 1.
+constexpr double mean_reach(double reach, double sequence) { return reach * (1 - reach / (2 * sequence)); }
+
+/// Operations of a step that cannot be left out, of all devices. O(layers).
+constexpr double least_operations_of(const decoder& d, const decoder_plan& p) {
+  const decoder_parameters<double> active = count_decoder<double>(d, d.experts.top_k);
+  double each = 6 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding));
+  // Slots beyond the room of an expert are dropped.
+  if (d.has_experts && d.experts.capacity_factor < 1 && d.experts.slots != expert_slots::dropless)
+    each -= 6 * active.experts * (1 - d.experts.capacity_factor);
+  const double sequence = static_cast<double>(p.sequence);
+  for (extent_t layer = 0; layer < d.layers; ++layer) {
+    const extent_t reach = d.is_windowed(layer) ? smaller(d.attention.window, p.sequence) : p.sequence;
+    const latent_attention_layer& a = d.latent_attention;
+    const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
+                                          : d.attention.query_heads * 2 * d.attention.head_dim;
+    each += 6 * static_cast<double>(widths) * mean_reach(static_cast<double>(reach), sequence);
+  }
+  return each * static_cast<double>(p.batch) * sequence;
+}
+
+/// What the links of a device carry to it at least in a step. O(layers).
+constexpr double least_link_time(const decoder& d, const decoder_plan& p, double share, const interconnect& net) {
+  double time = 0;
+  if (p.tp > 1) {
+    // Two blocks a layer; what enters each is gathered, its gradient is, too.
+    const double gathers = static_cast<double>(d.layers) * share * 2 * (d.side_by_side ? 1 : 2) * p.micro_batches;
+    const double hidden = 2 * static_cast<double>(d.hidden) * tokens_of(p);
+    time += gathers * hidden * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
+  }
+  const extent_t data = extent_t{p.dp} * p.cp;
+  if (data > 1) {
+    const stage_parameters stage(d, p);
+    time += 2 * stage.dense * (1 - 1 / static_cast<double>(data)) * seconds_a_byte(net, data * p.ep * p.tp);
+  }
+  return time;
+}
+
+}  // namespace detail
+
+/// Domain: check_plan says ok; the device has a matrix rate in bf16.
+constexpr sheet_bound_value sheet_bound(const decoder& d, const decoder_plan& p, const device_value& device,
+                                        const interconnect& net) {
+  const double devices = static_cast<double>(device_count_of(p)), m = p.micro_batches;
+  const double waiting = (m + p.pp - 1) / m;  // of the stages, however their work is dealt
+  const double peak = static_cast<double>(matrix_peak(device, number_format::bfloat16));
+  const detail::stage_parameters stage(d, p);
+  sheet_bound_value b;
+  b.operations = detail::least_operations_of(d, p) / devices / peak * waiting;
+  b.memory = 4 * m * stage.dense / static_cast<double>(device.tier[0].bandwidth);
+  b.links = detail::least_link_time(d, p, detail::stage_layers_share(d, p), net);
+  return b;
+}
+
+}}  // namespace hyperparallel::v0_2

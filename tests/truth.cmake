@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# hp truth on made-up rows, one for each rule of reading, and on rows that cannot be read. What it says of published rows is in no
+# test: their figures change with the planner.
+if(NOT TARGET hp)
+  return()
+endif()
+
+set(own "${CMAKE_CURRENT_SOURCE_DIR}/vectors")
+
+# A regular expression on the text, of which the last line is the counts.
+function(hyperparallel_add_truth name expect)
+  add_test(NAME truth.${name} COMMAND hp truth ${ARGN})
+  set_tests_properties(truth.${name} PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION "${expect}")
+endfunction()
+
+# Figures of the document of the rows: `path=value` each.
+function(hyperparallel_add_truth_json name)
+  cmake_parse_arguments(PARSE_ARGV 1 json "" "" "FIGURES;COMMAND")
+  if(Python3_FOUND)
+    add_test(NAME truth.${name} COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_json.py" 0 ${json_FIGURES} --
+                                        $<TARGET_FILE:hp> truth ${json_COMMAND} --json)
+    set_tests_properties(truth.${name} PROPERTIES LABELS example TIMEOUT 300)
+  endif()
+endfunction()
+
+hyperparallel_add_truth(text "class .*\nfamily .*\ndevice .*\nprecision .*\naxis .*\norder within groups .*\nmemory.*\nrows  are not predicted\n.*\n17 predicted, 15 skipped\n$"
+                        "${own}/truth_rows.jsonl" "${own}/measured_steps.jsonl")
+hyperparallel_add_truth(rows "differs +skip .*its batch is told twice.*\n.*experts +peak_bytes .*dp=2,ep=4,zero=3\n.*17 predicted, 15 skipped\n$"
+                        --rows "${own}/truth_rows.jsonl" "${own}/measured_steps.jsonl")
+
+# Classes, and why a row is not used.
+hyperparallel_add_truth_json(classes
+  FIGURES row_list.0.class="B" row_list.6.class="skip" row_list.6.why_not="its batch is told twice and differs"
+          row_list.18.class="C" row_list.21.class="A" row_list.21.used=true row_list.22.class="D" row_list.22.used=false
+          row_list.23.why_not="its model has no sizes" row_list.24.why_not="no batch"
+          "row_list.25.why_not=\"the layers of 'abacus' are not known by name\""
+          row_list.7.why_not="no preset of Abacus 9000" "row_list.13.why_not=\"tp is '1 (2)'\""
+          row_list.14.why_not="products in fp8" row_list.15.why_not="products in fp4"
+          row_list.20.why_not="its unit is feet"
+  COMMAND --rows "${own}/truth_rows.jsonl")
+# The plan of a row by each way to say it: batch, sharding, chunks of layers.
+hyperparallel_add_truth_json(plans
+  FIGURES row_list.0.fix="dp=8,zero=1" row_list.2.fix="dp=8,zero=3,recompute=full" row_list.3.fix="dp=8,zero=2"
+          row_list.4.fix="tp=4,dp=2,zero=1,micro_batches=4" row_list.5.fix="dp=8,zero=3,recompute=full"
+          row_list.9.fix="pp=2,dp=4,zero=1,micro_batches=2" row_list.10.fix="pp=2,dp=4,zero=1,micro_batches=4"
+          row_list.11.why_not="several chunks of layers on a rank" row_list.12.why_not="several chunks of layers on a rank"
+          row_list.19.fix="pp=4,dp=1,micro_batches=4" row_list.8.used=true
+  COMMAND --rows "${own}/truth_rows.jsonl")
+# Times of rates, the first quantity of a run, the median of two releases, and what is counted.
+hyperparallel_add_truth_json(figures
+  FIGURES rows=26 predicted=14 skipped=12 runs=16 runs_predicted=9 runs_fit=1 row_list.0.measured=1.5
+          row_list.2.measured=1.5 row_list.16.measured=1.0 row_list.17.measured=3.0 bounds_above_exact_rows=0
+          rows_used_share mean_error skill pairs_right_share mean_regret by_family.made-up.mean_error
+          by_precision.fp8.rows_used_share=0.0 by_precision.fp8.mean_error=null by_axis.transferred.runs_predicted=1
+          "by_device.Ascend 910B.runs_predicted=1"
+  COMMAND --rows "${own}/truth_rows.jsonl")
+hyperparallel_add_truth_json(measured
+  FIGURES rows=6 predicted=3 skipped=3 rows_used_share=0.75 row_list.5.seconds.measured=0.01 row_list.5.class="decode" row_list.1.why_not="one operator"
+          row_list.2.fix="dp=8,zero=3,micro_batches=2,recompute=full" row_list.2.peak_bytes.measured=2000000000.0
+          row_list.2.compute_seconds.error row_list.3.fix="dp=2,ep=4,zero=3"
+          row_list.4.why_not="weights, gradients and states in bf16" "memory.fsdp2 peak_bytes.rows=2"
+          "memory.fsdp2 peak_bytes.too_low=2"
+  COMMAND --rows "${own}/measured_steps.jsonl")
+# An exact row that differs, and a run that is faster than the bound on its plan: exit status 1.
+hyperparallel_add_hp_json(truth.wrong 1 FIGURES bounds_above_exact_rows=1 bounds_above.0.id="faster-than-the-bound"
+                          differing.0.id="differs-exactly" predicted=1 skipped=1
+                          COMMAND truth "${own}/wrong_truth_rows.jsonl")
+# The same as hp plan says of the plan.
+if(Python3_FOUND)
+  add_test(NAME truth.same_as_plan
+           COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hp_truth_plan.py" $<TARGET_FILE:hp> "${own}/truth_rows.jsonl"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/configs/llama3_8b.json" fit-time full-shard half-shard from-micro-batches
+                   from-local-batch release-a peak)
+  set_tests_properties(truth.same_as_plan PROPERTIES LABELS example TIMEOUT 300)
+endif()

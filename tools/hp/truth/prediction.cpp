@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of prediction.hpp.
+
+#include "prediction.hpp"
+
+#include <hyperparallel/planner/sheet_bound.hpp>
+#include <hyperparallel/planner/simulation.hpp>
+#include <hyperparallel/report/format_hardware.hpp>
+
+#include "../plan/words.hpp"
+#include "devices.hpp"
+#include "row_plan.hpp"
+
+namespace truth {
+
+namespace {
+
+double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
+
+/// What a device holds when the last forward has ended: homes, and what is kept for backward.
+double after_forward(const hp::decoder& d, const hp::decoder_plan& p) {
+  const hp::sharded_program program = hp::partition(hp::training_graph_of(d, p), hp::strategy_of(p));
+  hp::extent_t bytes = 0;
+  hp::visit_kept_memory(program, hp::pipeline_form(program.graph, p.pp),
+                        [&](int, int, hp::extent_t held) { bytes += held; });
+  return static_cast<double>(bytes);
+}
+
+}  // namespace
+
+prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h) {
+  if (const hp::hardware_status s = hp::check_hardware(h.device, h.links, static_cast<int>(hp::device_count_of(p)));
+      !s.ok())
+    throw not_predicted("the hardware: " + to_text(s));
+  hp::plan_prices prices(h.device, h.links);
+  hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+  if (e.evaluation.code == hp::cost_code::overflow)
+    throw not_predicted("not counted: a step takes 26 days or more, or a micro-batch leaves 64 bits");
+  if (!e.ok()) throw not_predicted("the plan has no price");
+  const hp::memory_reserve reserve;
+  e.simulated = hp::simulate_plan(d, p, prices, reserve.most_peak(h.device.tier[0].bytes));
+  prediction out;
+  out.fix = decoder_plans::fixes_of(p);
+  out.step_seconds = seconds_of(e.time());
+  out.bound_seconds = seconds_of(hp::sheet_bound(d, p, h.device, h.links).picoseconds());
+  out.compute_seconds = seconds_of(e.computing());
+  out.peak_bytes = static_cast<double>(e.memory());
+  out.needed_bytes = static_cast<double>(reserve.needed(e.memory()));
+  out.after_forward_bytes = after_forward(d, p);
+  out.verdict = hp::verdict_of(e.memory(), reserve, h.device.tier[0].bytes);
+  return out;
+}
+
+prediction predict(const published_row& r) {
+  prediction out;
+  try {
+    const row_decoder d = decoder_of(r.model, r.run.sequence);
+    row_plan p = plan_of(r, d.model);
+    const hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
+    out = predict(d.model, p.plan, h);
+    out.open = p.open;
+    if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
+  } catch (const not_predicted& e) {
+    out.why_not = e.what();
+  }
+  return out;
+}
+
+}  // namespace truth

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the planner says of the plan of a row, as `hp plan --fix` prints it: by the clock where the plan is simulated, else
+// estimated.
+//
+// Law: no measured value enters.
+
+#include <string>
+#include <vector>
+
+#include <hyperparallel/planner/fit.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+
+#include "architectures.hpp"
+
+namespace truth {
+
+struct prediction {
+  std::string why_not{};  ///< empty: it is predicted
+  std::string fix{};      ///< the plan, as --fix reads it
+  std::vector<std::string> open{};
+  double step_seconds = 0, bound_seconds = 0, compute_seconds = 0;
+  double peak_bytes = 0, needed_bytes = 0, after_forward_bytes = 0;
+  hp::fit_verdict verdict = hp::fit_verdict::does_not_fit;
+  bool ok() const { return why_not.empty(); }
+};
+
+/// Throws not_predicted. Precondition: check_plan says ok.
+prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h);
+
+/// Of a row of class B or C. A row that is not predicted says why.
+prediction predict(const published_row& r);
+
+}  // namespace truth

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of row_plan.hpp.
+
+#include "row_plan.hpp"
+
+#include "../plan/words.hpp"
+
+namespace truth {
+
+namespace {
+
+/// The stage of ZeRO where a row names none and has several data ranks: the optimizer's states are sharded, as frameworks do since
+/// Megatron-LM has a distributed optimizer.
+constexpr int open_zero = 1;
+
+void refuse_format(precision format, const json& config) {
+  if (format == precision::bf16 || format == precision::fp16) return;
+  if (format == precision::unknown) throw not_predicted("precision " + field(config, "precision").dump());
+  throw not_predicted(std::string("products in ") + name_of(format));
+}
+
+/// What the library's plans of training do not have.
+void refuse_others(const published_row& r) {
+  const run_settings& run = r.run;
+  const json& c = r.config();
+  refuse_format(run.format, c);
+  if (!run.unclear.empty()) throw not_predicted(run.unclear);
+  if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
+  if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
+  if (run.chunks > 1) throw not_predicted("several chunks of layers on a rank");
+  const std::string schedule = lower_case(text_in(c, "schedule"));
+  if (!schedule.empty() && schedule != "1f1b") throw not_predicted("schedule " + text_in(c, "schedule"));
+  if (run.expert_tp > 0 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
+}
+
+/// Whether whole layers are computed again. Scores of attention, which "attn_only" and "selective" leave out, are never kept here.
+bool recomputed_in(const json& c, std::vector<std::string>& open) {
+  const json& v = field(c, "recompute");
+  if (v.is_boolean()) return v.get<bool>();
+  if (is_silent(v)) {
+    open.push_back("recompute=none");
+    return false;
+  }
+  if (v == json("full")) return true;
+  if (v == json("none") || v == json("attn_only")) return false;
+  throw not_predicted("recomputation of " + (v.is_string() ? v.get<std::string>() : v.dump()));
+}
+
+/// The ranks that the batch is dealt to, as the row's degrees and its own words of them have it.
+hp::extent_t data_of(const run_settings& r) {
+  const hp::extent_t data = data_ranks_of(r);
+  if (data == 0) throw not_predicted("tp, pp and cp do not divide the devices");
+  const bool is_named = r.sharded > 0 && r.sharded < r.devices;
+  if (r.zero == 3 && is_named && r.sharded != data && r.sharded != data * r.cp)
+    throw not_predicted("shards over " + std::to_string(r.sharded) + " devices and copies of them (HSDP)");
+  if (r.zero != 3 && r.dp > 0 && r.dp != data) throw not_predicted("dp and the degrees are not the devices");
+  if (data % r.ep != 0) throw not_predicted("experts are dealt over ranks of tp or cp");
+  return data;
+}
+
+void set_micro_batches(const published_row& r, hp::extent_t data, row_plan& out) {
+  hp::decoder_plan& p = out.plan;
+  hp::extent_t each = r.run.micro_batch;
+  if (each == 0) {
+    each = 1;
+    out.open.push_back("a sequence in a micro-batch");
+  }
+  if (r.run.batch.sequences == 0) {  // a peak of memory that holds for any number of micro-batches: as many as stages
+    p.micro_batches = static_cast<int>(r.run.pp);
+    p.batch = each * data * r.run.pp;
+    out.open.push_back("as many micro-batches as stages");
+    return;
+  }
+  p.batch = r.run.batch.sequences;
+  if (p.batch % (each * data) != 0) throw not_predicted("the batch is no multiple of a micro-batch on all ranks");
+  p.micro_batches = static_cast<int>(p.batch / (each * data));
+}
+
+}  // namespace
+
+row_plan plan_of(const published_row& r, const hp::decoder& model) {
+  refuse_others(r);
+  const run_settings& run = r.run;
+  for (const hp::extent_t n : {run.devices, run.sequence, run.batch.sequences, run.micro_batch})
+    if (n > hp::largest_plan_number) throw not_predicted("a size of the plan is above 2^20");
+  row_plan out;
+  hp::decoder_plan& p = out.plan;
+  const hp::extent_t data = data_of(run);
+  p.tp = static_cast<int>(run.tp);
+  p.pp = static_cast<int>(run.pp);
+  p.cp = static_cast<int>(run.cp);
+  p.ep = static_cast<int>(run.ep);
+  p.dp = static_cast<int>(data / run.ep);
+  p.sequence = run.sequence;
+  p.recomputed = recomputed_in(r.config(), out.open);
+  p.zero = run.zero;
+  if (p.zero < 0) {
+    p.zero = data * run.cp > 1 ? open_zero : 0;
+    if (p.zero > 0) out.open.push_back("zero=" + std::to_string(p.zero));
+  }
+  const json& parallel = field(r.config(), "sequence_parallel");
+  p.sequence_parallel = !parallel.is_boolean() || parallel.get<bool>();
+  if (!parallel.is_boolean() && p.tp > 1) out.open.push_back("sp=on");
+  set_micro_batches(r, data, out);
+  if (const hp::decoder_plan_status s = hp::check_plan(model, p, run.devices); !s.ok())
+    throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
+  return out;
+}
+
+}  // namespace truth
