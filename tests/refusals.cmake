@@ -193,7 +193,7 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
-  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, fsdp2, fsdp2_compiled" plan
+  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, fsdp2, fsdp2_compiled, transformers" plan
                             "${llama}" --devices 4 --stack deepspeed)
   hyperparallel_add_refusal(hp plan.stack_of_stages 2 "--stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}" --devices 4
                             --fix pp=2,zero=3 --stack fsdp2)
@@ -201,6 +201,8 @@ if(TARGET hp)
                             --devices 4 --fix cp=2,zero=3 --stack fsdp2)
   hyperparallel_add_refusal(hp plan.stack_of_replicas 2 "--stack fsdp2 has no rule for parameters that every rank holds: zero=2 and zero=3"
                             plan "${llama}" --devices 4 --fix dp=4 --stack fsdp2)
+  hyperparallel_add_refusal(hp plan.stack_of_devices 2 "--stack transformers has no rule for several devices: one alone" plan "${llama}"
+                            --devices 4 --fix zero=3 --stack transformers)
   hyperparallel_add_refusal(hp plan.stack_and_convention 2 "--convention: is held against the account of --stack library, not of --stack fsdp2"
                             plan "${llama}" --devices 4 --fix zero=3 --stack fsdp2 --convention megatron_2022)
   hyperparallel_add_late_refusal(hp serve.divisors /dev/null 1 "tp=3 does not divide attention heads, 32" serve "${llama}"

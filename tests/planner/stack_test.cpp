@@ -15,6 +15,7 @@ namespace {
 
 constexpr const hp::stack_rules& fsdp2 = *hp::find_stack("fsdp2");
 static_assert(!hp::known_stacks[0].walked && fsdp2.walked && !fsdp2.compiled);
+static_assert(!hp::find_stack("transformers")->sharded && hp::find_stack("transformers_amp")->autocast);
 static_assert(hp::find_stack("fsdp2_compiled")->compiled && hp::find_stack("fsdp") == nullptr);
 
 constexpr hp::decoder_plan on(int dp, int tp, int zero) {
@@ -46,6 +47,9 @@ TEST(Stack, HasNoRuleForOtherDegrees) {
   EXPECT_EQ(with(&hp::decoder_plan::pp), hp::stack_code::has_stages);
   EXPECT_EQ(with(&hp::decoder_plan::cp), hp::stack_code::cuts_context);
   EXPECT_EQ(with(&hp::decoder_plan::ep), hp::stack_code::cuts_experts);
+  EXPECT_EQ(hp::check_stack(hp::test::llama3_8b, p, *hp::find_stack("transformers")),
+            hp::stack_code::has_several_devices);
+  EXPECT_EQ(hp::check_stack(hp::test::llama3_8b, {}, *hp::find_stack("transformers")), hp::stack_code::ok);
   p.sequence_parallel = false;
   EXPECT_EQ(code_of(hp::test::llama3_8b, p), hp::stack_code::keeps_sequences_whole);
   hp::decoder windowed = hp::test::llama3_8b;

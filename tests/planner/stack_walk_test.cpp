@@ -123,4 +123,31 @@ TEST(StackWalk, ShardsVanishWithTheRanks) {
   EXPECT_LT(more.peak, some.peak);
 }
 
+// Where nothing is sharded, parameters, moments and gradients are of one format, and a step leaves what it found.
+TEST(StackWalk, OneDeviceHasAll) {
+  for (int bits = 0; bits < 16; ++bits) {
+    hp::stack_sizes s = small_sizes();
+    s.ranks = 1;
+    s.sharded = s.reshards = false;
+    s.composed = true;
+    s.autocast = (bits & 1) != 0;
+    s.recomputed = (bits & 2) != 0;
+    s.tied = (bits & 4) != 0;
+    s.micro_batches = (bits & 8) != 0 ? 3 : 1;
+    hp::extent_t elements = 0, parameters = 0;
+    for (const hp::stack_parameter& p : s.block()) elements += s.layers * p.elements(), parameters += s.layers;
+    for (const hp::stack_parameter& p : s.root()) elements += p.elements(), ++parameters;
+    const counted_memory m = walked(s), again = walked(s, 3);
+    const hp::extent_t bytes = s.autocast ? 4 : 2;
+    EXPECT_EQ(m.of(hp::memory_class::parameters), bytes * elements);
+    EXPECT_EQ(m.of(hp::memory_class::states), 2 * bytes * elements + 4 * parameters);
+    EXPECT_EQ(m.of(hp::memory_class::gradients), 0);
+    EXPECT_EQ(m.of(hp::memory_class::activations), 0);
+    EXPECT_EQ(m.of(hp::memory_class::buffers), 2 * 32 * hp::MiB);
+    EXPECT_EQ(m.now, again.now);
+    EXPECT_EQ(m.peak, again.peak);
+    EXPECT_GE(m.peak, m.now + bytes * elements);
+  }
+}
+
 }  // namespace

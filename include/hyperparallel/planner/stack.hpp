@@ -10,7 +10,8 @@
 // it: f32 shards of parameters and of AdamW's two moments, gathers in bf16, reduction in f32, operators one at a time, the loss whole on f32
 // logits, one-sided checkpoints around whole blocks where they are computed again. `fsdp2_compiled` is the same with each block compiled by
 // Inductor, which computes the activation of the gate again in backward. Under tp, norms and residuals hold a rank's part of the sequence, products
-// read all of it. ZeRO stage 3 is reshard_after_forward, stage 2 is without it; on one data rank stage 0 is taken as stage 3.
+// read all of it. `transformers` is AutoModelForCausalLM on one device, all in bf16: its norms are composed of elementwise operators that save an f32
+// copy, and `transformers_amp` the same model in f32 under autocast to bf16, where weights and what products read are copied. ZeRO stage 3 is reshard_after_forward, stage 2 is without it; on one data rank stage 0 is taken as stage 3.
 // Sources: torch/distributed/fsdp/_fully_shard and torch/csrc/autograd of PyTorch 2.11; torchtitan's parallelize functions.
 //
 // Laws: every plan of a decoder is either ok or has one code; the rows and columns of the parameters of all groups are those that
@@ -25,11 +26,18 @@ struct stack_rules {
   const char* name;
   bool walked = true;     ///< its step is walked; else memory is this library's account
   bool compiled = false;  ///< pointwise operators of one operand are computed again in backward
+  bool sharded = true;    ///< by FSDP2; else one device has all
+  bool composed = false;  ///< norms are made of elementwise operators
+  bool autocast = false;  ///< parameters and residual stream are f32, products read bf16 copies
 };
 
 /// The first is what tools take where none is named.
 inline constexpr stack_rules known_stacks[] = {
-    {.name = "library", .walked = false}, {.name = "fsdp2"}, {.name = "fsdp2_compiled", .compiled = true}};
+    {.name = "library", .walked = false},
+    {.name = "fsdp2"},
+    {.name = "fsdp2_compiled", .compiled = true},
+    {.name = "transformers", .sharded = false, .composed = true},
+    {.name = "transformers_amp", .sharded = false, .composed = true, .autocast = true}};
 
 /// The stack of that name, or null.
 constexpr const stack_rules* find_stack(const char* name) {
@@ -51,6 +59,7 @@ enum class stack_code : unsigned char {
   keeps_sequences_whole,
   replicates_keys,
   replicates_parameters,
+  has_several_devices,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -66,7 +75,8 @@ constexpr const char* name_of(stack_code c) {
       "expert parallelism: ep=1 alone",
       "tensor parallelism with whole sequences between products: sp=on alone",
       "tensor parallelism that does not divide key and value heads",
-      "parameters that every rank holds: zero=2 and zero=3 alone"};
+      "parameters that every rank holds: zero=2 and zero=3 alone",
+      "several devices: one alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -87,6 +97,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (p.ep > 1) return stack_code::cuts_experts;
   if (p.tp > 1 && !p.sequence_parallel) return stack_code::keeps_sequences_whole;
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
+  if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
   if (p.dp > 1 && p.zero < 2) return stack_code::replicates_parameters;
   return stack_code::ok;
 }
@@ -112,7 +123,7 @@ struct stack_sizes {
   bool biased = false;       ///< queries, keys and values
   bool head_normed = false;  ///< queries and keys have norms
   bool tied = false;
-  bool recomputed = false, reshards = true, compiled = false;
+  bool recomputed = false, reshards = true, compiled = false, sharded = true, composed = false, autocast = false;
 
   constexpr stack_sizes() = default;
   constexpr stack_sizes(const decoder& d, const decoder_plan& p, const stack_rules& rules)
@@ -136,7 +147,15 @@ struct stack_sizes {
         tied(d.tied),
         recomputed(p.recomputed),
         reshards(p.zero == 3 || (p.dp == 1 && p.zero == 0)),
-        compiled(rules.compiled) {}
+        compiled(rules.compiled),
+        sharded(rules.sharded),
+        composed(rules.composed),
+        autocast(rules.autocast) {}
+
+  /// Of an element of the residual stream.
+  constexpr extent_t stream_bytes() const { return autocast ? 4 : 2; }
+  /// Whether a norm saves the residual stream itself, and not a copy.
+  constexpr bool keeps_residuals() const { return !composed || autocast; }
 
   /// Norms, then products and their biases, as the modules of a block have them.
   constexpr stack_parameters block() const {

@@ -22,13 +22,24 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Bytes of an element.
 inline constexpr extent_t half_bytes = 2, single_bytes = 4;
 
+/// Of a norm; -1 where it is not kept.
+struct norm_kept {
+  int copy = -1;    ///< its input in f32, where operators are composed and the stream is bf16
+  int rows = -1;    ///< one number a row
+  int normed = -1;  ///< before it is weighed, where operators are composed
+};
+
 /// Tensors that a block keeps from its forward pass to its backward pass; -1 where it does not.
 struct stack_kept {
-  int norm_rows = -1, normed = -1;
-  int query_raw = -1, query_rows = -1, key_raw = -1, key_rows = -1;  ///< inputs of the norms of heads
+  norm_kept first{}, second{}, of_query{}, of_key{};
+  int query_raw = -1, key_raw = -1;  ///< inputs of the norms of heads
+  int first_out = -1, second_out = -1;
   int query = -1, key = -1, value = -1, attended = -1, attended_rows = -1;
-  int residual = -1, second_rows = -1, second_normed = -1;
+  int residual = -1;
   int gate = -1, activated = -1, width = -1, product = -1;
+  /// Under autocast: bf16 of weights and of what products read, of query, key, value, output, gate, width, product.
+  int weight[7] = {-1, -1, -1, -1, -1, -1, -1};
+  int read[7] = {-1, -1, -1, -1, -1, -1, -1};
 };
 
 template <class Memory>
@@ -36,47 +47,50 @@ class stack_block {
  public:
   constexpr stack_block(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory) {}
 
-  /// Makes what the block gives of its input and returns it. What it keeps is in `kept` where it `keeps`. Where the block is computed again
-  /// for its backward pass, it ends when the last tensor that is kept is there, and returns -1.
+  /// Makes what the block gives of its input and returns it. What it keeps is in `kept` where it `keeps`; where it does not, bf16 weights of
+  /// autocast alone. Where the block is computed again for its backward pass, it ends when the last tensor that is kept is there, and returns -1.
   constexpr int forward(stack_kept& kept, bool keeps, bool again = false) {
     stack_kept k;
-    k.norm_rows = rows_of(1);
-    k.normed = gathered(residuals());
-    int query = projected(s.query), key = projected(s.key);
-    k.value = projected(s.key);
-    query = head_normed(query, s.query, s.heads, k.query_raw, k.query_rows, keeps);
-    key = head_normed(key, s.key, s.key_heads, k.key_raw, k.key_rows, keeps);
-    k.query = rotated(s.query);
-    k.key = rotated(s.key);
-    drop(query);
-    drop(key);
+    k.first_out = gathered(normed(k.first, keeps));
+    int query = read_by(k, 0, s.query, keeps), key = read_by(k, 1, s.key, keeps);
+    k.value = read_by(k, 2, s.key, keeps);
+    if (s.autocast && keeps) drop(k.first_out);
+    query = head_normed(query, s.query, s.heads, k.of_query, k.query_raw, keeps);
+    key = head_normed(key, s.key, s.key_heads, k.of_key, k.key_raw, keeps);
+    int rotated_query = rotated(s.query), rotated_key = rotated(s.key);
+    drop(query, key);
+    k.query = as_half(rotated_query, s.query);
+    k.key = as_half(rotated_key, s.key);
     k.attended = projected(s.query);
     k.attended_rows = take(single_bytes * s.tokens * s.heads);
-    int branch = projected(s.hidden);
+    int branch = projected_by(k, 3, s.hidden);
     if (!keeps) drop(k.attended, k.attended_rows);
     branch = scattered(branch);
     k.residual = residuals();
     drop(branch);
-    k.second_rows = rows_of(1);
-    int shard = residuals();
-    if (!keeps) drop(k.normed, k.norm_rows, k.second_rows);
-    k.second_normed = gathered(shard);
-    k.gate = projected(s.width);
+    int shard = normed(k.second, keeps);
+    if (!keeps) drop(k.first_out, k.first.rows, k.second.rows);
+    k.second_out = gathered(shard);
+    k.gate = read_by(k, 4, s.width, keeps);
     k.activated = projected(s.width);
     if (!keeps) drop(k.gate);
-    k.width = projected(s.width);
+    k.width = read_by(k, 5, s.width, keeps);
+    if (s.autocast && keeps) drop(k.second_out);
     k.product = projected(s.width);
     if (!keeps) drop(k.activated, k.width);
     if (s.compiled) drop(k.activated);
     int out = -1;
     if (!again) {
-      branch = projected(s.hidden);
+      branch = projected_by(k, 6, s.hidden);
       if (!keeps) drop(k.product);
       branch = scattered(branch);
       out = residuals();
       drop(branch);
+      if (!s.keeps_residuals()) drop(k.residual);
+    } else {
+      cast_weight(k, 6);
     }
-    if (!keeps) drop(k.query, k.key, k.value, k.residual, k.second_normed);
+    if (!keeps) drop(k.query, k.key, k.value, k.residual, k.second_out);
     kept = k;
     return out;
   }
@@ -88,42 +102,63 @@ class stack_block {
     int whole = gathered_gradient();
     int product = projected(s.width);
     each(weight(s.hidden * s.width));
-    drop(k.product, whole);
+    drop(k.product, whole, k.weight[6]);
     int activated = projected(s.width), width = projected(s.width);
     drop(product, k.width, k.activated);
-    int sum = projected(s.hidden);
+    int sum = input_gradient(k, 5);
     each(weight(s.width * s.hidden));
     drop(width);
     int gate = projected(s.width);
     drop(activated, k.gate);
-    add_input_gradient(sum, gate, s.width, each);
-    drop(k.second_normed);
-    end_branch(sum, k.residual, k.second_rows, each);
+    add_input_gradient(k, 4, gate, s.width, each);
+    drop(k.second_out);
+    end_branch(sum, k.residual, k.second, each);
 
     whole = gathered_gradient();
     int attended = projected(s.query);
     each(weight(s.hidden * s.query));
-    drop(whole);
+    drop(whole, k.weight[3]);
     int query = projected(s.query), key = projected(s.key), value = projected(s.key);
     drop(attended, k.query, k.key, k.value, k.attended, k.attended_rows);
     rotate_back(key, s.key);
     rotate_back(query, s.query);
-    norm_back(key, s.key, k.key_raw, k.key_rows, each);
-    norm_back(query, s.query, k.query_raw, k.query_rows, each);
-    sum = projected(s.hidden);
-    projection_gradients(s.key, each);
+    norm_back(key, s.key, k.of_key, k.key_raw, each);
+    norm_back(query, s.query, k.of_query, k.query_raw, each);
+    sum = input_gradient(k, 2);
+    weight_gradients(s.key, each, s.biased);
     drop(value);
-    add_input_gradient(sum, key, s.key, each, s.biased);
-    add_input_gradient(sum, query, s.query, each, s.biased);
-    drop(k.normed);
-    int no_input = -1;  // it is the block before that has it
-    end_branch(sum, no_input, k.norm_rows, each);
+    add_input_gradient(k, 1, key, s.key, each, s.biased);
+    add_input_gradient(k, 0, query, s.query, each, s.biased);
+    drop(k.first_out);
+    int no_input = -1;  // the walk has it
+    end_branch(sum, no_input, k.first, each);
   }
 
   /// A tensor of the residual stream.
-  constexpr int residuals() { return take(half_bytes * s.shard_tokens * s.hidden); }
-  /// One f32 number for each of so many parts of a token.
-  constexpr int rows_of(extent_t parts) { return take(single_bytes * s.shard_tokens * parts); }
+  constexpr int residuals() { return take(s.stream_bytes() * s.shard_tokens * s.hidden); }
+  /// The norm of one; what is kept of it is in `k`. Composed operators release the rest where it does not `keep`.
+  constexpr int normed(norm_kept& k, bool keeps) {
+    if (!s.composed) {
+      k.rows = rows_of(1);
+      return residuals();
+    }
+    compose_norm(k, s.shard_tokens * s.hidden, s.shard_tokens, !s.autocast);
+    const int out = residuals();
+    if (!keeps) drop(k.copy, k.normed);
+    return out;
+  }
+  /// Its backward: `sum`, the gradient of its output, becomes that of its input.
+  template <class Each>
+  constexpr void norm_gradient(int& sum, norm_kept& k, const Each& each) {
+    if (!s.composed) {
+      const int before = residuals();
+      each(weight(s.hidden));
+      drop(sum, k.rows);
+      sum = before;
+      return;
+    }
+    compose_norm_back(sum, k, s.shard_tokens * s.hidden, s.stream_bytes(), s.hidden, each);
+  }
   /// All tokens of a tensor of the residual stream, in its place.
   constexpr int gathered(int shard) {
     if (!s.is_cut) return shard;
@@ -138,11 +173,14 @@ class stack_block {
     drop(whole);
     return shard;
   }
-
- private:
-  constexpr int take(extent_t bytes) { return m.allocate(bytes, memory_class::activations, 0); }
-  constexpr int weight(extent_t elements) { return m.allocate(half_bytes * elements, memory_class::gradients, 0); }
-  constexpr int projected(extent_t columns) { return take(half_bytes * s.tokens * columns); }
+  /// The gradient of a weight.
+  constexpr int weight(extent_t elements) {
+    int half = m.allocate(half_bytes * elements, memory_class::gradients, 0);
+    if (!s.autocast) return half;
+    const int single = m.allocate(single_bytes * elements, memory_class::gradients, 0);
+    drop(half);
+    return single;
+  }
   template <class... Numbers>
   constexpr void drop(Numbers&... numbers) {
     const auto one = [this](int& number) {
@@ -152,26 +190,96 @@ class stack_block {
     (one(numbers), ...);
   }
 
-  constexpr int head_normed(int raw, extent_t columns, extent_t heads, int& kept_raw, int& kept_rows, bool keeps) {
-    if (!s.head_normed) return raw;
-    int rows = take(single_bytes * s.tokens * heads);
-    const int out = projected(columns);
-    if (!keeps) drop(raw, rows);
-    kept_raw = raw;
-    kept_rows = rows;
+ private:
+  constexpr int take(extent_t bytes) { return m.allocate(bytes, memory_class::activations, 0); }
+  constexpr int projected(extent_t columns) { return take(half_bytes * s.tokens * columns); }
+  /// One f32 number for each of so many parts of a token.
+  constexpr int rows_of(extent_t parts) { return take(single_bytes * s.shard_tokens * parts); }
+
+  constexpr void cast_weight(stack_kept& k, int product) {
+    const extent_t elements[] = {s.query, s.key, s.key, s.query, s.width, s.width, s.width};
+    if (s.autocast) k.weight[product] = m.allocate(half_bytes * elements[product] * s.hidden, memory_class::buffers, 0);
+  }
+  constexpr int projected_by(stack_kept& k, int product, extent_t columns) {
+    cast_weight(k, product);
+    return projected(columns);
+  }
+  /// A product that reads a norm's output, under autocast through a bf16 copy of its own.
+  constexpr int read_by(stack_kept& k, int product, extent_t columns, bool keeps) {
+    if (s.autocast) k.read[product] = projected(s.hidden);
+    const int out = projected_by(k, product, columns);
+    if (!keeps) drop(k.read[product]);
     return out;
   }
-  constexpr int rotated(extent_t columns) {
-    int by_cosine = projected(columns), negated = take(s.tokens * columns), turned = projected(columns);
-    drop(negated);
-    int by_sine = projected(columns);
-    drop(turned);
+
+  constexpr int head_normed(int raw, extent_t columns, extent_t heads, norm_kept& k, int& kept_raw, bool keeps) {
+    if (!s.head_normed) return raw;
+    if (s.composed) {
+      compose_norm(k, s.tokens * columns, s.tokens * heads, true);
+      const int out = projected(columns);
+      if (!keeps) drop(k.copy, k.normed, k.rows);
+      drop(raw);
+      return out;
+    }
+    k.rows = take(single_bytes * s.tokens * heads);
     const int out = projected(columns);
+    if (!keeps) drop(raw, k.rows);
+    kept_raw = raw;
+    return out;
+  }
+  /// `copies`: its input is bf16.
+  constexpr void compose_norm(norm_kept& k, extent_t elements, extent_t rows, bool copies) {
+    if (copies) k.copy = take(single_bytes * elements);
+    int squares = take(single_bytes * elements), mean = take(single_bytes * rows);
+    drop(squares);
+    k.rows = take(single_bytes * rows);
+    drop(mean);
+    int scaled = take(single_bytes * elements);
+    k.normed = scaled;
+    if (!copies) return;
+    k.normed = take(half_bytes * elements);
+    drop(scaled);
+  }
+  template <class Each>
+  constexpr void compose_norm_back(int& sum, norm_kept& k, extent_t elements, extent_t bytes, extent_t columns,
+                                   const Each& each) {
+    int weighed = take(bytes * elements), of_weight = take(bytes * elements);
+    each(weight(columns));
+    drop(of_weight, sum, k.normed);
+    if (bytes == half_bytes) {
+      const int single = take(single_bytes * elements);
+      drop(weighed);
+      weighed = single;
+    }
+    int before = take(single_bytes * elements), of_rows = take(single_bytes * elements);
+    drop(of_rows, weighed);
+    int of_squares = take(single_bytes * elements);
+    drop(of_squares, k.copy, k.rows);
+    sum = before;
+    if (bytes != half_bytes) return;
+    sum = take(half_bytes * elements);
+    drop(before);
+  }
+
+  /// Under autocast in f32, since the tables are.
+  constexpr int rotated(extent_t columns) {
+    const extent_t elements = s.tokens * columns, bytes = s.stream_bytes();
+    int by_cosine = take(bytes * elements), negated = take(half_bytes * elements / 2), turned = projected(columns);
+    drop(negated);
+    int by_sine = take(bytes * elements);
+    drop(turned);
+    const int out = take(bytes * elements);
     drop(by_cosine, by_sine);
     return out;
   }
+  constexpr int as_half(int single, extent_t columns) {
+    if (!s.autocast) return single;
+    const int half = projected(columns);
+    drop(single);
+    return half;
+  }
   constexpr void rotate_back(int& gradient, extent_t columns) {
-    int by_sine = projected(columns), negated = take(s.tokens * columns);
+    int by_sine = projected(columns), negated = take(half_bytes * s.tokens * columns / 2);
     const int by_cosine = projected(columns);
     drop(gradient);
     int halves = projected(columns);
@@ -179,39 +287,45 @@ class stack_block {
     gradient = by_cosine;
   }
   template <class Each>
-  constexpr void norm_back(int& gradient, extent_t columns, int& raw, int& rows, const Each& each) {
+  constexpr void norm_back(int& gradient, extent_t columns, norm_kept& k, int& raw, const Each& each) {
     if (!s.head_normed) return;
+    if (s.composed) return compose_norm_back(gradient, k, s.tokens * columns, half_bytes, s.head_dim, each);
     const int before = projected(columns);
     each(weight(s.head_dim));
-    drop(gradient, raw, rows);
+    drop(gradient, raw, k.rows);
     gradient = before;
   }
 
-  /// The incoming gradient of all tokens; -1 where it is there.
-  constexpr int gathered_gradient() { return s.is_cut ? projected(s.hidden) : -1; }
+  /// The incoming gradient of all tokens, or in bf16; -1 where it is there.
+  constexpr int gathered_gradient() { return s.is_cut || s.autocast ? projected(s.hidden) : -1; }
   template <class Each>
-  constexpr void projection_gradients(extent_t rows, const Each& each, bool biased) {
+  constexpr void weight_gradients(extent_t rows, const Each& each, bool biased) {
     each(weight(rows * s.hidden));
     if (biased) each(weight(rows));
   }
-  template <class Each>
-  constexpr void projection_gradients(extent_t rows, const Each& each) {
-    projection_gradients(rows, each, s.biased);
+  /// Of a product that reads a norm's output, for the output.
+  constexpr int input_gradient(stack_kept& k, int product) {
+    int half = projected(s.hidden);
+    drop(k.read[product], k.weight[product]);
+    if (!s.autocast) return half;
+    const int single = residuals();
+    drop(half);
+    return single;
   }
-  /// Of a product that reads what others read as well: its weight's gradient, and its part of the input's, which is added to the `sum`.
+  /// Of another product that reads the same: its gradient of the output is added to the first one.
   template <class Each>
-  constexpr void add_input_gradient(int&, int& outgoing, extent_t rows, const Each& each, bool biased = false) {
-    int part = projected(s.hidden);
-    projection_gradients(rows, each, biased);
+  constexpr void add_input_gradient(stack_kept& k, int product, int& outgoing, extent_t rows, const Each& each,
+                                    bool biased = false) {
+    int part = input_gradient(k, product);
+    weight_gradients(rows, each, biased);
     drop(outgoing, part);
   }
   /// The norm before a branch; its gradient is added to that of the residual stream in place.
   template <class Each>
-  constexpr void end_branch(int& sum, int& input, int& rows, const Each& each) {
+  constexpr void end_branch(int& sum, int& input, norm_kept& k, const Each& each) {
     sum = scattered(sum);
-    int before = residuals();
-    each(weight(s.hidden));
-    drop(sum, before, input, rows);
+    norm_gradient(sum, k, each);
+    drop(sum, input);
   }
 
   const stack_sizes& s;

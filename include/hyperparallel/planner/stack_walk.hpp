@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A step of training as FSDP2 runs it, walked: every tensor that is allocated and released on a rank, in order.
+// A step of training as a stack runs it, walked: every tensor that is allocated and released on a rank, in order.
 //
 //   hp::stack_walk<Memory> walk(sizes, memory);
 //   walk.step(); walk.step();                          the first one makes the optimizer's moments
@@ -12,7 +12,8 @@
 // of the reduction, which stays until the next group is there, and the reduced shard comes on a third stream. Micro-batches
 // but the last keep f32 gradients unsharded. The root group is gathered first in backward and ends last. The loss makes an f32
 // copy of the logits, its log-softmax, and in backward two f32 gradients of that size. From the third micro-batch on all but the last do the same, so at most
-// three are walked. Order and streams: _fsdp_param_group.py, _fsdp_collectives.py, _fsdp_state.py of PyTorch 2.11, without collectives'
+// three are walked. Where nothing is sharded parameters are read as they are, gradients stay until the update, and logits until the loss is there.
+// Order and streams: _fsdp_param_group.py, _fsdp_collectives.py, _fsdp_state.py of PyTorch 2.11, without collectives'
 // own memory.
 //
 // `Memory` has allocate(bytes, memory_class, stream), release(number), enter(stack_moment) and note_after_forward().
@@ -63,7 +64,10 @@ class stack_walk {
       });
       has_moments = true;
     }
-    for (group_state& g : group) drop(g.reduced);
+    for (group_state& g : group) {
+      drop(g.reduced);
+      drop(g.accumulated);
+    }
   }
 
  private:
@@ -96,13 +100,14 @@ class stack_walk {
   }
   constexpr int activation(extent_t bytes) { return m.allocate(bytes, memory_class::activations, main); }
   constexpr void add_gradient(group_state& g, extent_t elements) {
-    g.gradient.push(m.allocate(half_bytes * elements, memory_class::gradients, main));
+    g.gradient.push(m.allocate((s.autocast ? single_bytes : half_bytes) * elements, memory_class::gradients, main));
   }
 
-  /// Bytes of the f32 shard of every parameter, in the order of the modules.
+  constexpr extent_t parameter_bytes() const { return s.sharded || s.autocast ? single_bytes : half_bytes; }
+  /// Bytes of the shard of every parameter, in the order of the modules.
   template <class Visit>
   constexpr void visit_shards(const Visit& visit) {
-    const auto one = [&](const stack_parameter& p) { visit(single_bytes * p.shard(s.ranks)); };
+    const auto one = [&](const stack_parameter& p) { visit(parameter_bytes() * p.shard(s.ranks)); };
     one(root().parameter[0]);
     for (int layer = 0; layer < s.layers; ++layer)
       for (const stack_parameter& p : group[layer].parameter) one(p);
@@ -111,7 +116,7 @@ class stack_walk {
 
   /// The buffer that a group is gathered into; -1 on one rank, which copies its shards alone.
   constexpr int gather(const group_state& g) {
-    if (s.ranks == 1) return -1;
+    if (!s.sharded || s.ranks == 1) return -1;
     const extent_t shard = half_bytes * g.shard(s.ranks);
     int cast = m.allocate(shard, memory_class::buffers, gathers);
     const int buffer = m.allocate(shard * s.ranks, memory_class::buffers, gathers);
@@ -120,7 +125,7 @@ class stack_walk {
   }
   constexpr void copy_out(group_state& g) {
     for (const stack_parameter& p : g.parameter)
-      g.whole.push(m.allocate(half_bytes * p.shard(s.ranks) * s.ranks, memory_class::buffers, main));
+      if (s.sharded) g.whole.push(m.allocate(half_bytes * p.shard(s.ranks) * s.ranks, memory_class::buffers, main));
   }
   constexpr void gather_forward(group_state& g) {
     if (!g.whole.empty()) return;
@@ -131,10 +136,11 @@ class stack_walk {
   }
 
   constexpr void micro_batch(bool is_last) {
-    int ids = -1, log_softmax = -1, rows = -1, normed = -1;
-    forward(ids, rows, normed, log_softmax);
+    int ids = -1, log_softmax = -1, normed = -1;
+    norm_kept norm;
+    forward(ids, norm, normed, log_softmax);
     if (is_last) m.note_after_forward();
-    int gradient = head_backward(log_softmax, rows, normed);
+    int gradient = head_backward(log_softmax, norm, normed);
     for (int layer = static_cast<int>(s.layers) - 1; layer >= 0; --layer) {
       m.enter(stack_moment::backward);
       block_backward(layer, is_last);
@@ -152,13 +158,13 @@ class stack_walk {
     drop(reducing);
   }
 
-  constexpr void forward(int& ids, int& rows, int& normed, int& log_softmax) {
+  constexpr void forward(int& ids, norm_kept& norm, int& normed, int& log_softmax) {
     m.enter(stack_moment::forward);
     gather_forward(root());
     ids = activation(index_bytes * s.tokens);
     input.clear();
     kept.clear();
-    input.push(block.scattered(activation(half_bytes * s.tokens * s.hidden)));
+    input.push(block.scattered(activation(s.stream_bytes() * s.tokens * s.hidden)));
     for (int layer = 0; layer < s.layers; ++layer) {
       gather_forward(group[layer]);
       if (workspaces == 0) add_workspace();
@@ -167,22 +173,32 @@ class stack_walk {
       kept.push(k);
       input.push(out);
       if (s.reshards) drop(group[layer].whole);
+      if (!s.recomputed && !s.keeps_residuals()) drop(input[layer]);
     }
-    rows = block.rows_of(1);
-    normed = block.gathered(block.residuals());
+    normed = block.gathered(block.normed(norm, true));
+    if (!s.keeps_residuals()) drop(input[static_cast<int>(s.layers)]);
+    if (s.autocast) {
+      head_weight = m.allocate(half_bytes * s.vocabulary * s.hidden, memory_class::buffers, main);
+      drop(normed);
+      normed = activation(half_bytes * s.tokens * s.hidden);
+    }
     int logits = activation(half_bytes * s.tokens * s.vocabulary);
     drop(gathering);
     if (s.reshards) drop(root().whole);
     m.enter(stack_moment::loss);
     const extent_t single = single_bytes * s.tokens * s.vocabulary;
     int copied = activation(single);
-    drop(logits);
+    if (s.sharded) drop(logits);
     log_softmax = activation(single);
     drop(copied);
+    drop(logits);
+    if (s.recomputed)
+      for (stack_kept& k : kept)
+        for (int& number : k.weight) drop(number);  // of autocast, whose cache ends
   }
 
   /// Of loss, head and last norm; returns the gradient of what the last block gives.
-  constexpr int head_backward(int& log_softmax, int& rows, int& normed) {
+  constexpr int head_backward(int& log_softmax, norm_kept& norm, int& normed) {
     const extent_t single = single_bytes * s.tokens * s.vocabulary;
     int of_loss = activation(single), of_copy = activation(single);
     drop(of_loss);
@@ -199,16 +215,19 @@ class stack_walk {
     if (last.whole.empty()) prefetched = gather(last);
     if (workspaces == 1) add_workspace();
     int of_normed = activation(half_bytes * s.tokens * s.hidden);
-    add_gradient(root(), s.vocabulary * s.hidden);
+    root().gradient.push(block.weight(s.vocabulary * s.hidden));
     drop(of_logits);
     drop(normed);
+    drop(head_weight);
+    if (s.autocast) {
+      const int single_normed = block.residuals();
+      drop(of_normed);
+      of_normed = single_normed;
+    }
     of_normed = block.scattered(of_normed);
-    const int gradient = block.residuals();
-    add_gradient(root(), s.hidden);
-    drop(of_normed);
-    drop(rows);
+    block.norm_gradient(of_normed, norm, [this](int number) { root().gradient.push(number); });
     drop(input[static_cast<int>(s.layers)]);
-    return gradient;
+    return of_normed;
   }
 
   constexpr void block_backward(int layer, bool is_last) {
@@ -229,6 +248,11 @@ class stack_walk {
     const bool adds = !g.accumulated.empty();
     if (adds) drop(g.gradient);
     drop(g.whole);
+    if (!s.sharded) {
+      if (!adds) g.accumulated = g.gradient;
+      g.gradient.clear();
+      return;
+    }
     if (!is_last) {
       if (!adds) accumulate(g);
       return;
@@ -259,7 +283,7 @@ class stack_walk {
   growing_array<group_state> group;  ///< the blocks in order, then the root
   growing_array<int> input;          ///< of each block, and what the last one gives
   growing_array<stack_kept> kept;
-  int gathering = -1, prefetched = -1, reducing = -1, workspaces = 0;
+  int gathering = -1, prefetched = -1, reducing = -1, head_weight = -1, workspaces = 0;
   bool has_moments = false;
 };
 
