@@ -150,4 +150,33 @@ TEST(StackWalk, OneDeviceHasAll) {
   }
 }
 
+// Experts as a group of their own: a step leaves what it found, shards are cut for fewer ranks, and with one rank of experts each the
+// group is a part of its block.
+TEST(StackWalk, ExpertsAreAGroupOfTheirOwn) {
+  for (int bits = 0; bits < 16; ++bits) {
+    hp::stack_sizes s = small_sizes();
+    s.experts = 8;
+    s.local_experts = (bits & 1) != 0 ? 4 : 8;
+    s.top_k = 2;
+    s.expert_width = 20;
+    s.ranks = 4;
+    s.expert_ranks = (bits & 1) != 0 ? 2 : 4;
+    s.recomputed = (bits & 2) != 0;
+    s.reshards = (bits & 4) != 0;
+    s.micro_batches = (bits & 8) != 0 ? 3 : 1;
+    const counted_memory m = walked(s), again = walked(s, 3);
+    EXPECT_EQ(m.now, again.now);
+    EXPECT_EQ(m.peak, again.peak);
+    EXPECT_EQ(m.of(hp::memory_class::gradients), 0);
+    EXPECT_EQ(m.of(hp::memory_class::activations), 0);
+    EXPECT_EQ(m.of(hp::memory_class::buffers), 2 * 32 * hp::MiB);
+    hp::extent_t shards = 0;
+    for (const hp::stack_parameter& p : s.block()) shards += s.layers * p.shard(s.ranks);
+    for (const hp::stack_parameter& p : s.root()) shards += p.shard(s.ranks);
+    if (s.has_expert_groups())
+      for (const hp::stack_parameter& p : s.expert_group()) shards += s.layers * p.shard(s.expert_ranks);
+    EXPECT_EQ(m.of(hp::memory_class::parameters), 4 * shards);
+  }
+}
+
 }  // namespace

@@ -55,7 +55,6 @@ enum class stack_code : unsigned char {
   has_windows,
   has_stages,
   cuts_context,
-  cuts_experts,
   keeps_sequences_whole,
   replicates_keys,
   replicates_parameters,
@@ -67,12 +66,11 @@ constexpr const char* name_of(stack_code c) {
   constexpr const char* names[] = {
       "nothing",
       "attention with latents",
-      "layers with experts",
+      "experts beside dense or shared ones, with biases, or cut by tp",
       "blocks other than RMSNorm, attention and a gated feed-forward layer with rotation, one after the other",
       "windows shorter than the sequence",
       "pipeline stages: pp=1 alone",
       "context parallelism: cp=1 alone",
-      "expert parallelism: ep=1 alone",
       "tensor parallelism with whole sequences between products: sp=on alone",
       "tensor parallelism that does not divide key and value heads",
       "parameters that every rank holds: zero=2 and zero=3 alone",
@@ -85,8 +83,11 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (!rules.walked) return stack_code::ok;
   const attention_layer& a = d.attention;
   if (d.has_latents) return stack_code::has_latents;
-  for (extent_t layer = 0; layer < d.layers; ++layer)
-    if (d.is_sparse(layer)) return stack_code::has_experts;
+  const mixture_of_experts& e = d.experts;
+  for (extent_t layer = 0; d.has_experts && layer < d.layers; ++layer)
+    if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 ||
+        e.scores != expert_scores::softmax)
+      return stack_code::has_experts;
   if (d.norm != norm_form::rms || !is_gated(d.form) || d.branch_norms || d.side_by_side || d.positions > 0 ||
       d.logit_cap > 0.0 || d.embedding_scale != 1.0 || d.branch_scale != 1.0 || d.hidden_scale != 1.0 ||
       d.feed_forward.bias || a.output_bias || a.sinks || a.score_cap > 0.0 || a.rope_base <= 0.0)
@@ -94,11 +95,10 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
   if (p.pp > 1) return stack_code::has_stages;
   if (p.cp > 1) return stack_code::cuts_context;
-  if (p.ep > 1) return stack_code::cuts_experts;
   if (p.tp > 1 && !p.sequence_parallel) return stack_code::keeps_sequences_whole;
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
-  if (p.dp > 1 && p.zero < 2) return stack_code::replicates_parameters;
+  if (p.dp * p.ep > 1 && p.zero < 2) return stack_code::replicates_parameters;
   return stack_code::ok;
 }
 
@@ -117,7 +117,9 @@ struct stack_sizes {
   extent_t shard_tokens = 1;  ///< of them those that residuals and norms have
   extent_t hidden = 1, query = 1, key = 1, width = 1, vocabulary = 1;
   extent_t heads = 1, key_heads = 1, head_dim = 1;
-  extent_t ranks = 1;  ///< of data, which shards are cut for
+  extent_t experts = 0, local_experts = 0, top_k = 0, expert_width = 0;
+  extent_t ranks = 1;         ///< of data, which shards are cut for
+  extent_t expert_ranks = 1;  ///< of them those that have the same experts
   extent_t micro_batches = 1;
   bool is_cut = false;       ///< by tp
   bool biased = false;       ///< queries, keys and values
@@ -129,7 +131,7 @@ struct stack_sizes {
   constexpr stack_sizes(const decoder& d, const decoder_plan& p, const stack_rules& rules)
       : layers(d.layers),
         sequence(p.sequence),
-        tokens(p.batch / p.micro_batches / p.dp * p.sequence),
+        tokens(p.batch / p.micro_batches / p.dp / p.ep * p.sequence),
         shard_tokens(tokens / p.tp),
         hidden(d.hidden),
         query(d.attention.query_heads / p.tp * d.attention.head_dim),
@@ -139,14 +141,19 @@ struct stack_sizes {
         heads(d.attention.query_heads / p.tp),
         key_heads(d.attention.key_heads / p.tp),
         head_dim(d.attention.head_dim),
-        ranks(p.dp),
+        experts(d.has_experts ? d.experts.experts : 0),
+        local_experts(experts / p.ep),
+        top_k(d.experts.top_k),
+        expert_width(d.experts.width),
+        ranks(extent_t{p.dp} * p.ep),
+        expert_ranks(p.dp),
         micro_batches(p.micro_batches),
         is_cut(p.tp > 1),
         biased(d.attention.query_key_value_bias),
         head_normed(d.attention.query_key_norm),
         tied(d.tied),
         recomputed(p.recomputed),
-        reshards(p.zero == 3 || (p.dp == 1 && p.zero == 0)),
+        reshards(p.zero == 3 || (ranks == 1 && p.zero == 0)),
         compiled(rules.compiled),
         sharded(rules.sharded),
         composed(rules.composed),
@@ -169,9 +176,20 @@ struct stack_sizes {
     if (head_normed)
       for (int norm = 0; norm < 2; ++norm) out.push({head_dim});
     out.push({hidden, query});
+    if (experts > 0) {
+      if (!has_expert_groups()) push_experts(out);
+      return out;
+    }
     out.push({width, hidden});
     out.push({width, hidden});
     out.push({hidden, width});
+    return out;
+  }
+  /// Whether the experts of a block are a group of their own, which fewer ranks share.
+  constexpr bool has_expert_groups() const { return local_experts < experts; }
+  constexpr stack_parameters expert_group() const {
+    stack_parameters out;
+    push_experts(out);
     return out;
   }
   /// What is in no block: the table of the embedding, the last norm, and the head where it has a table of its own.
@@ -181,6 +199,13 @@ struct stack_sizes {
     out.push({hidden});
     if (!tied) out.push({vocabulary, hidden});
     return out;
+  }
+
+ private:
+  /// Three products of all experts of the rank, and the router.
+  constexpr void push_experts(stack_parameters& out) const {
+    for (int product = 0; product < 3; ++product) out.push({local_experts, hidden * expert_width});
+    out.push({experts, hidden});
   }
 };
 

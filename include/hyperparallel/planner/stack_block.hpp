@@ -14,7 +14,7 @@
 // `Memory` has allocate(bytes, memory_class, stream) and release(number). Laws: what forward keeps and backward gets is released after
 // backward, but for weight_gradients and the gradient of the block's input, which is the one that came in. O(1).
 
-#include <hyperparallel/planner/stack.hpp>
+#include <hyperparallel/planner/stack_experts.hpp>
 #include <hyperparallel/strategy/storage_uses.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -40,16 +40,19 @@ struct stack_kept {
   /// Under autocast: bf16 of weights and of what products read, of query, key, value, output, gate, width, product.
   int weight[7] = {-1, -1, -1, -1, -1, -1, -1};
   int read[7] = {-1, -1, -1, -1, -1, -1, -1};
+  experts_kept experts{};
 };
 
 template <class Memory>
 class stack_block {
  public:
-  constexpr stack_block(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory) {}
+  constexpr stack_block(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory), experts(s, memory) {}
 
   /// Makes what the block gives of its input and returns it. What it keeps is in `kept` where it `keeps`; where it does not, bf16 weights of
   /// autocast alone. Where the block is computed again for its backward pass, it ends when the last tensor that is kept is there, and returns -1.
-  constexpr int forward(stack_kept& kept, bool keeps, bool again = false) {
+  /// `around_experts(begins)` is called before and after experts.
+  template <class Around>
+  constexpr int forward(stack_kept& kept, bool keeps, bool again, const Around& around_experts) {
     stack_kept k;
     k.first_out = gathered(normed(k.first, keeps));
     int query = read_by(k, 0, s.query, keeps), key = read_by(k, 1, s.key, keeps);
@@ -71,50 +74,30 @@ class stack_block {
     int shard = normed(k.second, keeps);
     if (!keeps) drop(k.first_out, k.first.rows, k.second.rows);
     k.second_out = gathered(shard);
-    k.gate = read_by(k, 4, s.width, keeps);
-    k.activated = projected(s.width);
-    if (!keeps) drop(k.gate);
-    k.width = read_by(k, 5, s.width, keeps);
-    if (s.autocast && keeps) drop(k.second_out);
-    k.product = projected(s.width);
-    if (!keeps) drop(k.activated, k.width);
-    if (s.compiled) drop(k.activated);
-    int out = -1;
-    if (!again) {
-      branch = projected_by(k, 6, s.hidden);
-      if (!keeps) drop(k.product);
-      branch = scattered(branch);
-      out = residuals();
-      drop(branch);
-      if (!s.keeps_residuals()) drop(k.residual);
-    } else {
-      cast_weight(k, 6);
-    }
+    const int out =
+        s.experts > 0 ? through_experts(k, keeps, again, around_experts) : through_products(k, keeps, again);
     if (!keeps) drop(k.query, k.key, k.value, k.residual, k.second_out);
     kept = k;
     return out;
   }
 
+  constexpr int forward(stack_kept& kept, bool keeps, bool again = false) {
+    return forward(kept, keeps, again, [](bool) {});
+  }
+
   /// From the gradient of what the block gives, which becomes that of its input in place. `each(number)` is called for the gradient of each
   /// weight as it comes.
-  template <class Each>
-  constexpr void backward(stack_kept& k, const Each& each) {
-    int whole = gathered_gradient();
-    int product = projected(s.width);
-    each(weight(s.hidden * s.width));
-    drop(k.product, whole, k.weight[6]);
-    int activated = projected(s.width), width = projected(s.width);
-    drop(product, k.width, k.activated);
-    int sum = input_gradient(k, 5);
-    each(weight(s.width * s.hidden));
-    drop(width);
-    int gate = projected(s.width);
-    drop(activated, k.gate);
-    add_input_gradient(k, 4, gate, s.width, each);
+  /// `after_experts()` is called where experts end.
+  template <class Each, class After>
+  constexpr void backward(stack_kept& k, const Each& each, const After& after_experts) {
+    int sum = s.experts > 0 ? experts.backward(
+                                  k.experts, [this](extent_t elements) { return weight(elements); }, each)
+                            : products_gradient(k, each);
+    if (s.experts > 0) after_experts();
     drop(k.second_out);
     end_branch(sum, k.residual, k.second, each);
 
-    whole = gathered_gradient();
+    int whole = gathered_gradient();
     int attended = projected(s.query);
     each(weight(s.hidden * s.query));
     drop(whole, k.weight[3]);
@@ -132,6 +115,11 @@ class stack_block {
     drop(k.first_out);
     int no_input = -1;  // the walk has it
     end_branch(sum, no_input, k.first, each);
+  }
+
+  template <class Each>
+  constexpr void backward(stack_kept& k, const Each& each) {
+    backward(k, each, [] {});
   }
 
   /// A tensor of the residual stream.
@@ -195,6 +183,57 @@ class stack_block {
   constexpr int projected(extent_t columns) { return take(half_bytes * s.tokens * columns); }
   /// One f32 number for each of so many parts of a token.
   constexpr int rows_of(extent_t parts) { return take(single_bytes * s.shard_tokens * parts); }
+
+  /// From the second norm's output to what the block gives; -1 where it is computed `again`.
+  constexpr int through_products(stack_kept& k, bool keeps, bool again) {
+    k.gate = read_by(k, 4, s.width, keeps);
+    k.activated = projected(s.width);
+    if (!keeps) drop(k.gate);
+    k.width = read_by(k, 5, s.width, keeps);
+    if (s.autocast && keeps) drop(k.second_out);
+    k.product = projected(s.width);
+    if (!keeps) drop(k.activated, k.width);
+    if (s.compiled) drop(k.activated);
+    int out = -1;
+    if (!again) {
+      int branch = projected_by(k, 6, s.hidden);
+      if (!keeps) drop(k.product);
+      branch = scattered(branch);
+      out = residuals();
+      drop(branch);
+      if (!s.keeps_residuals()) drop(k.residual);
+    } else {
+      cast_weight(k, 6);
+    }
+    return out;
+  }
+  template <class Around>
+  constexpr int through_experts(stack_kept& k, bool keeps, bool again, const Around& around) {
+    around(true);
+    int branch = experts.forward(k.experts, keeps, again);
+    around(false);
+    if (again) return -1;
+    const int out = residuals();
+    drop(branch);
+    return out;
+  }
+  /// The gradient of the second norm's output.
+  template <class Each>
+  constexpr int products_gradient(stack_kept& k, const Each& each) {
+    int whole = gathered_gradient();
+    int product = projected(s.width);
+    each(weight(s.hidden * s.width));
+    drop(k.product, whole, k.weight[6]);
+    int activated = projected(s.width), width = projected(s.width);
+    drop(product, k.width, k.activated);
+    int sum = input_gradient(k, 5);
+    each(weight(s.width * s.hidden));
+    drop(width);
+    int gate = projected(s.width);
+    drop(activated, k.gate);
+    add_input_gradient(k, 4, gate, s.width, each);
+    return sum;
+  }
 
   constexpr void cast_weight(stack_kept& k, int product) {
     const extent_t elements[] = {s.query, s.key, s.key, s.query, s.width, s.width, s.width};
@@ -330,6 +369,7 @@ class stack_block {
 
   const stack_sizes& s;
   Memory& m;
+  stack_experts<Memory> experts;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -6,7 +6,7 @@
 //   m.peak, m.after_forward, m.steady, m.reserved, m.held[kind]
 //
 // Two steps are walked (stack_walk.hpp) over the caching allocator (caching_allocator.hpp): the second one begins with the moments of the
-// optimizer and with the segments that the first one took, as all later ones do. Bytes are those of blocks, rounding included. Held against 36
+// optimizer and with the segments that the first one took, as all later ones do. Bytes are those of blocks, rounding included. Held against 49
 // runs that were measured on one H100 (tests/vectors/measured_h100_training.jsonl): tests/planner/stack_memory_test.cpp prints the errors.
 // Not in it: what driver, context and communication library keep.
 //

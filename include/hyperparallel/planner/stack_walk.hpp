@@ -44,8 +44,16 @@ class stack_walk {
   /// Makes the shards, the inputs of a step and the tables of the rotation.
   constexpr stack_walk(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory), block(s, memory) {
     group.resize(static_cast<int>(s.layers) + 1);
-    for (group_state& g : group) g.parameter = s.block();
+    for (group_state& g : group) {
+      g.parameter = s.block();
+      g.ranks = s.ranks;
+    }
     root().parameter = s.root();
+    if (s.has_expert_groups()) expert.resize(static_cast<int>(s.layers));
+    for (group_state& g : expert) {
+      g.parameter = s.expert_group();
+      g.ranks = s.expert_ranks;
+    }
     m.enter(stack_moment::begin);
     visit_shards([this](extent_t bytes) { m.allocate(bytes, memory_class::parameters, main); });
     for (int of = 0; of < 2; ++of) m.allocate(index_bytes * s.tokens, memory_class::inputs, main);
@@ -64,10 +72,11 @@ class stack_walk {
       });
       has_moments = true;
     }
-    for (group_state& g : group) {
-      drop(g.reduced);
-      drop(g.accumulated);
-    }
+    for (growing_array<group_state>* groups : {&group, &expert})
+      for (group_state& g : *groups) {
+        drop(g.reduced);
+        drop(g.accumulated);
+      }
   }
 
  private:
@@ -82,7 +91,8 @@ class stack_walk {
     growing_array<int> gradient;     ///< of this micro-batch, bf16
     growing_array<int> accumulated;  ///< of those before, f32
     int reduced = -1;                ///< shards of gradients
-    constexpr extent_t shard(extent_t ranks) const {
+    extent_t ranks = 1;              ///< that share it
+    constexpr extent_t shard() const {
       extent_t sum = 0;
       for (const stack_parameter& p : parameter) sum += p.shard(ranks);
       return sum;
@@ -107,25 +117,30 @@ class stack_walk {
   /// Bytes of the shard of every parameter, in the order of the modules.
   template <class Visit>
   constexpr void visit_shards(const Visit& visit) {
-    const auto one = [&](const stack_parameter& p) { visit(parameter_bytes() * p.shard(s.ranks)); };
-    one(root().parameter[0]);
-    for (int layer = 0; layer < s.layers; ++layer)
-      for (const stack_parameter& p : group[layer].parameter) one(p);
-    for (int i = 1; i < root().parameter.size; ++i) one(root().parameter[i]);
+    const auto one = [&](const group_state& g, int i) { visit(parameter_bytes() * g.parameter[i].shard(g.ranks)); };
+    const auto all = [&](const group_state& g) {
+      for (int i = 0; i < g.parameter.size; ++i) one(g, i);
+    };
+    one(root(), 0);
+    for (int layer = 0; layer < s.layers; ++layer) {
+      all(group[layer]);
+      if (!expert.empty()) all(expert[layer]);
+    }
+    for (int i = 1; i < root().parameter.size; ++i) one(root(), i);
   }
 
   /// The buffer that a group is gathered into; -1 on one rank, which copies its shards alone.
   constexpr int gather(const group_state& g) {
-    if (!s.sharded || s.ranks == 1) return -1;
-    const extent_t shard = half_bytes * g.shard(s.ranks);
+    if (!s.sharded || g.ranks == 1) return -1;
+    const extent_t shard = half_bytes * g.shard();
     int cast = m.allocate(shard, memory_class::buffers, gathers);
-    const int buffer = m.allocate(shard * s.ranks, memory_class::buffers, gathers);
+    const int buffer = m.allocate(shard * g.ranks, memory_class::buffers, gathers);
     drop(cast);
     return buffer;
   }
   constexpr void copy_out(group_state& g) {
     for (const stack_parameter& p : g.parameter)
-      if (s.sharded) g.whole.push(m.allocate(half_bytes * p.shard(s.ranks) * s.ranks, memory_class::buffers, main));
+      if (s.sharded) g.whole.push(m.allocate(half_bytes * p.shard(g.ranks) * g.ranks, memory_class::buffers, main));
   }
   constexpr void gather_forward(group_state& g) {
     if (!g.whole.empty()) return;
@@ -169,7 +184,11 @@ class stack_walk {
       gather_forward(group[layer]);
       if (workspaces == 0) add_workspace();
       stack_kept k;
-      const int out = block.forward(k, !s.recomputed);
+      const int out = block.forward(k, !s.recomputed, false, [&](bool begins) {
+        if (expert.empty()) return;
+        if (begins) return gather_forward(expert[layer]);
+        if (s.reshards) drop(expert[layer].whole);
+      });
       kept.push(k);
       input.push(out);
       if (s.reshards) drop(group[layer].whole);
@@ -230,15 +249,27 @@ class stack_walk {
     return of_normed;
   }
 
+  /// A group whose gather has begun is copied out, and that of the `next` one begins.
+  constexpr void gather_backward(group_state& g, const group_state* next) {
+    if (!g.whole.empty()) return;
+    copy_out(g);
+    drop(prefetched);
+    if (next != nullptr && next->whole.empty()) prefetched = gather(*next);
+  }
+
   constexpr void block_backward(int layer, bool is_last) {
     group_state& g = group[layer];
-    if (g.whole.empty()) {
-      copy_out(g);
-      drop(prefetched);
-      if (layer > 0 && group[layer - 1].whole.empty()) prefetched = gather(group[layer - 1]);
-    }
+    group_state* const before = layer > 0 ? &group[layer - 1] : nullptr;
+    group_state* of = expert.empty() ? &g : &expert[layer];  // that gradients are of
+    gather_backward(g, expert.empty() ? before : of);
+    if (!expert.empty()) gather_backward(*of, before);
     if (s.recomputed) block.forward(kept[layer], true, true);
-    block.backward(kept[layer], [&g](int number) { g.gradient.push(number); });
+    block.backward(
+        kept[layer], [&](int number) { of->gradient.push(number); },
+        [&] {
+          if (!expert.empty()) end_group(*of, is_last);
+          of = &g;
+        });
     drop(input[layer]);
     end_group(g, is_last);
   }
@@ -258,8 +289,8 @@ class stack_walk {
       return;
     }
     drop(reducing);
-    const extent_t shard = single_bytes * g.shard(s.ranks);
-    reducing = m.allocate(shard * s.ranks, memory_class::gradients, main);
+    const extent_t shard = single_bytes * g.shard();
+    reducing = m.allocate(shard * g.ranks, memory_class::gradients, main);
     drop(adds ? g.accumulated : g.gradient);
     g.reduced = m.allocate(shard, memory_class::gradients, reductions);
   }
@@ -280,8 +311,9 @@ class stack_walk {
   const stack_sizes s;
   Memory& m;
   stack_block<Memory> block;
-  growing_array<group_state> group;  ///< the blocks in order, then the root
-  growing_array<int> input;          ///< of each block, and what the last one gives
+  growing_array<group_state> group;   ///< the blocks in order, then the root
+  growing_array<group_state> expert;  ///< of each block, where its experts are a group
+  growing_array<int> input;           ///< of each block, and what the last one gives
   growing_array<stack_kept> kept;
   int gathering = -1, prefetched = -1, reducing = -1, head_weight = -1, workspaces = 0;
   bool has_moments = false;

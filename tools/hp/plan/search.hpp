@@ -80,6 +80,8 @@ inline search_answer search_answer_of(choice c) {
   s.why = c.why;
   hp::decoder_plan alone;
   alone.sequence = c.sequence;
+  alone.dp = c.devices;
+  alone.zero = 3;
   insist_on_rules(s.best, alone);  // of the model
   hp::plan_prices prices(s.best.hardware.device, s.best.hardware.links);
   train_text::listen_for_interruption();
