@@ -15,19 +15,9 @@
 // backward, but for weight_gradients and the gradient of the block's input, which is the one that came in. O(1).
 
 #include <hyperparallel/planner/stack_experts.hpp>
-#include <hyperparallel/strategy/storage_uses.hpp>
+#include <hyperparallel/planner/stack_norm.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// Bytes of an element.
-inline constexpr extent_t half_bytes = 2, single_bytes = 4;
-
-/// Of a norm; -1 where it is not kept.
-struct norm_kept {
-  int copy = -1;    ///< its input in f32, where operators are composed and the stream is bf16
-  int rows = -1;    ///< one number a row
-  int normed = -1;  ///< before it is weighed, where operators are composed
-};
 
 /// Tensors that a block keeps from its forward pass to its backward pass; -1 where it does not.
 struct stack_kept {
@@ -44,9 +34,15 @@ struct stack_kept {
 };
 
 template <class Memory>
-class stack_block {
+class stack_block : public stack_norm<Memory> {
+  using norm = stack_norm<Memory>;
+  using norm::m, norm::s;
+
  public:
-  constexpr stack_block(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory), experts(s, memory) {}
+  using norm::drop, norm::gathered, norm::projected, norm::residuals, norm::scattered, norm::take, norm::weight;
+  using norm::head_norm_gradient, norm::head_normed, norm::norm_gradient, norm::normed;
+
+  constexpr stack_block(const stack_sizes& sizes, Memory& memory) : norm(sizes, memory), experts(sizes, memory) {}
 
   /// Makes what the block gives of its input and returns it. What it keeps is in `kept` where it `keeps`; where it does not, bf16 weights of
   /// autocast alone. Where the block is computed again for its backward pass, it ends when the last tensor that is kept is there, and returns -1.
@@ -86,8 +82,7 @@ class stack_block {
   }
 
   /// From the gradient of what the block gives, which becomes that of its input in place. `each(number)` is called for the gradient of each
-  /// weight as it comes.
-  /// `after_experts()` is called where experts end.
+  /// weight as it comes, `after_experts()` where experts end.
   template <class Each, class After>
   constexpr void backward(stack_kept& k, const Each& each, const After& after_experts) {
     int sum = s.experts > 0 ? experts.backward(
@@ -105,8 +100,8 @@ class stack_block {
     drop(attended, k.query, k.key, k.value, k.attended, k.attended_rows);
     rotate_back(key, s.key);
     rotate_back(query, s.query);
-    norm_back(key, s.key, k.of_key, k.key_raw, each);
-    norm_back(query, s.query, k.of_query, k.query_raw, each);
+    head_norm_gradient(key, s.key, k.of_key, k.key_raw, each);
+    head_norm_gradient(query, s.query, k.of_query, k.query_raw, each);
     sum = input_gradient(k, 2);
     weight_gradients(s.key, each, s.biased);
     drop(value);
@@ -122,68 +117,7 @@ class stack_block {
     backward(k, each, [] {});
   }
 
-  /// A tensor of the residual stream.
-  constexpr int residuals() { return take(s.stream_bytes() * s.shard_tokens * s.hidden); }
-  /// The norm of one; what is kept of it is in `k`. Composed operators release the rest where it does not `keep`.
-  constexpr int normed(norm_kept& k, bool keeps) {
-    if (!s.composed) {
-      k.rows = rows_of(1);
-      return residuals();
-    }
-    compose_norm(k, s.shard_tokens * s.hidden, s.shard_tokens, !s.autocast);
-    const int out = residuals();
-    if (!keeps) drop(k.copy, k.normed);
-    return out;
-  }
-  /// Its backward: `sum`, the gradient of its output, becomes that of its input.
-  template <class Each>
-  constexpr void norm_gradient(int& sum, norm_kept& k, const Each& each) {
-    if (!s.composed) {
-      const int before = residuals();
-      each(weight(s.hidden));
-      drop(sum, k.rows);
-      sum = before;
-      return;
-    }
-    compose_norm_back(sum, k, s.shard_tokens * s.hidden, s.stream_bytes(), s.hidden, each);
-  }
-  /// All tokens of a tensor of the residual stream, in its place.
-  constexpr int gathered(int shard) {
-    if (!s.is_cut) return shard;
-    const int whole = projected(s.hidden);
-    drop(shard);
-    return whole;
-  }
-  /// The rank's tokens of what is there for all of them, in its place.
-  constexpr int scattered(int whole) {
-    if (!s.is_cut) return whole;
-    const int shard = residuals();
-    drop(whole);
-    return shard;
-  }
-  /// The gradient of a weight.
-  constexpr int weight(extent_t elements) {
-    int half = m.allocate(half_bytes * elements, memory_class::gradients, 0);
-    if (!s.autocast) return half;
-    const int single = m.allocate(single_bytes * elements, memory_class::gradients, 0);
-    drop(half);
-    return single;
-  }
-  template <class... Numbers>
-  constexpr void drop(Numbers&... numbers) {
-    const auto one = [this](int& number) {
-      if (number >= 0) m.release(number);
-      number = -1;
-    };
-    (one(numbers), ...);
-  }
-
  private:
-  constexpr int take(extent_t bytes) { return m.allocate(bytes, memory_class::activations, 0); }
-  constexpr int projected(extent_t columns) { return take(half_bytes * s.tokens * columns); }
-  /// One f32 number for each of so many parts of a token.
-  constexpr int rows_of(extent_t parts) { return take(single_bytes * s.shard_tokens * parts); }
-
   /// From the second norm's output to what the block gives; -1 where it is computed `again`.
   constexpr int through_products(stack_kept& k, bool keeps, bool again) {
     k.gate = read_by(k, 4, s.width, keeps);
@@ -251,55 +185,6 @@ class stack_block {
     return out;
   }
 
-  constexpr int head_normed(int raw, extent_t columns, extent_t heads, norm_kept& k, int& kept_raw, bool keeps) {
-    if (!s.head_normed) return raw;
-    if (s.composed) {
-      compose_norm(k, s.tokens * columns, s.tokens * heads, true);
-      const int out = projected(columns);
-      if (!keeps) drop(k.copy, k.normed, k.rows);
-      drop(raw);
-      return out;
-    }
-    k.rows = take(single_bytes * s.tokens * heads);
-    const int out = projected(columns);
-    if (!keeps) drop(raw, k.rows);
-    kept_raw = raw;
-    return out;
-  }
-  /// `copies`: its input is bf16.
-  constexpr void compose_norm(norm_kept& k, extent_t elements, extent_t rows, bool copies) {
-    if (copies) k.copy = take(single_bytes * elements);
-    int squares = take(single_bytes * elements), mean = take(single_bytes * rows);
-    drop(squares);
-    k.rows = take(single_bytes * rows);
-    drop(mean);
-    int scaled = take(single_bytes * elements);
-    k.normed = scaled;
-    if (!copies) return;
-    k.normed = take(half_bytes * elements);
-    drop(scaled);
-  }
-  template <class Each>
-  constexpr void compose_norm_back(int& sum, norm_kept& k, extent_t elements, extent_t bytes, extent_t columns,
-                                   const Each& each) {
-    int weighed = take(bytes * elements), of_weight = take(bytes * elements);
-    each(weight(columns));
-    drop(of_weight, sum, k.normed);
-    if (bytes == half_bytes) {
-      const int single = take(single_bytes * elements);
-      drop(weighed);
-      weighed = single;
-    }
-    int before = take(single_bytes * elements), of_rows = take(single_bytes * elements);
-    drop(of_rows, weighed);
-    int of_squares = take(single_bytes * elements);
-    drop(of_squares, k.copy, k.rows);
-    sum = before;
-    if (bytes != half_bytes) return;
-    sum = take(half_bytes * elements);
-    drop(before);
-  }
-
   /// Under autocast in f32, since the tables are.
   constexpr int rotated(extent_t columns) {
     const extent_t elements = s.tokens * columns, bytes = s.stream_bytes();
@@ -325,16 +210,6 @@ class stack_block {
     drop(by_sine, negated, halves);
     gradient = by_cosine;
   }
-  template <class Each>
-  constexpr void norm_back(int& gradient, extent_t columns, norm_kept& k, int& raw, const Each& each) {
-    if (!s.head_normed) return;
-    if (s.composed) return compose_norm_back(gradient, k, s.tokens * columns, half_bytes, s.head_dim, each);
-    const int before = projected(columns);
-    each(weight(s.head_dim));
-    drop(gradient, raw, k.rows);
-    gradient = before;
-  }
-
   /// The incoming gradient of all tokens, or in bf16; -1 where it is there.
   constexpr int gathered_gradient() { return s.is_cut || s.autocast ? projected(s.hidden) : -1; }
   template <class Each>
@@ -367,8 +242,6 @@ class stack_block {
     drop(sum, input);
   }
 
-  const stack_sizes& s;
-  Memory& m;
   stack_experts<Memory> experts;
 };
 

@@ -12,8 +12,7 @@
 //
 // Laws: those of stack_block.hpp, which this is a part of. Domain: experts without bias, none shared. O(1).
 
-#include <hyperparallel/planner/stack.hpp>
-#include <hyperparallel/strategy/storage_uses.hpp>
+#include <hyperparallel/planner/stack_tensors.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -25,9 +24,12 @@ struct experts_kept {
 };
 
 template <class Memory>
-class stack_experts {
+class stack_experts : public stack_tensors<Memory> {
+  using tensors = stack_tensors<Memory>;
+  using tensors::drop, tensors::s, tensors::take;
+
  public:
-  constexpr stack_experts(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory) {}
+  using tensors::tensors;
 
   /// What the layer gives; -1 where it is computed `again`.
   constexpr int forward(experts_kept& kept, bool keeps, bool again) {
@@ -106,16 +108,7 @@ class stack_experts {
 
  private:
   constexpr extent_t slots() const { return s.tokens * s.top_k; }
-  constexpr int take(extent_t bytes) { return m.allocate(bytes, memory_class::activations, 0); }
   constexpr int rows(extent_t columns) { return take(2 * slots() * columns); }
-  template <class... Numbers>
-  constexpr void drop(Numbers&... numbers) {
-    const auto one = [this](int& number) {
-      if (number >= 0) m.release(number);
-      number = -1;
-    };
-    (one(numbers), ...);
-  }
   /// What an exchange gives, in place of what it sends.
   constexpr int exchanged(int sent) {
     if (s.local_experts == s.experts) return sent;
@@ -123,9 +116,6 @@ class stack_experts {
     drop(sent);
     return received;
   }
-
-  const stack_sizes& s;
-  Memory& m;
 };
 
 }}  // namespace hyperparallel::v0_2

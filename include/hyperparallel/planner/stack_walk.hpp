@@ -21,7 +21,7 @@
 // O(layers · smaller(micro-batches, 3)) requests.
 
 #include <hyperparallel/planner/stack_block.hpp>
-#include <hyperparallel/support/growing_array.hpp>
+#include <hyperparallel/planner/stack_groups.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -42,20 +42,8 @@ template <class Memory>
 class stack_walk {
  public:
   /// Makes the shards, the inputs of a step and the tables of the rotation.
-  constexpr stack_walk(const stack_sizes& sizes, Memory& memory) : s(sizes), m(memory), block(s, memory) {
-    group.resize(static_cast<int>(s.layers) + 1);
-    for (group_state& g : group) {
-      g.parameter = s.block();
-      g.ranks = s.ranks;
-    }
-    root().parameter = s.root();
-    if (s.has_expert_groups()) expert.resize(static_cast<int>(s.layers));
-    for (group_state& g : expert) {
-      g.parameter = s.expert_group();
-      g.ranks = s.expert_ranks;
-    }
-    m.enter(stack_moment::begin);
-    visit_shards([this](extent_t bytes) { m.allocate(bytes, memory_class::parameters, main); });
+  constexpr stack_walk(const stack_sizes& sizes, Memory& memory)
+      : s(sizes), m(memory), groups(start(s, m), m), block(s, m) {
     for (int of = 0; of < 2; ++of) m.allocate(index_bytes * s.tokens, memory_class::inputs, main);
     for (const extent_t bytes : {single_bytes, half_bytes, half_bytes})
       m.allocate(bytes * s.sequence * s.head_dim, memory_class::inputs, main);
@@ -65,89 +53,26 @@ class stack_walk {
     const extent_t walked = smaller(s.micro_batches, 3);
     for (extent_t i = 0; i < walked; ++i) micro_batch(i + 1 == walked);
     m.enter(stack_moment::update);
-    if (!has_moments) {
-      visit_shards([this](extent_t bytes) {
-        for (int moment = 0; moment < 2; ++moment) m.allocate(bytes, memory_class::states, main);
-        m.allocate(single_bytes, memory_class::states, main);  // the count of steps
-      });
-      has_moments = true;
-    }
-    for (growing_array<group_state>* groups : {&group, &expert})
-      for (group_state& g : *groups) {
-        drop(g.reduced);
-        drop(g.accumulated);
-      }
+    groups.update();
   }
 
+  stack_walk(const stack_walk&) = delete;
+  stack_walk& operator=(const stack_walk&) = delete;
+
  private:
-  static constexpr int main = 0, gathers = 1, reductions = 2;
+  static constexpr int main = 0;
   static constexpr extent_t index_bytes = 8;
   /// Of cuBLAS for a thread that multiplies on a Hopper GPU: forward has one thread, backward another.
   static constexpr extent_t workspace_bytes = 32 * MiB;
 
-  struct group_state {
-    stack_parameters parameter{};
-    growing_array<int> whole;        ///< gathered parameters
-    growing_array<int> gradient;     ///< of this micro-batch, bf16
-    growing_array<int> accumulated;  ///< of those before, f32
-    int reduced = -1;                ///< shards of gradients
-    extent_t ranks = 1;              ///< that share it
-    constexpr extent_t shard() const {
-      extent_t sum = 0;
-      for (const stack_parameter& p : parameter) sum += p.shard(ranks);
-      return sum;
-    }
-  };
-  constexpr group_state& root() { return group[static_cast<int>(s.layers)]; }
-
-  constexpr void drop(int& number) {
-    if (number >= 0) m.release(number);
-    number = -1;
+  static constexpr const stack_sizes& start(const stack_sizes& sizes, Memory& memory) {
+    memory.enter(stack_moment::begin);
+    return sizes;
   }
-  constexpr void drop(growing_array<int>& numbers) {
-    for (const int number : numbers) m.release(number);
-    numbers.clear();
-  }
+  constexpr void drop(int& number) { groups.drop(number); }
   constexpr int activation(extent_t bytes) { return m.allocate(bytes, memory_class::activations, main); }
-  constexpr void add_gradient(group_state& g, extent_t elements) {
+  constexpr void add_gradient(stack_group& g, extent_t elements) {
     g.gradient.push(m.allocate((s.autocast ? single_bytes : half_bytes) * elements, memory_class::gradients, main));
-  }
-
-  constexpr extent_t parameter_bytes() const { return s.sharded || s.autocast ? single_bytes : half_bytes; }
-  /// Bytes of the shard of every parameter, in the order of the modules.
-  template <class Visit>
-  constexpr void visit_shards(const Visit& visit) {
-    const auto one = [&](const group_state& g, int i) { visit(parameter_bytes() * g.parameter[i].shard(g.ranks)); };
-    const auto all = [&](const group_state& g) {
-      for (int i = 0; i < g.parameter.size; ++i) one(g, i);
-    };
-    one(root(), 0);
-    for (int layer = 0; layer < s.layers; ++layer) {
-      all(group[layer]);
-      if (!expert.empty()) all(expert[layer]);
-    }
-    for (int i = 1; i < root().parameter.size; ++i) one(root(), i);
-  }
-
-  /// The buffer that a group is gathered into; -1 on one rank, which copies its shards alone.
-  constexpr int gather(const group_state& g) {
-    if (!s.sharded || g.ranks == 1) return -1;
-    const extent_t shard = half_bytes * g.shard();
-    int cast = m.allocate(shard, memory_class::buffers, gathers);
-    const int buffer = m.allocate(shard * g.ranks, memory_class::buffers, gathers);
-    drop(cast);
-    return buffer;
-  }
-  constexpr void copy_out(group_state& g) {
-    for (const stack_parameter& p : g.parameter)
-      if (s.sharded) g.whole.push(m.allocate(half_bytes * p.shard(g.ranks) * g.ranks, memory_class::buffers, main));
-  }
-  constexpr void gather_forward(group_state& g) {
-    if (!g.whole.empty()) return;
-    const int fresh = gather(g);
-    drop(gathering);
-    copy_out(g);
-    gathering = fresh;
   }
 
   constexpr void micro_batch(bool is_last) {
@@ -160,38 +85,38 @@ class stack_walk {
       m.enter(stack_moment::backward);
       block_backward(layer, is_last);
     }
-    add_gradient(root(), s.vocabulary * s.hidden);
+    add_gradient(groups.root, s.vocabulary * s.hidden);
     if (s.tied) {  // it is added to the head's
-      int added = root().gradient.last();
-      root().gradient.resize(root().gradient.size - 1);
+      int added = groups.root.gradient.last();
+      groups.root.gradient.resize(groups.root.gradient.size - 1);
       drop(added);
     }
     drop(gradient);
     drop(ids);
     m.enter(stack_moment::reduction);
-    end_group(root(), is_last);
-    drop(reducing);
+    groups.end(groups.root, is_last);
+    drop(groups.reducing);
   }
 
   constexpr void forward(int& ids, norm_kept& norm, int& normed, int& log_softmax) {
     m.enter(stack_moment::forward);
-    gather_forward(root());
+    groups.gather_forward(groups.root);
     ids = activation(index_bytes * s.tokens);
     input.clear();
     kept.clear();
     input.push(block.scattered(activation(s.stream_bytes() * s.tokens * s.hidden)));
     for (int layer = 0; layer < s.layers; ++layer) {
-      gather_forward(group[layer]);
+      groups.gather_forward(groups.block[layer]);
       if (workspaces == 0) add_workspace();
       stack_kept k;
       const int out = block.forward(k, !s.recomputed, false, [&](bool begins) {
-        if (expert.empty()) return;
-        if (begins) return gather_forward(expert[layer]);
-        if (s.reshards) drop(expert[layer].whole);
+        if (groups.expert.empty()) return;
+        if (begins) return groups.gather_forward(groups.expert[layer]);
+        if (s.reshards) groups.drop(groups.expert[layer].whole);
       });
       kept.push(k);
       input.push(out);
-      if (s.reshards) drop(group[layer].whole);
+      if (s.reshards) groups.drop(groups.block[layer].whole);
       if (!s.recomputed && !s.keeps_residuals()) drop(input[layer]);
     }
     normed = block.gathered(block.normed(norm, true));
@@ -202,8 +127,8 @@ class stack_walk {
       normed = activation(half_bytes * s.tokens * s.hidden);
     }
     int logits = activation(half_bytes * s.tokens * s.vocabulary);
-    drop(gathering);
-    if (s.reshards) drop(root().whole);
+    drop(groups.gathering);
+    if (s.reshards) groups.drop(groups.root.whole);
     m.enter(stack_moment::loss);
     const extent_t single = single_bytes * s.tokens * s.vocabulary;
     int copied = activation(single);
@@ -225,16 +150,16 @@ class stack_walk {
     int of_logits = activation(single / 2);
     drop(of_copy);
     m.enter(stack_moment::backward);
-    if (root().whole.empty()) {
-      int buffer = gather(root());
-      copy_out(root());
+    if (groups.root.whole.empty()) {
+      int buffer = groups.gather(groups.root);
+      groups.copy_out(groups.root);
       drop(buffer);
     }
-    group_state& last = group[static_cast<int>(s.layers) - 1];
-    if (last.whole.empty()) prefetched = gather(last);
+    stack_group& last = groups.block[static_cast<int>(s.layers) - 1];
+    if (last.whole.empty()) groups.prefetched = groups.gather(last);
     if (workspaces == 1) add_workspace();
     int of_normed = activation(half_bytes * s.tokens * s.hidden);
-    root().gradient.push(block.weight(s.vocabulary * s.hidden));
+    groups.root.gradient.push(block.weight(s.vocabulary * s.hidden));
     drop(of_logits);
     drop(normed);
     drop(head_weight);
@@ -244,63 +169,26 @@ class stack_walk {
       of_normed = single_normed;
     }
     of_normed = block.scattered(of_normed);
-    block.norm_gradient(of_normed, norm, [this](int number) { root().gradient.push(number); });
+    block.norm_gradient(of_normed, norm, [this](int number) { groups.root.gradient.push(number); });
     drop(input[static_cast<int>(s.layers)]);
     return of_normed;
   }
 
-  /// A group whose gather has begun is copied out, and that of the `next` one begins.
-  constexpr void gather_backward(group_state& g, const group_state* next) {
-    if (!g.whole.empty()) return;
-    copy_out(g);
-    drop(prefetched);
-    if (next != nullptr && next->whole.empty()) prefetched = gather(*next);
-  }
-
   constexpr void block_backward(int layer, bool is_last) {
-    group_state& g = group[layer];
-    group_state* const before = layer > 0 ? &group[layer - 1] : nullptr;
-    group_state* of = expert.empty() ? &g : &expert[layer];  // that gradients are of
-    gather_backward(g, expert.empty() ? before : of);
-    if (!expert.empty()) gather_backward(*of, before);
+    stack_group& g = groups.block[layer];
+    stack_group* const before = layer > 0 ? &groups.block[layer - 1] : nullptr;
+    stack_group* of = groups.expert.empty() ? &g : &groups.expert[layer];  // that gradients are of
+    groups.gather_backward(g, groups.expert.empty() ? before : of);
+    if (!groups.expert.empty()) groups.gather_backward(*of, before);
     if (s.recomputed) block.forward(kept[layer], true, true);
     block.backward(
         kept[layer], [&](int number) { of->gradient.push(number); },
         [&] {
-          if (!expert.empty()) end_group(*of, is_last);
+          if (!groups.expert.empty()) groups.end(*of, is_last);
           of = &g;
         });
     drop(input[layer]);
-    end_group(g, is_last);
-  }
-
-  /// All gradients of a group are there.
-  constexpr void end_group(group_state& g, bool is_last) {
-    const bool adds = !g.accumulated.empty();
-    if (adds) drop(g.gradient);
-    drop(g.whole);
-    if (!s.sharded) {
-      if (!adds) g.accumulated = g.gradient;
-      g.gradient.clear();
-      return;
-    }
-    if (!is_last) {
-      if (!adds) accumulate(g);
-      return;
-    }
-    drop(reducing);
-    const extent_t shard = single_bytes * g.shard();
-    reducing = m.allocate(shard * g.ranks, memory_class::gradients, main);
-    drop(adds ? g.accumulated : g.gradient);
-    g.reduced = m.allocate(shard, memory_class::gradients, reductions);
-  }
-  /// Each gradient in f32 in place of the one in bf16. Gradients come in the order of autograd, so sizes are those of the requests.
-  constexpr void accumulate(group_state& g) {
-    for (int& number : g.gradient) {
-      g.accumulated.push(m.allocate(m.requested(number) * (single_bytes / half_bytes), memory_class::gradients, main));
-      drop(number);
-    }
-    g.gradient.clear();
+    groups.end(g, is_last);
   }
 
   constexpr void add_workspace() {
@@ -310,13 +198,11 @@ class stack_walk {
 
   const stack_sizes s;
   Memory& m;
+  stack_groups<Memory> groups;
   stack_block<Memory> block;
-  growing_array<group_state> group;   ///< the blocks in order, then the root
-  growing_array<group_state> expert;  ///< of each block, where its experts are a group
-  growing_array<int> input;           ///< of each block, and what the last one gives
+  growing_array<int> input;  ///< of each block, and what the last one gives
   growing_array<stack_kept> kept;
-  int gathering = -1, prefetched = -1, reducing = -1, head_weight = -1, workspaces = 0;
-  bool has_moments = false;
+  int head_weight = -1, workspaces = 0;
 };
 
 }}  // namespace hyperparallel::v0_2
