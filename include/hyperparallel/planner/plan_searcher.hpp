@@ -63,8 +63,8 @@ constexpr void enter_row(growing_array<plan_estimate>& rows, const plan_estimate
   rows.size = kept < most ? kept : most;
 }
 
-/// Listing so many legal plans takes well below a second.
-inline constexpr int listed_between_questions = 1024;
+/// Listing so many legal plans takes well below a second; walking so many steps of a stack, too.
+inline constexpr int listed_between_questions = 1024, walked_between_questions = 16;
 
 /// What is simulated of a search: nothing, or all that could be the best.
 enum class search_truth : unsigned char { estimate, simulation };
@@ -82,7 +82,8 @@ class plan_searcher {
         truth(by),
         most(question.reserve.most_peak(of.device().tier[0].bytes)) {
     a.listed = visit_legal_plans(d, q, [&](const decoder_plan& p) {
-      stopped = (a.legal + 1) % listed_between_questions == 0 && !go_on(static_cast<const plan_progress&>(progress));
+      stopped = (a.legal + 1) % (q.stack.walked ? walked_between_questions : listed_between_questions) == 0 &&
+                !go_on(static_cast<const plan_progress&>(progress));
       if (stopped) return false;
       ++a.legal;
       const extent_t held = bytes_bound(p);

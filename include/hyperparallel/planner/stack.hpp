@@ -6,16 +6,18 @@
 //   hp::check_stack(decoder, plan, rules) == hp::stack_code::ok
 //   const hp::stack_sizes s(decoder, plan, rules);
 //
-// `library` is this library's own plan. `fsdp2` is PyTorch's fully_shard on every block and on the root, as torchtitan runs
-// it: f32 shards of parameters and of AdamW's two moments, gathers in bf16, reduction in f32, operators one at a time, the loss whole on f32
-// logits, one-sided checkpoints around whole blocks where they are computed again. `fsdp2_compiled` is the same with each block compiled by
-// Inductor, which computes the activation of the gate again in backward. Under tp, norms and residuals hold a rank's part of the sequence, products
-// read all of it. `transformers` is AutoModelForCausalLM on one device, all in bf16: its norms are composed of elementwise operators that save an f32
-// copy, and `transformers_amp` the same model in f32 under autocast to bf16, where weights and what products read are copied. ZeRO stage 3 is reshard_after_forward, stage 2 is without it; on one data rank stage 0 is taken as stage 3.
-// Sources: torch/distributed/fsdp/_fully_shard and torch/csrc/autograd of PyTorch 2.11; torchtitan's parallelize functions.
+// `library` is this library's own plan. `fsdp2` is PyTorch's fully_shard on every block, on experts that fewer ranks share, and on the root, as
+// torchtitan runs it: f32 shards of parameters and of AdamW's two moments, gathers in bf16, reduction in f32, one operator at a time, the
+// loss whole on f32 logits, non-reentrant checkpoints around whole blocks where these are computed again. `fsdp2_compiled` is the same
+// with each block compiled by Inductor, which computes the activation of the gate again in backward. Under tp, norms and
+// residuals have a rank's part of each sequence, and products read all of it. ZeRO stage 3 is reshard_after_forward, stage 2 is without
+// it; on one rank stage 0 is taken as stage 3. `transformers` is AutoModelForCausalLM on one device, all in bf16, with norms of elementwise
+// operators; `transformers_amp` is the same model in f32 under autocast to bf16, where weights and what products read are copied.
+// Sources: torch/distributed/fsdp/_fully_shard, torch/csrc/autograd and aten's autocast of PyTorch 2.11; torchtitan's parallelize functions;
+// modeling_llama.py and loss_utils.py of transformers 5.
 //
-// Laws: every plan of a decoder is either ok or has one code; the rows and columns of the parameters of all groups are those that
-// decoder_parameters.hpp counts, divided by tp. O(1).
+// Laws: every plan of a decoder is either ok or has one code; the parameters of all groups are those that decoder_parameters.hpp
+// counts, divided by tp and experts by ep. O(layers).
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/support/static_vector.hpp>
@@ -46,6 +48,9 @@ constexpr const stack_rules* find_stack(const char* name) {
   return nullptr;
 }
 
+/// A walk takes time that rises with the square of the layers.
+inline constexpr extent_t most_walked_layers = 512;
+
 /// Why a stack says nothing of a plan.
 enum class stack_code : unsigned char {
   ok,
@@ -53,6 +58,7 @@ enum class stack_code : unsigned char {
   has_experts,
   has_other_blocks,
   has_windows,
+  has_many_layers,
   has_stages,
   cuts_context,
   keeps_sequences_whole,
@@ -69,6 +75,7 @@ constexpr const char* name_of(stack_code c) {
       "experts beside dense or shared ones, with biases, or cut by tp",
       "blocks other than RMSNorm, attention and a gated feed-forward layer with rotation, one after the other",
       "windows shorter than the sequence",
+      "more than 512 layers",
       "pipeline stages: pp=1 alone",
       "context parallelism: cp=1 alone",
       "tensor parallelism with whole sequences between products: sp=on alone",
@@ -93,6 +100,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
       d.feed_forward.bias || a.output_bias || a.sinks || a.score_cap > 0.0 || a.rope_base <= 0.0)
     return stack_code::has_other_blocks;
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
+  if (d.layers > most_walked_layers) return stack_code::has_many_layers;
   if (p.pp > 1) return stack_code::has_stages;
   if (p.cp > 1) return stack_code::cuts_context;
   if (p.tp > 1 && !p.sequence_parallel) return stack_code::keeps_sequences_whole;

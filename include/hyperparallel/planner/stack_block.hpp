@@ -4,15 +4,15 @@
 //
 //   hp::stack_block<Memory> block(sizes, memory);
 //   const int out = block.forward(kept, true);
-//   block.backward(kept, gradient, weight_gradients);
+//   block.backward(kept, each);
 //
-// One operator after the other: its outputs are allocated, then what is not read again is released. An operator's backward
-// releases what it has saved, and its incoming gradient, when it has ended; a second gradient of a tensor is added to the first in place. Norms save
-// their input and one f32 number a row; products their input; attention its three inputs, its output and one f32 number a head and
-// row; the activation its input, the product of gate and width both operands. A rotation keeps nothing but the tables, which all layers share.
+// One operator after the other: its outputs are allocated, then what is not read again is released. An operator's backward releases
+// what it has saved, and its incoming gradient, when it has ended; a second gradient of a tensor is added to the first in place. Norms keep what
+// stack_norm.hpp says; products their input; attention its three inputs, its output and one f32 number a head and row; the
+// activation its input, the product of gate and width both operands. A rotation keeps nothing but its tables, which all layers share.
+// Under autocast every product that reads a norm's output has a bf16 copy of its own, and of its weight.
 //
-// `Memory` has allocate(bytes, memory_class, stream) and release(number). Laws: what forward keeps and backward gets is released after
-// backward, but for weight_gradients and the gradient of the block's input, which is the one that came in. O(1).
+// Laws: what forward keeps is released by backward; what is left is the gradients of weights that `each` was called for. O(1).
 
 #include <hyperparallel/planner/stack_experts.hpp>
 #include <hyperparallel/planner/stack_norm.hpp>

@@ -5,16 +5,12 @@
 //   hp::stack_walk<Memory> walk(sizes, memory);
 //   walk.step(); walk.step();                          the first one makes the optimizer's moments
 //
-// Groups of parameters are the blocks and the root. A gather casts the shard to bf16 and gathers into one buffer, both on a stream of
-// their own; parameters are copied out of it. In forward the buffer stays until the next group is copied out, in backward it
-// ends at once and the gather of the next block backwards has begun. With reshards, parameters end after the forward of their group, and after its
-// backward in any case. Gradients of a group come in bf16 as autograd makes them; at its end they are copied into the f32 buffer
-// of the reduction, which stays until the next group is there, and the reduced shard comes on a third stream. Micro-batches
-// but the last keep f32 gradients unsharded. The root group is gathered first in backward and ends last. The loss makes an f32
-// copy of the logits, its log-softmax, and in backward two f32 gradients of that size. From the third micro-batch on all but the last do the same, so at most
-// three are walked. Where nothing is sharded parameters are read as they are, gradients stay until the update, and logits until the loss is there.
-// Order and streams: _fsdp_param_group.py, _fsdp_collectives.py, _fsdp_state.py of PyTorch 2.11, without collectives'
-// own memory.
+// Forward gathers a group, runs it and, with reshards, releases its parameters. The loss makes an f32 copy of the logits and its log-softmax, and in
+// backward two f32 gradients of that size. The root group is gathered first in backward and ends last, since its inputs have no
+// gradient; the blocks follow in reverse, each with the next one's gather begun (stack_groups.hpp), computed again first where it is
+// a checkpoint. Where nothing is sharded logits stay until the loss is there. From the third micro-batch on all but the last do
+// the same, so at most three are walked. cuBLAS takes a workspace for each of the threads of forward and backward. Order and streams:
+// _fsdp_param_group.py, _fsdp_collectives.py, _fsdp_state.py of PyTorch 2.11, without collectives' own memory.
 //
 // `Memory` has allocate(bytes, memory_class, stream), release(number), enter(stack_moment) and note_after_forward().
 // Laws: what is there after a step is what was there after the one before; one micro-batch is accumulation of one.
