@@ -140,6 +140,25 @@ hyperparallel_add_hp_page(plan.pipeline 1 areas,areas,areas,areas,timeline,matri
 hyperparallel_add_hp_page(plan.many_micro_batches 0 areas,areas,timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars plan
                           "${configs}/llama3_8b.json" --devices 16 --batch 512 --fix tp=8,pp=2,micro_batches=512)
 
+# On a stack memory is what its allocator reserves, to the byte as a run on one H100 reserved it; a plan that fits by what is in use is tight.
+set(plan_fsdp2 plan "${configs}/llama3_8b.json" --hardware h100 --stack fsdp2)
+hyperparallel_add_hp(plan.stack ${plan_fsdp2} --devices 8 --fix zero=3,recompute=full --batch 8 --sequence 8192)
+set_tests_properties(hp.plan.stack PROPERTIES PASS_REGULAR_EXPRESSION
+                     "fits: a device .*segments it keeps .*fsdp2: in use are 25.2 GiB at most, in the loss, 17.3 GiB when forward has ended")
+hyperparallel_add_hp_json(plan.stack 0 FIGURES "verdict=\"tight\"" memory.reserved_bytes=80849403904 memory.after_forward_bytes
+                          memory.steady_bytes=12121169408 "memory.stack=\"fsdp2\"" "memory.peak_is=\"in the loss\""
+                          COMMAND ${plan_fsdp2} --devices 8 --fix zero=3 --batch 8 --sequence 8192)
+hyperparallel_add_hp_json(plan.stack_that_does_not_fit 1 FIGURES "verdict=\"does not fit\"" "fitting_changes.0.verdict=\"fits\""
+                          COMMAND ${plan_fsdp2} --devices 8 --fix zero=3 --batch 16 --sequence 8192)
+hyperparallel_add_hp_json(plan.stack_searched 0 FIGURES "plans.0.verdict=\"fits\"" plans.0.plan.zero=3 plans.0.plan.pp=1 search.legal=72
+                          memory.reserved_bytes COMMAND ${plan_fsdp2} --devices 64)
+hyperparallel_add_hp_json(plan.stack_of_experts 0 FIGURES "memory.stack=\"fsdp2\"" memory.reserved_bytes plan.ep=8
+                          COMMAND plan "${configs}/qwen3_30b_a3b.json" --hardware h100 --stack fsdp2 --devices 64 --fix ep=8,zero=3,recompute=full)
+hyperparallel_add_hp_json(plan.stack_on_one_device 0 FIGURES "memory.stack=\"transformers\"" memory.reserved_bytes
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --stack transformers --devices 1 --fix recompute=full --sequence 2048)
+hyperparallel_add_hp_page(plan.stack 0 timeline,matrix,matrix,matrix,matrix,matrix,matrix,bars,bars ${plan_fsdp2} --devices 8 --fix zero=3
+                          --batch 8 --sequence 8192)
+
 # None fits, some are tight: the search has the fastest of them, as --fix calls it tight.
 set(plan_tight plan "${configs}/llama3_8b.json" --devices 8 --hardware h100 --batch 8 --sequence 1024 --memory 20GiB --allocator 800)
 hyperparallel_add_hp_json(plan.tight 0 FIGURES "plans.0.verdict=\"tight\"" plans.0.plan.tp=4 plans.0.plan.zero=3 COMMAND ${plan_tight})

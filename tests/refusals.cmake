@@ -193,6 +193,18 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
+  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, fsdp2, fsdp2_compiled, transformers" plan
+                            "${llama}" --devices 4 --stack deepspeed)
+  hyperparallel_add_refusal(hp plan.stack_of_stages 2 "--stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}" --devices 4
+                            --fix pp=2,zero=3 --stack fsdp2)
+  hyperparallel_add_refusal(hp plan.stack_of_context 2 "--stack fsdp2 has no rule for context parallelism: cp=1 alone" plan "${llama}"
+                            --devices 4 --fix cp=2,zero=3 --stack fsdp2)
+  hyperparallel_add_refusal(hp plan.stack_of_replicas 2 "--stack fsdp2 has no rule for parameters that every rank holds: zero=2 and zero=3"
+                            plan "${llama}" --devices 4 --fix dp=4 --stack fsdp2)
+  hyperparallel_add_refusal(hp plan.stack_of_devices 2 "--stack transformers has no rule for several devices: one alone" plan "${llama}"
+                            --devices 4 --fix zero=3 --stack transformers)
+  hyperparallel_add_refusal(hp plan.stack_and_convention 2 "--convention: is held against the account of --stack library, not of --stack fsdp2"
+                            plan "${llama}" --devices 4 --fix zero=3 --stack fsdp2 --convention megatron_2022)
   hyperparallel_add_late_refusal(hp serve.divisors /dev/null 1 "tp=3 does not divide attention heads, 32" serve "${llama}"
                                  --devices 3 --fix tp=3)
   hyperparallel_add_late_refusal(hp serve.does_not_fit /dev/null 1 "GiB of 64.0 GiB of HBM, 79.9 GiB are missing" serve "${llama}"

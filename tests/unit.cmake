@@ -101,7 +101,8 @@ function(hyperparallel_add_unit program group)
     add_test(NAME ${folder}.${entity} COMMAND ${program} --gtest_brief=1 "--gtest_filter=${filter}")
     # A filter that finds nothing would pass.
     set_tests_properties(${folder}.${entity} PROPERTIES LABELS "${labels}" TIMEOUT 3600
-                                                        FAIL_REGULAR_EXPRESSION "\\] 0 tests from")
+                                                        FAIL_REGULAR_EXPRESSION "\\] 0 tests from"
+                                                        ENVIRONMENT "HYPERPARALLEL_OWN_VECTORS=${CMAKE_CURRENT_SOURCE_DIR}/vectors")
   endforeach()
 endfunction()
 

@@ -8,11 +8,13 @@
 //   e.memory, e.time, hp::model_use(e, prices.device())
 //
 // Time and memory are those of plan_evaluation.hpp, which strategy search compares plans by. Where there is a pipeline,
-// kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that.
+// kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that. On a stack that is
+// walked (stack.hpp) memory is what its allocator reserves; times stay those of this library's plan.
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
+#include <hyperparallel/planner/stack_memory.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/simulated_plan.hpp>
 
@@ -27,14 +29,22 @@ struct plan_estimate {
   extent_t received[max_link_levels] = {};  ///< in a step by the busiest device of each level; over its busiest link
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
+  stack_memory on_stack{};                  ///< where the stack is walked
   constexpr bool ok() const { return evaluation.ok(); }
-  /// Bytes alive on a device: of a pipeline that is replayed those by address, of the fullest stage; where addresses exceed the
-  /// memory the least that they take; else those of the account, within which addresses stay.
+  constexpr bool is_walked() const { return on_stack.peak > 0; }
+  /// Bytes that a device has to have: on a stack those that its allocator reserves; else those alive, of a pipeline that is replayed by
+  /// address, of the fullest stage; where addresses exceed the memory the least that they take; else those of the account, within
+  /// which addresses stay.
   constexpr extent_t memory() const {
+    if (is_walked()) return on_stack.reserved;
     if (simulated.is_replayed()) return simulated.bytes;
     return simulated.code == simulated_plan_code::exceeds_memory ? simulated.least_bytes : evaluation.memory;
   }
-  /// What that is above the kinds; below 0 where they are not all there at once.
+  /// The same before anything is simulated.
+  constexpr extent_t counted_memory() const { return is_walked() ? on_stack.reserved : evaluation.memory; }
+  /// Bytes in use at once at most.
+  constexpr extent_t peak() const { return is_walked() ? on_stack.peak : memory(); }
+  /// What memory() is above the kinds where no stack is walked; below 0 where they are not all there at once.
   constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
   constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
@@ -159,8 +169,9 @@ constexpr void note_received(const sharded_program& p, const pipeline_form& form
 
 /// The estimate of a plan. Where the program or the hardware is refused, `evaluation` says why and amounts are 0; where
 /// the plan is not countable or a step takes longer than `most_step_time`, its code is `overflow`.
-/// Precondition: `check_plan` says ok. O(what partition and evaluate_program take).
-constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices) {
+/// Precondition: `check_plan` says ok, and `check_stack`. O(what partition, evaluate_program and stack_memory_of take).
+constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan, plan_prices& prices,
+                                      const stack_rules& stack = known_stacks[0]) {
   plan_estimate e;
   e.plan = plan;
   if (!plan_is_countable(d, plan)) {
@@ -176,6 +187,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   e.model_operations = model_operations_of(d, plan.batch, plan.sequence);
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
+  if (stack.walked) e.on_stack = stack_memory_of(d, plan, stack);
   return e;
 }
 

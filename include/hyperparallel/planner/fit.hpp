@@ -62,6 +62,15 @@ constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, e
   return holds(reserve.least_needed(peak)) ? fit_verdict::tight : fit_verdict::does_not_fit;
 }
 
+/// Of an estimate. A stack's plan fits where what its allocator reserves does, and is tight where what is in use at once does: PyTorch
+/// gives free segments back where the device has no more.
+constexpr fit_verdict verdict_of(const plan_estimate& e, const memory_reserve& reserve, extent_t bytes) {
+  const fit_verdict v = verdict_of(e.memory(), reserve, bytes);
+  if (v == fit_verdict::fits || !e.is_walked()) return v;
+  return verdict_of(e.peak(), reserve, bytes) == fit_verdict::does_not_fit ? fit_verdict::does_not_fit
+                                                                           : fit_verdict::tight;
+}
+
 /// Whether a plan of this verdict is an answer.
 constexpr bool is_answer(fit_verdict v) { return v != fit_verdict::does_not_fit; }
 
@@ -102,16 +111,18 @@ constexpr void visit_options(const decoder_plan& from, const Visit& visit) {
 /// Calls `visit(estimate, changes)` for the plans that fit after the smallest change: one of the options, two, three; else
 /// one degree doubled in place of data parallelism, on as many devices; else one degree times 2, 4 or 8, with more devices.
 /// A degree is tried with the options as they are, then with the most sparing. Each plan is estimated and simulated, none is guessed.
-/// Returns the devices of the plans; 0 where none of these fits. Precondition: the hardware can be.
+/// On a stack only plans that it has rules for are tried. Returns the devices of the plans; 0 where none of these fits. Precondition: the
+/// hardware can be.
 template <class Visit>
 constexpr extent_t visit_plans_that_fit(const decoder& d, const decoder_plan& from, plan_prices& prices,
-                                        const memory_reserve& reserve, const Visit& visit) {
+                                        const memory_reserve& reserve, const Visit& visit,
+                                        const stack_rules& stack = known_stacks[0]) {
   const extent_t bytes = prices.device().tier[0].bytes;
   const auto tried = [&](const decoder_plan& p, int changes) {
-    if (!check_plan(d, p, device_count_of(p)).ok()) return false;
-    plan_estimate e = estimate_plan(d, p, prices);
-    if (!e.ok() || (p.pp == 1 && verdict_of(e.evaluation.memory, reserve, bytes) != fit_verdict::fits)) return false;
-    e.simulated = simulate_plan(d, p, prices, reserve.most_peak(bytes));
+    if (!check_plan(d, p, device_count_of(p)).ok() || check_stack(d, p, stack) != stack_code::ok) return false;
+    plan_estimate e = estimate_plan(d, p, prices, stack);
+    if (!e.ok() || (p.pp == 1 && verdict_of(e.counted_memory(), reserve, bytes) != fit_verdict::fits)) return false;
+    e.simulated = simulate_plan(d, p, prices, stack.walked ? largest_simulated_memory : reserve.most_peak(bytes));
     if (verdict_of(e.memory(), reserve, bytes) != fit_verdict::fits) return false;
     visit(static_cast<const plan_estimate&>(e), changes);
     return true;

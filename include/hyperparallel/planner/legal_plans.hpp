@@ -18,9 +18,10 @@ struct plan_question {
   extent_t sequence = 1;  ///< tokens in a sequence
   memory_reserve reserve{};
   int rows = 6;  ///< plans that are kept
+  stack_rules stack = known_stacks[0];
 };
 
-/// Calls `visit(plan)` for every legal plan, each once, until one returns false; one that returns nothing goes on. Whether all
+/// Calls `visit(plan)` for every legal plan that the stack has rules for, each once, until one returns false; one that returns nothing goes on. Whether all
 /// were visited. ZeRO is 0 where nothing is sharded by it, sequence parallelism on
 /// where tp is 1. O(divisors of the batch · divisors of the devices to the 4th · layers).
 template <class Visit>
@@ -38,6 +39,7 @@ constexpr bool visit_legal_plans(const decoder& d, const plan_question& q, const
         for (p.zero = 0; p.zero <= (extent_t{p.dp} * p.cp * p.ep > 1 ? 3 : 0); ++p.zero)
           for (const bool recomputed : {false, true}) {
             p.recomputed = recomputed;
+            if (check_stack(d, p, q.stack) != stack_code::ok) continue;
             if (!detail::goes_on_after(visit, static_cast<const decoder_plan&>(p))) return false;
           }
       }

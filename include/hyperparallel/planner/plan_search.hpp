@@ -19,6 +19,7 @@
 // (simulation.hpp). Every plan priced that may fit is kept; those that could be faster than the best by their bounds, or by nine
 // tenths of the estimate, are simulated, and one whose addresses exceed the memory is none. Estimates are no further above clocks: of
 // 1 400 plans of random models the least share is 0.935, of pipelines in shares of their own layers 0.946.
+// With a stack that is walked (stack.hpp) the plans are those that it has rules for, and memory is what its allocator reserves.
 // Laws: a complete search finds the time that pricing, or simulating, all plans finds; the bound is at most the time of every plan
 // that fits, however early the search was ended.
 
@@ -46,7 +47,9 @@ constexpr plan_answer search_simulated_plans(const decoder& d, const plan_questi
 /// Fills `simulated` of a row, and counts it.
 constexpr auto simulation_of(const decoder& d, const plan_question& q, const plan_prices& prices, plan_answer& a) {
   return [&](plan_estimate& row) {
-    row.simulated = simulate_plan(d, row.plan, prices, q.reserve.most_peak(prices.device().tier[0].bytes));
+    row.simulated =
+        simulate_plan(d, row.plan, prices,
+                      q.stack.walked ? largest_simulated_memory : q.reserve.most_peak(prices.device().tier[0].bytes));
     a.simulations.add(row.simulated, row.plan.pp > 1);
   };
 }

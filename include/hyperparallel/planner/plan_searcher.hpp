@@ -63,8 +63,8 @@ constexpr void enter_row(growing_array<plan_estimate>& rows, const plan_estimate
   rows.size = kept < most ? kept : most;
 }
 
-/// Listing so many legal plans takes well below a second.
-inline constexpr int listed_between_questions = 1024;
+/// Listing so many legal plans takes well below a second; walking so many steps of a stack, too.
+inline constexpr int listed_between_questions = 1024, walked_between_questions = 16;
 
 /// What is simulated of a search: nothing, or all that could be the best.
 enum class search_truth : unsigned char { estimate, simulation };
@@ -82,10 +82,11 @@ class plan_searcher {
         truth(by),
         most(question.reserve.most_peak(of.device().tier[0].bytes)) {
     a.listed = visit_legal_plans(d, q, [&](const decoder_plan& p) {
-      stopped = (a.legal + 1) % listed_between_questions == 0 && !go_on(static_cast<const plan_progress&>(progress));
+      stopped = (a.legal + 1) % (q.stack.walked ? walked_between_questions : listed_between_questions) == 0 &&
+                !go_on(static_cast<const plan_progress&>(progress));
       if (stopped) return false;
       ++a.legal;
-      const extent_t held = memory_bound(d, p);
+      const extent_t held = bytes_bound(p);
       if (held < smallest_held) {
         smallest = p;
         smallest_held = held;
@@ -125,6 +126,12 @@ class plan_searcher {
     constexpr bool is_asked() const { return estimate.simulated.code != simulated_plan_code::not_asked; }
   };
 
+  /// What the plan takes at least; on a stack, what it takes.
+  constexpr extent_t bytes_bound(const decoder_plan& p) const {
+    if (!q.stack.walked) return memory_bound(d, p);
+    return plan_is_countable(d, p) ? stack_memory_of(d, p, q.stack).reserved : 0;
+  }
+
   constexpr void price_all() {
     for (int next = plans.first(); !stopped && is_open(next); next = plans.first()) {
       const extent_t before = best_time();
@@ -148,7 +155,7 @@ class plan_searcher {
     a.complete = a.listed && !is_open(next) && a.uncounted == 0 && a.unsimulated == 0;
     if (is_open(next)) a.left = plans.left();
     if (a.complete && !a.ok() && a.least_unfit.evaluation.memory == not_counted && smallest_held != not_counted)
-      a.least_unfit = estimate_plan(d, smallest, prices);
+      a.least_unfit = estimate_plan(d, smallest, prices, q.stack);
     a.bound = !a.listed ? 0 : smaller(smaller(is_open(next) ? plans[next].time : best_time(), uncounted), unsimulated);
     return static_cast<plan_answer&&>(a);
   }
@@ -166,7 +173,7 @@ class plan_searcher {
   constexpr int next_simulated() const {
     int best = -1;
     const auto precedes = [&](const candidate& x, const candidate& y) {
-      const bool x_fits = x.estimate.evaluation.memory <= most, y_fits = y.estimate.evaluation.memory <= most;
+      const bool x_fits = x.estimate.counted_memory() <= most, y_fits = y.estimate.counted_memory() <= most;
       return x_fits != y_fits ? x_fits : x.estimate.time() < y.estimate.time();
     };
     for (int i = 0; i < candidates.size; ++i) {
@@ -181,7 +188,7 @@ class plan_searcher {
   constexpr void simulate(int number) {
     candidate& c = candidates[number];
     plan_estimate& e = c.estimate;
-    e.simulated = simulate_plan(d, e.plan, prices, most);
+    e.simulated = simulate_plan(d, e.plan, prices, q.stack.walked ? largest_simulated_memory : most);
     a.simulations.add(e.simulated, e.plan.pp > 1);
     if (e.memory() > most) note_unfit(e);
     a.best.clear();
@@ -218,14 +225,14 @@ class plan_searcher {
     progress.best = best_time();
     stopped = !go_on(static_cast<const plan_progress&>(progress));
     if (stopped) return false;
-    const plan_estimate e = estimate_plan(d, plans[number].plan, prices);
+    const plan_estimate e = estimate_plan(d, plans[number].plan, prices, q.stack);
     plans.note_priced(number);
     if (e.evaluation.code == cost_code::overflow) {
       not_priced.push(number);
       return true;
     }
     ++a.priced;
-    const bool fits = e.ok() && e.evaluation.memory <= most;
+    const bool fits = e.ok() && e.counted_memory() <= most;
     // The account has a stage that is as full as all together: by address a pipeline may take less.
     const bool may_fit = truth == search_truth::simulation && e.ok() && (fits || e.plan.pp > 1);
     if (may_fit) candidates.push({e, simulated_bound(e, plans[number].time)});
@@ -242,7 +249,7 @@ class plan_searcher {
       int next = -1;
       visit_plan_changes(plans[from].plan, [&](const decoder_plan& p) {
         const int number = plans.number_of(p);
-        const extent_t bytes = number < 0 ? held : memory_bound(d, p);
+        const extent_t bytes = number < 0 ? held : bytes_bound(p);
         if (bytes >= held) return;
         held = bytes;
         next = number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What hp plan finds: of a plan that cannot be, the nearest that can; of one that does not fit, the smallest changes after
-// which it does. Law: each plan that is named is estimated.
+// which it does. Law: on a stack that is walked, memory is what it takes; each plan that is named is estimated.
 
 #include <algorithm>
 #include <optional>
@@ -28,6 +28,7 @@ struct answer {
   hp::known_hardware hardware;
   hp::extent_t devices;
   hp::memory_reserve reserve;
+  const hp::stack_rules& stack;
   hp::decoder_plan plan;
   usable_memory memory{};
   hp::decoder_plan_status status{};
@@ -37,11 +38,19 @@ struct answer {
   std::vector<priced_plan> others{};  ///< the fastest, or the nearest first
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
-    return hp::verdict_of(e.memory(), reserve, hardware.device.tier[0].bytes);
+    return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
   }
   /// Whether the plan can be and fits.
   bool is_good() const { return status.ok() && hp::is_answer(verdict(estimate)); }
-  hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.evaluation.memory}; }
+  hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.counted_memory()}; }
+  /// What the allocator has of a device, or is counted with, above what is in use at the peak.
+  hp::extent_t allocator_bytes(const hp::plan_estimate& e) const {
+    return reserve.needed(e.memory()) - e.peak() - reserve.library_bytes;
+  }
+  /// What a program may take of a device, for the clock of a plan.
+  hp::extent_t most_simulated() const {
+    return stack.walked ? hp::largest_simulated_memory : reserve.most_peak(hardware.device.tier[0].bytes);
+  }
 };
 
 /// What no software can beat, by data sheets: the figures of no estimate enter. Domain: the plan is one that can be.
@@ -57,13 +66,22 @@ inline constexpr const char* uncounted_text =
 /// What kinds hold together, and what passes at the peak, where a pipeline's fullest stage takes less by address than kinds of the
 /// account: activations of the stage are fewer then. Law: with these the kinds add up to `memory()`.
 inline hp::extent_t held_of(const hp::plan_estimate& e, int kind) {
+  if (e.is_walked()) return e.on_stack.held[kind];
   const bool has_less = kind == static_cast<int>(hp::memory_class::activations) && e.beside() < 0;
   return e.held[kind] + (has_less ? e.beside() : hp::extent_t{0});
 }
-inline hp::extent_t passing_of(const hp::plan_estimate& e) { return std::max(e.beside(), hp::extent_t{0}); }
+inline hp::extent_t passing_of(const hp::plan_estimate& e) {
+  return e.is_walked() ? hp::extent_t{0} : std::max(e.beside(), hp::extent_t{0});
+}
 
 inline constexpr int most_near_plans = 3;
 inline constexpr std::size_t most_fitting_plans = 3;
+
+/// Throws bad_input where the stack has no rule for the plan or the model.
+inline void insist_on_rules(const answer& a, const hp::decoder_plan& plan) {
+  if (const hp::stack_code c = hp::check_stack(a.config.model, plan, a.stack); c != hp::stack_code::ok)
+    throw hp_tool::bad_input(std::string("--stack ") + a.stack.name + " has no rule for " + name_of(c));
+}
 
 /// The config and hardware that are named. Throws bad_input.
 inline answer asked_of(const choice& c) {
@@ -71,7 +89,10 @@ inline answer asked_of(const choice& c) {
            .hardware = hardware_called(c.hardware),
            .devices = c.devices,
            .reserve = c.reserve,
+           .stack = stack_called(c.stack),
            .plan = plan_of(c)};
+  if (a.stack.walked && !c.convention.empty())
+    throw hp_tool::bad_input("--convention: is held against the account of --stack library, not of --stack " + c.stack);
   try {
     a.config = hp::read_model_config(c.config);
   } catch (const hp::io_error& e) {
@@ -85,19 +106,29 @@ inline answer asked_of(const choice& c) {
   return a;
 }
 
+/// Not ok where the stack has no rule for the plan.
+inline hp::plan_estimate estimate_on_stack(const answer& a, const hp::decoder_plan& plan, hp::plan_prices& prices) {
+  if (hp::check_stack(a.config.model, plan, a.stack) == hp::stack_code::ok)
+    return hp::estimate_plan(a.config.model, plan, prices, a.stack);
+  hp::plan_estimate none;
+  none.evaluation.code = hp::cost_code::overflow;
+  return none;
+}
+
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
   hp::plan_prices prices(a.hardware.device, a.hardware.links);
-  const hp::extent_t most = a.reserve.most_peak(a.hardware.device.tier[0].bytes);
+  const hp::extent_t most = a.most_simulated();
   if (!a.status.ok()) {
     for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))
-      if (hp::plan_estimate e = hp::estimate_plan(a.config.model, p, prices); e.ok()) {
+      if (hp::plan_estimate e = estimate_on_stack(a, p, prices); e.ok()) {
         e.simulated = hp::simulate_plan(a.config.model, p, prices, most);
         a.others.push_back({e});
       }
     return a;
   }
-  a.estimate = hp::estimate_plan(a.config.model, a.plan, prices);
+  insist_on_rules(a, a.plan);
+  a.estimate = hp::estimate_plan(a.config.model, a.plan, prices, a.stack);
   if (a.estimate.evaluation.code == hp::cost_code::overflow) throw hp_tool::bad_input(uncounted_text);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
@@ -110,8 +141,9 @@ inline answer answer_of(const choice& c) {
     const priced_plan fresh{e, changes};
     a.others.insert(std::upper_bound(a.others.begin(), a.others.end(), fresh, is_better), fresh);
   };
-  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, note);
-  if (a.others.empty()) hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve.without_waste(), note);
+  hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve, note, a.stack);
+  if (a.others.empty())
+    hp::visit_plans_that_fit(a.config.model, a.plan, prices, a.reserve.without_waste(), note, a.stack);
   if (a.others.size() > most_fitting_plans) a.others.resize(most_fitting_plans);
   return a;
 }

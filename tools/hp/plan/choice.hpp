@@ -13,6 +13,7 @@
 #include <hyperparallel/io/hardware_file.hpp>
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/planner/fit.hpp>
+#include <hyperparallel/planner/stack.hpp>
 
 #include "../page_output.hpp"
 #include "../subcommand.hpp"
@@ -28,7 +29,8 @@ struct choice {
   std::int64_t sequence = 4096;
   std::int64_t memory = 0;  ///< of a device; 0: what the hardware has
   hp::memory_reserve reserve{};
-  int effort = 20;           ///< seconds of a search
+  int effort = 20;  ///< seconds of a search
+  std::string stack = hp::known_stacks[0].name;
   std::string convention{};  ///< that memory is told by beside the account; empty: none
   int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;
@@ -40,6 +42,18 @@ inline std::string known_hardware_names() {
   for (const hp::known_hardware& h : hp::hardware_presets)
     names += (names.empty() ? "" : ", ") + std::string(h.name.text);
   return names;
+}
+
+inline std::string known_stack_names() {
+  std::string names;
+  for (const hp::stack_rules& s : hp::known_stacks) names += (names.empty() ? "" : ", ") + std::string(s.name);
+  return names;
+}
+
+/// Throws bad_input.
+inline const hp::stack_rules& stack_called(const std::string& name) {
+  if (const hp::stack_rules* s = hp::find_stack(name.c_str())) return *s;
+  throw hp_tool::bad_input("--stack: '" + name + "' is not known; known: " + known_stack_names());
 }
 
 /// A preset, or the hardware of a file. Throws bad_input.

@@ -42,13 +42,20 @@ inline json memory_json(const answer& a) {
   for (int c = 0; c < hp::memory_class_count; ++c) kinds[name_of(static_cast<hp::memory_class>(c))] = held_of(e, c);
   kinds["passing"] = passing_of(e);
   const hp::extent_t needed = a.reserve.needed(e.memory());
-  return {{"peak_bytes", e.memory()},
-          {"kinds_bytes", std::move(kinds)},
-          {"allocator_bytes", needed - e.memory() - a.reserve.library_bytes},
-          {"library_bytes", a.reserve.library_bytes},
-          {"needed_bytes", hp_tool::bytes_or_null(needed)},
-          {"device_bytes", a.hardware.device.tier[0].bytes},
-          {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
+  json out = {{"peak_bytes", e.peak()},
+              {"kinds_bytes", std::move(kinds)},
+              {"allocator_bytes", a.allocator_bytes(e)},
+              {"library_bytes", a.reserve.library_bytes},
+              {"needed_bytes", hp_tool::bytes_or_null(needed)},
+              {"device_bytes", a.hardware.device.tier[0].bytes},
+              {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
+  if (!e.is_walked()) return out;
+  out["stack"] = a.stack.name;
+  out["peak_is"] = name_of(e.on_stack.moment);
+  out["after_forward_bytes"] = e.on_stack.after_forward;
+  out["steady_bytes"] = e.on_stack.steady;
+  out["reserved_bytes"] = e.on_stack.reserved;
+  return out;
 }
 
 /// The convention beside the account, part by part.

@@ -141,7 +141,7 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
     json held = json::array();
     for (int kind = 0; kind < hp::memory_class_count; ++kind) held.push_back(held_of(e, kind));
     held.push_back(passing_of(e));
-    held.push_back(a.reserve.needed(e.memory()) - e.memory() - a.reserve.library_bytes);
+    held.push_back(a.allocator_bytes(e));
     held.push_back(a.reserve.library_bytes);
     memory.push_back({{"name", name}, {"values", std::move(held)}});
   }

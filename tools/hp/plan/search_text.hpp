@@ -73,7 +73,10 @@ inline std::string searched_text(const search_answer& s) {
   return out +
          "plans: all degrees tp, pp, dp, cp and ep that divide, micro-batches that divide the batch, ZeRO 0 to 3,\n"
          "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost;\nplans that are "
-         "tight are searched where none fits\n";
+         "tight are searched where none fits\n" +
+         (s.best.stack.walked
+              ? fmt::format("of these those that {} has rules for; memory is what it takes\n", s.best.stack.name)
+              : std::string());
 }
 
 inline std::string why_text(const search_answer& s) {
@@ -98,8 +101,8 @@ inline std::string why_text(const search_answer& s) {
 inline const char* largest_kind(const hp::plan_estimate& e) {
   int largest = 0;
   for (int c = 1; c < hp::memory_class_count; ++c)
-    if (e.held[c] > e.held[largest]) largest = c;
-  return passing_of(e) > e.held[largest] ? "passing, at the peak" : name_of(static_cast<hp::memory_class>(largest));
+    if (held_of(e, c) > held_of(e, largest)) largest = c;
+  return passing_of(e) > held_of(e, largest) ? "passing, at the peak" : name_of(static_cast<hp::memory_class>(largest));
 }
 
 /// Of the plans that were priced the one that comes closest to fitting, and what it is full of.
@@ -107,7 +110,7 @@ inline std::string closest_text(const search_answer& s) {
   const hp::plan_estimate& e = s.found.least_unfit;
   if (e.memory() == hp::not_counted) return "";
   hp::extent_t most = passing_of(e);
-  for (const hp::extent_t held : e.held) most = std::max(most, held);
+  for (int c = 0; c < hp::memory_class_count; ++c) most = std::max(most, held_of(e, c));
   return fmt::format("; {} comes closest: it needs {}, most of it {} ({})", fixes_of(e.plan),
                      bytes_text(s.best.reserve.needed(e.memory())), largest_kind(e), bytes_text(most));
 }

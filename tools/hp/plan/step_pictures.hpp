@@ -19,8 +19,7 @@ class step_pictures {
  public:
   explicit step_pictures(const answer& asked) : a(asked), prices(a.hardware.device, a.hardware.links) {
     if (by_clock()) {
-      hp::clocked_plan c =
-          hp::lower_plan(a.config.model, a.plan, prices, a.reserve.most_peak(a.hardware.device.tier[0].bytes));
+      hp::clocked_plan c = hp::lower_plan(a.config.model, a.plan, prices, a.most_simulated());
       line = hp::timeline_of(c.lowered, a.hardware.device);
       p = std::move(c.lowered.program);
       moves = std::move(c.lowered.pulls.moves);
@@ -68,8 +67,9 @@ class step_pictures {
         {"gaps", std::move(gaps)}};
   }
 
-  /// Memory over time: of a device; of a pipeline, of a device of some of its stages.
+  /// Memory over time: of a device; of a pipeline, of a device of some of its stages. None on a stack, whose order of a step is not this one.
   std::vector<json> memory() const {
+    if (a.stack.walked) return {};
     if (a.plan.pp > 1)
       return memory_of_stages({p, hp::pipeline_form(p.graph, a.plan.pp), a.estimate.evaluation, line}, a);
     return {memory_of_device(line, a, by_clock(), [&](int step) { return name_of_step(step); })};

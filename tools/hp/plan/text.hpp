@@ -41,7 +41,8 @@ inline std::string shortfall_text(const answer& a) {
 
 /// The verdict with its amounts, in one line.
 inline std::string verdict_text(const answer& a) {
-  const hp::extent_t peak = a.estimate.memory(), has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(peak);
+  const hp::extent_t peak = a.estimate.peak(), has = a.hardware.device.tier[0].bytes,
+                     needed = a.reserve.needed(a.estimate.memory());
   const std::string of = fmt::format("{} of {}", bytes_text(needed), bytes_text(has));
   switch (a.verdict(a.estimate)) {
     case hp::fit_verdict::fits:
@@ -56,20 +57,32 @@ inline std::string verdict_text(const answer& a) {
   return shortfall_text(a) + "\n";
 }
 
+/// What a stack that is walked has in use, and when; nothing of this library's own plan.
+inline std::string stack_text(const answer& a) {
+  if (!a.estimate.is_walked()) return "";
+  const hp::stack_memory& m = a.estimate.on_stack;
+  return fmt::format(
+      "{}: in use are {} at most, {}, {} when forward has ended, {} between steps; reserved are {}\n"
+      "time and moves are those of this library's own plan\n",
+      a.stack.name, bytes_text(m.peak), name_of(m.moment), bytes_text(m.after_forward), bytes_text(m.steady),
+      bytes_text(m.reserved));
+}
+
 inline std::string memory_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
-  const hp::extent_t peak = e.memory(), needed = a.reserve.needed(peak);
+  const hp::extent_t needed = a.reserve.needed(e.memory());
   hp::report::table t({"memory of a device, at its peak", "bytes", "share"});
   const auto row = [&](const std::string& name, hp::extent_t bytes) {
     if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
   };
   for (int c = 0; c < hp::memory_class_count; ++c) row(name_of(static_cast<hp::memory_class>(c)), held_of(e, c));
   row("passing, at the peak", passing_of(e));
+  row("allocator, segments it keeps", e.memory() - e.peak());
   row(fmt::format("allocator, {:.1f} % of these", static_cast<double>(a.reserve.allocator_per_mille) / 10),
-      needed - peak - a.reserve.library_bytes);
+      a.allocator_bytes(e) - (e.memory() - e.peak()));
   row("run time and libraries", a.reserve.library_bytes);
   row("all", needed);
-  return t.text();
+  return t.text() + stack_text(a);
 }
 
 /// The convention beside the account, to the byte; nothing where none is asked for.

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/planner/stack_memory.hpp>
+
+#include <hyperparallel/planner/fit.hpp>
+#include <hyperparallel/planner/known_hardware.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+/// A value of a row of JSON: the text behind the key up to the comma or brace.
+std::string value_of(const std::string& row, const std::string& key) {
+  const std::size_t at = row.find("\"" + key + "\": ");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + key.size() + 4;
+  return row.substr(begin, row.find_first_of(",}", begin) - begin);
+}
+std::int64_t number_of(const std::string& row, const std::string& key) { return std::stoll("0" + value_of(row, key)); }
+
+struct measured_run {
+  std::string name, group;
+  hp::decoder model{};
+  hp::decoder_plan plan{};
+  const hp::stack_rules* stack = nullptr;
+  hp::stack_memory measured{};
+};
+
+/// The dense runs of fully_shard, in the order of the file.
+std::vector<measured_run> measured_runs() {
+  std::vector<measured_run> out;
+  const char* const own = std::getenv("HYPERPARALLEL_OWN_VECTORS");  // ctest sets it
+  std::ifstream file(std::string(own != nullptr ? own : "tests/vectors") + "/measured_h100_training.jsonl");
+  for (std::string row; std::getline(file, row);) {
+    const bool sharded = value_of(row, "program") == "\"fsdp2\"", autocast = value_of(row, "precision") == "\"amp\"";
+    measured_run r;
+    hp::decoder& d = r.model;
+    d.vocabulary = number_of(row, "vocabulary");
+    d.hidden = number_of(row, "hidden");
+    d.layers = number_of(row, "layers");
+    d.attention = {.query_heads = number_of(row, "heads"),
+                   .key_heads = number_of(row, "kv_heads"),
+                   .head_dim = number_of(row, "head_dim"),
+                   .rope_base = 10000.0};
+    d.feed_forward.width = number_of(row, "ffn");
+    d.has_experts = !value_of(row, "experts").empty();
+    if (d.has_experts)
+      d.experts = {.experts = number_of(row, "experts"),
+                   .top_k = number_of(row, "top_k"),
+                   .width = number_of(row, "expert_ffn")};
+    hp::decoder_plan& p = r.plan;
+    if (sharded) {
+      p.tp = static_cast<int>(number_of(row, "tp"));
+      p.ep = static_cast<int>(number_of(row, "ep"));
+      p.dp = static_cast<int>(number_of(row, "dp")) / p.ep;
+      p.zero = static_cast<int>(number_of(row, "zero"));
+      p.micro_batches = static_cast<int>(number_of(row, "micro_batches"));
+    } else {
+      d.tied = value_of(row, "tied") == "true";
+      d.attention.query_key_value_bias = value_of(row, "attention_bias") == "true";
+      d.attention.query_key_norm = value_of(row, "qk_norm") == "true";
+    }
+    p.recomputed = value_of(row, "recompute") == "\"full\"";
+    p.batch = number_of(row, "micro_batch") * p.micro_batches * p.dp * p.ep;
+    p.sequence = number_of(row, "sequence");
+    const bool compiled = value_of(row, "compiled") == "true";
+    r.stack = hp::find_stack(!sharded   ? autocast ? "transformers_amp" : "transformers"
+                             : compiled ? "fsdp2_compiled"
+                                        : "fsdp2");
+    r.group = d.has_experts         ? "experts"
+              : !sharded            ? r.stack->name
+              : compiled            ? "compiled"
+              : p.micro_batches > 1 ? "several micro-batches"
+              : p.zero == 2         ? "zero=2"
+              : p.tp > 1            ? "tp"
+              : p.recomputed        ? "recompute=full"
+              : p.dp == 1           ? "one device"
+                                    : "zero=3";
+    r.name = value_of(row, "name").substr(1, value_of(row, "name").size() - 2);
+    for (const hp::plan_degree& degree : hp::plan_degrees)
+      if (p.*degree.of > 1) r.name += std::string(" ") + degree.name + "=" + std::to_string(p.*degree.of);
+    r.measured = {.steady = number_of(row, "steady_bytes"),
+                  .after_forward = number_of(row, "after_forward_bytes"),
+                  .peak = number_of(row, "peak_bytes"),
+                  .reserved = number_of(row, "reserved_bytes")};
+    out.push_back(r);
+  }
+  return out;
+}
+
+double error_of(hp::extent_t told, hp::extent_t measured) {
+  return 100 * (static_cast<double>(told) / static_cast<double>(measured) - 1);
+}
+
+struct errors {
+  double sum = 0, most = 0;
+  int count = 0;
+  void add(double e) {
+    sum += std::abs(e);
+    most = std::max(most, std::abs(e));
+    ++count;
+  }
+  double mean() const { return sum / count; }
+};
+
+// Predicted against measured, in per cent; nothing of the walk is fitted to these rows.
+TEST(StackMemory, IsThatOfMeasuredRuns) {
+  const std::vector<measured_run> runs = measured_runs();
+  ASSERT_EQ(runs.size(), 49u);
+  errors steady, after, peak, reserved;
+  std::map<std::string, std::array<errors, 3>> by_group;
+  std::printf("%-26s %-22s %8s %8s %8s %8s\n", "run", "group", "steady", "forward", "peak", "reserved");
+  for (const measured_run& r : runs) {
+    ASSERT_EQ(hp::check_plan(r.model, r.plan, hp::device_count_of(r.plan)).code, hp::decoder_plan_code::ok);
+    ASSERT_EQ(hp::check_stack(r.model, r.plan, *r.stack), hp::stack_code::ok);
+    const hp::stack_memory told = hp::stack_memory_of(r.model, r.plan, *r.stack);
+    const double e[] = {error_of(told.steady, r.measured.steady),
+                        error_of(told.after_forward, r.measured.after_forward), error_of(told.peak, r.measured.peak),
+                        error_of(told.reserved, r.measured.reserved)};
+    std::printf("%-26s %-22s %+8.2f %+8.2f %+8.2f %+8.2f\n", r.name.c_str(), r.group.c_str(), e[0], e[1], e[2], e[3]);
+    steady.add(e[0]);
+    after.add(e[1]);
+    peak.add(e[2]);
+    reserved.add(e[3]);
+    for (std::size_t i = 0; i < 3; ++i) by_group[r.group][i].add(e[i + 1]);
+    EXPECT_LE(std::abs(e[1]), 0.5) << r.name;
+    EXPECT_LE(std::abs(e[2]), 0.5) << r.name;
+    EXPECT_LE(std::abs(e[3]), 8.0) << r.name;
+  }
+  for (const auto& [group, of] : by_group)
+    std::printf("%-22s %2d runs: after forward %.2f (%.2f), peak %.2f (%.2f), reserved %.2f (%.2f)\n", group.c_str(),
+                of[0].count, of[0].mean(), of[0].most, of[1].mean(), of[1].most, of[2].mean(), of[2].most);
+  std::printf("mean (most): steady %.2f (%.2f), after forward %.2f (%.2f), peak %.2f (%.2f), reserved %.2f (%.2f)\n",
+              steady.mean(), steady.most, after.mean(), after.most, peak.mean(), peak.most, reserved.mean(),
+              reserved.most);
+  EXPECT_LE(peak.mean(), 0.1);
+  EXPECT_LE(after.mean(), 0.1);
+  EXPECT_LE(reserved.mean(), 1.5);
+}
+
+/// A small decoder on two data ranks.
+constexpr hp::decoder small_model{.vocabulary = 4096,
+                                  .hidden = 256,
+                                  .layers = 4,
+                                  .attention = {.query_heads = 8, .key_heads = 4, .head_dim = 32, .rope_base = 10000.0},
+                                  .feed_forward = {.width = 1024}};
+constexpr hp::decoder_plan small_plan{.dp = 2, .zero = 3, .batch = 4, .sequence = 512};
+constexpr const hp::stack_rules& fsdp2 = *hp::find_stack("fsdp2");
+
+// The same by the compiler.
+constexpr hp::stack_memory by_compiler = hp::stack_memory_of(small_model, small_plan, fsdp2);
+
+TEST(StackMemory, IsTheSameByTheCompiler) {
+  EXPECT_EQ(by_compiler, hp::stack_memory_of(small_model, small_plan, fsdp2));
+}
+
+// Kinds add up to the peak, and all figures are in their order, whatever the options.
+TEST(StackMemory, KindsAddUp) {
+  for (const hp::stack_rules& rules : hp::known_stacks)
+    for (int bits = 0; rules.walked && bits < 32; ++bits) {
+      hp::decoder d = small_model;
+      d.tied = (bits & 1) != 0;
+      d.attention.query_key_norm = (bits & 2) != 0;
+      hp::decoder_plan p = small_plan;
+      p.recomputed = (bits & 4) != 0;
+      p.zero = (bits & 8) != 0 ? 2 : 3;
+      p.micro_batches = (bits & 16) != 0 ? 2 : 1;
+      const hp::stack_memory m = hp::stack_memory_of(d, p, rules);
+      hp::extent_t sum = 0;
+      for (const hp::extent_t held : m.held) sum += held;
+      EXPECT_EQ(sum, m.peak);
+      EXPECT_LE(m.steady, m.after_forward);
+      EXPECT_LE(m.after_forward, m.peak);
+      EXPECT_LE(m.peak, m.reserved);
+    }
+}
+
+// What the rules say of a change: recomputation keeps less, gathered parameters and compiled activations make a difference of their size.
+TEST(StackMemory, FollowsTheRules) {
+  const hp::stack_memory m = by_compiler;
+  hp::decoder_plan p = small_plan;
+  p.recomputed = true;
+  EXPECT_LT(hp::stack_memory_of(small_model, p, fsdp2).after_forward, m.after_forward);
+  p = small_plan;
+  p.zero = 2;
+  EXPECT_GT(hp::stack_memory_of(small_model, p, fsdp2).after_forward, m.after_forward);
+  EXPECT_EQ(hp::stack_memory_of(small_model, p, fsdp2).steady, m.steady);
+  const hp::extent_t activated = 2 * 1024 * 1024;
+  EXPECT_EQ(hp::stack_memory_of(small_model, small_plan, *hp::find_stack("fsdp2_compiled")).after_forward,
+            m.after_forward - 4 * activated);
+}
+
+// Device memories from nothing to much: fits from what is reserved on, tight from what is in use on.
+TEST(StackMemory, VerdictsSpeakOfWhatIsReserved) {
+  hp::plan_estimate e;
+  e.on_stack = {.steady = 100, .after_forward = 500, .peak = 1000, .reserved = 1500};
+  const hp::memory_reserve reserve{.library_bytes = 200, .allocator_per_mille = 100};
+  for (hp::extent_t bytes = 0; bytes < 3000; ++bytes)
+    EXPECT_EQ(hp::verdict_of(e, reserve, bytes), bytes >= 1500 + 150 + 200 ? hp::fit_verdict::fits
+                                                 : bytes >= 1000 + 200     ? hp::fit_verdict::tight
+                                                                           : hp::fit_verdict::does_not_fit);
+}
+
+// No run that reserved more than 80 GB is said to fit on the device that it ran on, with what tools assume of libraries and allocators; all ran.
+TEST(StackMemory, NoRunAboveTheDeviceFits) {
+  const hp::extent_t has = hp::reported_device(*hp::find_hardware("h100")).tier[0].bytes;
+  int fits = 0;
+  for (const measured_run& r : measured_runs()) {
+    hp::plan_estimate e;
+    e.on_stack = hp::stack_memory_of(r.model, r.plan, *r.stack);
+    const hp::fit_verdict v = hp::verdict_of(e, hp::memory_reserve{}, has);
+    EXPECT_NE(v, hp::fit_verdict::does_not_fit) << r.name;
+    EXPECT_EQ(v == hp::fit_verdict::fits, r.measured.reserved <= 80'000'000'000) << r.name;
+    fits += v == hp::fit_verdict::fits ? 1 : 0;
+  }
+  EXPECT_EQ(fits, 47);
+}
+
+}  // namespace
