@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <hyperparallel/planner/serving_estimate.hpp>
+#include <hyperparallel/planner/stack_memory.hpp>
 
 #include "../plan/words.hpp"
 #include "devices.hpp"
@@ -89,21 +90,35 @@ double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, co
   return is_decode ? seconds : seconds * static_cast<double>(size_needed(c, "batch"));
 }
 
-void refuse_formats(const json& c) {
+/// What the program that was measured keeps, gathers and copies.
+const hp::stack_rules& stack_of(const json& row) {
+  const json& c = row.at("config");
+  std::string name = text_in(row, "program");
+  if (is_on(c, "compiled")) name += "_compiled";
   const std::string format = text_in(c, "precision");
-  if (format.empty() || format == "amp") return;
-  throw not_predicted("weights, gradients and states in " + format);
+  if (format == "amp") name += "_amp";
+  const hp::stack_rules* const rules = hp::find_stack(name.c_str());
+  if (rules == nullptr) throw not_predicted("no stack is called " + name);
+  if (!format.empty() && format != "amp" && format != "bf16") throw not_predicted("a stack in " + format);
+  return *rules;
 }
 
 prediction training_step(const json& row, const hp::decoder& d, const hp::known_hardware& h) {
   const json& c = row.at("config");
-  refuse_formats(c);
+  const hp::stack_rules& stack = stack_of(row);
   const std::string words = text_in(c, "recompute");
   if (!words.empty() && words != "full" && words != "none") throw not_predicted("recomputation of " + words);
   const hp::decoder_plan p = plan_in(c);
   if (const hp::decoder_plan_status s = hp::check_plan(d, p, hp::device_count_of(p)); !s.ok())
     throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
-  return predict(d, p, h);
+  if (const hp::stack_code s = hp::check_stack(d, p, stack); s != hp::stack_code::ok)
+    throw not_predicted(std::string("the stack ") + stack.name + " has no rule for " + hp::name_of(s));
+  prediction out = predict(d, p, h);
+  const hp::stack_memory memory = hp::stack_memory_of(d, p, stack);
+  out.peak_bytes = static_cast<double>(memory.peak);
+  out.after_forward_bytes = static_cast<double>(memory.after_forward);
+  out.reserved_bytes = static_cast<double>(memory.reserved);
+  return out;
 }
 
 }  // namespace
@@ -150,6 +165,7 @@ measured_row read_measured_row(const json& row, const std::string& device) {
   }
   add("peak_bytes", "peak_bytes", r.said.peak_bytes);
   add("after_forward_bytes", "after_forward_bytes", r.said.after_forward_bytes);
+  add("reserved_bytes", "reserved_bytes", r.said.reserved_bytes);
   add("compute_seconds", "step_s", r.said.compute_seconds);
   return r;
 }

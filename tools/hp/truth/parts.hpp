@@ -115,7 +115,7 @@ inline std::vector<memory_part> measured_parts(const truth_book& book) {
   for (const measured_row& r : book.measured)
     if (!r.amounts.empty()) programs.insert(r.program);
   for (const std::string& program : programs) {
-    for (const char* amount : {"peak_bytes", "after_forward_bytes", "compute_seconds", "seconds"})
+    for (const char* amount : {"peak_bytes", "after_forward_bytes", "reserved_bytes", "compute_seconds", "seconds"})
       if (std::vector<double> errors = measured_errors(book, amount, program); !errors.empty())
         parts.push_back({program + " " + amount, std::move(errors)});
     // Shorter steps are those of the host, which launches.
