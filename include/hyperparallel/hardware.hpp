@@ -13,6 +13,7 @@
 #include <hyperparallel/hardware/full_mesh.hpp>
 #include <hyperparallel/hardware/full_mesh_cost.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/gpu_variant_presets.hpp>
 #include <hyperparallel/hardware/hardware_status.hpp>
 #include <hyperparallel/hardware/l2_reuse.hpp>
 #include <hyperparallel/hardware/link.hpp>

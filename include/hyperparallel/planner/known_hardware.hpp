@@ -7,6 +7,7 @@
 
 #include <hyperparallel/hardware/ascend_presets.hpp>
 #include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/gpu_variant_presets.hpp>
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/hardware/tpu_presets.hpp>
 #include <hyperparallel/redistribution/interconnect.hpp>
@@ -65,6 +66,13 @@ inline constexpr known_hardware hardware_presets[] = {
     known_as<b200>("b200", 17840),
     known_as<gb200>("gb200"),
     known_as<mi300x>("mi300x"),
+    known_as<a100_40gb>("a100_40gb", 3939),
+    known_as<h100_96gb>("h100_96gb"),
+    known_as<h20>("h20"),
+    known_as<b300>("b300"),
+    known_as<gb300>("gb300"),
+    known_as<mi325x>("mi325x"),
+    known_as<mi355x>("mi355x"),
     known_as<tpu_v4>("tpu_v4"),
     known_as<tpu_v5e>("tpu_v5e"),
     known_as<tpu_v5p>("tpu_v5p"),
