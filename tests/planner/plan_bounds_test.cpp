@@ -21,21 +21,7 @@ namespace {
 
 namespace hp = hyperparallel;
 
-/// Large enough for bounds to bind.
-hp::decoder real(hp::decoder d) {
-  d.vocabulary = 32000;
-  d.hidden = 4096;
-  d.layers = 6;
-  d.attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 10000.0};
-  d.feed_forward = {.width = 14336};
-  d.experts.experts = 8;
-  d.experts.width = 4096;
-  d.experts.shared_width = d.has_experts ? 4096 : 0;
-  if (d.has_latents)
-    d.latent_attention = {
-        .heads = 32, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1024, .key_value_rank = 512};
-  return d;
-}
+using small_decoders::real;
 
 constexpr hp::full_mesh_value square() {
   hp::full_mesh_value m;

@@ -15,16 +15,7 @@ namespace {
 
 namespace hp = hyperparallel;
 
-hp::decoder real(hp::decoder d) {
-  d.vocabulary = 32000;
-  d.hidden = 4096;
-  d.layers = 6;
-  d.attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 10000.0};
-  d.feed_forward = {.width = 14336};
-  d.experts.experts = 8;
-  d.experts.width = 4096;
-  return d;
-}
+using small_decoders::real;
 
 // The search's bound has the shares that are reached, so it may be tighter; what the plan takes is above both.
 TEST(SheetBound, NoEstimateIsBelowIt) {
@@ -78,7 +69,7 @@ TEST(SheetBound, CountsWhatCannotBeLeftOut) {
   const double tokens = 2000, causal = 6.0 * 2 * 32 * 128 * 500 * static_cast<double>(d.layers);
   const auto count = [](const hp::decoder& x) {
     const auto all = hp::detail::count_decoder<double>(x, x.experts.top_k);
-    return all.total() - all.positions - (x.tied ? 0.0 : all.embedding);
+    return all.total() - all.positions - all.norms - (x.tied ? 0.0 : all.embedding);
   };
   EXPECT_DOUBLE_EQ(hp::detail::least_operations_of(d, p), tokens * (6 * count(d) + causal));
   d.attention.window = 100;

@@ -93,4 +93,20 @@ inline std::vector<hp::decoder> all() {
   return {dense(), grouped(), with_experts(), latent(), biased(), side_by_side(), capped(), with_sinks()};
 }
 
+/// Large enough for bounds to bind.
+inline hp::decoder real(hp::decoder d) {
+  d.vocabulary = 32000;
+  d.hidden = 4096;
+  d.layers = 6;
+  d.attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 10000.0};
+  d.feed_forward = {.width = 14336};
+  d.experts.experts = 8;
+  d.experts.width = 4096;
+  d.experts.shared_width = d.has_experts ? 4096 : 0;
+  if (d.has_latents)
+    d.latent_attention = {
+        .heads = 32, .head_dim = 128, .rope_dim = 64, .value_dim = 128, .query_rank = 1024, .key_value_rank = 512};
+  return d;
+}
+
 }  // namespace small_decoders

@@ -69,6 +69,27 @@ struct plan_estimate {
   }
 };
 
+namespace detail {
+
+/// Operations of a step in training for a token: 6 by the parameters that each token meets, and 6 by the layers, the widths of
+/// keys and values and the tokens that it attends to, `reach(layer)`. O(layers).
+template <class Reach>
+constexpr double operations_a_token(const decoder& d, double parameters, const Reach& reach) {
+  const latent_attention_layer& a = d.latent_attention;
+  const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
+                                        : d.attention.query_heads * 2 * d.attention.head_dim;
+  double each = 6 * parameters;
+  for (extent_t layer = 0; layer < d.layers; ++layer) each += 6 * static_cast<double>(widths) * reach(layer);
+  return each;
+}
+
+/// Tokens of a sequence that a layer lets one attend to, the causal mask aside.
+constexpr double reach_of(const decoder& d, extent_t layer, extent_t sequence) {
+  return static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
+}
+
+}  // namespace detail
+
 /// Operations that a step of training needs, whatever the plan does: for each token 6 by the active parameters without the
 /// tables of embedding and positions, which multiply nothing, and 6 by the layers, the heads, the widths of a key and a value and the
 /// tokens in reach, which is 12 · layers · heads · width · sequence where both are equally wide. Nothing is left out for the
@@ -76,14 +97,9 @@ struct plan_estimate {
 constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t sequence) {
   const decoder_parameters<double> active = detail::count_decoder<double>(d, d.experts.top_k);
   // A tied table multiplies as the head.
-  double each = 6 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding));
-  for (extent_t layer = 0; layer < d.layers; ++layer) {
-    const double reach = static_cast<double>(d.is_windowed(layer) ? smaller(d.attention.window, sequence) : sequence);
-    const latent_attention_layer& a = d.latent_attention;
-    const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
-                                          : d.attention.query_heads * 2 * d.attention.head_dim;
-    each += 6 * static_cast<double>(widths) * reach;
-  }
+  const double each =
+      detail::operations_a_token(d, active.total() - active.positions - (d.tied ? 0.0 : active.embedding),
+                                 [&](extent_t layer) { return detail::reach_of(d, layer, sequence); });
   return each * static_cast<double>(batch) * static_cast<double>(sequence);
 }
 

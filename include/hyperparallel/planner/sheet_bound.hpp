@@ -8,7 +8,7 @@
 // of the library's own enters. Counted is what every implementation of the plan does, in bf16:
 //   operations   6 a token and parameter that multiplies, attention over the half that the causal mask leaves, nothing
 //                again; the stages of a pipeline wait for each other as 1F1B with one chunk a stage has it
-//   memory       a stage's weights, once in forward and once in backward of every micro-batch
+//   memory       a stage's weights beyond what L2 may keep of them, in forward and in backward of every micro-batch
 //   links        along tp what both products of a block gather, forward and backward; along the data axes the updated
 //                weights, or the sum of gradients, once a step. Reductions may happen in a switch and are not counted, nor
 //                are slots of experts, which may all stay where they are
@@ -34,18 +34,14 @@ constexpr double mean_reach(double reach, double sequence) { return reach * (1 -
 /// Operations of a step that cannot be left out, of all devices. O(layers).
 constexpr double least_operations_of(const decoder& d, const decoder_plan& p) {
   const decoder_parameters<double> active = count_decoder<double>(d, d.experts.top_k);
-  double each = 6 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding));
+  // Norms are no products of matrices.
+  double multiplied = active.total() - active.positions - active.norms - (d.tied ? 0.0 : active.embedding);
   // Slots beyond the room of an expert are dropped.
   if (d.has_experts && d.experts.capacity_factor < 1 && d.experts.slots != expert_slots::dropless)
-    each -= 6 * active.experts * (1 - d.experts.capacity_factor);
+    multiplied -= active.experts * (1 - d.experts.capacity_factor);
   const double sequence = static_cast<double>(p.sequence);
-  for (extent_t layer = 0; layer < d.layers; ++layer) {
-    const extent_t reach = d.is_windowed(layer) ? smaller(d.attention.window, p.sequence) : p.sequence;
-    const latent_attention_layer& a = d.latent_attention;
-    const extent_t widths = d.has_latents ? a.heads * (a.head_dim + a.rope_dim + a.value_dim)
-                                          : d.attention.query_heads * 2 * d.attention.head_dim;
-    each += 6 * static_cast<double>(widths) * mean_reach(static_cast<double>(reach), sequence);
-  }
+  const double each = operations_a_token(
+      d, multiplied, [&](extent_t layer) { return mean_reach(reach_of(d, layer, p.sequence), sequence); });
   return each * static_cast<double>(p.batch) * sequence;
 }
 
@@ -77,7 +73,8 @@ constexpr sheet_bound_value sheet_bound(const decoder& d, const decoder_plan& p,
   const detail::stage_parameters stage(d, p);
   sheet_bound_value b;
   b.operations = detail::least_operations_of(d, p) / devices / peak * waiting;
-  b.memory = 4 * m * stage.dense / static_cast<double>(device.tier[0].bandwidth);
+  const double read = detail::larger_of(2 * stage.dense - static_cast<double>(device.l2_bytes), 0.0);
+  b.memory = 2 * m * read / static_cast<double>(device.tier[0].bandwidth);
   b.links = detail::least_link_time(d, p, detail::stage_layers_share(d, p), net);
   return b;
 }

@@ -47,7 +47,7 @@ constexpr clocked_plan lower_plan(const decoder& d, const decoder_plan& plan, co
   return lower_fastest(detail::unrolled_program(d, plan), {.topology = prices.links()}, prices.device(), memory);
 }
 
-/// A device's memory where a stack says what a plan takes, so that simulating it tells of time alone.
+/// A device's memory where a stack says what a plan takes, so that its simulation is for time alone.
 inline constexpr extent_t largest_simulated_memory = extent_t{1} << 50;
 
 /// Within `memory` bytes of a device. Precondition: `check_plan` says ok, and the plan is countable.

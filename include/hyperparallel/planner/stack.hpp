@@ -85,7 +85,7 @@ constexpr const char* name_of(stack_code c) {
   return names[static_cast<int>(c)];
 }
 
-/// Precondition: `check_plan` says ok. The model is told of before the plan. O(layers).
+/// Precondition: `check_plan` says ok. Causes in the model come before those in the plan. O(layers).
 constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const stack_rules& rules) {
   if (!rules.walked) return stack_code::ok;
   const attention_layer& a = d.attention;
