@@ -30,24 +30,24 @@ namespace detail {
 /// Elements of one type.
 template <class T, int Room>
 struct image_array {
+  static_assert(std::is_trivially_destructible_v<T>);
   T item[array_bound(Room > 0 ? Room : 1)]{};
 };
 
-/// What a program of 1 000 steps takes. Room that is not used costs nothing, but for elements with a destructor.
+/// What a program of 1 000 steps takes. Room that is not used costs nothing.
 template <class T>
-inline constexpr int image_room = holds_arrays<T>   ? 1 << 8
-                                  : sizeof(T) > 512 ? 1 << 10
-                                  : sizeof(T) <= 8  ? 1 << 17
-                                                    : 1 << 13;
+inline constexpr int image_room = sizeof(T) > 512  ? 1 << 10
+                                  : sizeof(T) <= 8 ? 1 << 17
+                                                   : 1 << 13;
 
 using image_types =
     boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, stored_rule,
                          tensor_factors, factor, graph_segment, layout_value, stored_value, program_storage,
-                         program_compute, program_move, program_step, whole_tensor, move_kind, staged_block, move_load,
-                         step_levels, stored_parts, move_step, move_row, plan_row, word_wait, lowered_run>;
+                         program_compute, program_move, program_step, whole_tensor, move_facts, staged_block,
+                         stored_load, step_levels, stored_parts, move_step, move_row, plan_row, word_wait, stored_run>;
 /// Its elements are those of the image; the others are stored in another form, or one by one behind their arrays.
 template <class T>
-concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value && !holds_arrays<T>;
+concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value;
 template <class T>
 inline constexpr int image_place = boost::mp11::mp_find<image_types, T>::value;
 
@@ -133,6 +133,9 @@ class image_writer {
     put(made);
   }
   constexpr void put(program_value& v) { put_made(stored_value{v.tensor, v.storage, place_of(v.layout), v.rotation}); }
+  constexpr void put(move_kind& k) { put_made<move_facts>(k); }
+  constexpr void put(move_load& l) { put_made(stored_load{l.candidate, l.code}); }
+  constexpr void put(lowered_run& r) { put_made(stored_run{r.phases, r.plan.status, r.plan.machine, r.plan.of_class}); }
   constexpr void put(graph_rule& r) {
     put_made(stored(r));
     put_all(r.rule.operand, r.rule.operand_count);
@@ -263,6 +266,19 @@ class image_reader {
   constexpr void get(program_value& v) {
     const stored_value& s = next<stored_value>();
     v = {s.tensor, image_.items<layout_value>()[s.layout], s.rotation, s.storage};
+  }
+  constexpr void get(move_kind& k) { static_cast<move_facts&>(k) = next<move_facts>(); }
+  constexpr void get(move_load& l) {
+    const stored_load& s = next<stored_load>();
+    l.candidate = s.candidate;
+    l.code = s.code;
+  }
+  constexpr void get(lowered_run& r) {
+    const stored_run& s = next<stored_run>();
+    r.phases = s.phases;
+    r.plan.status = s.status;
+    r.plan.machine = s.machine;
+    r.plan.of_class = s.of_class;
   }
   constexpr void get(graph_rule& r) {
     r = restored(next<stored_rule>());

@@ -2,7 +2,8 @@
 #pragma once
 // What an image (image.hpp) stores of a lowered program: which arrays its parts have, and the form of what has
 // much room that is not used, or is the same in many places. Values name their layouts by number; rules have as many
-// tensors and factors, plans of moves as many steps, as they need.
+// tensors and factors, plans of moves as many steps, as they need. What has arrays is stored without them: an image is
+// trivially destructible, since g++ with -fsanitize=undefined refuses a constant array of elements that are not.
 //
 // Law: `restored(stored(x))` is x without its elements, which the image stores one after the other behind it.
 
@@ -79,6 +80,20 @@ struct stored_value {
   int storage = -1;
   int layout = 0;  ///< place among the layouts of the image
   value_rotation rotation{};
+};
+
+/// A `move_load` without its steps.
+struct stored_load {
+  move_candidate candidate = move_candidate::exchange;
+  cost_code code = cost_code::ok;
+};
+
+/// A `lowered_run` without its arrays.
+struct stored_run {
+  unsigned phases = 0;
+  program_flow_status status{};
+  machine_shape machine{};
+  bool of_class = false;
 };
 
 /// A `graph_rule`. The tensors of operands and results, then the factors, are elements of their own.

@@ -16,8 +16,8 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Counts are elements.
-struct move_kind {
+/// What a kind has beside its arrays. Counts are elements.
+struct move_facts {
   int example = -1;  ///< the first move of this kind
   int travel = 0;    ///< places along `travel_axis` that blocks travel, less than the axis' size
   int travel_axis = -1;
@@ -26,11 +26,13 @@ struct move_kind {
   int exchange_steps = 0;  ///< of the plan of fewest bytes; 0: every device has what it wants
   move_candidate candidate = move_candidate::exchange;  ///< what is carried out
   int steps = 0;                                        ///< of that, in all its parts
-  growing_array<staged_block> staged{};                 ///< what lies between them, of one device
   extent_t staged_bytes = 0;
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
   extent_t received = 0;     ///< by the device that receives most; of several steps, by that of each
   unsigned fingerprint = 0;  ///< of what the kind compares
+};
+struct move_kind : move_facts {
+  growing_array<staged_block> staged;  ///< what lies between the steps, of one device
 };
 
 struct program_moves {
