@@ -118,6 +118,10 @@ hyperparallel_add_hp_json(plan.convention_is_not_defined 0
 # Pairs of a layer with a window and one without are dealt to the stages: 23 of them.
 hyperparallel_add_hp_json(plan.groups_of_layers 0 FIGURES legal=true "verdict=\"fits\"" plan.pp=4
                           COMMAND plan "${configs}/gemma2_27b.json" --devices 32 --fix tp=4,pp=4,zero=1,micro_batches=8,recompute=full)
+# The schedule of the pipeline, and the chunks of layers on a rank.
+hyperparallel_add_hp_json(plan.schedule 0 FIGURES legal=true "plan.schedule=\"Interleaved1F1B\"" plan.chunks=4 step.clock.bubble_seconds
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 16 --batch 16
+                                  --fix tp=2,pp=4,micro_batches=8,zero=1,schedule=interleaved1f1b,chunks=4)
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <hyperparallel/price/plan_evaluation.hpp>
+#include <hyperparallel/price/stage_replay.hpp>
 
 #include "small_decoders.hpp"
 
@@ -65,6 +66,41 @@ TEST(DecoderPlan, SaysWhichDimDoesNotDivide) {
   EXPECT_EQ(devices.code, hp::decoder_plan_code::degrees_are_not_the_devices);
   EXPECT_EQ(devices.extent, 4);
   EXPECT_EQ(devices.pieces, 8);
+}
+
+// Where a schedule exists, and has as many layers as stages, the plan can be.
+TEST(DecoderPlan, SchedulesAreThoseThatExist) {
+  hp::decoder d = small_decoders::dense();
+  d.layers = 8;
+  int taken = 0;
+  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+    for (int pp = 1; pp <= 4; ++pp)
+      for (int chunks = 1; chunks <= 4; ++chunks)
+        for (const int m : {1, 2, 4, 8}) {
+          const hp::decoder_plan p{
+              .pp = pp, .micro_batches = m, .schedule = schedule, .chunks = chunks, .batch = 8, .sequence = 8};
+          const hp::decoder_plan_status s = hp::check_plan(d, p, pp);
+          const bool exists = hp::schedule_of(p).check({pp, chunks, m}).ok() && hp::holds_stages_once(schedule);
+          EXPECT_EQ(s.ok(), exists && (pp > 1 || chunks == 1) && (pp * chunks <= 8 || (pp * chunks == 10)))
+              << hp::schedule_of(p).name << ' ' << pp << ' ' << chunks << ' ' << m;
+          taken += s.ok() ? 1 : 0;
+        }
+  EXPECT_GT(taken, 100);
+  const hp::decoder_plan_status few = hp::check_plan(
+      d, {.pp = 4, .micro_batches = 2, .schedule = hp::schedule_place<hp::zero_bubble_h1>, .batch = 8, .sequence = 8},
+      4);
+  EXPECT_EQ(few.code, hp::decoder_plan_code::schedule_is_refused);
+  EXPECT_EQ(few.schedule, hp::pipeline_code::too_few_micro_batches);
+  EXPECT_EQ(few.extent, 4);
+}
+
+// Megatron's split of 22 layers on 8 stages, and of layers that divide.
+TEST(DecoderPlan, EndsCountAsLayersWhereThatDivides) {
+  EXPECT_TRUE(hp::ends_count_as_layers(22, 8));
+  EXPECT_TRUE(hp::ends_count_as_layers(22, 24));
+  EXPECT_FALSE(hp::ends_count_as_layers(24, 8));
+  EXPECT_FALSE(hp::ends_count_as_layers(61, 8));
+  EXPECT_FALSE(hp::ends_count_as_layers(2, 2));
 }
 
 // A layer that differs from its neighbours is no stage's own: the partitioner's pipeline has only those that repeat.

@@ -110,6 +110,77 @@ TEST(SimulatedPipeline, AlikeStagesAreSimulatedOnce) {
   EXPECT_EQ(t.stage[1].bytes, t.stage[4].bytes);
 }
 
+// Of any schedule every layer is on one stage, ranks hold what the replay of the schedule has there at most, and 1F1B with one chunk
+// is the plan that names no schedule.
+TEST(SimulatedPipeline, OfOtherSchedules) {
+  const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  hp::decoder d = small_decoders::dense();
+  d.layers = 8;
+  const hp::decoder_plan plain{.pp = 4, .micro_batches = 8, .batch = 16, .sequence = 8};
+  const hp::simulated_pipeline one = hp::simulate_pipeline(d, plain, prices, hp::GiB);
+  ASSERT_TRUE(one.ok());
+  const hp::extent_t kept = one.stage[1].bytes - one.stage[2].bytes;  // of one micro-batch, by two layers
+  int played = 0;
+  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule)
+    for (const int chunks : {1, 2}) {
+      hp::decoder_plan p = plain;
+      p.schedule = schedule;
+      p.chunks = chunks;
+      if (!hp::check_plan(d, p, 4).ok()) continue;
+      played += chunks > 1 ? 100 : 1;
+      const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::GiB);
+      ASSERT_TRUE(s.ok()) << hp::schedule_of(p).name;
+      ASSERT_EQ(s.stage.size, 4 * chunks);
+      hp::extent_t layers = 0, work = 0;
+      for (const hp::simulated_stage& stage : s.stage) {
+        layers += stage.has.layers;
+        work += stage.passes.round();
+        const int number = static_cast<int>(&stage - s.stage.begin());
+        EXPECT_EQ(stage.rank, hp::rank_of_stage(hp::schedule_of(p).placement, 4, number));
+        for (const hp::simulated_stage& other : s.stage) {
+          if (other.rank == stage.rank) {
+            EXPECT_EQ(other.bytes, stage.bytes);
+          }
+        }
+      }
+      EXPECT_EQ(layers, d.layers);
+      EXPECT_GE(4 * s.replay.busy, 8 * work);
+      EXPECT_GT(s.bytes(), 0);
+      if (hp::is_1f1b(p)) {
+        EXPECT_EQ(s.replay.makespan(), one.replay.makespan());
+      }
+      if (schedule == hp::schedule_place<hp::zero_bubble_h1> || chunks > 1) {
+        EXPECT_LT(s.replay.bubble, one.replay.bubble);
+      }
+      if (schedule ==
+          hp::schedule_place<hp::zero_bubble_h2>) {  // seven micro-batches at once on the first rank, not four
+        EXPECT_EQ(s.stage[0].bytes, one.stage[0].bytes + 3 * kept);
+      }
+    }
+  EXPECT_GT(played, 400 + 4);
+}
+
+// Six layers on eight stages: the ends have embedding and head alone.
+TEST(SimulatedPipeline, EndsMayHaveNoLayer) {
+  const hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+  hp::decoder d = small_decoders::dense();
+  d.layers = 6;
+  const hp::decoder_plan p{.pp = 4,
+                           .micro_batches = 8,
+                           .schedule = hp::schedule_place<hp::interleaved_1f1b>,
+                           .chunks = 2,
+                           .batch = 8,
+                           .sequence = 8};
+  ASSERT_TRUE(hp::check_plan(d, p, 4).ok());
+  const hp::simulated_pipeline s = hp::simulate_pipeline(d, p, prices, hp::GiB);
+  ASSERT_TRUE(s.ok());
+  ASSERT_EQ(s.stage.size, 8);
+  for (int stage = 0; stage < 8; ++stage) EXPECT_EQ(s.stage[stage].has.layers, stage % 7 == 0 ? 0 : 1);
+  EXPECT_GT(s.stage[0].passes.forward.time, 0);
+  EXPECT_GT(s.stage[7].passes.forward.time, s.stage[0].passes.forward.time);
+  EXPECT_GT(s.stage[1].passes.forward.time, s.stage[0].passes.forward.time);
+}
+
 // A stage's layers of each kind, of decoders with several runs of layers.
 TEST(SimulatedPipeline, StagesGetTheLayersThatFallToThem) {
   hp::decoder d = small_decoders::with_experts();
@@ -151,6 +222,11 @@ TEST(SimulatedPipeline, OfARealModelIsCloseToTheEstimate) {
     EXPECT_EQ(s.simulated, 2);
     const double ratio = static_cast<double>(s.replay.times.makespan) / static_cast<double>(e.evaluation.time);
     EXPECT_NEAR(ratio, 1.0, 0.03);
+    // Gradients of parameters: one of the two products that each product of forward has in backward, and no attention.
+    const hp::stage_passes& passes = s.stage[0].passes;
+    const double weights = static_cast<double>(passes.weights) / static_cast<double>(passes.backward.time);
+    EXPECT_GT(weights, 0.3);
+    EXPECT_LT(weights, 0.5);
     EXPECT_NEAR(static_cast<double>(s.bytes()) / static_cast<double>(e.evaluation.memory), 1.0, 0.1);
   }
 }

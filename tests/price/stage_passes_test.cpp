@@ -69,6 +69,21 @@ TEST(StagePasses, LayersTakeWhatTheyTakeAndNoMore) {
   }
 }
 
+// Gradients of parameters are a part of backward, which the layers before do not wait for; what a layer's own gradient rests on is not.
+TEST(StagePasses, GradientsOfParametersAreToldApart) {
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::decoder_plan& p : plans) {
+      const hp::passes_of_parts passes(lowered(d, p), hp::matrix384::device);
+      for (const hp::decoder_part part : parts) {
+        const hp::stage_passes& one = passes.of(part);
+        EXPECT_GE(one.weights, 0);
+        EXPECT_LE(one.weights, one.backward.time);
+      }
+      EXPECT_GT(passes.of(hp::decoder_part::layers).weights, 0);
+      EXPECT_LT(passes.of(hp::decoder_part::layers).weights, passes.of(hp::decoder_part::layers).backward.time);
+    }
+}
+
 // Where data alone is dealt out, nothing moves but gradients: in the update of one micro-batch, beside the backward of several.
 TEST(StagePasses, ReductionsOfGradientsBelongToTheUpdateOfOneMicroBatch) {
   const hp::decoder d = small_decoders::dense();

@@ -70,7 +70,7 @@ TEST(StageReplay, OfEqualStagesIsTheClosedForm) {
     for (int m = 1; m <= 40; m += m < 9 ? 1 : 7) {
       hp::growing_array<hp::stage_passes> stages;
       for (int s = 0; s < p; ++s) stages.push(one);
-      const hp::stage_replay r = hp::replay_stages(stages, m, 0);
+      const hp::stage_replay r = hp::replay_stages(stages, {stages.size, 1, m}, 0);
       ASSERT_TRUE(r.ok());
       EXPECT_EQ(r.makespan(), (m + p - 1) * (7 + 15) + 5);
       EXPECT_EQ(r.bubble, (p - 1) * (7 + 15));
@@ -89,7 +89,7 @@ TEST(StageReplay, IsTheScheduleOfAllPasses) {
     for (const int m : {1, 2, 3, 4, 7, 8, 40})
       for (const hp::extent_t hop : {0, 1, 30}) {
         const hp::growing_array<hp::stage_passes> stages = random_stages(random, p, 20);
-        const hp::stage_replay r = hp::replay_stages(stages, m, hop);
+        const hp::stage_replay r = hp::replay_stages(stages, {stages.size, 1, m}, hop);
         ASSERT_TRUE(r.ok());
         hp::extent_t update = 0, way = 2 * (p - 1) * hop;
         for (const hp::stage_passes& s : stages) {
@@ -116,7 +116,7 @@ TEST(StageReplay, RisesWithEachPassAndWithTheHandOver) {
       hp::growing_array<hp::stage_passes> stages = random_stages(random, p, 9);
       hp::extent_t last = 0;
       for (const hp::extent_t hop : {0, 1, 2, 5, 50}) {
-        const hp::extent_t now = hp::replay_stages(stages, m, hop).makespan();
+        const hp::extent_t now = hp::replay_stages(stages, {stages.size, 1, m}, hop).makespan();
         EXPECT_GE(now, last);
         if (hop == 50) {
           EXPECT_GT(now, last);
@@ -126,7 +126,7 @@ TEST(StageReplay, RisesWithEachPassAndWithTheHandOver) {
       for (int s = 0; s < p; ++s)
         for (hp::pass_time* longer : {&stages[s].forward, &stages[s].backward, &stages[s].update}) {
           longer->time += 3;
-          const hp::extent_t now = hp::replay_stages(stages, m, 50).makespan();
+          const hp::extent_t now = hp::replay_stages(stages, {stages.size, 1, m}, 50).makespan();
           EXPECT_GE(now, last);
           last = now;
         }
@@ -136,7 +136,7 @@ TEST(StageReplay, RisesWithEachPassAndWithTheHandOver) {
 TEST(StageReplay, RefusesWhatIsTooLarge) {
   std::mt19937 random(1);
   const hp::growing_array<hp::stage_passes> stages = random_stages(random, 8, 9);
-  const hp::stage_replay r = hp::replay_stages(stages, hp::most_stage_micro_batches, 0);
+  const hp::stage_replay r = hp::replay_stages(stages, {8, 1, hp::most_stage_micro_batches}, 0);
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.times.code, hp::cost_code::overflow);
 }
@@ -147,14 +147,80 @@ TEST(StageReplay, OfVeryManyMicroBatches) {
   const hp::growing_array<hp::stage_passes> stages = random_stages(random, 4, 9);
   hp::extent_t round = 0;
   for (const hp::stage_passes& s : stages) round = std::max(round, s.round());
-  EXPECT_EQ(hp::replay_stages(stages, 1 << 20, 0).makespan() - hp::replay_stages(stages, (1 << 20) - 8, 0).makespan(),
-            8 * round);
+  const auto makespan = [&](int m) { return hp::replay_stages(stages, {4, 1, m}, 0).makespan(); };
+  EXPECT_EQ(makespan(1 << 20) - makespan((1 << 20) - 8), 8 * round);
+}
+
+/// Stages that are alike: 7 forward, 15 backward of which 6 are of weights, 5 to update.
+hp::growing_array<hp::stage_passes> alike_stages(int count) {
+  hp::growing_array<hp::stage_passes> stages;
+  for (int s = 0; s < count; ++s)
+    stages.push({.forward = {7, 7, 0}, .backward = {15, 15, 0}, .update = {5, 5, 0}, .weights = 6});
+  return stages;
+}
+
+// The laws of the schedules' own pages, of alike stages: P - 1 forwards and backwards of a chunk wait; of ZB-H1 only what weights
+// do not fill; of ZB-H2 nothing within a rank's span.
+TEST(StageReplay, OfOtherSchedulesHasTheirBubbles) {
+  for (const int p : {2, 4, 8})
+    for (const int m : {16, 32}) {
+      for (const int v : {2, 3}) {
+        const hp::stage_replay r =
+            hp::replay_stages(alike_stages(p * v), {p, v, m}, 0, hp::schedule_place<hp::interleaved_1f1b>);
+        ASSERT_TRUE(r.ok());
+        EXPECT_EQ(r.busy, m * v * 22);
+        EXPECT_EQ(r.bubble, (p - 1) * 22);
+        EXPECT_EQ(r.update, v * 5);
+      }
+      const hp::stage_replay h1 = hp::replay_stages(alike_stages(p), {p, 1, m}, 0,
+                                                    hp::schedule_place<hp::zero_bubble_h1>),
+                             h2 = hp::replay_stages(alike_stages(p), {p, 1, m}, 0,
+                                                    hp::schedule_place<hp::zero_bubble_h2>);
+      EXPECT_EQ(h1.bubble, (p - 1) * (7 + 9 - 6));
+      EXPECT_EQ(h2.bubble - h2.skew, (p - 1) * (7 + 9 - 2 * 6));
+      EXPECT_GT(h2.skew, 0);
+    }
+}
+
+// Every schedule that holds each stage once: no shorter than a rank's own work, and longer by what handing over adds.
+TEST(StageReplay, OfEverySchedule) {
+  std::mt19937 random(7);
+  int played = 0;
+  for (int schedule = 0; schedule < hp::published_schedule_count; ++schedule) {
+    if (!hp::holds_stages_once(schedule)) continue;
+    const int fixed = hp::schedule_table.item[schedule].fixed_chunks, chunks = fixed > 0 ? fixed : 2;
+    for (const int p : {2, 4})
+      for (const int m : {8, 16}) {
+        hp::growing_array<hp::stage_passes> stages = random_stages(random, p * chunks, 20);
+        for (hp::stage_passes& s : stages) s.weights = s.backward.time / 2;
+        const hp::pipeline_shape n{p, chunks, m};
+        const hp::stage_replay r = hp::replay_stages(stages, n, 0, schedule),
+                               far = hp::replay_stages(stages, n, 9, schedule);
+        ASSERT_TRUE(r.ok()) << hp::schedule_table.item[schedule].name;
+        hp::extent_t work = 0;
+        for (int rank = 0; rank < p; ++rank) {
+          hp::extent_t own = 0;
+          for (int s = 0; s < stages.size; ++s)
+            if (hp::rank_of_stage(hp::schedule_table.item[schedule].placement, p, s) == rank)
+              own += m * stages[s].round();
+          work = std::max(work, own);
+        }
+        EXPECT_EQ(r.busy, work);
+        EXPECT_GE(r.bubble, 0);
+        EXPECT_GE(r.skew, 0);
+        EXPECT_LE(r.skew, r.bubble);
+        EXPECT_GE(far.handed, 0);
+        EXPECT_EQ(far.makespan() - far.handed, r.makespan());
+        ++played;
+      }
+  }
+  EXPECT_EQ(played, 12 * 4);
 }
 
 static_assert([] {
   hp::growing_array<hp::stage_passes> stages;
   for (int s = 0; s < 3; ++s) stages.push({.forward = {1, 1, 0}, .backward = {2, 2, 0}, .update = {4, 4, 0}});
-  return hp::replay_stages(stages, 5, 0).makespan() == (5 + 2) * 3 + 4;
+  return hp::replay_stages(stages, {3, 1, 5}, 0).makespan() == (5 + 2) * 3 + 4;
 }());
 
 }  // namespace

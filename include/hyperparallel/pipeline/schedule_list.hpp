@@ -27,6 +27,9 @@ using published_schedules =
                          zero_bubble_h1, zero_bubble_h2, interleaved_zero_bubble, zero_bubble_v, dual_pipe_v, dual_pipe,
                          chimera, v_min, v_half>;
 inline constexpr int published_schedule_count = boost::mp11::mp_size<published_schedules>::value;
+/// The place of a schedule in the list, and in `schedule_table`.
+template <class Schedule>
+inline constexpr int schedule_place = boost::mp11::mp_find<published_schedules, Schedule>::value;
 
 /// A schedule of the list as a value.
 struct named_schedule {
@@ -39,11 +42,11 @@ struct named_schedule {
 
 namespace detail {
 
-struct schedule_table {
+struct listed_schedules {
   named_schedule item[static_cast<unsigned>(published_schedule_count)];
 };
-constexpr schedule_table make_schedule_table() {
-  schedule_table t{};
+constexpr listed_schedules make_schedule_table() {
+  listed_schedules t{};
   int i = 0;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, published_schedules>>([&](auto one) {
     using schedule = typename decltype(one)::type;
@@ -72,7 +75,7 @@ constexpr bool same_schedule_name(const char* a, const char* b) {
 
 }  // namespace detail
 
-inline constexpr detail::schedule_table schedule_table = detail::make_schedule_table();
+inline constexpr detail::listed_schedules schedule_table = detail::make_schedule_table();
 
 /// The schedule that is called `name` here, or by torch (ZBVZeroBubble); capitals and signs do not matter. Null where there
 /// is none.

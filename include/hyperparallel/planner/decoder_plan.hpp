@@ -11,7 +11,7 @@
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
 // dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
 // repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
-// the two states of AdamW are f32.
+// the two states of AdamW are f32. Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
 //
 // Law: where `check_plan` says ok, the partitioner takes the strategy on the graph; where it says that a dim does not
 // divide, the partitioner refuses. Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668.
@@ -21,6 +21,7 @@
 // memory and times of serving (serving_plan.hpp, serving_estimate.hpp).
 
 #include <hyperparallel/layers/decoder_parameters.hpp>
+#include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
@@ -33,8 +34,10 @@ struct decoder_plan {
   int micro_batches = 1;
   bool recomputed = false;  ///< whole layers are computed again in backward
   bool sequence_parallel = true;
-  extent_t batch = 1;     ///< sequences in a step
-  extent_t sequence = 1;  ///< tokens in a sequence
+  int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
+  int chunks = 1;                                           ///< stages of the pipeline on each rank
+  extent_t batch = 1;                                       ///< sequences in a step
+  extent_t sequence = 1;                                    ///< tokens in a sequence
   friend constexpr bool operator==(const decoder_plan&, const decoder_plan&) = default;
 };
 
@@ -50,6 +53,17 @@ inline constexpr plan_degree plan_degrees[] = {{"tp", &decoder_plan::tp},
                                                {"ep", &decoder_plan::ep}};
 /// Degrees and sizes of a plan are at most this.
 inline constexpr extent_t largest_plan_number = extent_t{1} << 20;
+
+/// The plan's pipeline.
+constexpr pipeline_shape pipeline_of(const decoder_plan& p) { return {p.pp, p.chunks, p.micro_batches}; }
+constexpr const named_schedule& schedule_of(const decoder_plan& p) { return schedule_table.item[p.schedule]; }
+constexpr bool is_1f1b(const decoder_plan& p) { return p.schedule == schedule_place<one_forward_one_backward>; }
+
+/// Whether embedding and head count as a layer each in the split of the layers: where the layers do not divide by the stages of the
+/// pipeline, and with two more they do, as in Megatron's --account-for-embedding-in-pipeline-split and its like for the loss.
+constexpr bool ends_count_as_layers(extent_t layers, extent_t stages) {
+  return stages > 2 && layers % stages != 0 && (layers + 2) % stages == 0;
+}
 
 /// The product of the degrees; the first partial product above `largest_plan_number` where it is larger.
 constexpr extent_t device_count_of(const decoder_plan& p) {
@@ -102,6 +116,8 @@ enum class decoder_plan_code : unsigned char {
   degrees_are_not_the_devices,  ///< their product is `extent`, there are `pieces` devices
   model_has_no_experts,         ///< for `degree` ep
   fewer_layers_than_stages,     ///< `extent` layers, `pieces` stages
+  schedule_is_refused,          ///< for what `schedule` says, with the number that it needs in `extent`
+  schedule_holds_stages_twice,  ///< the program of a rank has each of its stages once
   dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
 };
 
@@ -111,6 +127,8 @@ struct decoder_plan_status {
   const char* degree = "";  ///< as "tp", or as "cp · tp" where several cut one dim
   const char* dim = "";
   extent_t extent = 0, pieces = 0;
+  pipeline_code schedule = pipeline_code::ok;
+  pipeline_shape shape{};  ///< that the schedule does not have
   constexpr bool ok() const { return code == decoder_plan_code::ok; }
 };
 
@@ -151,6 +169,17 @@ constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp
   demand_widths(demand, d, tp);
 }
 
+/// Whether the pipeline's schedule exists in the plan's shape.
+constexpr void demand_schedule(plan_demands& demand, const decoder_plan& p) {
+  if (p.pp == 1) demand.within("chunks", p.chunks, 1, 1);
+  if (is_1f1b(p) && p.chunks == 1) return;
+  if (copies_of_stages(schedule_of(p).placement) > 1)
+    demand.note({decoder_plan_code::schedule_holds_stages_twice, schedule_of(p).name});
+  const pipeline_status s = schedule_of(p).check(pipeline_of(p));
+  if (!s.ok())
+    demand.note({decoder_plan_code::schedule_is_refused, schedule_of(p).name, "", s.needed, 0, s.code, pipeline_of(p)});
+}
+
 }  // namespace detail
 
 /// Layers that have a neighbour of the same kind, and groups of layers that repeat; only these are dealt to the stages of a
@@ -167,6 +196,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   for (const plan_degree& degree : plan_degrees) demand.within(degree.name, p.*degree.of, 1, largest_plan_number);
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
   demand.within("zero", p.zero, 0, 3);
+  demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
   if (!demand.found.ok()) return demand.found;
@@ -178,6 +208,11 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   if (const extent_t layers = p.pp > 1 ? repeated_layers(d) : d.layers; p.pp > 1 && p.pp > layers)
     demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", layers == d.layers ? "layers" : "repeated layers",
                  layers, p.pp});
+  if (const extent_t stages = extent_t{p.pp} * p.chunks;
+      p.chunks > 1 && stages > d.layers && !ends_count_as_layers(d.layers, stages))
+    demand.note(
+        {decoder_plan_code::fewer_layers_than_stages, "pp x chunks", "layers", d.layers, extent_t{p.pp} * p.chunks});
+  detail::demand_schedule(demand, p);
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,
                  extent_t{p.dp} * p.ep);

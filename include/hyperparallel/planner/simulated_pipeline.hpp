@@ -6,18 +6,20 @@
 //   const hp::simulated_pipeline s = hp::simulate_pipeline(llama3, plan, prices, reserve.most_peak(device_bytes));
 //   s.ok(), s.replay.times.makespan, s.stage[0].bytes
 //
-// Layers go to the stages as `split_layers` deals them, all of one weight. Of each stage the decoder with its layers is lowered by
+// Layers go to the stages as `split_layers` deals them, all of one weight; where `ends_count_as_layers`, the first and the last stage have
+// one layer less than the others. Of each stage the decoder with its layers is lowered by
 // `lower_fastest`, layers unrolled, with the plan's strategy; stage_passes.hpp reads from its clock what the passes of a micro-batch
 // take. The last stage is lowered with the whole vocabulary: its head is that stage's, its embedding the first one's. The others
 // are lowered with as many rows as devices, so that what is not theirs takes next to nothing, and of them the time of their
 // layers counts. Stages with as many layers of each kind are simulated once, within the memory of the first of them; so
 // layers of a kind stand together, whatever their order in the model, and are computed again one by one.
 //
-// Bytes of a stage are those by address of its program with one micro-batch, without the embedding's homes on the last stage
-// unless the head is tied to it, with them on the first; and what forward keeps for backward, of layers and embedding, for each
-// further micro-batch in flight (pipeline_form.hpp), packed without gaps.
-// Laws: alike stages have alike passes; where it is ok no stage exceeds the memory; the makespan is that of `replay_stages`.
-// Units: picoseconds, bytes. O(different stages · (partition + lower_fastest)).
+// Bytes of a rank are the homes of its stages, without the embedding's on the last stage unless the head is tied to it, with
+// them on the first; what forward keeps for backward, of layers and embedding, of all micro-batches that the schedule has there
+// at once, packed without gaps; and the most that the program of one of its stages, with one micro-batch, takes beside these by
+// address. Gradients that a schedule keeps for what it puts off are not counted.
+// Laws: alike stages have alike passes; where it is ok no rank exceeds the memory; the makespan is that of `replay_stages`.
+// Units: picoseconds, bytes. O(different stages · (partition + lower_fastest) + the replay).
 
 #include <hyperparallel/pipeline/stage_split.hpp>
 #include <hyperparallel/planner/decoder_plan.hpp>
@@ -56,17 +58,18 @@ constexpr decoder decoder_with(decoder d, const layer_kinds& s) {
 struct simulated_stage {
   layer_kinds has{};
   stage_passes passes{};
+  int rank = 0;
   int lookahead = 0;
-  extent_t bytes = 0, least_bytes = 0;  ///< by address: of this plan, and without lookahead
+  extent_t bytes = 0, least_bytes = 0;  ///< of its rank, by address: of this plan, and without lookahead
 };
 
 enum class simulated_pipeline_code : unsigned char { ok, is_not_lowered, schedule_is_too_large };
 
 struct simulated_pipeline {
   simulated_pipeline_code code = simulated_pipeline_code::is_not_lowered;
-  growing_array<simulated_stage> stage{};
-  extent_t hand_over = 0;  ///< of one micro-batch, from a stage to the next one
-  int simulated = 0;       ///< stages that are not like another one
+  growing_array<simulated_stage> stage{};  ///< pp · chunks of them
+  extent_t hand_over = 0;                  ///< of one micro-batch, from a stage to the next one
+  int simulated = 0;                       ///< stages that are not like another one
   stage_replay replay{};
 
   constexpr bool ok() const { return code == simulated_pipeline_code::ok; }
@@ -84,107 +87,167 @@ struct simulated_pipeline {
 
 namespace detail {
 
+/// Stages with as many layers of each kind, at the same end of the model.
+struct stage_kind {
+  layer_kinds has{};
+  bool is_last = false;
+  sharded_program program{};                ///< until it is lowered
+  extent_t home = 0, kept = 0;              ///< from step to step; of one micro-batch, from forward to backward
+  extent_t table = 0;                       ///< of the last: what the embedding's table and states take
+  extent_t passing = 0, least_passing = 0;  ///< what its program takes beside both
+  stage_passes passes{}, embedding{};
+  int lookahead = 0;
+};
+
+constexpr stage_split split_stages(int layers, int stages) {
+  if (!ends_count_as_layers(layers, stages)) return split_layers(layers, stages);
+  stage_split s;
+  s.heaviest = (layers + 2) / stages;
+  s.lightest = s.heaviest - 1;
+  s.first.push(0);
+  for (int stage = 1; stage <= stages; ++stage)
+    s.first.push(static_cast<int>(s.heaviest) * stage - (stage == stages ? 2 : 1));
+  return s;
+}
+
 /// Simulates the stages of one plan.
 class stage_simulator {
  public:
   constexpr stage_simulator(const decoder& model, const decoder_plan& p, const plan_prices& of, extent_t bytes)
-      : d(model), plan(p), prices(of), memory(bytes) {}
+      : d(model), plan(p), shape(pipeline_of(p)), prices(of), memory(bytes) {}
 
   constexpr simulated_pipeline run() {
-    const stage_split split = split_layers(static_cast<int>(d.layers), plan.pp);
+    const stage_split split = split_stages(static_cast<int>(d.layers), shape.stages());
     const sharded_program folded = partition(training_graph_of(d, plan), strategy_of(plan));
     const time_cost hand_over = hand_over_time(folded, prices.links());
     out.hand_over = hand_over.picoseconds;
     if (!split.ok() || !hand_over.ok()) return static_cast<simulated_pipeline&&>(out);
-    const int last = plan.pp - 1;
-    const auto layers_of = [&](int s) { return layers_between(d, split.first[s], split.first[s + 1]); };
-    simulated_stage end;
-    stage_passes embedding;
-    extent_t table = 0;
-    if (!simulate_last(layers_of(last), end, embedding, table)) return static_cast<simulated_pipeline&&>(out);
-    growing_array<stage_kind> known;
-    for (int s = 0; s < last; ++s) {
-      const extent_t further = pipeline_form(folded.graph, plan.pp).in_flight(s) - 1, own = s == 0 ? table : 0;
-      const layer_kinds has = layers_of(s);
-      int k = 0;
-      while (k < known.size && !(known[k].stage.has == has)) ++k;
-      if (k == known.size) known.push(simulate_inner(has, further, own));
-      if (!known[k].is_lowered) return static_cast<simulated_pipeline&&>(out);
-      simulated_stage one = known[k].stage;
-      one.bytes += further * known[k].kept + own;
-      one.least_bytes += further * known[k].kept + own;
-      if (s == 0) one.passes += embedding;
-      out.stage.push(one);
-    }
-    out.stage.push(end);
+    for (int s = 0; s < shape.stages(); ++s) of_stage.push(kind_of(split, s));
+    if (!find_homes() || !lower_kinds()) return static_cast<simulated_pipeline&&>(out);
+    fill_stages();
     growing_array<stage_passes> passes;
     for (const simulated_stage& s : out.stage) passes.push(s.passes);
-    out.replay = replay_stages(passes, plan.micro_batches, out.hand_over);
+    out.replay = replay_stages(passes, shape, out.hand_over, plan.schedule);
     out.code = out.replay.ok() ? simulated_pipeline_code::ok : simulated_pipeline_code::schedule_is_too_large;
     return static_cast<simulated_pipeline&&>(out);
   }
 
  private:
-  /// What stages with these layers have in common.
-  struct stage_kind {
-    simulated_stage stage{};
-    extent_t kept = 0;  ///< of one micro-batch, from forward to backward
-    bool is_lowered = false;
-  };
+  constexpr int rank_of(int stage) const { return rank_of_stage(schedule_of(plan).placement, shape.ranks, stage); }
+  constexpr const stage_kind& end() const { return kind[of_stage.last()]; }
+
+  constexpr int kind_of(const stage_split& split, int s) {
+    const bool is_last = s + 1 == shape.stages();
+    const layer_kinds has = layers_between(d, split.first[s], split.first[s + 1]);
+    for (int k = 0; k < kind.size; ++k)
+      if (kind[k].is_last == is_last && kind[k].has == has) return k;
+    return kind.push(is_last ? last_kind(has) : inner_kind(has));
+  }
 
   constexpr sharded_program program_of(const decoder& model) const {
     return partition(training_graph_of(model, plan, true), strategy_of(plan));
   }
-  /// Lowers within so many bytes and notes what the stage takes. No passes where it is refused.
-  constexpr passes_of_parts simulate(sharded_program&& p, extent_t within, simulated_stage& s) {
-    ++out.simulated;
-    const clocked_plan c = lower_fastest(static_cast<sharded_program&&>(p), {.topology = prices.links()},
-                                         prices.device(), larger(within, extent_t{1}));
-    s.lookahead = c.lookahead;
-    s.bytes = c.bytes();
-    s.least_bytes = c.least_bytes;
-    return passes_of_parts(c.ok() ? c.lowered : lowered_program{}, prices.device());
-  }
 
-  /// The last stage; and of its program the embedding, with the bytes that its table and states take.
-  constexpr bool simulate_last(const layer_kinds& has, simulated_stage& end, stage_passes& embedding, extent_t& table) {
-    sharded_program p = program_of(decoder_with(d, has));
-    for (int s = 0; s < p.storage.size; ++s)
-      if (p.storage[s].home && part_of_home(p, s) == decoder_part::embedding) table += p.storage[s].bytes;
-    const extent_t absent = d.tied ? 0 : table;
-    const passes_of_parts passes = simulate(static_cast<sharded_program&&>(p), memory + absent, end);
-    end.has = has;
-    end.bytes -= absent;
-    end.least_bytes -= absent;
-    embedding = passes.of(decoder_part::embedding);
-    end.passes = passes.of(decoder_part::layers);
-    end.passes += passes.of(decoder_part::head);
-    if (d.tied) end.passes.update += embedding.update;
-    return passes.ok();
+  constexpr stage_kind last_kind(const layer_kinds& has) const {
+    stage_kind k = kind_with(decoder_with(d, has), has, decoder_part::embedding);
+    k.is_last = true;
+    for (int s = 0; s < k.program.storage.size; ++s)
+      if (k.program.storage[s].home && part_of_home(k.program, s) == decoder_part::embedding)
+        k.table += k.program.storage[s].bytes;
+    return k;
   }
-
-  /// A stage before the last one that holds activations of `further` micro-batches more, and `own` bytes.
-  constexpr stage_kind simulate_inner(const layer_kinds& has, extent_t further, extent_t own) {
+  constexpr stage_kind inner_kind(const layer_kinds& has) const {
     decoder model = decoder_with(d, has);
     model.vocabulary = device_count_of(plan) / plan.pp;
     model.positions = 0;
-    stage_kind l;
-    l.stage.has = has;
-    sharded_program p = program_of(model);
+    return kind_with(model, has, decoder_part::head);
+  }
+  /// What it keeps is counted without the part that is another stage's.
+  constexpr stage_kind kind_with(const decoder& model, const layer_kinds& has, decoder_part other) const {
+    stage_kind k{.has = has, .program = program_of(model)};
+    const sharded_program& p = k.program;
     visit_kept_memory(p, pipeline_form(p.graph, 1), [&](int storage, int first, extent_t bytes) {
-      if (!p.storage[storage].home && part_of(p, p.step[first]) != decoder_part::head) l.kept += bytes;
+      if (p.storage[storage].home)
+        k.home += bytes;
+      else if (part_of(p, p.step[first]) != other)
+        k.kept += bytes;
     });
-    const passes_of_parts passes =
-        simulate(static_cast<sharded_program&&>(p), memory - further * l.kept - own, l.stage);
-    l.stage.passes = passes.of(decoder_part::layers);
-    l.is_lowered = passes.ok();
-    return l;
+    return k;
+  }
+
+  /// Sums up what the ranks hold beside what a program passes through. False where the schedule is too large to be replayed.
+  constexpr bool find_homes() {
+    held.resize(shape.ranks, extent_t{0});
+    pipeline_costs costs;
+    for (int s = 0; s < shape.stages(); ++s) {
+      held[rank_of(s)] += home_of(s);
+      costs.bytes.push({0, kind[of_stage[s]].kept});
+    }
+    if (is_1f1b(plan)) {
+      for (int r = 0; r < shape.ranks; ++r)
+        held[r] += smaller(extent_t{shape.ranks} - r, extent_t{plan.micro_batches}) * kind[of_stage[r]].kept;
+      return true;
+    }
+    const pipeline_account a = replay_listed(plan.schedule, shape, costs);
+    if (!a.ok()) out.code = simulated_pipeline_code::schedule_is_too_large;
+    for (int r = 0; r < shape.ranks && a.ok(); ++r) held[r] += a.rank[r].peak_bytes;
+    return a.ok();
+  }
+  constexpr extent_t home_of(int stage) const {
+    const stage_kind& k = kind[of_stage[stage]];
+    const extent_t table = end().table;
+    return k.home + (stage == 0 ? table : 0) - (k.is_last && !d.tied ? table : 0);
+  }
+
+  /// Lowers each kind within what the rank of its first stage has left.
+  constexpr bool lower_kinds() {
+    for (int i = 0; i < kind.size; ++i) {
+      stage_kind& k = kind[i];
+      int first = 0;
+      while (of_stage[first] != i) ++first;
+      const extent_t within = memory - held[rank_of(first)] + k.home + k.kept;
+      ++out.simulated;
+      const clocked_plan c = lower_fastest(static_cast<sharded_program&&>(k.program), {.topology = prices.links()},
+                                           prices.device(), larger(within, extent_t{1}));
+      const passes_of_parts passes(c.ok() ? c.lowered : lowered_program{}, prices.device());
+      if (!passes.ok()) return false;
+      k.lookahead = c.lookahead;
+      k.passing = c.bytes() - k.home - k.kept;
+      k.least_passing = c.least_bytes - k.home - k.kept;
+      k.passes = passes.of(decoder_part::layers);
+      if (!k.is_last) continue;
+      k.embedding = passes.of(decoder_part::embedding);
+      k.passes += passes.of(decoder_part::head);
+      if (d.tied) k.passes.update += k.embedding.update;
+    }
+    return true;
+  }
+
+  constexpr void fill_stages() {
+    growing_array<extent_t> passing, least_passing;
+    passing.resize(shape.ranks, extent_t{0});
+    least_passing.resize(shape.ranks, extent_t{0});
+    for (int s = 0; s < shape.stages(); ++s) {
+      const stage_kind& k = kind[of_stage[s]];
+      passing[rank_of(s)] = larger(passing[rank_of(s)], k.passing);
+      least_passing[rank_of(s)] = larger(least_passing[rank_of(s)], k.least_passing);
+    }
+    for (int s = 0; s < shape.stages(); ++s) {
+      const int r = rank_of(s);
+      const stage_kind& k = kind[of_stage[s]];
+      out.stage.push({k.has, k.passes, r, k.lookahead, held[r] + passing[r], held[r] + least_passing[r]});
+      if (s == 0) out.stage[0].passes += end().embedding;
+    }
   }
 
   const decoder& d;
   const decoder_plan& plan;
+  const pipeline_shape shape;
   const plan_prices& prices;
   const extent_t memory;
+  growing_array<stage_kind> kind;
+  growing_array<int> of_stage;   ///< the kind of each stage
+  growing_array<extent_t> held;  ///< of each rank: homes, and what is kept at most
   simulated_pipeline out{};
 };
 

@@ -34,6 +34,7 @@ constexpr simulated_plan simulate_stages(const decoder& d, const decoder_plan& p
   s.times = p.replay.times;
   s.bubble = p.replay.bubble;
   s.handed = p.replay.handed;
+  s.skew = p.replay.skew;
   for (const simulated_stage& one : p.stage) s.lookahead = one.lookahead > s.lookahead ? one.lookahead : s.lookahead;
   return s;
 }

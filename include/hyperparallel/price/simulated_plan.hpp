@@ -56,8 +56,8 @@ struct simulated_plan {
   run_times times{.code = cost_code::program_is_refused};  ///< also where addresses exceed the memory
   extent_t unhindered = 0;                                 ///< makespan without waits for addresses; not of a pipeline
   int lookahead = 0;                                       ///< of stages the largest
-  extent_t bytes = 0, least_bytes = 0;  ///< by address, of a stage the most: of this plan, and without lookahead
-  extent_t bubble = 0, handed = 0;      ///< of a pipeline (stage_replay.hpp)
+  extent_t bytes = 0, least_bytes = 0;        ///< by address, of a stage the most: of this plan, and without lookahead
+  extent_t bubble = 0, handed = 0, skew = 0;  ///< of a pipeline (stage_replay.hpp)
   constexpr bool is_clocked() const { return code == simulated_plan_code::ok; }
   constexpr bool is_replayed() const { return code == simulated_plan_code::replayed; }
   /// Whether there are times.

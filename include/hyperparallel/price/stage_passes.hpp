@@ -11,6 +11,8 @@
 // step with one micro-batch it belongs to the update, which waits for it; of several, what of it is not hidden belongs
 // to backward. Operators belong to the part of their forward operator; sums of gradients to that of the last of their terms; all
 // else to that of its name. Of the update, what belongs to no parameter is of the layers.
+// Of backward, what only gradients of parameters wait for is told apart: a schedule may put it off (zero bubble). It is what no
+// gradient that leaves the part rests on; moves stay with the rest.
 // Laws: times of all parts, micro-batches counted, add up to the makespan of the plan's clock; so do `computed` and `moved` to
 // its busy times. Units: picoseconds. O(rows + waits).
 
@@ -38,12 +40,14 @@ struct pass_time {
 /// Forward and backward of one micro-batch, and the update of a step.
 struct stage_passes {
   pass_time forward{}, backward{}, update{};
+  extent_t weights = 0;  ///< of `backward.time`: gradients of parameters
   /// Of a micro-batch.
   constexpr extent_t round() const { return forward.time + backward.time; }
   constexpr stage_passes& operator+=(const stage_passes& s) {
     forward += s.forward;
     backward += s.backward;
     update += s.update;
+    weights += s.weights;
     return *this;
   }
   friend constexpr bool operator==(const stage_passes&, const stage_passes&) = default;
@@ -88,6 +92,38 @@ constexpr decoder_part part_of_home(const sharded_program& p, int storage) {
   return detail::part_called(p.graph.text_at(p.graph.tensor[p.storage[storage].tensor].name), graph_phase::forward);
 }
 
+namespace detail {
+
+/// Of each step of `p`: it is an operator of backward on which no gradient rests that leaves the operator's part. O(steps · operands).
+constexpr growing_array<bool> steps_of_weights(const sharded_program& p) {
+  const graph& g = p.graph;
+  growing_array<bool> found, waited;  // of steps; of tensors: a later gradient of activations rests on it
+  found.resize(p.step.size, false);
+  waited.resize(g.tensor.size, false);
+  growing_array<decoder_part> made_in;  // of each tensor
+  made_in.resize(g.tensor.size, decoder_part::layers);
+  for (const program_step& s : p.step) {
+    if (s.is_move || s.phase != graph_phase::backward) continue;
+    const graph_operator& o = g.op[p.compute[s.index].op];
+    for (int r = 0; r < o.result_count; ++r) made_in[o.result[r]] = part_of(p, s);
+  }
+  for (int i = p.step.size - 1; i >= 0; --i) {
+    const program_step& s = p.step[i];
+    if (s.is_move || s.phase != graph_phase::backward) continue;
+    const graph_operator& o = g.op[p.compute[s.index].op];
+    found[i] = true;
+    for (int r = 0; r < o.result_count; ++r) found[i] = found[i] && !waited[o.result[r]];
+    for (int k = 0; k < o.operand_count; ++k) {
+      const int t = o.operand[k];
+      const bool leaves = g.tensor[t].producer >= 0 && made_in[t] != part_of(p, s);
+      waited[t] = waited[t] || !found[i] || leaves;
+    }
+  }
+  return found;
+}
+
+}  // namespace detail
+
 class passes_of_parts {
  public:
   cost_code code = cost_code::ok;  ///< where it is not ok, all else is 0
@@ -120,6 +156,7 @@ class passes_of_parts {
     const plan_timeline times = play(r.plan, prices.duration);
     const sharded_program& p = l.program;
     const bool once = p.graph.micro_batches == 1;
+    const growing_array<bool> of_weights = detail::steps_of_weights(p);
     extent_t reached = 0, reduced = 0;
     pass_time* last = nullptr;  // of the reduction that ends last
     for (int i = 0, step = r.plan.tasks_of_row(); i < r.plan.row.size; ++i) {
@@ -134,6 +171,8 @@ class passes_of_parts {
         continue;
       }
       pass.time += larger(end - reached, extent_t{0});
+      if (of_weights[r.plan.row[i].step])
+        part[static_cast<int>(part_of(p, s))].weights += larger(end - reached, extent_t{0});
       reached = larger(reached, end);
     }
     if (reduced > reached) last->time += reduced - reached;

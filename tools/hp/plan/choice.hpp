@@ -87,8 +87,8 @@ inline usable_memory take_memory(hp::known_hardware& h, std::int64_t asked) {
 }
 
 /// What --fix of hp plan may name.
-inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp", "cp", "ep", "zero", "micro_batches",
-                                                  "recompute", "sp"};
+inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp",       "cp",    "ep", "zero", "micro_batches",
+                                                  "recompute", "sp", "schedule", "chunks"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -125,6 +125,8 @@ class fix_reader {
     named.push_back(name);
     if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
+    if (name == "schedule") return read_schedule(one, value);
+    if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
     int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)
@@ -135,6 +137,15 @@ class fix_reader {
   static void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) {
     if (value != no && value != yes) refuse(one, std::string("is neither ") + no + " nor " + yes);
     to = value == yes;
+  }
+
+  void read_schedule(std::string_view one, std::string_view value) {
+    const hp::named_schedule* found = hp::schedule_called(std::string(value).c_str());
+    std::string names;
+    for (const hp::named_schedule& s : hp::schedule_table.item)
+      if (hp::copies_of_stages(s.placement) == 1) names += (names.empty() ? "" : ", ") + std::string(s.name);
+    if (found == nullptr) refuse(one, "names no schedule; known: " + names);
+    plan.schedule = static_cast<int>(found - hp::schedule_table.item);
   }
 
   static void read_number(std::string_view one, std::string_view value, int least, int most, int& to) {

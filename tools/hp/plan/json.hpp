@@ -20,6 +20,8 @@ inline json json_of(const hp::decoder_plan& p) {
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
   out["sequence_parallel"] = p.sequence_parallel;
+  out["schedule"] = hp::schedule_of(p).name;
+  out["chunks"] = p.chunks;
   out["batch"] = p.batch;
   out["sequence"] = p.sequence;
   return out;

@@ -67,9 +67,10 @@ class step_pictures {
         {"gaps", std::move(gaps)}};
   }
 
-  /// Memory over time: of a device; of a pipeline, of a device of some of its stages. None on a stack, whose order of a step is not this one.
+  /// Memory over time: of a device; of a pipeline under 1F1B, of a device of some of its stages. None on a stack, whose order of a step is not
+  /// this one.
   std::vector<json> memory() const {
-    if (a.stack.walked) return {};
+    if (a.stack.walked || !hp::is_1f1b(a.plan)) return {};
     if (a.plan.pp > 1)
       return memory_of_stages({p, hp::pipeline_form(p.graph, a.plan.pp), a.estimate.evaluation, line}, a);
     return {memory_of_device(line, a, by_clock(), [&](int step) { return name_of_step(step); })};

@@ -111,7 +111,8 @@ inline std::string source_text(const hp::plan_estimate& e) {
   if (s.code == hp::simulated_plan_code::exceeds_memory)
     return fmt::format("estimated: memory by address takes at least {}, more than is left for it\n",
                        bytes_text(s.least_bytes));
-  if (!s.ok()) return fmt::format("estimated: {}\n", to_text(s.code));
+  if (!s.ok())
+    return fmt::format("estimated{}: {}\n", hp::is_1f1b(e.plan) ? "" : " with the bubble of 1F1B", to_text(s.code));
   if (s.is_replayed())
     return fmt::format("{}: bubble {}, handing over {}, at most {} by address; estimated {}\n", to_text(s.code),
                        time_text(s.bubble), time_text(s.handed), bytes_text(s.bytes), time_text(e.evaluation.time));

@@ -7,6 +7,7 @@
 
 #include <hyperparallel/planner/memory_comparison.hpp>
 #include <hyperparallel/planner/neighbours.hpp>
+#include <hyperparallel/report/format_pipeline.hpp>
 #include <hyperparallel/report/format_units.hpp>
 
 #include "../subcommand.hpp"
@@ -25,6 +26,8 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
   if (p.recomputed) out += "recompute=full,";
   if (!p.sequence_parallel) out += "sp=off,";
+  if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
+  if (p.chunks > 1) out += "chunks=" + std::to_string(p.chunks) + ",";
   out.pop_back();
   return out;
 }
@@ -52,6 +55,10 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
       return degree + "=" + pieces + " cuts experts; the model has none";
     case hp::decoder_plan_code::fewer_layers_than_stages:
       return degree + "=" + pieces + " are more stages than " + s.dim + ", " + extent;
+    case hp::decoder_plan_code::schedule_is_refused:
+      return to_text(hp::pipeline_status{.code = s.schedule, .needed = static_cast<int>(s.extent)}, degree, s.shape);
+    case hp::decoder_plan_code::schedule_holds_stages_twice:
+      return "schedule=" + degree + " holds each stage twice; a plan of a decoder holds it once";
     case hp::decoder_plan_code::dim_does_not_divide:
       return degree + "=" + pieces + " does not divide " + s.dim + ", " + extent +
              "; these do: " + divisors_text(s.extent, s.pieces);

@@ -42,6 +42,7 @@ prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::kn
   prediction out;
   out.fix = decoder_plans::fixes_of(p);
   out.step_seconds = seconds_of(e.time());
+  out.skew_seconds = seconds_of(e.simulated.skew);
   out.bound_seconds = seconds_of(hp::sheet_bound(d, p, h.device, h.links).picoseconds());
   out.compute_seconds = seconds_of(e.computing());
   out.peak_bytes = static_cast<double>(e.memory());
@@ -58,6 +59,7 @@ prediction predict(const published_row& r) {
     row_plan p = plan_of(r, d.model);
     const hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
     out = predict(d.model, p.plan, h);
+    if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
   } catch (const not_predicted& e) {

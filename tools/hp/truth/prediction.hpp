@@ -20,6 +20,7 @@ struct prediction {
   std::string fix{};      ///< the plan, as --fix reads it
   std::vector<std::string> open{};
   double step_seconds = 0, bound_seconds = 0, compute_seconds = 0;
+  double skew_seconds = 0;  ///< what a step saves that need not begin on all ranks at once
   double peak_bytes = 0, needed_bytes = 0, after_forward_bytes = 0, reserved_bytes = 0;
   hp::fit_verdict verdict = hp::fit_verdict::does_not_fit;
   bool ok() const { return why_not.empty(); }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include <hyperparallel/planner/decoder_plan.hpp>
+
 namespace truth {
 
 namespace {
@@ -84,7 +86,8 @@ class settings_reader {
   void read_chunks() {
     const told_size told = size_in(c, {"vpp", "vp"}), layers_each = size_in(c, {"layers_per_virtual_stage"});
     if (told.text == "one layer a chunk")
-      r.chunks = std::max(model.layers / r.pp, hp::extent_t{1});
+      r.chunks =
+          std::max((model.layers + (hp::ends_count_as_layers(model.layers, r.pp) ? 2 : 0)) / r.pp, hp::extent_t{1});
     else
       r.chunks = degree({"vpp", "vp"}, 1);
     if (!told.is_told && layers_each.is_number() && layers_each.size > 0)

@@ -27,9 +27,6 @@ void refuse_others(const published_row& r) {
   if (!run.unclear.empty()) throw not_predicted(run.unclear);
   if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
   if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
-  if (run.chunks > 1) throw not_predicted("several chunks of layers on a rank");
-  const std::string schedule = lower_case(text_in(c, "schedule"));
-  if (!schedule.empty() && schedule != "1f1b") throw not_predicted("schedule " + text_in(c, "schedule"));
   if (run.expert_tp > 0 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
 }
 
@@ -56,6 +53,37 @@ hp::extent_t data_of(const run_settings& r) {
   if (r.zero != 3 && r.dp > 0 && r.dp != data) throw not_predicted("dp and the degrees are not the devices");
   if (data % r.ep != 0) throw not_predicted("experts are dealt over ranks of tp or cp");
   return data;
+}
+
+/// A schedule by another name than the library's. ZB-1p and ZB-2p are searched within the memory of one and of two times 1F1B, which
+/// ZB-H1 and ZB-H2 are written for.
+struct schedule_alias {
+  const char* name;
+  const char* ours;
+};
+constexpr schedule_alias schedule_aliases[] = {{"1f1b-i", "Interleaved1F1B"},
+                                               {"interleaved", "Interleaved1F1B"},
+                                               {"1f1b-interleaved", "Interleaved1F1B"},
+                                               {"zb-1p", "ZB-H1"},
+                                               {"zb-2p", "ZB-H2"},
+                                               {"zb-2p*", "ZB-H2"},
+                                               {"zero-bubble", "ZB-H1"}};
+
+void set_schedule(const published_row& r, row_plan& out) {
+  hp::decoder_plan& p = out.plan;
+  if (r.run.chunks > hp::largest_plan_number) throw not_predicted("a size of the plan is above 2^20");
+  p.chunks = p.pp > 1 ? static_cast<int>(r.run.chunks) : 1;
+  const std::string told = text_in(r.config(), "schedule"), lower = lower_case(told);
+  std::string name = told;
+  if (told.empty() || lower == "1f1b") name = p.chunks > 1 ? "Interleaved1F1B" : "1F1B";
+  for (const schedule_alias& a : schedule_aliases)
+    if (lower == a.name) name = a.ours;
+  const hp::named_schedule* s = hp::schedule_called(name.c_str());
+  if (s == nullptr) throw not_predicted("schedule " + told);
+  p.schedule = static_cast<int>(s - hp::schedule_table.item);
+  if (s->fixed_chunks > 1 && p.chunks == 1) p.chunks = s->fixed_chunks;
+  if (lower.starts_with("zb-") && lower_case(name) != lower) out.open.push_back(name + " for " + told);
+  out.steps_are_skewed = lower.starts_with("zb-2p");
 }
 
 void set_micro_batches(const published_row& r, hp::extent_t data, row_plan& out) {
@@ -102,6 +130,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.sequence_parallel = !parallel.is_boolean() || parallel.get<bool>();
   if (!parallel.is_boolean() && p.tp > 1) out.open.push_back("sp=on");
   set_micro_batches(r, data, out);
+  set_schedule(r, out);
   if (const hp::decoder_plan_status s = hp::check_plan(model, p, run.devices); !s.ok())
     throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
   return out;
