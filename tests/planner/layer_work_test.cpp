@@ -43,7 +43,7 @@ TEST(LayerWork, IsAtMostWhatTheEstimateComputes) {
 
 // A product with few rows takes as long as its table does, and one with many as long as its operations.
 TEST(LayerWork, ProductsAreBoundByTheLongerOfBoth) {
-  const hp::detail::roofline at(device);
+  const hp::detail::roofline at(device, {});
   const double few = at.product(16, 4096, 4096), many = at.product(65536, 4096, 4096);
   EXPECT_DOUBLE_EQ(few, (2.0 * 16 * 8192 + 4.0 * 4096 * 4096) * at.byte + at.task);
   EXPECT_DOUBLE_EQ(many, 2.0 * 65536 * 4096 * 4096 * at.operation + at.task);

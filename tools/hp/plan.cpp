@@ -99,6 +99,10 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option("--stack", c->stack,
                  "whose memory is printed: " + decoder_plans::known_stack_names() +
                      " (the first by default; docs/reference/strategy-search.md, stacks)");
+  app.add_option("--precision", c->precision,
+                 decoder_plans::known_format_names() +
+                     " (f32 parameters by default): formats of products and parameters; with a "
+                     "--stack of PyTorch what that has: bf16, of transformers amp too");
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));
@@ -109,8 +113,9 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "much, memory by kind, time of a step with its lower bound, tokens a second, MFU, bytes by link level.\n"
       "Without --fix: the fastest plans that fit, what was searched, and what its bound proves; Ctrl-C or --effort\n"
       "ends the search with what it has. With --fix a degree that is not named is 1, dp what is left. Degrees\n"
-      "multiply to --devices; data is dealt to dp and ep. Activations are bf16, parameters, gradients and AdamW's\n"
-      "states f32. The lower bound is by data sheets, which no software beats; the least by its shares has what\n"
+      "multiply to --devices; data is dealt to dp and ep. Activations are bf16, AdamW's states f32, parameters\n"
+      "and gradients f32 or by --precision. The lower bound is by data sheets, which no software beats; the least by "
+      "its shares has what\n"
       "products, memory and links are taken to reach. MFU is 6 operations for each active parameter and token, the\n"
       "embedding's table left out, and 12 layers x heads x width x sequence a token, without a discount for the\n"
       "causal mask, over the bf16 peak of the matrix cores of all devices.\n\n"

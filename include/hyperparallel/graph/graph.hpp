@@ -86,6 +86,8 @@ struct graph_operator : operator_attributes {
   int rotation = -1;  ///< of an operator of a ring: how far its block has travelled along the ring's axis
   int segment = -1;
   bool recomputed = false;
+  unsigned char product_bits =
+      0;  ///< of a forward contraction: of the floats that it and its gradients multiply; 0: as operands are stored
 };
 
 /// A rule that operators of the graph have, and what it was made for.

@@ -40,7 +40,7 @@ constexpr device_value make_announced_npu(std::int64_t fp8, std::int64_t bytes, 
   d.aiv *= 2;
   d.matrix_flops[0] = d.matrix_flops[1] = fp8 / 2;
   d.matrix_flops[2] = fp8 / 8;
-  d.matrix_flops[3] = fp8;
+  d.matrix_flops[3] = d.matrix_flops[static_cast<int>(number_format::float8)] = fp8;
   d.vector_flops *= 2;
   d.l2_bytes *= 2;
   d.l2_bandwidth *= 2;

@@ -15,8 +15,8 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 /// Formats whose multiply-accumulate rates differ.
-enum class number_format : unsigned char { bfloat16, float16, float32, int8, float64 };
-inline constexpr int number_format_count = 5;
+enum class number_format : unsigned char { bfloat16, float16, float32, int8, float64, float8, float4 };
+inline constexpr int number_format_count = 7;
 
 enum class memory_kind : unsigned char { hbm, dram, storage };
 inline constexpr memory_kind hbm = memory_kind::hbm;

@@ -30,7 +30,8 @@ constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, s
   return with_assumed_shares(
       {.aic = 132,
        .aiv = 132,
-       .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops, f64_products},
+       .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops, f64_products,
+                        1979 * teraflops},
        .vector_flops = 67 * teraflops,
        .vector_flops_f64 = f64_vectors,
        .l2_bytes = 50 * MiB,             // H100 architecture white paper
@@ -46,7 +47,7 @@ constexpr device_value make_blackwell(std::int64_t bf16, std::int64_t bytes, std
   return with_assumed_shares(
       {.aic = 148,
        .aiv = 148,
-       .matrix_flops = {bf16, bf16, 80 * teraflops, 2 * bf16},
+       .matrix_flops = {bf16, bf16, 80 * teraflops, 2 * bf16, 0, 2 * bf16, 4 * bf16},
        .vector_flops = 80 * teraflops,
        .l2_bytes = 126 * MiB,
        .l2_bandwidth = 10'000 * gigabyte,  // assumed
@@ -126,7 +127,8 @@ struct mi300x {
   static constexpr device_value device = with_assumed_shares(
       {.aic = 304,
        .aiv = 304,
-       .matrix_flops = {1307 * teraflops, 1307 * teraflops, 163 * teraflops, 2614 * teraflops, 163 * teraflops},
+       .matrix_flops = {1307 * teraflops, 1307 * teraflops, 163 * teraflops, 2614 * teraflops, 163 * teraflops,
+                        2614 * teraflops},
        .vector_flops = 163 * teraflops,
        .vector_flops_f64 = 81'700 * gigaflops,
        .l2_bytes = 256 * MiB,
@@ -152,7 +154,7 @@ struct l40s_ethernet {
   static constexpr device_value device = with_assumed_shares(
       {.aic = 142,
        .aiv = 142,
-       .matrix_flops = {362 * teraflops, 362 * teraflops, 91'600 * gigaflops, 733 * teraflops},
+       .matrix_flops = {362 * teraflops, 362 * teraflops, 91'600 * gigaflops, 733 * teraflops, 0, 733 * teraflops},
        .vector_flops = 91'600 * gigaflops,
        .l2_bytes = 96 * MiB,
        .l2_bandwidth = 5000 * gigabyte,

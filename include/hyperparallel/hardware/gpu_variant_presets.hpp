@@ -42,8 +42,8 @@ struct h20 {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(h100::device, 96 * GiB, 4000 * gigabyte);
     d.aic = d.aiv = 78;
-    const std::int64_t rate[number_format_count] = {148 * teraflops, 148 * teraflops, 44 * teraflops, 296 * teraflops,
-                                                    1 * teraflops};
+    const std::int64_t rate[number_format_count] = {148 * teraflops, 148 * teraflops, 44 * teraflops,
+                                                    296 * teraflops, 1 * teraflops,   296 * teraflops};
     for (int f = 0; f < number_format_count; ++f) d.matrix_flops[f] = rate[f];
     d.vector_flops = 44 * teraflops;
     d.vector_flops_f64 = 1 * teraflops;
@@ -54,23 +54,25 @@ struct h20 {
   static constexpr topology_value topology = h100::topology;
 };
 
-/// NVIDIA B300 in HGX B300: data sheet, 2.3 TB for eight GPUs at 8 TB/s each, bf16 as B200, int8 a fifteenth of that, 800 Gb/s a
-/// GPU; the rest as B200.
+/// NVIDIA B300 in HGX B300: data sheet, 2.3 TB for eight GPUs at 8 TB/s each, bf16 and fp8 as B200, int8 a fifteenth of bf16, fp4 108 Pflop/s
+/// for eight, 800 Gb/s a GPU; the rest as B200.
 struct b300 {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(b200::device, 288 * GiB, 8000 * gigabyte);
     d.matrix_flops[static_cast<int>(number_format::int8)] = 150 * teraflops;
+    d.matrix_flops[static_cast<int>(number_format::float4)] = 13'500 * teraflops;
     return d;
   }();
   static constexpr topology_value topology =
       detail::nvlink_server(900 * gigabyte, detail::nvlink4_share, 800 * gigabit_per_second);
 };
 
-/// GB300 NVL72: data sheet, 20 TB of HBM for 72 GPUs, 800 Gb/s a GPU; products as GB200, int8 as B300.
+/// GB300 NVL72: data sheet, 20 TB of HBM and 1080 Pflop/s in fp4 for 72 GPUs, 800 Gb/s a GPU; products as GB200, int8 as B300.
 struct gb300 {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(gb200::device, 278 * GiB, 8000 * gigabyte);
     d.matrix_flops[static_cast<int>(number_format::int8)] = b300::device.matrix_flops[3];
+    d.matrix_flops[static_cast<int>(number_format::float4)] = 15'000 * teraflops;
     return d;
   }();
   static constexpr topology_value topology =
@@ -84,14 +86,15 @@ struct mi325x {
   static constexpr topology_value topology = mi300x::topology;
 };
 
-/// AMD MI355X, eight on a platform: data sheet, 256 compute units, 2.5 Pflop/s in bf16, 5 in int8, 157 Tflop/s in f32, 78.6 in f64,
+/// AMD MI355X, eight on a platform: data sheet, 256 compute units, 2.5 Pflop/s in bf16, 5 in int8 and fp8, 10.1 in fp4, 157 Tflop/s in f32, 78.6 in f64,
 /// 288 GB at 8 TB/s, seven links of 76.8 GB/s a direction. L2's bandwidth and the network are assumed as MI300X's.
 struct mi355x {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(mi300x::device, 288 * GiB, 8000 * gigabyte);
     d.aic = d.aiv = 256;
     const std::int64_t rate[number_format_count] = {2'516'600 * gigaflops, 2'516'600 * gigaflops, 157'300 * gigaflops,
-                                                    5'033'200 * gigaflops, 78'600 * gigaflops};
+                                                    5'033'200 * gigaflops, 78'600 * gigaflops,    5'033'200 * gigaflops,
+                                                    10'066'300 * gigaflops};
     for (int f = 0; f < number_format_count; ++f) d.matrix_flops[f] = rate[f];
     d.vector_flops = 157'300 * gigaflops;
     d.vector_flops_f64 = 78'600 * gigaflops;

@@ -93,7 +93,7 @@ inline void read_device(config_fields& f, device_value& d, bool known) {
     for (const char* name : {"tflops", "vector_tflops", "memory"})
       if (f.value(name).is_null()) f.missing(name);
   if (std::optional<config_fields> rates = f.inside("tflops")) {
-    constexpr const char* formats[number_format_count] = {"bf16", "f16", "f32", "int8", "f64"};
+    constexpr const char* formats[number_format_count] = {"bf16", "f16", "f32", "int8", "f64", "fp8", "fp4"};
     if (!known && rates->value("bf16").is_null()) rates->missing("bf16");
     for (int n = 0; n < number_format_count; ++n)
       read_rate(*rates, formats[n], n == 0 ? 0.001 : 0, most_tflops, teraflops, d.matrix_flops[n]);

@@ -10,8 +10,8 @@
 // Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
 // dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
-// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16; parameters, gradients and
-// the two states of AdamW are f32. Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
+// repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16, the two states of AdamW f32; parameters, gradients and products
+// by the plan's formats (plan_formats.hpp). Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
 //
 // Law: where `check_plan` says ok, the partitioner takes the strategy on the graph; where it says that a dim does not
 // divide, the partitioner refuses. Sources: Megatron 1909.08053 and 2205.05198, ZeRO 1910.02054, GShard 2006.16668.
@@ -22,6 +22,7 @@
 
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/planner/plan_formats.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
@@ -36,8 +37,9 @@ struct decoder_plan {
   bool sequence_parallel = true;
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
   int chunks = 1;                                           ///< stages of the pipeline on each rank
-  extent_t batch = 1;                                       ///< sequences in a step
-  extent_t sequence = 1;                                    ///< tokens in a sequence
+  plan_formats formats{};
+  extent_t batch = 1;     ///< sequences in a step
+  extent_t sequence = 1;  ///< tokens in a sequence
   friend constexpr bool operator==(const decoder_plan&, const decoder_plan&) = default;
 };
 
@@ -96,17 +98,33 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
   return s;
 }
 
+namespace detail {
+
+/// Marks the products of layers with their weights, but the router's, as those of so many bits.
+constexpr void narrow_products(graph& g, int bits) {
+  for (graph_operator& o : g.op) {
+    if (o.kind != id_of<ops::contract>) continue;
+    for (int i = 0; i < o.operand_count; ++i)
+      if (const graph_tensor& t = g.tensor[o.operand[i]]; t.kind == graph_tensor_kind::parameter)
+        if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)))
+          o.product_bits = static_cast<unsigned char>(bits);
+  }
+}
+
+}  // namespace detail
+
 /// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
 /// Precondition: micro-batches divide the batch.
 constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool unrolled = false) {
   step_settings settings;
-  settings.build = {.activation = data_type::bf16, .parameter = data_type::f32, .unrolled = unrolled};
+  settings.build = {.activation = data_type::bf16, .parameter = p.formats.weight, .unrolled = unrolled};
   settings.micro_batches = p.micro_batches;
   if (p.recomputed) settings.recomputed.push("*layers*");
   model_builder m(settings.build);
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});
   d(m, tokens, m.index_input("labels", {batch, sequence}));
+  if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   return training_graph(static_cast<graph&&>(m.graph), {}, settings);
 }
 

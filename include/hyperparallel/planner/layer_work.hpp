@@ -5,8 +5,8 @@
 //   const hp::layer_work w = hp::layer_work_of(deepseek_v3, plan, hp::matrix384::device);
 //   w.forward + w.again + w.backward     seconds
 //
-// A product takes the longer of its operations at the matrix rate and its bytes at the rate of memory: both operands and
-// the result once, weights in f32, all else in bf16. Experts multiply slots, not tokens: only what cuts the batch cuts
+// A product takes the longer of its operations at the matrix rate of the plan's formats and its bytes at the rate of memory: both
+// operands and the result once, weights as they are stored, all else in bf16; casts are left out. Experts multiply slots, not tokens: only what cuts the batch cuts
 // them, so sequences and hidden vectors are whole along cp and tp. Rows go to slots and back through memory. Norms and
 // residual sums read and write hidden vectors. Each of these operators takes the overhead of a task on top. Routers, biases,
 // rotated positions and activations of dense layers are left out, as is what tiles waste.
@@ -38,20 +38,34 @@ namespace detail {
 
 constexpr double larger_of(double a, double b) { return a < b ? b : a; }
 
-/// Seconds that an operation of a product, a byte of memory and a task take at least. Domain: the device has a matrix rate.
+/// Seconds that an operation of a product, a byte of memory and a task take at least. Domain: the device has a rate of bf16.
 struct roofline {
-  double operation, byte, task;
+  double operation, narrow;  ///< in bf16; of a layer with its weights
+  double byte, task;
+  double weight;  ///< bytes
 
-  explicit constexpr roofline(const device_value& d)
-      : operation(1e6 / (static_cast<double>(matrix_peak(d, number_format::bfloat16)) *
-                         static_cast<double>(d.gmm_cold.parts_per_million))),
+  constexpr roofline(const device_value& d, const plan_formats& f)
+      : operation(seconds_an_operation(d, number_format::bfloat16)),
+        narrow(seconds_an_operation(d, f.product)),
         byte(1e6 /
              (static_cast<double>(d.tier[0].bandwidth) * static_cast<double>(d.tier[0].reached.parts_per_million))),
-        task(static_cast<double>(d.task_overhead) * 1e-12) {}
+        task(static_cast<double>(d.task_overhead) * 1e-12),
+        weight(f.weight_bytes()) {}
 
-  /// Of `rows` rows, each by one of `tables` tables of in x out.
+  static constexpr double seconds_an_operation(const device_value& d, number_format f) {
+    return 1e6 / (static_cast<double>(matrix_peak(d, f)) * static_cast<double>(d.gmm_cold.parts_per_million));
+  }
+
+  /// Of `rows` rows, each by one of `tables` tables of in x out, in bf16.
   constexpr double product(double rows, double in, double out, double tables = 1) const {
-    return larger_of(2 * rows * in * out * operation, (2 * rows * (in + out) + 4 * in * out * tables) * byte) + task;
+    return product_at(operation, rows, in, out, tables);
+  }
+  /// The same of a layer's weights.
+  constexpr double layer_product(double rows, double in, double out, double tables) const {
+    return product_at(narrow, rows, in, out, tables);
+  }
+  constexpr double product_at(double each, double rows, double in, double out, double tables) const {
+    return larger_of(2 * rows * in * out * each, (2 * rows * (in + out) + weight * in * out * tables) * byte) + task;
   }
   constexpr double pass(double bytes) const { return bytes * byte + task; }
 };
@@ -83,7 +97,7 @@ struct layer_account {
   layer_work sum{};
 
   constexpr layer_account(const decoder& model, const decoder_plan& plan, const device_value& device)
-      : d(model), p(plan), at(device), tokens(tokens_of(p)), hidden(static_cast<double>(d.hidden)) {}
+      : d(model), p(plan), at(device, plan.formats), tokens(tokens_of(p)), hidden(static_cast<double>(d.hidden)) {}
 
   constexpr double cut(extent_t width) const { return static_cast<double>(width) / p.tp; }
   constexpr void add(double forward, double again, double backward, double gradients) {
@@ -91,7 +105,7 @@ struct layer_account {
   }
   /// A product and both of its gradients; what one of them takes.
   constexpr double product(double rows, double in, double out, double tables = 1) {
-    const double one = at.product(rows, in, out, tables);
+    const double one = at.layer_product(rows, in, out, tables);
     add(one, one, 2 * one, one);
     return one;
   }

@@ -19,6 +19,7 @@ struct plan_question {
   memory_reserve reserve{};
   int rows = 6;  ///< plans that are kept
   stack_rules stack = known_stacks[0];
+  plan_formats formats{};
 };
 
 /// Calls `visit(plan)` for every legal plan that the stack has rules for, each once, until one returns false; one that returns nothing goes on. Whether all
@@ -30,6 +31,7 @@ constexpr bool visit_legal_plans(const decoder& d, const plan_question& q, const
     decoder_plan from;
     from.micro_batches = static_cast<int>(micro_batches);
     from.batch = q.batch;
+    from.formats = q.formats;
     from.sequence = q.sequence;
     from.sequence_parallel = false;  // demands least
     const bool all = detail::visit_legal_degrees(d, from, q.devices, [&](decoder_plan p) {

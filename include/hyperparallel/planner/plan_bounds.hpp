@@ -123,7 +123,7 @@ struct layer_moves {
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
     // Gradients are reduced in each micro-batch but under ZeRO 1; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
-    const double each = 4 * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
+    const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
     const double gathered = each * stage.missing(), reduced = each * stage.summed(p);
     parameters = p.zero == 0   ? each * stage.summed_whole()
                  : p.zero == 1 ? 0.0
@@ -163,27 +163,29 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
                       (entering + (p.recomputed ? 0.0 : within));
   double passing = 0;  // in backward of the last layer
   if (d.is_sparse(d.layers - 1)) {
-    const double table = 4 * hidden * cut(d.experts.experts * d.experts.width) / p.ep;
+    const double table = p.formats.weight_bytes() * hidden * cut(d.experts.experts * d.experts.width) / p.ep;
     if (p.recomputed) passing += 2 * routed;
     if (p.zero >= 3 && stage.expert_shards > 1) passing += table * (p.recomputed ? 3 : 1);
   }
-  const double gradients = stage.bytes(4, p.zero >= 2);
-  double most = kept + passing + (p.micro_batches > 1 ? gradients : 0.0);
+  const double gradients = stage.bytes(p.formats.weight_bytes(), p.zero >= 2);
+  double most = kept + passing + (p.micro_batches > 1 ? stage.bytes(4, p.zero >= 2) : 0.0);
   if (p.pp == 1) most = detail::larger_of(most, gradients);
-  const double sum = stage.bytes(4, p.zero >= 3) + stage.bytes(8, p.zero >= 1) + most;
+  const double sum =
+      stage.bytes(p.formats.weight_bytes(), p.zero >= 3) + stage.bytes(p.formats.state_bytes(), p.zero >= 1) + most;
   return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 
 /// Domain: check_plan says ok, the device has a matrix rate.
 constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const plan_prices& prices) {
   using detail::larger_of;
-  const detail::roofline at(prices.device());
+  const detail::roofline at(prices.device(), p.formats);
   const detail::stage_parameters stage(d, p);
   const double share = detail::stage_layers_share(d, p), rounds = p.micro_batches + p.pp - 1;
   const double head =
       3 * at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) /
       p.pp;
-  const double added = p.micro_batches == 1 ? 0.0 : 12 * stage.in_layers(p.zero >= 2) * at.byte;
+  const double added =
+      p.micro_batches == 1 ? 0.0 : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
   layer_work work;
   work.add(layer_work_of(d, p, prices.device()), share);
   const detail::layer_moves moves(d, p, share, prices.links());

@@ -5,7 +5,7 @@
 //   hp::sheet_bound(llama3, plan, hp::h100::device, hp::h100::topology).picoseconds()
 //
 // Peaks of matrix cores, of memory and of links, without the shares of them that products and transfers reach: no figure
-// of the library's own enters. Counted is what every implementation of the plan does, in bf16:
+// of the library's own enters. Counted is what every implementation of the plan does, all of it in the narrowest format of the plan:
 //   operations   6 a token and parameter that multiplies, attention over the half that the causal mask leaves, nothing
 //                again; the stages of a pipeline wait for each other as 1F1B with one chunk a stage has it
 //   memory       a stage's weights beyond what L2 may keep of them, in forward and in backward of every micro-batch
@@ -45,35 +45,42 @@ constexpr double least_operations_of(const decoder& d, const decoder_plan& p) {
   return each * static_cast<double>(p.batch) * sequence;
 }
 
+/// Bytes of an element in the narrowest format of the plan.
+constexpr double narrow_bytes(const decoder_plan& p) {
+  return p.formats.product_bits() == 0 ? 2.0 : p.formats.product_bits() / 8.0;
+}
+
 /// What the links of a device carry to it at least in a step. O(layers).
 constexpr double least_link_time(const decoder& d, const decoder_plan& p, double share, const interconnect& net) {
   double time = 0;
   if (p.tp > 1) {
     // Two blocks a layer; what enters each is gathered, its gradient is, too.
     const double gathers = static_cast<double>(d.layers) * share * 2 * (d.side_by_side ? 1 : 2) * p.micro_batches;
-    const double hidden = 2 * static_cast<double>(d.hidden) * tokens_of(p);
+    const double hidden = narrow_bytes(p) * static_cast<double>(d.hidden) * tokens_of(p);
     time += gathers * hidden * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
   }
   const extent_t data = extent_t{p.dp} * p.cp;
   if (data > 1) {
     const stage_parameters stage(d, p);
-    time += 2 * stage.dense * (1 - 1 / static_cast<double>(data)) * seconds_a_byte(net, data * p.ep * p.tp);
+    time +=
+        narrow_bytes(p) * stage.dense * (1 - 1 / static_cast<double>(data)) * seconds_a_byte(net, data * p.ep * p.tp);
   }
   return time;
 }
 
 }  // namespace detail
 
-/// Domain: check_plan says ok; the device has a matrix rate in bf16.
+/// Domain: check_plan says ok; the device has a matrix rate in the plan's formats.
 constexpr sheet_bound_value sheet_bound(const decoder& d, const decoder_plan& p, const device_value& device,
                                         const interconnect& net) {
   const double devices = static_cast<double>(device_count_of(p)), m = p.micro_batches;
   const double waiting = (m + p.pp - 1) / m;  // of the stages, however their work is dealt
-  const double peak = static_cast<double>(matrix_peak(device, number_format::bfloat16));
+  const double peak = static_cast<double>(matrix_peak(device, p.formats.product));
   const detail::stage_parameters stage(d, p);
   sheet_bound_value b;
   b.operations = detail::least_operations_of(d, p) / devices / peak * waiting;
-  const double read = detail::larger_of(2 * stage.dense - static_cast<double>(device.l2_bytes), 0.0);
+  const double read =
+      detail::larger_of(detail::narrow_bytes(p) * stage.dense - static_cast<double>(device.l2_bytes), 0.0);
   b.memory = 2 * m * read / static_cast<double>(device.tier[0].bandwidth);
   b.links = detail::least_link_time(d, p, detail::stage_layers_share(d, p), net);
   return b;

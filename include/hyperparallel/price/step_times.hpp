@@ -2,7 +2,8 @@
 #pragma once
 // The times of a step of training, and what one compute step takes by itself: the longer of its operations at the rate
 // of its unit and its bytes at the rate of memory, and the overhead of a task. A product that does not fill the device's
-// tiles takes as long as one that does (product_shape.hpp). Units: picoseconds. O(1).
+// tiles takes as long as one that does (product_shape.hpp). Of a product in fp8 or fp4 activations and their gradients, each of which two
+// products read, are cast once, into rows and into columns: a pass over memory for itself. Units: picoseconds. O(1).
 
 #include <hyperparallel/price/product_shape.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
@@ -42,19 +43,19 @@ constexpr number_format multiply_format(data_type type) {
   }
 }
 
-/// Operations a second of all cores of a kind on elements of a type; 0 where the device states no rate.
-constexpr std::int64_t rate_of(const device_value& d, compute_unit unit, data_type type) {
-  if (unit == compute_unit::matrix) return matrix_peak(d, multiply_format(type));
+/// Operations a second of all cores of a kind on elements of a type, of products in `format`; 0 where the device states no rate.
+constexpr std::int64_t rate_of(const device_value& d, compute_unit unit, data_type type, number_format format) {
+  if (unit == compute_unit::matrix) return matrix_peak(d, format);
   return type == data_type::f64 ? d.vector_flops_f64 : d.vector_flops;
 }
 
-/// Time of one compute step: a roofline over the whole device. `type` is that of what is computed with, `product` the shape of a
-/// contraction. O(1).
-constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type,
+/// Time of one compute step: a roofline over the whole device. `type` is that of what is computed with, `format` that of products,
+/// `product` the shape of a contraction. O(1).
+constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type, number_format format,
                                  const product_shape* product = nullptr) {
   const time_cost bytes = vector_time(d, w.bytes_read + w.bytes_written, 1);
   time_cost flops;
-  const std::int64_t rate = rate_of(d, w.unit, type);
+  const std::int64_t rate = rate_of(d, w.unit, type, format);
   if (w.unit != compute_unit::matrix)
     flops = work_time(w.flops, 1, 1, rate);
   else if (product == nullptr)
@@ -62,6 +63,18 @@ constexpr time_cost compute_time(const device_value& d, const operator_work& w, 
   else
     flops = product_time(d, w.flops, *product, rate);
   return then(latencies(1, d.task_overhead), slower(bytes, flops));
+}
+
+constexpr time_cost compute_time(const device_value& d, const operator_work& w, data_type type) {
+  return compute_time(d, w, type, multiply_format(type));
+}
+
+/// The format that products of a contraction and of its gradients are taken in. Narrower ones than of the operands are named by the
+/// forward operator.
+constexpr number_format product_format(const graph& g, const graph_operator& o, data_type type) {
+  const int bits = (o.forward >= 0 ? g.op.item[o.forward] : o).product_bits;
+  if (o.kind != id_of<ops::contract> || bits == 0) return multiply_format(type);
+  return bits == 8 ? number_format::float8 : number_format::float4;
 }
 
 /// What an operator computes with: the type of its first operand, or f64 where that or the first result is f64.
@@ -76,14 +89,37 @@ struct priced_step {
   compute_unit unit = compute_unit::vector;
 };
 
+namespace detail {
+
+/// What casting the operands of compute step `c` takes into floats of so many bits; weights are cast with their update.
+constexpr time_cost cast_time(const device_value& d, const sharded_program& p, const program_compute& c, int bits) {
+  extent_t bytes = 0;
+  for (int i = 0; i < p.graph.op.item[c.op].operand_count; ++i)
+    if (p.graph.tensor.item[p.value.item[c.operand[i]].tensor].kind != graph_tensor_kind::parameter)
+      bytes += local_bytes(p, c.operand[i]);
+  return vector_time(d, bytes / 16 * (8 + bits), 1);
+}
+
+}  // namespace detail
+
 /// Of compute step `c`.
 constexpr priced_step price_of_compute(const device_value& d, const sharded_program& p, int c) {
-  const operator_work w = work_of(p, p.compute.item[c]);
-  const graph_operator& o = p.graph.op.item[p.compute.item[c].op];
+  const program_compute& step = p.compute.item[c];
+  const operator_work w = work_of(p, step);
+  const graph_operator& o = p.graph.op.item[step.op];
   const data_type type = computed_type(p.graph, o);
-  if (d.tile.rows == 0 || o.kind != id_of<ops::contract>) return {compute_time(d, w, type), w.unit};
-  const product_shape product = product_shape_of(local_work_of(p.graph, o, p.compute.item[c].placement, p.mesh.shape));
-  return {compute_time(d, w, type, &product), w.unit};
+  const number_format format = product_format(p.graph, o, type);
+  if (o.kind != id_of<ops::contract>) return {compute_time(d, w, type, format), w.unit};
+  time_cost time;
+  if (d.tile.rows == 0) {
+    time = compute_time(d, w, type, format);
+  } else {
+    const product_shape product = product_shape_of(local_work_of(p.graph, o, step.placement, p.mesh.shape));
+    time = compute_time(d, w, type, format, &product);
+  }
+  if (format == number_format::float8 || format == number_format::float4)
+    time = then(time, detail::cast_time(d, p, step, format == number_format::float8 ? 8 : 4));
+  return {time, w.unit};
 }
 
 /// The first of the program's compute steps whose work has no rate. O(compute steps).
@@ -92,7 +128,8 @@ constexpr unrated_work unrated_work_of(const device_value& d, const sharded_prog
     const graph_operator& o = p.graph.op[c.op];
     const compute_unit unit = work_of(p, c).unit;
     const data_type type = computed_type(p.graph, o);
-    if (rate_of(d, unit, type) < 1) return {true, unit == compute_unit::vector, multiply_format(type)};
+    const number_format format = product_format(p.graph, o, type);
+    if (rate_of(d, unit, type, format) < 1) return {true, unit == compute_unit::vector, format};
   }
   return {};
 }

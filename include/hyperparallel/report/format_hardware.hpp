@@ -59,7 +59,7 @@ inline std::string to_text(const memory_tier& t) {
 }
 
 constexpr const char* to_text(number_format f) {
-  constexpr const char* names[number_format_count] = {"bf16", "fp16", "fp32", "int8", "fp64"};
+  constexpr const char* names[number_format_count] = {"bf16", "fp16", "fp32", "int8", "fp64", "fp8", "fp4"};
   return names[static_cast<int>(f)];
 }
 

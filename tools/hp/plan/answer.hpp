@@ -89,7 +89,7 @@ inline answer asked_of(const choice& c) {
            .hardware = hardware_called(c.hardware),
            .devices = c.devices,
            .reserve = c.reserve,
-           .stack = stack_called(c.stack),
+           .stack = stack_of(c),
            .plan = plan_of(c)};
   if (a.stack.walked && !c.convention.empty())
     throw hp_tool::bad_input("--convention: is held against the account of --stack library, not of --stack " + c.stack);
@@ -101,6 +101,9 @@ inline answer asked_of(const choice& c) {
   a.memory = take_memory(a.hardware, c.memory);
   const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
+  if (hp::matrix_peak(a.hardware.device, a.plan.formats.product) < 1)
+    throw hp_tool::bad_input("--precision " + c.precision + ": the device of " + c.hardware + " states no rate of " +
+                             to_text(a.plan.formats.product));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
   return a;

@@ -31,6 +31,7 @@ struct choice {
   hp::memory_reserve reserve{};
   int effort = 20;  ///< seconds of a search
   std::string stack = hp::known_stacks[0].name;
+  std::string precision{};   ///< of --precision; empty: the stack's own
   std::string convention{};  ///< that memory is told by beside the account; empty: none
   int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;
@@ -50,10 +51,44 @@ inline std::string known_stack_names() {
   return names;
 }
 
+inline std::string known_format_names() {
+  std::string names;
+  for (const hp::named_formats& f : hp::known_formats) names += (names.empty() ? "" : ", ") + std::string(f.name);
+  return names;
+}
+
+/// A precision that a stack of PyTorch has, and the stack that has it.
+struct stack_precision {
+  const char* stack;
+  const char* precision;
+  const char* is;
+};
+inline constexpr stack_precision stack_precisions[] = {{"fsdp2", "bf16", "fsdp2"},
+                                                       {"fsdp2_compiled", "bf16", "fsdp2_compiled"},
+                                                       {"transformers", "bf16", "transformers"},
+                                                       {"transformers", "amp", "transformers_amp"},
+                                                       {"transformers_amp", "amp", "transformers_amp"}};
+
 /// Throws bad_input.
-inline const hp::stack_rules& stack_called(const std::string& name) {
-  if (const hp::stack_rules* s = hp::find_stack(name.c_str())) return *s;
-  throw hp_tool::bad_input("--stack: '" + name + "' is not known; known: " + known_stack_names());
+inline const hp::stack_rules& stack_of(const choice& c) {
+  const hp::stack_rules* s = hp::find_stack(c.stack.c_str());
+  if (s == nullptr) throw hp_tool::bad_input("--stack: '" + c.stack + "' is not known; known: " + known_stack_names());
+  if (!s->walked || c.precision.empty()) return *s;
+  std::string names;
+  for (const stack_precision& p : stack_precisions)
+    if (c.stack == p.stack) {
+      if (c.precision == p.precision) return *hp::find_stack(p.is);
+      names += (names.empty() ? "" : ", ") + std::string(p.precision);
+    }
+  throw hp_tool::bad_input("--precision: '" + c.precision + "' is not one of --stack " + c.stack +
+                           "; it has: " + names);
+}
+
+/// Of the library's own plan. Throws bad_input.
+inline hp::plan_formats formats_of(const choice& c) {
+  if (c.precision.empty() || hp::find_stack(c.stack.c_str())->walked) return {};
+  if (const hp::named_formats* f = hp::find_formats(c.precision.c_str())) return f->formats;
+  throw hp_tool::bad_input("--precision: '" + c.precision + "' is not known; known: " + known_format_names());
 }
 
 /// A preset, or the hardware of a file. Throws bad_input.
@@ -182,6 +217,7 @@ class fix_reader {
 inline hp::decoder_plan plan_of(const choice& c) {
   hp::decoder_plan plan = fix_reader(c.fixes, c.devices, plan_fixes).read();
   plan.sequence = c.sequence;
+  plan.formats = formats_of(c);
   plan.batch = c.batch > 0 ? c.batch : hp::extent_t{plan.dp} * plan.ep * plan.micro_batches;
   return plan;
 }

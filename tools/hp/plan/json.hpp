@@ -22,6 +22,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["sequence_parallel"] = p.sequence_parallel;
   out["schedule"] = hp::schedule_of(p).name;
   out["chunks"] = p.chunks;
+  out["precision"] = name_of(p.formats);
   out["batch"] = p.batch;
   out["sequence"] = p.sequence;
   return out;

@@ -75,8 +75,12 @@ inline std::int64_t default_batch(const choice& c) {
 inline search_answer search_answer_of(choice c) {
   if (c.batch == 0) c.batch = default_batch(c);
   search_answer s{.best = asked_of(c)};
-  s.question = {
-      .devices = c.devices, .batch = c.batch, .sequence = c.sequence, .reserve = c.reserve, .stack = s.best.stack};
+  s.question = {.devices = c.devices,
+                .batch = c.batch,
+                .sequence = c.sequence,
+                .reserve = c.reserve,
+                .stack = s.best.stack,
+                .formats = s.best.plan.formats};
   s.why = c.why;
   hp::decoder_plan alone;
   alone.sequence = c.sequence;

@@ -19,6 +19,16 @@ inline std::string count_text(hp::extent_t n, const char* what) {
 }
 inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+/// Nothing where all is as without --precision.
+inline std::string formats_text(const hp::plan_formats& f) {
+  if (f == hp::plan_formats{}) return "";
+  const bool narrow = f.product_bits() > 0;
+  return fmt::format("precision {}: {}parameters in {}{}\n", name_of(f),
+                     narrow ? fmt::format("products of layers in {}, ", to_text(f.product)) : "",
+                     f.weight == hp::data_type::f32 ? "f32" : "bf16",
+                     f.weight == hp::data_type::f32 ? "" : " with f32 masters");
+}
+
 inline std::string head_text(const answer& a) {
   const double total = static_cast<double>(hp::parameters_of(a.config.model).total()),
                active = static_cast<double>(hp::active_parameters_of(a.config.model).total());
@@ -28,8 +38,8 @@ inline std::string head_text(const answer& a) {
              count_text(a.devices, "device"), a.hardware.name.text, fixes_of(a.plan),
              count_text(a.plan.batch, "sequence"), a.plan.sequence,
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
-         set_aside_text(a.config) + trained_text(a.config) + beyond_text(a.config, a.plan.sequence) +
-         not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes);
+         formats_text(a.plan.formats) + set_aside_text(a.config) + trained_text(a.config) +
+         beyond_text(a.config, a.plan.sequence) + not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".

@@ -56,6 +56,27 @@ inline const hp::known_hardware* preset_of(const std::string& name) {
   return hp::find_hardware(found == nullptr ? small.c_str() : found->preset);
 }
 
+/// The dense peak of a device in flop/s, of narrow formats that of their products: as it is printed, of two the larger, else the
+/// preset's; 0 where neither says it. fp4 is twice fp8 unless it is printed.
+inline double peak_of(const json& printed, const std::string& name, precision format) {
+  const auto printed_peak = [&](const char* field_name) {
+    const json& v = field(printed, field_name);
+    return v.is_string() ? largest_number_in(v.get<std::string>()) * 1e12 : number_in(printed, field_name) * 1e12;
+  };
+  const hp::known_hardware* preset = preset_of(name);
+  const auto preset_peak = [&](hp::number_format f) {
+    return preset == nullptr ? 0.0 : static_cast<double>(preset->device.matrix_flops[static_cast<int>(f)]);
+  };
+  const auto first = [](double a, double b) { return a > 0 ? a : b; };
+  if (format == precision::fp4) {
+    const double own = first(printed_peak("fp4_tflops"), preset_peak(hp::number_format::float4));
+    return own > 0 ? own : 2 * peak_of(printed, name, precision::fp8);
+  }
+  if (format == precision::fp8) return first(printed_peak("fp8_tflops"), preset_peak(hp::number_format::float8));
+  const double printed_half = first(printed_peak("bf16_tflops"), printed_peak("fp16_tflops"));
+  return first(printed_half, preset_peak(hp::number_format::bfloat16));
+}
+
 /// The preset with the rates that the row prints; memory is what a device of the preset reports. What the preset alone says is added
 /// to `open`. Throws not_predicted.
 inline hp::known_hardware hardware_of(const json& printed, const std::string& name, std::vector<std::string>& open) {
@@ -73,33 +94,18 @@ inline hp::known_hardware hardware_of(const json& printed, const std::string& na
   if (number_in(printed, "bf16_tflops") > 0)
     h.device.matrix_flops[static_cast<int>(hp::number_format::float16)] =
         h.device.matrix_flops[static_cast<int>(hp::number_format::bfloat16)];
+  const auto take_narrow = [&](precision format, hp::number_format to) {
+    if (const double peak = peak_of(printed, name, format); peak > 0)
+      h.device.matrix_flops[static_cast<int>(to)] = static_cast<std::int64_t>(std::llround(peak));
+  };
+  take_narrow(precision::fp8, hp::number_format::float8);
+  take_narrow(precision::fp4, hp::number_format::float4);
   take("hbm_gbps", 1e9, h.device.tier[0].bandwidth);
   if (h.links.kind == hp::interconnect_kind::topology && h.links.topology.level_count >= 2) {
     take("nvlink_gbps_per_dir", 1e9, h.links.topology.level[0].bandwidth);
     take("net_gbps_per_gpu", 1e9, h.links.topology.level[h.links.topology.level_count - 1].bandwidth);
   }
   return h;
-}
-
-/// The dense peak of a device in flop/s, of narrow formats that of their products: as it is printed, of two the larger, else the
-/// preset's; 0 where neither says it. fp4 is twice fp8 unless it is printed.
-inline double peak_of(const json& printed, const std::string& name, precision format) {
-  const auto printed_peak = [&](const char* field_name) {
-    const json& v = field(printed, field_name);
-    return v.is_string() ? largest_number_in(v.get<std::string>()) * 1e12 : number_in(printed, field_name) * 1e12;
-  };
-  const hp::known_hardware* preset = preset_of(name);
-  const auto preset_peak = [&](hp::number_format f) {
-    return preset == nullptr ? 0.0 : static_cast<double>(preset->device.matrix_flops[static_cast<int>(f)]);
-  };
-  const auto first = [](double a, double b) { return a > 0 ? a : b; };
-  if (format == precision::fp4) {
-    const double own = printed_peak("fp4_tflops");
-    return own > 0 ? own : 2 * peak_of(printed, name, precision::fp8);
-  }
-  if (format == precision::fp8) return first(printed_peak("fp8_tflops"), preset_peak(hp::number_format::int8));
-  const double printed_half = first(printed_peak("bf16_tflops"), printed_peak("fp16_tflops"));
-  return first(printed_half, preset_peak(hp::number_format::bfloat16));
 }
 
 }  // namespace truth

@@ -13,17 +13,18 @@ namespace {
 /// Megatron-LM has a distributed optimizer.
 constexpr int open_zero = 1;
 
-void refuse_format(precision format, const json& config) {
-  if (format == precision::bf16 || format == precision::fp16) return;
+/// Parameters of 16 bits with masters, as Megatron-LM, DeepSpeed and FSDP's mixed precision gather and reduce them.
+hp::plan_formats formats_of(precision format, const json& config) {
   if (format == precision::unknown) throw not_predicted("precision " + field(config, "precision").dump());
-  throw not_predicted(std::string("products in ") + name_of(format));
+  if (format == precision::fp8) return hp::find_formats("fp8")->formats;
+  if (format == precision::fp4) return hp::find_formats("nvfp4")->formats;
+  return hp::find_formats("bf16")->formats;
 }
 
 /// What the library's plans of training do not have.
 void refuse_others(const published_row& r) {
   const run_settings& run = r.run;
   const json& c = r.config();
-  refuse_format(run.format, c);
   if (!run.unclear.empty()) throw not_predicted(run.unclear);
   if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
   if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
@@ -120,6 +121,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.ep = static_cast<int>(run.ep);
   p.dp = static_cast<int>(data / run.ep);
   p.sequence = run.sequence;
+  p.formats = formats_of(run.format, r.config());
   p.recomputed = recomputed_in(r.config(), out.open);
   p.zero = run.zero;
   if (p.zero < 0) {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The number formats of a plan as one value: what products are taken in, and what parameters are stored in.
+//
+//   hp::decoder_plan p{.dp = 8, .zero = 1, .formats = hp::find_formats("fp8")->formats, .batch = 8};
+//
+// Activations are bf16, sums of micro-batches and AdamW's two moments f32. Parameters of 32 bits are gathered, and their gradients reduced,
+// in 32 bits. Those of 16 bits are gathered and reduced in 16, but where micro-batches are added up before they are reduced; AdamW
+// keeps a master of 32 bits of each, 18 bytes a parameter with the sum of gradients. Narrow products are those of a layer with its weights
+// and both of their gradients; attention's own, the router's, embedding and head stay in bf16. Activations are cast for each of them,
+// weights with their update; what is kept for backward stays bf16.
+// Sources: Micikevicius et al., 1710.03740; Megatron-LM's mixed precision with a distributed optimizer; Transformer Engine's fp8 recipes; OCP
+// Microscaling Formats 1.0, whose scales of 32 elements (mxfp8) cost no time here; NVFP4 (2509.25149).
+//
+// Law: a format that a device states no rate for has no price on it.
+
+#include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/layout/tensor.hpp>
+#include <hyperparallel/support/fixed_string.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct plan_formats {
+  number_format product = number_format::bfloat16;  ///< of layers, with their weights: bfloat16, float8 or float4
+  data_type weight = data_type::f32;                ///< f32 or bf16
+  friend constexpr bool operator==(const plan_formats&, const plan_formats&) = default;
+
+  /// Bits of the floats that narrow products multiply; 0: as activations are stored.
+  constexpr int product_bits() const {
+    return product == number_format::float8 ? 8 : product == number_format::float4 ? 4 : 0;
+  }
+  /// Bytes of a parameter, as it is stored and gathered, and of its gradient.
+  constexpr int weight_bytes() const { return bytes_of(weight); }
+  /// Bytes of AdamW's states of a parameter.
+  constexpr int state_bytes() const { return weight == data_type::f32 ? 8 : 12; }
+};
+
+struct named_formats {
+  const char* name;
+  plan_formats formats;
+};
+
+/// The first is what tools take where none is named.
+inline constexpr named_formats known_formats[] = {
+    {"f32", {}},
+    {"bf16", {.weight = data_type::bf16}},
+    {"fp8", {.product = number_format::float8, .weight = data_type::bf16}},
+    {"mxfp8", {.product = number_format::float8, .weight = data_type::bf16}},
+    {"nvfp4", {.product = number_format::float4, .weight = data_type::bf16}}};
+
+/// The formats of that name, or null.
+constexpr const named_formats* find_formats(const char* name) {
+  for (const named_formats& f : known_formats)
+    if (same_text(f.name, name)) return &f;
+  return nullptr;
+}
+
+/// The first name of these formats.
+constexpr const char* name_of(const plan_formats& formats) {
+  for (const named_formats& f : known_formats)
+    if (f.formats == formats) return f.name;
+  return "mixed";
+}
+
+}}  // namespace hyperparallel::v0_2
