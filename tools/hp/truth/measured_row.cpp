@@ -7,6 +7,7 @@
 
 #include <hyperparallel/planner/serving_estimate.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
+#include <hyperparallel/planner/stack_time_serving.hpp>
 
 #include "../plan/words.hpp"
 #include "devices.hpp"
@@ -74,7 +75,8 @@ hp::decoder_plan plan_in(const json& c) {
   return p;
 }
 
-/// What hp serve says of a step of decode, or of prompts one after the other, without what waits for links.
+/// Of a step of decode that a graph launches, or of prompts, by the kernels of an eager program, without what waits for links; of a
+/// decoder that these do not have, what hp serve says, prompts one after the other.
 double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, const hp::known_hardware& h) {
   const json& c = row.at("config");
   hp::serving_plan p;
@@ -83,6 +85,13 @@ double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, co
   p.context = size_needed(c, is_decode ? "context" : "sequence");
   if (const hp::decoder_plan_status s = hp::check_serving(d, p, p.tp); !s.ok())
     throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
+  if (hp::has_serving_kernels(d, p.tp)) {
+    const hp::extent_t sequences = size_needed(c, "batch");
+    const hp::stack_serving_time t = is_decode ? hp::stack_decode_time(d, p.tp, sequences, p.context, h.device)
+                                               : hp::stack_prefill_time(d, p.tp, sequences, p.context, h.device);
+    if (!t.ok()) throw not_predicted("the plan has no price");
+    return static_cast<double>(is_decode ? t.device : t.eager) / 1e12;
+  }
   const hp::serving_estimate e = hp::estimate_serving(d, p, h.device, h.links);
   const hp::serving_phase& phase = is_decode ? e.decode : e.prefill;
   if (!phase.ok()) throw not_predicted("the plan has no price");
@@ -118,6 +127,9 @@ prediction training_step(const json& row, const hp::decoder& d, const hp::known_
   out.peak_bytes = static_cast<double>(memory.peak);
   out.after_forward_bytes = static_cast<double>(memory.after_forward);
   out.reserved_bytes = static_cast<double>(memory.reserved);
+  const hp::stack_time time = hp::stack_time_of(d, p, stack, h.device);
+  if (!time.ok()) throw not_predicted("the plan has no price");
+  out.compute_seconds = static_cast<double>(time.total()) / 1e12;
   return out;
 }
 
