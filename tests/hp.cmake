@@ -174,6 +174,8 @@ endforeach()
 hyperparallel_add_hp(serve serve "${configs}/llama3_8b.json" --devices 8 --batch 64 --context 32768)
 set_tests_properties(hp.serve PROPERTIES PASS_REGULAR_EXPRESSION
                      "an estimate by closed form.*fits: a device needs .*longest context.*decode of a token each")
+hyperparallel_add_hp_json(serve.kernels 0 FIGURES "kernels.by=\"operators measured on one H100\"" kernels.decode_graph_seconds kernels.prefill_seconds
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --hardware h100 --batch 16 --context 2048)
 hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\"" memory.weights_bytes=16060522496
                           memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
                           memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"

@@ -155,6 +155,7 @@ inline answer answer_of(const choice& c) {
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices, a.stack);
   if (a.estimate.evaluation.code == hp::cost_code::overflow) throw hp_tool::bad_input(uncounted_text);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
+  if (!a.on_stack(a.estimate).ok()) throw hp_tool::bad_input(uncounted_text);
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
   if (a.is_good()) return a;

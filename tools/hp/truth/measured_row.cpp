@@ -16,6 +16,11 @@ namespace truth {
 
 namespace {
 
+/// Of prompts together: what they count stays within 64 bits.
+constexpr hp::extent_t most_tokens = hp::extent_t{1} << 40;
+
+double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
+
 bool is_on(const json& of, const char* name) { return field(of, name) == json(true); }
 
 hp::extent_t size_needed(const json& of, const char* name) {
@@ -85,18 +90,18 @@ double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, co
   p.context = size_needed(c, is_decode ? "context" : "sequence");
   if (const hp::decoder_plan_status s = hp::check_serving(d, p, p.tp); !s.ok())
     throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
-  if (hp::has_serving_kernels(d, p.tp)) {
-    const hp::extent_t sequences = size_needed(c, "batch");
-    const hp::stack_serving_time t = is_decode ? hp::stack_decode_time(d, p.tp, sequences, p.context, h.device)
-                                               : hp::stack_prefill_time(d, p.tp, sequences, p.context, h.device);
-    if (!t.ok()) throw not_predicted("the plan has no price");
-    return static_cast<double>(is_decode ? t.device : t.eager) / 1e12;
-  }
   const hp::serving_estimate e = hp::estimate_serving(d, p, h.device, h.links);
   const hp::serving_phase& phase = is_decode ? e.decode : e.prefill;
   if (!phase.ok()) throw not_predicted("the plan has no price");
-  const double seconds = static_cast<double>(phase.time - phase.of(hp::serving_roof::links)) / 1e12;
-  return is_decode ? seconds : seconds * static_cast<double>(size_needed(c, "batch"));
+  const hp::extent_t sequences = size_needed(c, "batch");
+  if (hp::has_serving_kernels(d, p.tp) && sequences <= most_tokens / p.context) {
+    const hp::stack_serving_time t = is_decode ? hp::stack_decode_time(d, p.tp, sequences, p.context, h.device)
+                                               : hp::stack_prefill_time(d, p.tp, sequences, p.context, h.device);
+    if (!t.ok()) throw not_predicted("the plan has no price");
+    return seconds_of(is_decode ? t.device : t.eager);
+  }
+  const double seconds = seconds_of(phase.time - phase.of(hp::serving_roof::links));
+  return is_decode ? seconds : seconds * static_cast<double>(sequences);
 }
 
 /// What the program that was measured keeps, gathers and copies.
@@ -129,7 +134,7 @@ prediction training_step(const json& row, const hp::decoder& d, const hp::known_
   out.reserved_bytes = static_cast<double>(memory.reserved);
   const hp::stack_time time = hp::stack_time_of(d, p, stack, h.device);
   if (!time.ok()) throw not_predicted("the plan has no price");
-  out.compute_seconds = static_cast<double>(time.total()) / 1e12;
+  out.compute_seconds = seconds_of(time.total());
   return out;
 }
 
