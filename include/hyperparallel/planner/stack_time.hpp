@@ -36,7 +36,9 @@ inline constexpr stack_host measured_host{};
 struct stack_time {
   cost_code code = cost_code::ok;
   bool measured = false;  ///< by the device's own operators; else scaled by its peaks
-  extent_t forward = 0, backward = 0, update = 0;
+  extent_t forward = 0;   ///< until that of the last micro-batch has ended, with all of the micro-batches before it
+  extent_t backward = 0;  ///< from there on
+  extent_t update = 0;
   extent_t part[stack_part_count] = {};  ///< in which the device is busy, by `stack_part`
   extent_t host = 0;                     ///< in which the host launches
   extent_t kernels = 0;

@@ -113,8 +113,8 @@ inline std::string stack_step_text(const answer& a) {
     t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
   };
   row(std::string("computing on ") + a.stack.name, on_stack.total());
-  row("of it forward", on_stack.forward);
-  row("of it backward", on_stack.backward);
+  row(a.plan.micro_batches > 1 ? "of it until the last forward ends" : "of it forward", on_stack.forward);
+  row(a.plan.micro_batches > 1 ? "of it the last backward" : "of it backward", on_stack.backward);
   row("of it update", on_stack.update);
   for (int i = 0; i < hp::stack_part_count; ++i)
     row(std::string("device: ") + name_of(static_cast<hp::stack_part>(i)), on_stack.part[i]);
