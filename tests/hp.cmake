@@ -148,9 +148,10 @@ hyperparallel_add_hp_page(plan.many_micro_batches 0 areas,areas,timeline,matrix,
 set(plan_fsdp2 plan "${configs}/llama3_8b.json" --hardware h100 --stack fsdp2)
 hyperparallel_add_hp(plan.stack ${plan_fsdp2} --devices 8 --fix zero=3,recompute=full --batch 8 --sequence 8192)
 set_tests_properties(hp.plan.stack PROPERTIES PASS_REGULAR_EXPRESSION
-                     "fits: a device .*segments it keeps .*fsdp2: in use are 25.2 GiB at most, in the loss, 17.3 GiB when forward has ended")
+                     "fits: a device .*segments it keeps .*fsdp2: in use are 25.2 GiB at most, in the loss, 17.3 GiB when forward has ended.*computing on fsdp2 .*measured on one H100")
 hyperparallel_add_hp_json(plan.stack 0 FIGURES "verdict=\"tight\"" memory.reserved_bytes=80849403904 memory.after_forward_bytes
                           memory.steady_bytes=12121169408 "memory.stack=\"fsdp2\"" "memory.peak_is=\"in the loss\""
+                          "step.stack.by=\"operators measured on one H100\"" step.stack.parts_seconds.products step.compute_seconds
                           COMMAND ${plan_fsdp2} --devices 8 --fix zero=3 --batch 8 --sequence 8192)
 hyperparallel_add_hp_json(plan.stack_that_does_not_fit 1 FIGURES "verdict=\"does not fit\"" "fitting_changes.0.verdict=\"fits\""
                           COMMAND ${plan_fsdp2} --devices 8 --fix zero=3 --batch 16 --sequence 8192)
@@ -177,6 +178,8 @@ endforeach()
 hyperparallel_add_hp(serve serve "${configs}/llama3_8b.json" --devices 8 --batch 64 --context 32768)
 set_tests_properties(hp.serve PROPERTIES PASS_REGULAR_EXPRESSION
                      "an estimate by closed form.*fits: a device needs .*longest context.*decode of a token each")
+hyperparallel_add_hp_json(serve.kernels 0 FIGURES "kernels.by=\"operators measured on one H100\"" kernels.decode_graph_seconds kernels.prefill_seconds
+                          COMMAND serve "${configs}/llama3_8b.json" --devices 1 --hardware h100 --batch 16 --context 2048)
 hyperparallel_add_hp_json(serve 0 FIGURES "kind=\"estimate\"" "verdict=\"fits\"" memory.weights_bytes=16060522496
                           memory.cache_bytes=8589934592 memory.dram_cache_bytes=8589934592 memory.buffer_bytes=1073741824
                           memory.token_cache_bytes=131072 caches.0.longest_context caches.1.cache_in="as_asked" decode.bound_by="DRAM"

@@ -97,7 +97,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
                  "what the allocator wastes, per mille of the peak (default, assumed: 30)")
       ->check(command_line::whole<hyperparallel::extent_t>(0, 1000));
   app.add_option("--stack", c->stack,
-                 "whose memory is printed: " + decoder_plans::known_stack_names() +
+                 "whose memory and computing are printed: " + decoder_plans::known_stack_names() +
                      " (the first by default; docs/reference/strategy-search.md, stacks)");
   app.add_option("--precision", c->precision,
                  decoder_plans::known_format_names() +

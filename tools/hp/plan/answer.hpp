@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What hp plan finds: of a plan that cannot be, the nearest that can; of one that does not fit, the smallest changes after
-// which it does. Law: on a stack that is walked, memory is what it takes; each plan that is named is estimated.
+// which it does. Law: on a stack that is walked, memory and computing are what it takes, and moves that nothing hides those of this
+// library's plan; each plan that is named is estimated.
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <hyperparallel/planner/memory_comparison.hpp>
 #include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
+#include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "choice.hpp"
@@ -47,9 +49,31 @@ struct answer {
   hp::extent_t allocator_bytes(const hp::plan_estimate& e) const {
     return reserve.needed(e.memory()) - e.peak() - reserve.library_bytes;
   }
+  /// Of a plan that the stack has rules for; 0 where none is walked.
+  hp::stack_time on_stack(const hp::plan_estimate& e) const {
+    return stack.walked ? hp::stack_time_of(config.model, e.plan, stack, hardware.device) : hp::stack_time{};
+  }
+  /// In which something is computed, and of a step.
+  hp::extent_t computing(const hp::plan_estimate& e) const {
+    return stack.walked ? on_stack(e).total() : e.computing();
+  }
+  hp::extent_t time(const hp::plan_estimate& e) const {
+    return stack.walked ? on_stack(e).total() + e.exposed() : e.time();
+  }
+  /// MFU and tokens in a second and a device, of that time.
+  double model_use(const hp::plan_estimate& e) const { return hp::model_use(e, hardware.device) * slowness(e); }
+  double tokens_per_device_second(const hp::plan_estimate& e) const {
+    return hp::tokens_per_device_second(e) * slowness(e);
+  }
   /// What a program may take of a device, for the clock of a plan.
   hp::extent_t most_simulated() const {
     return stack.walked ? hp::largest_simulated_memory : reserve.most_peak(hardware.device.tier[0].bytes);
+  }
+
+ private:
+  double slowness(const hp::plan_estimate& e) const {
+    const hp::extent_t stacked = time(e);
+    return stacked > 0 ? static_cast<double>(e.time()) / static_cast<double>(stacked) : 0;
   }
 };
 
@@ -134,6 +158,7 @@ inline answer answer_of(const choice& c) {
   a.estimate = hp::estimate_plan(a.config.model, a.plan, prices, a.stack);
   if (a.estimate.evaluation.code == hp::cost_code::overflow) throw hp_tool::bad_input(uncounted_text);
   if (!a.estimate.ok()) throw std::runtime_error("the plan has no price");
+  if (!a.on_stack(a.estimate).ok()) throw hp_tool::bad_input(uncounted_text);
   if (!c.convention.empty()) a.comparison = hp::compare_with_megatron_2022(a.config.model, a.plan, prices);
   a.estimate.simulated = hp::simulate_plan(a.config.model, a.plan, prices, most);
   if (a.is_good()) return a;

@@ -35,8 +35,8 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
           {"needed_bytes", hp_tool::bytes_or_null(a.reserve.needed(p.estimate.memory()))},
-          {"step_seconds", seconds_or_null(p.estimate.time())},
-          {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
+          {"step_seconds", seconds_or_null(a.time(p.estimate))},
+          {"tokens_per_device_second", a.tokens_per_device_second(p.estimate)}};
 }
 
 inline json memory_json(const answer& a) {
@@ -103,6 +103,22 @@ inline json clock_json(const hp::simulated_plan& s) {
           {"least_address_bytes", s.least_bytes}};
 }
 
+/// The computing of a stack: phases and parts, by the clocks of device and host.
+inline json stack_json(const hp::stack_time& t, const char* name) {
+  json parts = json::object();
+  for (int i = 0; i < hp::stack_part_count; ++i)
+    parts[name_of(static_cast<hp::stack_part>(i))] = seconds_or_null(t.part[i]);
+  return {{"name", name},
+          {"by", t.measured ? "operators measured on one H100" : "operators of one H100, scaled by peaks"},
+          {"forward_seconds", seconds_or_null(t.forward)},
+          {"backward_seconds", seconds_or_null(t.backward)},
+          {"update_seconds", seconds_or_null(t.update)},
+          {"parts_seconds", std::move(parts)},
+          {"idle_seconds", seconds_or_null(t.idle())},
+          {"host_seconds", seconds_or_null(t.host)},
+          {"kernels", t.kernels}};
+}
+
 inline json step_json(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   json levels = json::array();
@@ -110,18 +126,20 @@ inline json step_json(const answer& a) {
   for (int l = 0; l < link_count(a.hardware.links); ++l)
     levels.push_back({{"level", link_at(a.hardware.links, l).name.text},
                       {is_mesh ? "busiest_link_bytes" : "received_bytes", e.received[l]}});
-  return {{"seconds", seconds_or_null(e.time())},
-          {"lower_bound_seconds", seconds_or_null(least_by_data_sheet(a, e))},
-          {"least_by_shares_seconds", seconds_or_null(e.least())},
-          {"compute_seconds", seconds_or_null(e.computing())},
-          {"communication_seconds", seconds_or_null(e.moving())},
-          {"exposed_seconds", seconds_or_null(e.exposed())},
-          {"estimated_seconds", seconds_or_null(e.evaluation.time)},
-          {"clock", clock_json(e.simulated)},
-          {"tokens_per_device_second", hp::tokens_per_device_second(e)},
-          {"model_operations", e.model_operations},
-          {"model_use_share", hp::model_use(e, a.hardware.device)},
-          {"levels", std::move(levels)}};
+  json out = {{"seconds", seconds_or_null(a.time(e))},
+              {"lower_bound_seconds", seconds_or_null(least_by_data_sheet(a, e))},
+              {"least_by_shares_seconds", seconds_or_null(e.least())},
+              {"compute_seconds", seconds_or_null(a.computing(e))},
+              {"communication_seconds", seconds_or_null(e.moving())},
+              {"exposed_seconds", seconds_or_null(e.exposed())},
+              {"estimated_seconds", seconds_or_null(e.evaluation.time)},
+              {"clock", clock_json(e.simulated)},
+              {"tokens_per_device_second", a.tokens_per_device_second(e)},
+              {"model_operations", e.model_operations},
+              {"model_use_share", a.model_use(e)},
+              {"levels", std::move(levels)}};
+  if (a.stack.walked) out["stack"] = stack_json(a.on_stack(e), a.stack.name);
+  return out;
 }
 
 inline json json_of(const answer& a) {

@@ -71,11 +71,9 @@ inline std::string verdict_text(const answer& a) {
 inline std::string stack_text(const answer& a) {
   if (!a.estimate.is_walked()) return "";
   const hp::stack_memory& m = a.estimate.on_stack;
-  return fmt::format(
-      "{}: in use are {} at most, {}, {} when forward has ended, {} between steps; reserved are {}\n"
-      "time and moves are those of this library's own plan\n",
-      a.stack.name, bytes_text(m.peak), name_of(m.moment), bytes_text(m.after_forward), bytes_text(m.steady),
-      bytes_text(m.reserved));
+  return fmt::format("{}: in use are {} at most, {}, {} when forward has ended, {} between steps; reserved are {}\n",
+                     a.stack.name, bytes_text(m.peak), name_of(m.moment), bytes_text(m.after_forward),
+                     bytes_text(m.steady), bytes_text(m.reserved));
 }
 
 inline std::string memory_text(const answer& a) {
@@ -115,6 +113,33 @@ inline std::string comparison_text(const answer& a) {
                         bytes_text(c.convention.states()), bytes_text(c.convention.activations()));
 }
 
+/// Of a step on a stack: phases, and what the device is busy with.
+inline std::string stack_step_text(const answer& a) {
+  const hp::plan_estimate& e = a.estimate;
+  const hp::stack_time on_stack = a.on_stack(e);
+  const hp::extent_t time = a.time(e);
+  hp::report::table t({"step", "time", "share"});
+  const auto row = [&](const std::string& name, hp::extent_t picoseconds) {
+    t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
+  };
+  row(std::string("computing on ") + a.stack.name, on_stack.total());
+  row(a.plan.micro_batches > 1 ? "of it until the last forward ends" : "of it forward", on_stack.forward);
+  row(a.plan.micro_batches > 1 ? "of it the last backward" : "of it backward", on_stack.backward);
+  row("of it update", on_stack.update);
+  for (int i = 0; i < hp::stack_part_count; ++i)
+    row(std::string("device: ") + name_of(static_cast<hp::stack_part>(i)), on_stack.part[i]);
+  if (on_stack.idle() > 0) row("device: waits for the host", on_stack.idle());
+  row("moves", e.moving());
+  row("exposed of them", e.exposed());
+  row("lower bound", least_by_data_sheet(a, e));
+  row("all", time);
+  return t.text() +
+         fmt::format("computing is that of {}, by operators {}; moves are those of this library's own plan\n",
+                     a.stack.name,
+                     on_stack.measured ? "measured on one H100" : "of one H100, scaled by the device's peaks") +
+         fmt::format("{:.0f} tokens/s a device, MFU {}\n", a.tokens_per_device_second(e), share_text(a.model_use(e)));
+}
+
 /// Where the time comes from.
 inline std::string source_text(const hp::plan_estimate& e) {
   const hp::simulated_plan& s = e.simulated;
@@ -131,6 +156,7 @@ inline std::string source_text(const hp::plan_estimate& e) {
 }
 
 inline std::string step_text(const answer& a) {
+  if (a.stack.walked) return stack_step_text(a);
   const hp::plan_estimate& e = a.estimate;
   const hp::extent_t time = e.time();
   hp::report::table t({"step", "time", "share"});
@@ -164,7 +190,7 @@ inline std::string others_text(const answer& a) {
   for (const priced_plan& p : a.others)
     t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
            name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.memory())),
-           time_text(p.estimate.time()), fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
+           time_text(a.time(p.estimate)), fmt::format("{:.0f}", a.tokens_per_device_second(p.estimate))});
   return t.text();
 }
 

@@ -10,6 +10,7 @@
 
 #include <hyperparallel/io/model_config.hpp>
 #include <hyperparallel/planner/serving_choice.hpp>
+#include <hyperparallel/planner/stack_time_serving.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../plan/words.hpp"
@@ -70,6 +71,19 @@ struct answer {
     return r == hp::serving_roof::hbm_bytes    ? first_memory()
            : r == hp::serving_roof::dram_bytes ? dram()
                                                : hp::name_of(r);
+  }
+  /// Whether the plan is what the kernels of an eager program do: 16 bits all over, layers on one stage, nothing in DRAM.
+  bool has_kernels() const {
+    return plan.pp == 1 && plan.ep == 1 && plan.weights.empty() && plan.weight_bits == 16 && plan.cache_bits == 16 &&
+           plan.offloaded_layers == 0 && device.tier[0].kind == hp::memory_kind::hbm &&
+           hp::has_serving_kernels(config.model, plan.tp);
+  }
+  /// Of a token each, and of the prompt of one sequence. Domain: has_kernels().
+  hp::stack_serving_time decode_kernels() const {
+    return hp::stack_decode_time(config.model, plan.tp, plan.sequences(), plan.context, device);
+  }
+  hp::stack_serving_time prefill_kernels() const {
+    return hp::stack_prefill_time(config.model, plan.tp, 1, plan.context, device);
   }
   hp::fit_verdict verdict() const { return hp::verdict_of(estimate, reserve, device); }
   bool is_good() const { return status.ok() && hp::is_answer(verdict()); }

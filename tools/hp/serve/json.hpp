@@ -85,6 +85,15 @@ inline json json_of(const answer& a) {
   out["caches"] = std::move(places);
   out["prefill"] = json_of(a, a.estimate.prefill);
   out["decode"] = json_of(a, a.estimate.decode);
+  if (a.has_kernels()) {
+    const hp::stack_serving_time decode = a.decode_kernels(), prefill = a.prefill_kernels();
+    out["kernels"] = {
+        {"by", decode.measured ? "operators measured on one H100" : "operators of one H100, scaled by peaks"},
+        {"decode_graph_seconds", seconds_or_null(decode.device)},
+        {"decode_eager_seconds", seconds_or_null(decode.eager)},
+        {"prefill_seconds", seconds_or_null(prefill.eager)},
+        {"decode_kernels", decode.kernels}};
+  }
   return out;
 }
 

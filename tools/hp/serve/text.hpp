@@ -123,9 +123,22 @@ inline std::string phases_text(const answer& a) {
   return t.text() + (a.plan.pp > 1 ? "roofs are those of the slowest stage, times of all stages\n" : "");
 }
 
+/// What kernels take that run one by one; nothing where the plan has others.
+inline std::string kernels_text(const answer& a) {
+  if (!a.has_kernels()) return "";
+  const hp::stack_serving_time decode = a.decode_kernels(), prefill = a.prefill_kernels();
+  if (!decode.ok() || !prefill.ok()) return "";
+  return fmt::format(
+      "kernels of an eager program, without links, {}: a token each {} by a graph, {} launched one by one; prefill "
+      "{}\n",
+      decode.measured ? "measured on one H100" : "scaled from one H100", time_text(decode.device),
+      time_text(decode.eager), time_text(prefill.eager));
+}
+
 inline std::string to_text(const answer& a) {
   if (!a.status.ok()) return head_text(a);
-  return head_text(a) + "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + places_text(a) + "\n" + phases_text(a);
+  return head_text(a) + "\n" + verdict_text(a) + "\n" + memory_text(a) + "\n" + places_text(a) + "\n" + phases_text(a) +
+         kernels_text(a);
 }
 
 }  // namespace serving

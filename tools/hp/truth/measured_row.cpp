@@ -7,6 +7,7 @@
 
 #include <hyperparallel/planner/serving_estimate.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
+#include <hyperparallel/planner/stack_time_serving.hpp>
 
 #include "../plan/words.hpp"
 #include "devices.hpp"
@@ -14,6 +15,11 @@
 namespace truth {
 
 namespace {
+
+/// Of prompts together: what they count stays within 64 bits.
+constexpr hp::extent_t most_tokens = hp::extent_t{1} << 40;
+
+double seconds_of(hp::extent_t picoseconds) { return static_cast<double>(picoseconds) / 1e12; }
 
 bool is_on(const json& of, const char* name) { return field(of, name) == json(true); }
 
@@ -74,7 +80,8 @@ hp::decoder_plan plan_in(const json& c) {
   return p;
 }
 
-/// What hp serve says of a step of decode, or of prompts one after the other, without what waits for links.
+/// Of a step of decode that a graph launches, or of prompts, by the kernels of an eager program, without what waits for links; of a
+/// decoder that these do not have, what hp serve says, prompts one after the other.
 double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, const hp::known_hardware& h) {
   const json& c = row.at("config");
   hp::serving_plan p;
@@ -86,8 +93,15 @@ double serving_seconds(const json& row, const hp::decoder& d, bool is_decode, co
   const hp::serving_estimate e = hp::estimate_serving(d, p, h.device, h.links);
   const hp::serving_phase& phase = is_decode ? e.decode : e.prefill;
   if (!phase.ok()) throw not_predicted("the plan has no price");
-  const double seconds = static_cast<double>(phase.time - phase.of(hp::serving_roof::links)) / 1e12;
-  return is_decode ? seconds : seconds * static_cast<double>(size_needed(c, "batch"));
+  const hp::extent_t sequences = size_needed(c, "batch");
+  if (hp::has_serving_kernels(d, p.tp) && sequences <= most_tokens / p.context) {
+    const hp::stack_serving_time t = is_decode ? hp::stack_decode_time(d, p.tp, sequences, p.context, h.device)
+                                               : hp::stack_prefill_time(d, p.tp, sequences, p.context, h.device);
+    if (!t.ok()) throw not_predicted("the plan has no price");
+    return seconds_of(is_decode ? t.device : t.eager);
+  }
+  const double seconds = seconds_of(phase.time - phase.of(hp::serving_roof::links));
+  return is_decode ? seconds : seconds * static_cast<double>(sequences);
 }
 
 /// What the program that was measured keeps, gathers and copies.
@@ -118,6 +132,9 @@ prediction training_step(const json& row, const hp::decoder& d, const hp::known_
   out.peak_bytes = static_cast<double>(memory.peak);
   out.after_forward_bytes = static_cast<double>(memory.after_forward);
   out.reserved_bytes = static_cast<double>(memory.reserved);
+  const hp::stack_time time = hp::stack_time_of(d, p, stack, h.device);
+  if (!time.ok()) throw not_predicted("the plan has no price");
+  out.compute_seconds = seconds_of(time.total());
   return out;
 }
 
