@@ -58,6 +58,8 @@ struct device_value {
   std::int64_t synchronisation_latency = 0;         ///< picoseconds from a signal until an AIC waiter sees it
   std::int64_t vector_synchronisation_latency = 0;  ///< likewise for an AIV waiter
   matrix_tile tile{};                               ///< of operators of their own (price/product_shape.hpp)
+  bool as_measured =
+      false;  ///< attention and grouped products reach an H100's shares of the peak (measured_shares.hpp), not `gmm_cold`
   friend constexpr bool operator==(const device_value&, const device_value&) = default;
 };
 

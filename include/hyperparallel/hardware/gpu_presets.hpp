@@ -6,7 +6,8 @@
 //
 // Peaks are dense, from the data sheets that each preset names. Bandwidths of links are one direction: half of what data
 // sheets give for both; their GB of device memory are 2^30 bytes, as devices report them. What messages reach of NVLink and
-// InfiniBand by their size has sources (preset_parts.hpp). Shares of cores and memory, launches and latencies are assumed.
+// InfiniBand by their size has sources (preset_parts.hpp). Of attention and grouped products the shares of an H100's peak were
+// measured, and are taken of all GPUs' peaks; other shares of cores and memory, launches and latencies are assumed.
 // Host memory: the server's, an even part of its capacity for each GPU, over the GPU's own host link.
 
 #include <hyperparallel/hardware/preset_parts.hpp>
@@ -14,6 +15,13 @@
 namespace hyperparallel { inline namespace v0_2 {
 
 namespace detail {
+
+/// Of GPUs: the assumed shares, but for attention and grouped products those of a measured H100.
+constexpr device_value with_gpu_shares(device_value d) {
+  d = with_assumed_shares(d);
+  d.as_measured = true;
+  return d;
+}
 
 /// A server of eight GPUs whose links all go through switches, and a network port for each GPU.
 constexpr topology_value nvlink_server(std::int64_t nvlink, efficiency reached, std::int64_t network) {
@@ -27,7 +35,7 @@ inline constexpr efficiency nvlink4_share{822'000};
 /// 2505.09343 does not say how much.
 constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, std::int64_t f64_products,
                                    std::int64_t f64_vectors) {
-  return with_assumed_shares(
+  return with_gpu_shares(
       {.aic = 132,
        .aiv = 132,
        .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops, f64_products,
@@ -44,7 +52,7 @@ constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, s
 /// B200, and the GPU of GB200 at a higher clock. The number of multiprocessors and L2: assumed, as devices report them.
 constexpr device_value make_blackwell(std::int64_t bf16, std::int64_t bytes, std::int64_t host_bytes,
                                       std::int64_t host_bandwidth) {
-  return with_assumed_shares(
+  return with_gpu_shares(
       {.aic = 148,
        .aiv = 148,
        .matrix_flops = {bf16, bf16, 80 * teraflops, 2 * bf16, 0, 2 * bf16, 4 * bf16},
@@ -58,7 +66,7 @@ constexpr device_value make_blackwell(std::int64_t bf16, std::int64_t bytes, std
 /// Peaks of NVIDIA A100 80 GB, SXM and PCIe, which differ in memory: data sheet; L2: A100 white paper, 5120 B a cycle at
 /// 1.41 GHz. Host: PCIe 4 x16, 32 GB/s a direction.
 constexpr device_value make_a100(std::int64_t bandwidth, std::int64_t host_bytes) {
-  return with_assumed_shares(
+  return with_gpu_shares(
       {.aic = 108,
        .aiv = 108,
        .matrix_flops = {312 * teraflops, 312 * teraflops, 19'500 * gigaflops, 624 * teraflops, 19'500 * gigaflops},
@@ -124,7 +132,7 @@ struct gb200 {
 /// the level has all of them, as collectives of eight use them, a pair alone a seventh. L2: the Infinity Cache, 17.2 TB/s.
 /// Network, 400 Gb/s a GPU, and host memory, 2 TB, are assumed.
 struct mi300x {
-  static constexpr device_value device = with_assumed_shares(
+  static constexpr device_value device = detail::with_gpu_shares(
       {.aic = 304,
        .aiv = 304,
        .matrix_flops = {1307 * teraflops, 1307 * teraflops, 163 * teraflops, 2614 * teraflops, 163 * teraflops,
@@ -151,7 +159,7 @@ struct a100_pcie {
 /// Eight NVIDIA L40S in an Ethernet server: data sheet, dense peaks (half of the sparse ones), 48 GB at 864 GB/s, 96 MB of L2,
 /// PCIe 4 x16. Assumed: L2 bandwidth, 1 TB of host memory, one 100 Gb/s Ethernet port that the GPUs share, TCP latency.
 struct l40s_ethernet {
-  static constexpr device_value device = with_assumed_shares(
+  static constexpr device_value device = detail::with_gpu_shares(
       {.aic = 142,
        .aiv = 142,
        .matrix_flops = {362 * teraflops, 362 * teraflops, 91'600 * gigaflops, 733 * teraflops, 0, 733 * teraflops},

@@ -167,9 +167,8 @@ constexpr time_cost measured_product_time(const operator_rates& r, std::int64_t 
                 streamed_time(r, 2 * (tokens * inner + inner * columns + tokens * columns)));
 }
 
-/// As many products as groups, which have equal parts of the slots. O(shapes).
-constexpr time_cost grouped_time(const operator_rates& r, std::int64_t groups, std::int64_t slots, std::int64_t inner,
-                                 std::int64_t columns) {
+/// The share of the peak of as many products as groups, which have equal parts of the slots. Sizes are at least 1. O(shapes).
+constexpr efficiency grouped_share(std::int64_t groups, std::int64_t slots, std::int64_t inner, std::int64_t columns) {
   detail::mean_share mean;
   const auto each = [](std::int64_t of, std::int64_t by) { return detail::doublings_within(of / by, 64, 4096); };
   const auto side = [](std::int64_t n) { return detail::doublings_within(n, 512, 32'768); };
@@ -179,13 +178,16 @@ constexpr time_cost grouped_time(const operator_rates& r, std::int64_t groups, s
                  detail::squared(side(inner) - side(m.inner)) + detail::squared(side(columns) - side(m.columns)) +
                  detail::squared(count(groups) - count(m.groups)) / 4,
              m.share);
-  return slower(work_time(2 * slots * inner, columns, 1, r.matrix, mean.value()),
+  return mean.value();
+}
+constexpr time_cost grouped_time(const operator_rates& r, std::int64_t groups, std::int64_t slots, std::int64_t inner,
+                                 std::int64_t columns) {
+  return slower(work_time(2 * slots * inner, columns, 1, r.matrix, grouped_share(groups, slots, inner, columns)),
                 streamed_time(r, 2 * (slots * inner + groups * inner * columns + slots * columns)));
 }
 
-/// Causal attention of so many heads, those of all sequences, half the square. O(shapes).
-constexpr time_cost attention_time(const operator_rates& r, std::int64_t heads, std::int64_t sequence,
-                                   std::int64_t head_dim, bool backward) {
+/// The share of the peak that causal attention of so many heads reaches, those of all sequences. Sizes are at least 1. O(shapes).
+constexpr efficiency attention_share(std::int64_t heads, std::int64_t sequence, std::int64_t head_dim, bool backward) {
   detail::mean_share mean;
   const auto length = [](std::int64_t n) { return detail::doublings_within(n, 512, 65'536); };
   const auto count = [](std::int64_t n) { return detail::doublings_within(n, 2, 512); };
@@ -195,8 +197,14 @@ constexpr time_cost attention_time(const operator_rates& r, std::int64_t heads, 
                  detail::squared(count(heads) - count(m.heads)) / 4 +
                  16 * detail::squared(width(head_dim) - width(m.head_dim)),
              backward ? m.backward : m.forward);
+  return mean.value();
+}
+/// Half the square. O(shapes).
+constexpr time_cost attention_time(const operator_rates& r, std::int64_t heads, std::int64_t sequence,
+                                   std::int64_t head_dim, bool backward) {
   const std::int64_t tensors = heads * sequence * head_dim;
-  return slower(work_time((backward ? 5 : 2) * tensors, sequence, 1, r.matrix, mean.value()),
+  return slower(work_time((backward ? 5 : 2) * tensors, sequence, 1, r.matrix,
+                          attention_share(heads, sequence, head_dim, backward)),
                 streamed_time(r, (backward ? 16 : 8) * tensors));
 }
 

@@ -49,6 +49,20 @@ constexpr device_value device_in_pool(const known_hardware& h) {
   return with_pool(h.device, h.pool, sharers);
 }
 
+/// The links of so many ranks, which are dealt evenly to the innermost groups: where they are more than a group joins and no multiple of that, each
+/// group has as many as divides them, if that is more than half of it. Of a rack of 72, 256 ranks have 64 in each of four. O(group).
+constexpr interconnect dealt_evenly(interconnect links, extent_t ranks) {
+  if (links.kind != interconnect_kind::topology || links.topology.level_count < 2) return links;
+  int& group = links.topology.level[0].group;
+  if (group >= ranks || ranks % group == 0 || links.topology.level[1].group != unbounded_group) return links;
+  for (int each = group; 2 * each > group; --each)
+    if (ranks % each == 0) {
+      group = each;
+      break;
+    }
+  return links;
+}
+
 /// The first is what tools take where none is named.
 inline constexpr known_hardware hardware_presets[] = {
     known_as<matrix384>("matrix384"),

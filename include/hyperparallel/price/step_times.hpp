@@ -5,7 +5,7 @@
 // tiles takes as long as one that does (product_shape.hpp). Of a product in fp8 or fp4 activations and their gradients, each of which two
 // products read, are cast once, into rows and into columns: a pass over memory for itself. Units: picoseconds. O(1).
 
-#include <hyperparallel/price/product_shape.hpp>
+#include <hyperparallel/price/reached_share.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -109,12 +109,16 @@ constexpr priced_step price_of_compute(const device_value& d, const sharded_prog
   const graph_operator& o = p.graph.op.item[step.op];
   const data_type type = computed_type(p.graph, o);
   const number_format format = product_format(p.graph, o, type);
-  if (o.kind != id_of<ops::contract>) return {compute_time(d, w, type, format), w.unit};
+  if (w.unit != compute_unit::matrix) return {compute_time(d, w, type, format), w.unit};
+  const local_work shape = local_work_of(p.graph, o, step.placement, p.mesh.shape);
   time_cost time;
-  if (d.tile.rows == 0) {
+  if (const efficiency share = reached_share(d, p.graph, o, shape); share.parts_per_million > 0) {
+    const time_cost flops = work_time(w.flops, 1, 1, matrix_peak(d, format), share);
+    time = then(latencies(1, d.task_overhead), slower(vector_time(d, w.bytes_read + w.bytes_written, 1), flops));
+  } else if (d.tile.rows == 0 || o.kind != id_of<ops::contract>) {
     time = compute_time(d, w, type, format);
   } else {
-    const product_shape product = product_shape_of(local_work_of(p.graph, o, step.placement, p.mesh.shape));
+    const product_shape product = product_shape_of(shape);
     time = compute_time(d, w, type, format, &product);
   }
   if (format == number_format::float8 || format == number_format::float4)

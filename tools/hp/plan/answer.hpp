@@ -123,6 +123,7 @@ inline answer asked_of(const choice& c) {
     throw hp_tool::bad_input(e.what());
   }
   a.memory = take_memory(a.hardware, c.memory);
+  a.hardware.links = hp::dealt_evenly(a.hardware.links, c.devices);
   const hp::hardware_status s = hp::check_hardware(a.hardware.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   if (hp::matrix_peak(a.hardware.device, a.plan.formats.product) < 1)

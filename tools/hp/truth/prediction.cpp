@@ -57,7 +57,8 @@ prediction predict(const published_row& r) {
   try {
     const row_decoder d = decoder_of(r.model, r.run.sequence);
     row_plan p = plan_of(r, d.model);
-    const hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
+    hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
+    h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
     out = predict(d.model, p.plan, h);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;

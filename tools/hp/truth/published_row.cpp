@@ -59,6 +59,7 @@ class settings_reader {
     r.expert_tp = degree({"etp"}, 0);
     if (field(c, "dp") != json("FULL_SHARD")) r.dp = degree({"dp"}, 0);
     r.micro_batch = degree({"mbs", "local_batch", "lbs"}, 0);
+    r.splits_local_batch = r.pp > 1 && !size_in(c, {"mbs"}).is_told;
     const told_size several = size_in(c, {"microbatches"});
     r.micro_batches = several.or_else(0);
     r.for_all_micro_batches = several.is_told && !several.is_number();

@@ -39,9 +39,11 @@ struct told_batch {
 struct run_settings {
   hp::extent_t devices = 0, sequence = 0;  ///< 0: not told
   hp::extent_t tp = 1, pp = 1, cp = 1, ep = 1;
-  hp::extent_t expert_tp = 0;          ///< tensor parallelism of experts; 0: as tp
-  hp::extent_t chunks = 1;             ///< of layers on a rank of a pipeline
-  hp::extent_t micro_batch = 0;        ///< sequences of a device group and micro-step; 0: not told
+  hp::extent_t expert_tp = 0;    ///< tensor parallelism of experts; 0: as tp
+  hp::extent_t chunks = 1;       ///< of layers on a rank of a pipeline
+  hp::extent_t micro_batch = 0;  ///< sequences of a device group and micro-step; 0: not told
+  bool splits_local_batch =
+      false;  ///< the stages of a pipeline take it apart, into micro-batches that the row does not tell
   hp::extent_t micro_batches = 0;      ///< 0: not told
   bool for_all_micro_batches = false;  ///< micro_batches is a text: the number holds for all of them
   hp::extent_t dp = 0;                 ///< 0: not told

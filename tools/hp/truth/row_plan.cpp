@@ -83,13 +83,17 @@ void set_schedule(const published_row& r, row_plan& out) {
   if (s == nullptr) throw not_predicted("schedule " + told);
   p.schedule = static_cast<int>(s - hp::schedule_table.item);
   if (s->fixed_chunks > 1 && p.chunks == 1) p.chunks = s->fixed_chunks;
+  if (s->fixed_chunks == 0 && p.chunks == 1) {
+    p.chunks = 2;
+    out.open.push_back("chunks=2");
+  }
   if (lower.starts_with("zb-") && lower_case(name) != lower) out.open.push_back(name + " for " + told);
   out.steps_are_skewed = lower.starts_with("zb-2p");
 }
 
 void set_micro_batches(const published_row& r, hp::extent_t data, row_plan& out) {
   hp::decoder_plan& p = out.plan;
-  hp::extent_t each = r.run.micro_batch;
+  hp::extent_t each = r.run.splits_local_batch ? 0 : r.run.micro_batch;
   if (each == 0) {
     each = 1;
     out.open.push_back("a sequence in a micro-batch");
