@@ -125,24 +125,6 @@ struct masked_fill {
   }
 };
 
-/// silu(gate) · up of two tensors.
-struct swiglu {
-  struct function {
-    template <std::floating_point T>
-    static T of(T gate, T up) {
-      return f::silu::of(gate) * up;
-    }
-  };
-  constexpr rule_result rule(const shape* x, int count) const {
-    return binary<"swiglu_pair", function>{}.rule(x, count);
-  }
-  template <class X>
-    requires std::floating_point<kernels::computing<X>>
-  void run(const local_operation&, const_view<X> gate, const_view<X> up, tensor_view<X> out) const {
-    kernels::binary<function>(gate, up, out);
-  }
-};
-
 using identity = unary<"identity", f::identity>;
 using neg = unary<"neg", f::neg>;
 using abs = unary<"abs", f::abs>;
@@ -167,6 +149,7 @@ using minimum = binary<"minimum", f::minimum>;
 using maximum = binary<"maximum", f::maximum>;
 using pow = binary<"pow", f::pow>;
 using mod = binary<"mod", f::mod>;
+using swiglu = binary<"swiglu_pair", f::swiglu>;
 using floor_div = binary<"floor_div", f::floor_div>;
 using equal = comparison<"equal", f::equal>;
 using not_equal = comparison<"not_equal", f::not_equal>;
