@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The functions of dtensors by their names on variables, so that one generic function of tensors is run and
-// differentiated: matmul, linear, activations, norms, softmax, embedding, exp, log, sqrt, maximum, +, -, *, /, scale,
-// sum, mean, cross_entropy.
+// differentiated: matmul, linear, norms, softmax, embedding, sum, mean, cross_entropy; functions of elements are in
+// operations/elementwise.hpp.
 //
 // Law: the value is that of the function of this name on dtensors, bit for bit; where that one refuses a sharded
 // vocabulary, cross_entropy reduces the three sums of a row. Products, sums and rows of a table take pending sums where
@@ -13,8 +13,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
 #include <hyperparallel/dtensor/operations/reduction.hpp>
-#include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/dtensor/untraced_functions.hpp>
 #include <hyperparallel/support/array_bound.hpp>
 
@@ -30,45 +30,6 @@ template <class X, class W>
   requires traced_operands<X, W> && (W::extents::declared.rank == 2)
 auto linear(const X& x, const W& weight) {
   return apply<listed<ops::contract, "*k,nk->*n">{.linear = 0b11}>(x, weight);
-}
-
-template <variable_type X>
-auto silu(const X& x) {
-  return apply<ops::silu>(x);
-}
-template <variable_type X>
-auto gelu(const X& x) {
-  return apply<ops::gelu>(x);
-}
-template <variable_type X>
-auto sigmoid(const X& x) {
-  return apply<ops::sigmoid>(x);
-}
-template <variable_type X>
-auto relu(const X& x) {
-  return apply<ops::relu>(x);
-}
-template <variable_type X>
-auto tanh(const X& x) {
-  return apply<ops::tanh>(x);
-}
-template <variable_type X>
-auto exp(const X& x) {
-  return apply<ops::exp>(x);
-}
-template <variable_type X>
-auto log(const X& x) {
-  return apply<ops::log>(x);
-}
-template <variable_type X>
-auto sqrt(const X& x) {
-  return apply<ops::sqrt>(x);
-}
-/// silu(gate) · up.
-template <class G, class U>
-  requires traced_operands<G, U>
-auto swiglu(const G& gate, const U& up) {
-  return apply<ops::swiglu>(gate, up);
 }
 
 template <class X, class W>
@@ -92,95 +53,10 @@ auto embedding(const I& ids, const T& table) {
   return apply<listed<ops::embed>{.linear = 0b10}>(ids, table);
 }
 
-/// Operands of one shape.
-template <class A, class B>
-  requires traced_operands<A, B>
-auto add(const A& a, const B& b) {
-  return apply<ops::sum>(a, b);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto sub(const A& a, const B& b) {
-  return apply<ops::subtract>(a, b);
-}
-template <variable_type X>
-auto neg(const X& x) {
-  return apply<ops::negate>(x);
-}
 template <class A, class B>
   requires traced_operands<A, B>
 auto multiply(const A& a, const B& b) {
-  return apply<listed<ops::multiply>{.linear = 0b11}>(a, b);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto mul(const A& a, const B& b) {
-  return multiply(a, b);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto div(const A& a, const B& b) {
-  return apply<ops::divide>(a, b);
-}
-/// The gradient of an element goes to the operand that it is of, to `a` where they are equal.
-template <class A, class B>
-  requires traced_operands<A, B>
-auto maximum(const A& a, const B& b) {
-  return apply<ops::maximum>(a, b);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto scale(const X& x, Number by) {
-  return apply<ops::scale>({.real = {static_cast<double>(by)}}, x);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto shift(const X& x, Number by) {
-  return apply<ops::shift>({.real = {static_cast<double>(by)}}, x);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto operator+(const A& a, const B& b) {
-  return add(a, b);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto operator+(const X& x, Number by) {
-  return shift(x, by);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto operator-(const X& x, Number by) {
-  return shift(x, -by);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto operator-(const A& a, const B& b) {
-  return sub(a, b);
-}
-template <variable_type X>
-auto operator-(const X& x) {
-  return neg(x);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto operator*(const A& a, const B& b) {
-  return multiply(a, b);
-}
-template <class A, class B>
-  requires traced_operands<A, B>
-auto operator/(const A& a, const B& b) {
-  return div(a, b);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto operator*(const X& x, Number by) {
-  return scale(x, by);
-}
-template <variable_type X, class Number>
-  requires std::is_arithmetic_v<Number>
-auto operator*(Number by, const X& x) {
-  return scale(x, by);
+  return mul(a, b);
 }
 
 /// Of all elements: one number.
