@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <hyperparallel/dtensor/traced_operation.hpp>
+#include <hyperparallel/dtensor/untraced_functions.hpp>
 #include <hyperparallel/kernels/elementwise.hpp>
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
@@ -138,19 +139,24 @@ using shift = with_number<"shift", f::add, Number>;
 
 }  // namespace operations
 
-// Each of these names a description, and is `apply` of it.
+// Each of these names a description, and is `apply` of it; on variables it is one error line where that says nothing.
+#define HYPERPARALLEL_FUNCTION(name, ...)                       \
+  namespace operations {                                        \
+  using name = __VA_ARGS__;                                     \
+  }                                                             \
+  template <auto... Options, class... X>                        \
+    requires(variable_type<X> || ...)                           \
+  auto name(const X&... x) -> detail::first_variable_of<X...> { \
+    return detail::without_gradient<#name>(x...);               \
+  }
 #define HYPERPARALLEL_UNARY(name, ...)              \
-  namespace operations {                            \
-  using name = __VA_ARGS__;                         \
-  }                                                 \
+  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)         \
   template <tensor_of_function<operations::name> X> \
   auto name(const X& x) {                           \
     return apply<operations::name{}>(x);            \
   }
 #define HYPERPARALLEL_BINARY(name, ...)                  \
-  namespace operations {                                 \
-  using name = __VA_ARGS__;                              \
-  }                                                      \
+  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)              \
   template <class A, class B>                            \
     requires tensors_of_function<operations::name, A, B> \
   auto name(const A& a, const B& b) {                    \
@@ -190,6 +196,7 @@ HYPERPARALLEL_BINARY(greater_equal, comparison<"greater_equal", f::greater_equal
 HYPERPARALLEL_BINARY(logical_and, comparison<"logical_and", f::logical_and>)
 HYPERPARALLEL_BINARY(logical_or, comparison<"logical_or", f::logical_or>)
 HYPERPARALLEL_UNARY(logical_not, negation)
+#undef HYPERPARALLEL_FUNCTION
 #undef HYPERPARALLEL_UNARY
 #undef HYPERPARALLEL_BINARY
 
