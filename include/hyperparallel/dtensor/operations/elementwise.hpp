@@ -200,6 +200,12 @@ HYPERPARALLEL_UNARY(logical_not, negation)
 #undef HYPERPARALLEL_UNARY
 #undef HYPERPARALLEL_BINARY
 
+/// `mul` of variables.
+template <class A, class B>
+  requires traced_operands<A, B>
+auto multiply(const A& a, const B& b) {
+  return mul(a, b);
+}
 template <dtensor_type C, dtensor_type A, dtensor_type B>
 auto where(const C& condition, const A& a, const B& b) {
   return apply<operations::where{}>(condition, a, b);
