@@ -66,6 +66,9 @@ struct operator_of_listed<listed<Operator, Text>> {
   using type = Operator;
 };
 
+template <class Description>
+concept is_listed = requires { typename operator_of_listed<Description>::type; };
+
 }  // namespace detail
 
 /// The operator on variables and dtensors, see listed_operation.hpp.
@@ -87,7 +90,7 @@ auto apply(const First& first, const Rest&... rest) {
 }
 /// With attributes, a text and created extents known to the compiler.
 template <auto Listed, class First, class... Rest>
-  requires traced_operands<First, Rest...>
+  requires traced_operands<First, Rest...> && detail::is_listed<std::remove_cvref_t<decltype(Listed)>>
 auto apply(const First& first, const Rest&... rest) {
   using of = detail::operator_of_listed<std::remove_cvref_t<decltype(Listed)>>;
   return detail::traced<Listed, typename of::type>(Listed, first, rest...);
