@@ -24,6 +24,6 @@
 #include <hyperparallel/dtensor/optimizer.hpp>
 #include <hyperparallel/dtensor/resolved.hpp>
 #include <hyperparallel/dtensor/sharded_set.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
 #include <hyperparallel/dtensor/traced_movement.hpp>
+#include <hyperparallel/dtensor/untraced_functions.hpp>
 #include <hyperparallel/shard.hpp>

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/dtensor/gradient.hpp>
 
-#include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/operations/contraction.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/indexing.hpp>
+#include <hyperparallel/dtensor/operations/normalization.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 
 #include <hyperparallel/dtensor/operations/elementwise.hpp>
 #include <hyperparallel/dtensor/operations/reduction.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,9 @@
 #include <hyperparallel/dtensor/keep_in_session.hpp>
 
 #include <hyperparallel/dtensor/gradient.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/operations/contraction.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 #include <hyperparallel/hardware/units.hpp>
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include <hyperparallel/dtensor/operations/contraction.hpp>
 #include <hyperparallel/dtensor/operations/elementwise.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 #include <hyperparallel/graph/gradient.hpp>
 #include <hyperparallel/graph/optimizer.hpp>
 #include <hyperparallel/layers/feed_forward.hpp>

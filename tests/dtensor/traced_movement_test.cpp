@@ -3,7 +3,8 @@
 
 #include <hyperparallel/dtensor/gradient.hpp>
 #include <hyperparallel/dtensor/operations/elementwise.hpp>
-#include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/operations/movement.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 // A function of a variable beside the same function of its value: tensors of 4 x 6 numbers for both.
 
-#include <hyperparallel/dtensor/traced_functions.hpp>
+#include <hyperparallel/dtensor/variable.hpp>
 
 #include <gtest/gtest.h>
 

@@ -56,7 +56,7 @@ TEST(ElementwiseFunctions, SlopeOfGeluByTanhIsItsDifferenceQuotient) {
   for (int i = -60; i <= 60; ++i) {
     const double x = i / 10.0, h = 1e-5;
     const double quotient = (fn::gelu_tanh::of(x + h) - fn::gelu_tanh::of(x - h)) / (2 * h);
-    EXPECT_NEAR(fn::gelu_tanh_gradient(3.0, x), 3 * quotient, 1e-9) << x;
+    EXPECT_NEAR(fn::gelu_tanh_gradient::of(3.0, x), 3 * quotient, 1e-9) << x;
   }
 }
 

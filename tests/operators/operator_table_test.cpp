@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/operators/operator_table.hpp>
 
+#include <hyperparallel/operators/operator_list.hpp>
+#include <hyperparallel/operators/rules/contraction.hpp>
+#include <hyperparallel/operators/rules/elementwise.hpp>
+#include <hyperparallel/operators/rules/expert.hpp>
+#include <hyperparallel/operators/rules/indexing.hpp>
 #include <hyperparallel/operators/rules/normalization.hpp>
+#include <hyperparallel/operators/rules/reduction.hpp>
 
 #include <gtest/gtest.h>
 
@@ -63,5 +69,39 @@ using softmax = hp::ops::by_rule<[] { return hp::rules::softmax(3, 1); }>;
 using nothing = hp::ops::by_rule<[] { return hp::rules::softmax(3, 7); }>;
 static_assert(hp::operator_type<softmax> && softmax::rule == hp::rules::softmax(3, 1).rule);
 static_assert(nothing::built.status.code != hp::rule_code::ok);
+
+/// Whether a rule from attributes runs over the loops of a listed operator: the same kinds of factors in the same dims of the
+/// operands and of those results that the operator has.
+template <class Operator>
+constexpr bool is_listed(const hp::rule_result& made, const hp::operand_ranks& ranks,
+                         const char* text = Operator::text) {
+  const hp::rule_result listed = hp::rule_from(Operator::name, text, {}, ranks);
+  const hp::factor_rule &a = made.rule, &b = listed.rule;
+  bool same = made.status.code == hp::rule_code::ok && listed.status.code == hp::rule_code::ok;
+  same = same && a.factor_count == b.factor_count && a.operand_count == b.operand_count;
+  for (int f = 0; f < b.factor_count && same; ++f)
+    same = a.factor[f].kind == b.factor[f].kind && a.factor[f].op == b.factor[f].op;
+  for (int i = 0; i < b.operand_count && same; ++i) same = hp::same_factors(a.operand[i], b.operand[i]);
+  for (int i = 0; i < b.result_count && same; ++i) same = hp::same_factors(a.result[i], b.result[i]);
+  return same;
+}
+constexpr bool are_listed() {
+  for (int rank = 1; rank < hp::max_dims; ++rank) {
+    const hp::operand_ranks one{1, {rank}}, two{2, {rank, rank}}, matrix{2, {rank, 2}};
+    const bool same = is_listed<hp::ops::softmax>(hp::rules::softmax(rank), one) &&
+                      is_listed<hp::ops::rms_norm>(hp::rules::rms_norm(rank), {2, {rank, 1}}) &&
+                      is_listed<hp::ops::layer_norm>(hp::rules::layer_norm(rank, 1, 2), {3, {rank, 1, 1}}) &&
+                      is_listed<hp::ops::embed>(hp::rules::embedding(rank), matrix) &&
+                      is_listed<hp::ops::contract>(hp::rules::linear(rank), matrix, "*k,nk->*n") &&
+                      is_listed<hp::ops::reduce>(hp::rules::reduce("sum", rank), one, "*->") &&
+                      is_listed<hp::ops::exp>(hp::rules::elementwise("exp", rank), one) &&
+                      is_listed<hp::ops::sum>(hp::rules::elementwise("add", rank), two) &&
+                      is_listed<hp::ops::swiglu>(hp::rules::elementwise("swiglu_pair", rank), two);
+    if (!same) return false;
+  }
+  return is_listed<hp::ops::contract>(hp::rules::matmul(2, 2), {}, "mk,kn->mn") &&
+         is_listed<hp::ops::top_k>(hp::rules::choose_experts(2), {1, {2}});
+}
+static_assert(are_listed());
 
 }  // namespace

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hyperparallel/dtensor/traced_functions.hpp>
-
 #include <hyperparallel/dtensor/gradient.hpp>
 #include <hyperparallel/dtensor/operations/contraction.hpp>
 #include <hyperparallel/dtensor/operations/elementwise.hpp>

@@ -253,7 +253,7 @@ float_gradients run(const problem& p, const std::vector<int>& choice, const numb
     float* const to = to_logits.data() + t * experts;
     hp::kernels::choice_gradient(experts, chosen, g.weight.data() + t * chosen, score, choice.data() + t * chosen, true,
                                  1.0F, to);
-    for (int e = 0; e < experts; ++e) to[e] = hp::kernels::functions::sigmoid_gradient(to[e], score[e]);
+    for (int e = 0; e < experts; ++e) to[e] = hp::kernels::functions::sigmoid_gradient::of(to[e], score[e]);
   }
   hp::gemm_nt(tokens, h, experts, to_logits.data(), experts, router.data(), experts, g.x_by_router.data(), h);
   const hp::row_segment all{x.data(), to_logits.data(), tokens};

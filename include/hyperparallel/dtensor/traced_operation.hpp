@@ -66,6 +66,9 @@ struct operator_of_listed<listed<Operator, Text>> {
   using type = Operator;
 };
 
+template <class Description>
+concept is_listed = requires { typename operator_of_listed<Description>::type; };
+
 }  // namespace detail
 
 /// The operator on variables and dtensors, see listed_operation.hpp.
@@ -87,10 +90,33 @@ auto apply(const First& first, const Rest&... rest) {
 }
 /// With attributes, a text and created extents known to the compiler.
 template <auto Listed, class First, class... Rest>
-  requires traced_operands<First, Rest...>
+  requires traced_operands<First, Rest...> && detail::is_listed<std::remove_cvref_t<decltype(Listed)>>
 auto apply(const First& first, const Rest&... rest) {
   using of = detail::operator_of_listed<std::remove_cvref_t<decltype(Listed)>>;
   return detail::traced<Listed, typename of::type>(Listed, first, rest...);
+}
+
+/// What a function of dtensors is on variables: `Linear` is as of `listed`; of void, nothing.
+template <class Operator, unsigned Linear = 0>
+struct traced_as {
+  static constexpr listed<Operator> operation{.linear = Linear};
+};
+template <unsigned Linear>
+struct traced_as<void, Linear> {};
+
+/// Operands of a function whose description says that it is a listed operator on variables.
+template <class Description, class... X>
+concept traced_by = traced_operands<X...> && requires { Description::on_variables::operation; };
+/// Operands of a function on dtensors, and on variables where it is such.
+template <class Description, class... X>
+concept tensors_of_function = (dtensor_type<X> && ...) || traced_by<Description, X...>;
+template <class X, class Description>
+concept tensor_of_function = tensors_of_function<Description, X>;
+
+template <auto Description, class First, class... Rest>
+  requires traced_by<std::remove_cvref_t<decltype(Description)>, First, Rest...>
+auto apply(const First& first, const Rest&... rest) {
+  return apply<std::remove_cvref_t<decltype(Description)>::on_variables::operation>(first, rest...);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -5,9 +5,9 @@
 //   const auto best = argmax(y);            // refused where y is a variable
 //   const auto best = argmax(y.value());    // the dtensor: no gradient passes it
 //
-// Every name of dtensor/operations/ has an overload here that takes any operands of which one is a variable. A function
-// with a gradient (traced_functions.hpp) is more specialized, so it is chosen where it fits: what is left are names
-// without a gradient, and forms without one of names that have it, as `softmax<0>(x)`.
+// Every name of dtensor/operations/ without a gradient has an overload that takes any operands of which one is a variable:
+// functions of elements there, the others here. A function with a gradient is more specialized, so it is chosen where it
+// fits: what is left are names without one, and forms without one of names that have it, as `softmax<0>(x)`.
 
 #include <tuple>
 #include <type_traits>
@@ -51,25 +51,6 @@ const first_variable_of<X...>& without_gradient(const X&... x) {
   }
 #define HYPERPARALLEL_WITHOUT_GRADIENT(name) HYPERPARALLEL_UNTRACED(name, (variable_type<X> || ...))
 #define HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(name) HYPERPARALLEL_UNTRACED(name, (traced_operands<X...>))
-HYPERPARALLEL_WITHOUT_GRADIENT(abs)
-HYPERPARALLEL_WITHOUT_GRADIENT(square)
-HYPERPARALLEL_WITHOUT_GRADIENT(rsqrt)
-HYPERPARALLEL_WITHOUT_GRADIENT(sin)
-HYPERPARALLEL_WITHOUT_GRADIENT(cos)
-HYPERPARALLEL_WITHOUT_GRADIENT(gelu_tanh)
-HYPERPARALLEL_WITHOUT_GRADIENT(logical_not)
-HYPERPARALLEL_WITHOUT_GRADIENT(minimum)
-HYPERPARALLEL_WITHOUT_GRADIENT(pow)
-HYPERPARALLEL_WITHOUT_GRADIENT(mod)
-HYPERPARALLEL_WITHOUT_GRADIENT(floor_div)
-HYPERPARALLEL_WITHOUT_GRADIENT(equal)
-HYPERPARALLEL_WITHOUT_GRADIENT(not_equal)
-HYPERPARALLEL_WITHOUT_GRADIENT(less)
-HYPERPARALLEL_WITHOUT_GRADIENT(less_equal)
-HYPERPARALLEL_WITHOUT_GRADIENT(greater)
-HYPERPARALLEL_WITHOUT_GRADIENT(greater_equal)
-HYPERPARALLEL_WITHOUT_GRADIENT(logical_and)
-HYPERPARALLEL_WITHOUT_GRADIENT(logical_or)
 HYPERPARALLEL_WITHOUT_GRADIENT(where)
 HYPERPARALLEL_WITHOUT_GRADIENT(masked_fill)
 HYPERPARALLEL_WITHOUT_GRADIENT(prod)
@@ -81,16 +62,8 @@ HYPERPARALLEL_WITHOUT_GRADIENT(argmax)
 HYPERPARALLEL_WITHOUT_GRADIENT(max_with_index)
 HYPERPARALLEL_WITHOUT_GRADIENT(log_softmax)
 HYPERPARALLEL_WITHOUT_GRADIENT(packed_swiglu)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(permute)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(transpose)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(reshape)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(flatten)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(squeeze)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(expand_dims)
 HYPERPARALLEL_WITHOUT_GRADIENT(expand)
 HYPERPARALLEL_WITHOUT_GRADIENT(repeat_interleave)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(slice_dim)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(concat)
 HYPERPARALLEL_WITHOUT_GRADIENT(stack)
 HYPERPARALLEL_WITHOUT_GRADIENT(flip)
 HYPERPARALLEL_WITHOUT_GRADIENT(roll)
@@ -112,12 +85,6 @@ HYPERPARALLEL_WITHOUT_GRADIENT(topk)
 HYPERPARALLEL_WITHOUT_GRADIENT(attention)
 HYPERPARALLEL_WITHOUT_GRADIENT(rope)
 HYPERPARALLEL_WITHOUT_GRADIENT(convolution)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(add)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(sub)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(mul)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(div)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(maximum)
-HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(swiglu)
 HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(sum)
 HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(mean)
 HYPERPARALLEL_WITHOUT_GRADIENT_IN_FORMS(matmul)

@@ -157,9 +157,12 @@ inline constexpr bool is_variable<variable<Node, Result, Tensor>> = true;
 template <class Value>
 concept variable_type = is_variable<Value>;
 
+template <class Value>
+concept tensor_or_variable = dtensor_type<Value> || variable_type<Value>;
+
 /// Operands of a program of which some depend on its arguments: dtensors, and at least one variable.
 template <class... Value>
-concept traced_operands = ((dtensor_type<Value> || variable_type<Value>) && ...) && (variable_type<Value> || ...);
+concept traced_operands = (tensor_or_variable<Value> && ...) && (variable_type<Value> || ...);
 
 namespace detail {
 

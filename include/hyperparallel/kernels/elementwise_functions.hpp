@@ -58,18 +58,29 @@ struct silu {
   static auto of(std::floating_point auto x) { return x / (1 + std::exp(-x)); }
 };
 /// d · slope at x of the sigmoid, told by its value y.
-template <std::floating_point T>
-T sigmoid_gradient(T d, T y) {
-  HYPERPARALLEL_EXACT_BODY
-  return d * y * (T(1) - y);
-}
+struct sigmoid_gradient {
+  template <std::floating_point T>
+  static T of(T d, T y) {
+    HYPERPARALLEL_EXACT_BODY
+    return d * y * (T(1) - y);
+  }
+};
 /// d · slope of silu at x. Where e^-x overflows s is 0, and so is the slope: 1 − s and not s · e^-x, that is 0 · ∞.
-template <std::floating_point T>
-T silu_gradient(T d, T x) {
-  HYPERPARALLEL_EXACT_BODY
-  const T s = sigmoid::of(x);
-  return d * (s * (T(1) + x * (T(1) - s)));
-}
+struct silu_gradient {
+  template <std::floating_point T>
+  static T of(T d, T x) {
+    HYPERPARALLEL_EXACT_BODY
+    const T s = sigmoid::of(x);
+    return d * (s * (T(1) + x * (T(1) - s)));
+  }
+};
+/// silu(gate) · up.
+struct swiglu {
+  template <std::floating_point T>
+  static T of(T gate, T up) {
+    return silu::of(gate) * up;
+  }
+};
 struct relu {
   static constexpr auto of(auto x) { return x < 0 ? decltype(x){} : x; }
 };
@@ -94,7 +105,17 @@ struct gelu {
     return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<T>);
   }
 };
-/// The same by tanh (Hendrycks and Gimpel, arXiv:1606.08415 §2).
+/// d · slope of gelu at x: Φ(x) + x · φ(x).
+struct gelu_gradient {
+  template <std::floating_point T>
+  static T of(T d, T x) {
+    HYPERPARALLEL_EXACT_BODY
+    const T below = std::erfc(-x / std::numbers::sqrt2_v<T>) / 2;
+    const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
+    return d * (below + x * density);
+  }
+};
+/// gelu by tanh (Hendrycks and Gimpel, arXiv:1606.08415 §2).
 struct gelu_tanh {
   template <std::floating_point T>
   static T of(T x) {
@@ -104,13 +125,22 @@ struct gelu_tanh {
   }
 };
 /// d · slope of gelu_tanh at x.
-template <std::floating_point T>
-T gelu_tanh_gradient(T d, T x) {
-  HYPERPARALLEL_EXACT_BODY
-  constexpr T scale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
-  const T t = std::tanh(scale * (x + T(0.044715) * (x * x * x)));
-  return d * ((T(1) + t) / 2 + x / 2 * ((T(1) - t * t) * (scale * (T(1) + T(0.134145) * (x * x)))));
-}
+struct gelu_tanh_gradient {
+  template <std::floating_point T>
+  static T of(T d, T x) {
+    HYPERPARALLEL_EXACT_BODY
+    constexpr T scale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+    const T t = std::tanh(scale * (x + T(0.044715) * (x * x * x)));
+    return d * ((T(1) + t) / 2 + x / 2 * ((T(1) - t * t) * (scale * (T(1) + T(0.134145) * (x * x)))));
+  }
+};
+/// gelu_tanh(gate) · up.
+struct geglu {
+  template <std::floating_point T>
+  static T of(T gate, T up) {
+    return gelu_tanh::of(gate) * up;
+  }
+};
 struct logical_not {
   static constexpr bool of(auto x) { return x == 0; }
 };

@@ -31,7 +31,7 @@ HYPERPARALLEL_EXACT inline void swiglu_gradient(std::int64_t rows, std::int64_t 
     float* const to_up = to_gate + width;
     for (std::int64_t i = 0; i < width; ++i) {
       const float g = gate[i], u = up[i], d = from[i];
-      to_gate[i] = kernels::functions::silu_gradient(d * u, g);
+      to_gate[i] = kernels::functions::silu_gradient::of(d * u, g);
       to_up[i] = d * kernels::functions::silu::of(g);
     }
   }

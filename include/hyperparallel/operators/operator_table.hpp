@@ -60,21 +60,13 @@ struct router : detail::rule_by_text<router>, detail::sums_products {
 template <int Rank>
   requires(Rank >= 0 && Rank <= max_dims)
 struct add {
-  static constexpr factor_rule evaluate() {
-    factor_rule r;
-    r.name = short_text("add");
-    r.flops_per_point = 1;
-    r.partials = linear_together(0b11u);
-    for (int o = 0; o < 2; ++o) rising(r.partials, o);
-    tensor_factors& t = add_result(r);
-    for (int d = 0; d < Rank; ++d) {
-      add_dim(t, add_factor(r));
-      r.factor[d].yields = true;
-    }
-    for (int o = 0; o < 2; ++o) add_operand(r) = t;
-    return checked_rule(r).rule;
+  static constexpr partial_words words() {
+    partial_words w = linear_together(0b11u);
+    for (int o = 0; o < 2; ++o) rising(w, o);
+    return w;
   }
-  static constexpr factor_rule rule = evaluate();
+  static constexpr factor_rule rule =
+      rule_from("add", "*->*", {reduce_op::none, words(), 1, true}, {2, {Rank, Rank}}).rule;
 };
 
 /// The operator that a function without arguments makes the rule of, with attributes at its will:

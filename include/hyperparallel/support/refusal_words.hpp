@@ -174,11 +174,10 @@ inline constexpr refusal_words refusal_table[] = {
     {"operator_on_dtensors_has_no_gradient", "{type 1} has no gradient, or none for this rule",
      "Give the operator a gradient, or keep it out of what the value depends on"},
     {"function_has_no_gradient", "{alias} has no gradient, or none for these operands",
-     "These have: + - * /, add, sub, mul, div, scale, shift, neg, exp, log, sqrt, tanh, relu, sigmoid, silu, gelu, "
-     "swiglu, "
-     "maximum, matmul, linear, rms_norm, layer_norm, softmax, embedding, sum, mean, cross_entropy, permute, transpose, "
-     "reshape, flatten, squeeze, expand_dims, slice_dim, concat, and operators by apply<hp::ops::...>; no gradient "
-     "passes x.value()"},
+     "These have: + - * /, add, sub, mul, div, scale, shift, neg, exp, log, sqrt, tanh, relu, sigmoid, silu, "
+     "gelu, gelu_tanh, swiglu, maximum, matmul, linear, rms_norm, layer_norm, softmax, embedding, sum, mean, "
+     "cross_entropy, permute, transpose, reshape, flatten, squeeze, expand_dims, slice_dim, concat, and operators "
+     "by apply<hp::ops::...>; no gradient passes x.value()"},
     {"gradient_does_not_fit_its_operator",
      "the gradient text \"{gradient_text}\" of {type 1} names a tensor that the operator does not have, or is not the "
      "rule "

@@ -122,7 +122,7 @@ class moe_training_world : private moe_world<Profile> {
         float* const to = logits_gradient_.data() + extent_t{t} * experts;
         kernels::choice_gradient(experts, k, v.data<float>(v.t.probability_gradient) + t * k, score,
                                  routes.choice + t * k, true, 1.0F, to);
-        for (int e = 0; e < experts; ++e) to[e] = kernels::functions::sigmoid_gradient(to[e], score[e]);
+        for (int e = 0; e < experts; ++e) to[e] = kernels::functions::sigmoid_gradient::of(to[e], score[e]);
       }
       if (tokens > 0)  // else the part may have no address
         gemm_nt(tokens, h, experts, logits_gradient_.data(), experts, v.data<float>(v.t.router_weight), experts,

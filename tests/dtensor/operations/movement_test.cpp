@@ -7,6 +7,9 @@
 #include <vector>
 
 #include <hyperparallel/dtensor/creation.hpp>
+#include <hyperparallel/dtensor/gradient.hpp>
+#include <hyperparallel/dtensor/operations/elementwise.hpp>
+#include <hyperparallel/dtensor/operations/reduction.hpp>
 
 namespace hp = hyperparallel;
 
@@ -80,6 +83,28 @@ TEST_F(movement, moved_around_repeated_and_cut) {
   const auto whole = x.redistribute<hp::layout<mesh, hp::none, hp::none>>();
   EXPECT_EQ(tril(whole).full_tensor()[1], 0);
   EXPECT_EQ(tril(whole, 1).full_tensor()[1], 1);
+}
+
+/// A user's: the elements of a whole dim the other way round, and back by the same.
+struct turned {
+  int dim = 0;
+  constexpr turned back(const hp::shape*, int) const { return *this; }
+  constexpr hp::rule_result rule(const hp::shape* x, int) const { return hp::rules::flip(x[0].rank, dim); }
+  template <class X>
+  void run(const hp::local_operation&, hp::const_view<X> x, hp::tensor_view<X> out) const {
+    hp::kernels::flip(x, out, 1u << dim);
+  }
+};
+TEST_F(movement, a_description_that_says_its_way_back_is_differentiated) {
+  const auto z = hp::cast<double>(x);
+  const auto weighed = [&](const auto& a) {
+    const auto y = hp::apply<turned{1}>(a);
+    return sum(y * y * z);
+  };
+  const auto d = hp::gradient(weighed, z).full_tensor();
+  const auto v = z.full_tensor();
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t c = 0; c < 6; ++c) EXPECT_EQ(d[6 * r + c], 2 * v[6 * r + c] * v[6 * r + 5 - c]);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(Elementwise, AProductMayBeSummed) {
 TEST(Elementwise, LargeArgumentsStayFinite) {
   for (const float x : {-1000.0F, -100.0F, 100.0F, 1000.0F}) {
     EXPECT_NEAR(hp::kernels::functions::sigmoid::of(x), x < 0 ? 0.0F : 1.0F, 1e-30F);
-    EXPECT_NEAR(hp::kernels::functions::silu_gradient(1.0F, x), x < 0 ? 0.0F : 1.0F, 1e-30F);
+    EXPECT_NEAR(hp::kernels::functions::silu_gradient::of(1.0F, x), x < 0 ? 0.0F : 1.0F, 1e-30F);
   }
 }
 

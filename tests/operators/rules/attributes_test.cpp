@@ -56,4 +56,17 @@ static_assert(rules::same_dims("same", 3, 0b010u, hp::factor_kind::need_replicat
 static_assert(rules::same_dims("same", 9, 0, hp::factor_kind::pass_through, hp::refuse_partials(), 1).status ==
               hp::rule_status{code::too_many_dims, 9});
 
+// A rule by text is that of listed operators with this text, without the letters.
+constexpr hp::rule_traits sums{hp::reduce_op::sum, hp::linear_in_each(0b01u), 2};
+constexpr hp::rule_result product = rules::written("product", "*k,kn->*n", sums, {2, {3, 2}});
+constexpr hp::rule_result with_letters = hp::rule_from("product", "*k,kn->*n", sums, {2, {3, 2}});
+constexpr bool same_but_letters() {
+  hp::factor_rule r = with_letters.rule;
+  for (int f = 0; f < r.factor_count; ++f) r.factor[f].letter = product.rule.factor[f].letter;
+  return r == product.rule && product.rule.factor[2].letter == '\0' && with_letters.rule.factor[2].letter == 'k';
+}
+static_assert(same_but_letters());
+static_assert(rules::written("product", "*k,kn->*n", sums, {2, {3, 3}}).status ==
+              hp::rule_status{code::operand_rank_differs_from_text, 1});
+
 }  // namespace

@@ -2,7 +2,7 @@
 #pragma once
 // Products on dtensors: matmul with broadcast batches and transposed operands, and the linear map of a layer.
 
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/kernels/contraction.hpp>
 #include <hyperparallel/operators/rules/contraction.hpp>
 
@@ -49,13 +49,22 @@ struct linear {
 
 }  // namespace operations
 
-template <bool TransposeA = false, bool TransposeB = false, dtensor_type A, dtensor_type B>
+/// On variables a product of matrices as they lie.
+template <bool TransposeA = false, bool TransposeB = false, tensor_or_variable A, tensor_or_variable B>
+  requires(!traced_operands<A, B> || (!TransposeA && !TransposeB && B::extents::declared.rank == 2))
 auto matmul(const A& a, const B& b) {
-  return apply<operations::matmul{TransposeA, TransposeB}>(a, b);
+  if constexpr (traced_operands<A, B>)
+    return apply<listed<ops::contract, "*k,kn->*n">{.linear = 0b11}>(a, b);
+  else
+    return apply<operations::matmul{TransposeA, TransposeB}>(a, b);
 }
-template <dtensor_type X, dtensor_type W>
+template <tensor_or_variable X, tensor_or_variable W>
+  requires(!traced_operands<X, W> || W::extents::declared.rank == 2)
 auto linear(const X& x, const W& weight) {
-  return apply<operations::linear{}>(x, weight);
+  if constexpr (traced_operands<X, W>)
+    return apply<listed<ops::contract, "*k,nk->*n">{.linear = 0b11}>(x, weight);
+  else
+    return apply<operations::linear{}>(x, weight);
 }
 template <dtensor_type X, dtensor_type W, dtensor_type B>
 auto linear(const X& x, const W& weight, const B& bias) {

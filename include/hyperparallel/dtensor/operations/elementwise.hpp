@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Functions of elements on dtensors: `exp(x)`, `x + y` with broadcasting, `2.0F * x`, `where(c, x, y)`.
+// Functions of elements on dtensors: `exp(x)`, `x + y` with broadcasting, `2.0F * x`, `where(c, x, y)`; on variables
+// those that are listed operators with gradients, of operands of one shape.
 //
 // Operands of one operator have one element type; comparisons and truth functions give bool. Law: each result element
 // depends on its own operands alone, so the result is the single device's, bit for bit, where nothing was partial.
@@ -9,7 +10,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_operation.hpp>
+#include <hyperparallel/dtensor/untraced_functions.hpp>
 #include <hyperparallel/kernels/elementwise.hpp>
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/operators/rules/elementwise.hpp>
@@ -24,9 +26,11 @@ namespace f = kernels::functions;
 template <class Function, class X>
 inline constexpr bool is_number = !std::same_as<X, bool> || std::same_as<Function, f::identity>;
 
-/// A function of one element: `Name` is its name among the rules, `Function` has its kernel.
-template <fixed_string Name, class Function>
+/// A function of one element: `Name` is its name among the rules, `Function` has its kernel, `Operator` is the listed
+/// operator that it is on variables.
+template <fixed_string Name, class Function, class Operator = void>
 struct unary {
+  using on_variables = traced_as<Operator>;
   constexpr rule_result rule(const shape* x, int) const { return rules::elementwise(Name.text, x[0].rank); }
   template <class X>
     requires is_number<Function, X> && requires(kernels::computing<X> v) { Function::of(v); }
@@ -35,9 +39,11 @@ struct unary {
   }
 };
 
-/// A function of two elements, broadcast; its result is of their type.
-template <fixed_string Name, class Function>
+/// A function of two elements, broadcast; its result is of their type. On variables pending sums of the operands of the
+/// mask `Linear` pass.
+template <fixed_string Name, class Function, class Operator = void, unsigned Linear = 0>
 struct binary {
+  using on_variables = traced_as<Operator, Linear>;
   constexpr rule_result rule(const shape* x, int count) const {
     return rules::elementwise(Name.text, detail::aligned_shapes<max_operands>(x, count).at, count);
   }
@@ -60,7 +66,7 @@ struct comparison {
   }
 };
 
-struct logical_not {
+struct negation {
   template <class...>
   using results = std::tuple<bool>;
   constexpr rule_result rule(const shape* x, int) const { return rules::elementwise("logical_not", x[0].rank); }
@@ -125,57 +131,7 @@ struct masked_fill {
   }
 };
 
-/// silu(gate) · up of two tensors.
-struct swiglu {
-  struct function {
-    template <std::floating_point T>
-    static T of(T gate, T up) {
-      return f::silu::of(gate) * up;
-    }
-  };
-  constexpr rule_result rule(const shape* x, int count) const {
-    return binary<"swiglu_pair", function>{}.rule(x, count);
-  }
-  template <class X>
-    requires std::floating_point<kernels::computing<X>>
-  void run(const local_operation&, const_view<X> gate, const_view<X> up, tensor_view<X> out) const {
-    kernels::binary<function>(gate, up, out);
-  }
-};
-
 using identity = unary<"identity", f::identity>;
-using neg = unary<"neg", f::neg>;
-using abs = unary<"abs", f::abs>;
-using square = unary<"square", f::square>;
-using exp = unary<"exp", f::exp>;
-using log = unary<"log", f::log>;
-using sqrt = unary<"sqrt", f::sqrt>;
-using rsqrt = unary<"rsqrt", f::rsqrt>;
-using sin = unary<"sin", f::sin>;
-using cos = unary<"cos", f::cos>;
-using tanh = unary<"tanh", f::tanh>;
-using sigmoid = unary<"sigmoid", f::sigmoid>;
-using silu = unary<"silu", f::silu>;
-using relu = unary<"relu", f::relu>;
-using gelu = unary<"gelu", f::gelu>;
-using gelu_tanh = unary<"gelu", f::gelu_tanh>;
-using add = binary<"add", f::add>;
-using sub = binary<"sub", f::sub>;
-using mul = binary<"mul", f::mul>;
-using div = binary<"div", f::div>;
-using minimum = binary<"minimum", f::minimum>;
-using maximum = binary<"maximum", f::maximum>;
-using pow = binary<"pow", f::pow>;
-using mod = binary<"mod", f::mod>;
-using floor_div = binary<"floor_div", f::floor_div>;
-using equal = comparison<"equal", f::equal>;
-using not_equal = comparison<"not_equal", f::not_equal>;
-using less = comparison<"less", f::less>;
-using less_equal = comparison<"less_equal", f::less_equal>;
-using greater = comparison<"greater", f::greater>;
-using greater_equal = comparison<"greater_equal", f::greater_equal>;
-using logical_and = comparison<"logical_and", f::logical_and>;
-using logical_or = comparison<"logical_or", f::logical_or>;
 template <class Number>
 using scale = with_number<"scale", f::mul, Number>;
 template <class Number>
@@ -183,54 +139,73 @@ using shift = with_number<"shift", f::add, Number>;
 
 }  // namespace operations
 
-// Each of these is `apply` of the operation of its name.
-#define HYPERPARALLEL_UNARY(name)        \
-  template <dtensor_type X>              \
-  auto name(const X& x) {                \
-    return apply<operations::name{}>(x); \
+// Each of these names a description, and is `apply` of it; on variables it is one error line where that says nothing.
+#define HYPERPARALLEL_FUNCTION(name, ...)                       \
+  namespace operations {                                        \
+  using name = __VA_ARGS__;                                     \
+  }                                                             \
+  template <auto... Options, class... X>                        \
+    requires(variable_type<X> || ...)                           \
+  auto name(const X&... x) -> detail::first_variable_of<X...> { \
+    return detail::without_gradient<#name>(x...);               \
   }
-#define HYPERPARALLEL_BINARY(name)          \
-  template <dtensor_type A, dtensor_type B> \
-  auto name(const A& a, const B& b) {       \
-    return apply<operations::name{}>(a, b); \
+#define HYPERPARALLEL_UNARY(name, ...)              \
+  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)         \
+  template <tensor_of_function<operations::name> X> \
+  auto name(const X& x) {                           \
+    return apply<operations::name{}>(x);            \
   }
-HYPERPARALLEL_UNARY(neg)
-HYPERPARALLEL_UNARY(abs)
-HYPERPARALLEL_UNARY(square)
-HYPERPARALLEL_UNARY(exp)
-HYPERPARALLEL_UNARY(log)
-HYPERPARALLEL_UNARY(sqrt)
-HYPERPARALLEL_UNARY(rsqrt)
-HYPERPARALLEL_UNARY(sin)
-HYPERPARALLEL_UNARY(cos)
-HYPERPARALLEL_UNARY(tanh)
-HYPERPARALLEL_UNARY(sigmoid)
-HYPERPARALLEL_UNARY(silu)
-HYPERPARALLEL_UNARY(relu)
-HYPERPARALLEL_UNARY(gelu)
-HYPERPARALLEL_UNARY(gelu_tanh)
-HYPERPARALLEL_UNARY(logical_not)
-HYPERPARALLEL_BINARY(add)
-HYPERPARALLEL_BINARY(sub)
-HYPERPARALLEL_BINARY(mul)
-HYPERPARALLEL_BINARY(div)
-HYPERPARALLEL_BINARY(minimum)
-HYPERPARALLEL_BINARY(maximum)
-HYPERPARALLEL_BINARY(pow)
-HYPERPARALLEL_BINARY(mod)
-HYPERPARALLEL_BINARY(floor_div)
-HYPERPARALLEL_BINARY(equal)
-HYPERPARALLEL_BINARY(not_equal)
-HYPERPARALLEL_BINARY(less)
-HYPERPARALLEL_BINARY(less_equal)
-HYPERPARALLEL_BINARY(greater)
-HYPERPARALLEL_BINARY(greater_equal)
-HYPERPARALLEL_BINARY(logical_and)
-HYPERPARALLEL_BINARY(logical_or)
-HYPERPARALLEL_BINARY(swiglu)
+#define HYPERPARALLEL_BINARY(name, ...)                  \
+  HYPERPARALLEL_FUNCTION(name, __VA_ARGS__)              \
+  template <class A, class B>                            \
+    requires tensors_of_function<operations::name, A, B> \
+  auto name(const A& a, const B& b) {                    \
+    return apply<operations::name{}>(a, b);              \
+  }
+HYPERPARALLEL_UNARY(neg, unary<"neg", f::neg, ops::negate>)
+HYPERPARALLEL_UNARY(abs, unary<"abs", f::abs>)
+HYPERPARALLEL_UNARY(square, unary<"square", f::square>)
+HYPERPARALLEL_UNARY(exp, unary<"exp", f::exp, ops::exp>)
+HYPERPARALLEL_UNARY(log, unary<"log", f::log, ops::log>)
+HYPERPARALLEL_UNARY(sqrt, unary<"sqrt", f::sqrt, ops::sqrt>)
+HYPERPARALLEL_UNARY(rsqrt, unary<"rsqrt", f::rsqrt>)
+HYPERPARALLEL_UNARY(sin, unary<"sin", f::sin>)
+HYPERPARALLEL_UNARY(cos, unary<"cos", f::cos>)
+HYPERPARALLEL_UNARY(tanh, unary<"tanh", f::tanh, ops::tanh>)
+HYPERPARALLEL_UNARY(sigmoid, unary<"sigmoid", f::sigmoid, ops::sigmoid>)
+HYPERPARALLEL_UNARY(silu, unary<"silu", f::silu, ops::silu>)
+HYPERPARALLEL_UNARY(relu, unary<"relu", f::relu, ops::relu>)
+HYPERPARALLEL_UNARY(gelu, unary<"gelu", f::gelu, ops::gelu>)
+HYPERPARALLEL_UNARY(gelu_tanh, unary<"gelu", f::gelu_tanh, ops::gelu_tanh>)
+HYPERPARALLEL_BINARY(add, binary<"add", f::add, ops::sum>)
+HYPERPARALLEL_BINARY(sub, binary<"sub", f::sub, ops::subtract>)
+HYPERPARALLEL_BINARY(mul, binary<"mul", f::mul, ops::multiply, 0b11u>)
+HYPERPARALLEL_BINARY(div, binary<"div", f::div, ops::divide>)
+HYPERPARALLEL_BINARY(minimum, binary<"minimum", f::minimum>)
+HYPERPARALLEL_BINARY(maximum, binary<"maximum", f::maximum, ops::maximum>)
+HYPERPARALLEL_BINARY(pow, binary<"pow", f::pow>)
+HYPERPARALLEL_BINARY(mod, binary<"mod", f::mod>)
+HYPERPARALLEL_BINARY(swiglu, binary<"swiglu_pair", f::swiglu, ops::swiglu>)
+HYPERPARALLEL_BINARY(floor_div, binary<"floor_div", f::floor_div>)
+HYPERPARALLEL_BINARY(equal, comparison<"equal", f::equal>)
+HYPERPARALLEL_BINARY(not_equal, comparison<"not_equal", f::not_equal>)
+HYPERPARALLEL_BINARY(less, comparison<"less", f::less>)
+HYPERPARALLEL_BINARY(less_equal, comparison<"less_equal", f::less_equal>)
+HYPERPARALLEL_BINARY(greater, comparison<"greater", f::greater>)
+HYPERPARALLEL_BINARY(greater_equal, comparison<"greater_equal", f::greater_equal>)
+HYPERPARALLEL_BINARY(logical_and, comparison<"logical_and", f::logical_and>)
+HYPERPARALLEL_BINARY(logical_or, comparison<"logical_or", f::logical_or>)
+HYPERPARALLEL_UNARY(logical_not, negation)
+#undef HYPERPARALLEL_FUNCTION
 #undef HYPERPARALLEL_UNARY
 #undef HYPERPARALLEL_BINARY
 
+/// `mul` of variables.
+template <class A, class B>
+  requires traced_operands<A, B>
+auto multiply(const A& a, const B& b) {
+  return mul(a, b);
+}
 template <dtensor_type C, dtensor_type A, dtensor_type B>
 auto where(const C& condition, const A& a, const B& b) {
   return apply<operations::where{}>(condition, a, b);
@@ -240,15 +215,21 @@ auto cast(const X& x) {
   return apply<operations::cast<To>{}>(x);
 }
 /// x · by and x + by for a number that is known at run time.
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto scale(const X& x, Number by) {
-  return apply_as<operations::scale<Number>{}>(operations::scale<Number>{by}, x);
+  if constexpr (dtensor_type<X>)
+    return apply_as<operations::scale<Number>{}>(operations::scale<Number>{by}, x);
+  else
+    return apply<ops::scale>({.real = {static_cast<double>(by)}}, x);
 }
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto shift(const X& x, Number by) {
-  return apply_as<operations::shift<Number>{}>(operations::shift<Number>{by}, x);
+  if constexpr (dtensor_type<X>)
+    return apply_as<operations::shift<Number>{}>(operations::shift<Number>{by}, x);
+  else
+    return apply<ops::shift>({.real = {static_cast<double>(by)}}, x);
 }
 template <dtensor_type X, dtensor_type Mask, class Number>
   requires std::is_arithmetic_v<Number>
@@ -256,42 +237,36 @@ auto masked_fill(const X& x, const Mask& mask, Number value) {
   return apply_as<operations::masked_fill<Number>{}>(operations::masked_fill<Number>{value}, x, mask);
 }
 
-template <dtensor_type A, dtensor_type B>
-auto operator+(const A& a, const B& b) {
-  return add(a, b);
-}
-template <dtensor_type A, dtensor_type B>
-auto operator-(const A& a, const B& b) {
-  return sub(a, b);
-}
-template <dtensor_type A, dtensor_type B>
-auto operator*(const A& a, const B& b) {
-  return mul(a, b);
-}
-template <dtensor_type A, dtensor_type B>
-auto operator/(const A& a, const B& b) {
-  return div(a, b);
-}
-template <dtensor_type X>
+#define HYPERPARALLEL_SIGN(sign, name)                  \
+  template <tensor_or_variable A, tensor_or_variable B> \
+  auto operator sign(const A& a, const B& b) {          \
+    return name(a, b);                                  \
+  }
+HYPERPARALLEL_SIGN(+, add)
+HYPERPARALLEL_SIGN(-, sub)
+HYPERPARALLEL_SIGN(*, mul)
+HYPERPARALLEL_SIGN(/, div)
+#undef HYPERPARALLEL_SIGN
+template <tensor_or_variable X>
 auto operator-(const X& x) {
   return neg(x);
 }
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto operator*(const X& x, Number by) {
   return scale(x, by);
 }
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto operator*(Number by, const X& x) {
   return scale(x, by);
 }
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto operator+(const X& x, Number by) {
   return shift(x, by);
 }
-template <dtensor_type X, class Number>
+template <tensor_or_variable X, class Number>
   requires std::is_arithmetic_v<Number>
 auto operator-(const X& x, Number by) {
   return shift(x, -by);

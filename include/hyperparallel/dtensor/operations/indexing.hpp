@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include <hyperparallel/dtensor/index_check.hpp>
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/kernels/indexing.hpp>
 #include <hyperparallel/kernels/scattering.hpp>
 #include <hyperparallel/operators/rules/indexing.hpp>
@@ -167,9 +167,12 @@ struct masked_scatter {
 
 }  // namespace operations
 
-template <dtensor_type I, dtensor_type T>
+template <dtensor_type I, tensor_or_variable T>
 auto embedding(const I& ids, const T& table) {
-  return apply<operations::embedding{}>(ids, table);
+  if constexpr (variable_type<T>)
+    return apply<listed<ops::embed>{.linear = 0b10}>(ids, table);
+  else
+    return apply<operations::embedding{}>(ids, table);
 }
 template <int Dim, dtensor_type X, dtensor_type I>
 auto gather(const X& x, const I& index) {

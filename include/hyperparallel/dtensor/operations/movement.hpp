@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Elements moved on dtensors: permute, transpose, reshape, concat, slices and their like.
+// Elements moved on dtensors: permute, transpose, reshape, concat, slices and their like; on variables those whose
+// description says the way back.
 //
 // Everything passes that is moved, partial states too. Law: reshape, flatten, squeeze and expand_dims share the blocks
 // of their operand.
 
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_movement.hpp>
 #include <hyperparallel/kernels/movement.hpp>
 #include <hyperparallel/operators/rules/joining.hpp>
 #include <hyperparallel/operators/rules/movement.hpp>
@@ -18,6 +19,14 @@ namespace operations {
 
 struct permute {
   rules::dim_list order{};
+  /// The order that undoes this one; any where that is none.
+  constexpr permute back(const shape* x, int) const {
+    const rules::chosen_dims c = rules::choose(order, x[0].rank);
+    permute undone{rules::all_dims(x[0].rank)};
+    if (c.status.code != rule_code::ok || order.count != x[0].rank) return undone;
+    for (int d = 0; d < order.count; ++d) undone.order.at[c.dims.at[d]] = d;
+    return undone;
+  }
   constexpr rule_result rule(const shape* x, int) const { return rules::permute(x[0].rank, order); }
   template <class X>
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
@@ -27,6 +36,7 @@ struct permute {
 
 struct transpose {
   int a = -2, b = -1;
+  constexpr transpose back(const shape*, int) const { return *this; }
   constexpr rule_result rule(const shape* x, int) const { return rules::transpose(x[0].rank, a, b); }
   template <class X>
   void run(const local_operation&, const_view<X> x, tensor_view<X> out) const {
@@ -42,6 +52,7 @@ struct reshape {
   static constexpr bool is_view = true;
   static constexpr bool whole_extents = true;
   shape to{};  ///< one extent may be -1
+  constexpr reshape back(const shape* x, int) const { return {x[0]}; }
   constexpr rule_result rule(const shape* x, int) const { return rules::reshape(x[0], to); }
 };
 
@@ -49,18 +60,21 @@ struct flatten {
   static constexpr bool is_view = true;
   static constexpr bool whole_extents = true;
   int first = 0, last = -1;
+  constexpr reshape back(const shape* x, int) const { return {x[0]}; }
   constexpr rule_result rule(const shape* x, int) const { return rules::flatten(x[0], first, last); }
 };
 
 struct squeeze {
   static constexpr bool is_view = true;
   rules::dim_list dims{};
+  constexpr reshape back(const shape* x, int) const { return {x[0]}; }
   constexpr rule_result rule(const shape* x, int) const { return rules::squeeze(x[0], dims); }
 };
 
 struct expand_dims {
   static constexpr bool is_view = true;
   int dim = 0;
+  constexpr squeeze back(const shape*, int) const { return {{dim}}; }
   constexpr rule_result rule(const shape* x, int) const { return rules::expand_dims(x[0].rank, dim); }
 };
 
@@ -85,25 +99,6 @@ struct repeat_interleave {
   }
 };
 
-/// [begin, end) of one dim, `step` apart; begin and end may count from the end.
-struct slice_dim {
-  static constexpr bool whole_extents = true;
-  int dim = 0;
-  extent_t begin = 0, end = rules::index_entry::last, step = 1;
-  constexpr rule_result rule(const shape* x, int) const { return rules::slice_dim(x[0], dim, begin, end, step); }
-  template <class X>
-  void run(const local_operation& at, const_view<X> x, tensor_view<X> out) const {
-    const int d = rules::from_front(dim, x.extents.rank);
-    extent_t from[max_dims] = {}, by[max_dims] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const rules::taken part = rules::take(at.operand[0].whole.extent[d], begin, end, step);
-    if (!part.whole) {  // then the dim is whole here
-      from[d] = part.begin;
-      by[d] = step;
-    }
-    kernels::slice(x, out, from, by);
-  }
-};
-
 /// The transpose of `slice_dim`: element i at begin + i · step of a dim of `extent` elements, zeros elsewhere.
 struct place_slice {
   static constexpr bool whole_extents = true;
@@ -119,6 +114,30 @@ struct place_slice {
       by[d] = step;
     }
     kernels::place_slice(x, out, from, by);
+  }
+};
+
+/// [begin, end) of one dim, `step` apart; begin and end may count from the end.
+struct slice_dim {
+  static constexpr bool whole_extents = true;
+  int dim = 0;
+  extent_t begin = 0, end = rules::index_entry::last, step = 1;
+  constexpr place_slice back(const shape* x, int) const {
+    const int d = rules::from_front(dim, x[0].rank);
+    if (d < 0) return {};
+    return {d, rules::take(x[0].extent[d], begin, end, step).begin, step, x[0].extent[d]};
+  }
+  constexpr rule_result rule(const shape* x, int) const { return rules::slice_dim(x[0], dim, begin, end, step); }
+  template <class X>
+  void run(const local_operation& at, const_view<X> x, tensor_view<X> out) const {
+    const int d = rules::from_front(dim, x.extents.rank);
+    extent_t from[max_dims] = {}, by[max_dims] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const rules::taken part = rules::take(at.operand[0].whole.extent[d], begin, end, step);
+    if (!part.whole) {  // then the dim is whole here
+      from[d] = part.begin;
+      by[d] = step;
+    }
+    kernels::slice(x, out, from, by);
   }
 };
 
@@ -186,6 +205,13 @@ void join_views(const Join& join, const Views&... views) {
 struct concat {
   static constexpr bool whole_extents = true;
   int dim = 0;
+  /// The part of the joined dim that the operand is.
+  constexpr slice_dim back(const shape* x, int number) const {
+    const int d = rules::from_front(dim, x[0].rank);
+    extent_t begin = 0;
+    for (int i = 0; i < number && d >= 0; ++i) begin += x[i].extent[d];
+    return {dim, begin, d < 0 ? begin : begin + x[number].extent[d], 1};
+  }
   constexpr rule_result rule(const shape* x, int count) const { return rules::concat(x, count, dim); }
   template <class X, class... Views>
   void run(const local_operation&, const_view<X> first, Views... views) const {
@@ -209,27 +235,27 @@ struct stack {
 
 }  // namespace operations
 
-template <int... Order, dtensor_type X>
+template <int... Order, tensor_or_variable X>
 auto permute(const X& x) {
   return apply<operations::permute{{Order...}}>(x);
 }
-template <int A = -2, int B = -1, dtensor_type X>
+template <int A = -2, int B = -1, tensor_or_variable X>
 auto transpose(const X& x) {
   return apply<operations::transpose{A, B}>(x);
 }
-template <extent_t... Extents, dtensor_type X>
+template <extent_t... Extents, tensor_or_variable X>
 auto reshape(const X& x) {
   return apply<operations::reshape{shape{Extents...}}>(x);
 }
-template <int First = 0, int Last = -1, dtensor_type X>
+template <int First = 0, int Last = -1, tensor_or_variable X>
 auto flatten(const X& x) {
   return apply<operations::flatten{First, Last}>(x);
 }
-template <int... Dims, dtensor_type X>
+template <int... Dims, tensor_or_variable X>
 auto squeeze(const X& x) {
   return apply<operations::squeeze{{Dims...}}>(x);
 }
-template <int Dim, dtensor_type X>
+template <int Dim, tensor_or_variable X>
 auto expand_dims(const X& x) {
   return apply<operations::expand_dims{Dim}>(x);
 }
@@ -241,11 +267,11 @@ template <int Dim, extent_t Times, dtensor_type X>
 auto repeat_interleave(const X& x) {
   return apply<operations::repeat_interleave{Dim, Times}>(x);
 }
-template <int Dim, extent_t Begin, extent_t End, extent_t Step = 1, dtensor_type X>
+template <int Dim, extent_t Begin, extent_t End, extent_t Step = 1, tensor_or_variable X>
 auto slice_dim(const X& x) {
   return apply<operations::slice_dim{Dim, Begin, End, Step}>(x);
 }
-template <int Dim, dtensor_type First, dtensor_type... Rest>
+template <int Dim, tensor_or_variable First, tensor_or_variable... Rest>
 auto concat(const First& first, const Rest&... rest) {
   return apply<operations::concat{Dim}>(first, rest...);
 }

@@ -5,10 +5,12 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <tuple>
+#include <type_traits>
 
 #include <hyperparallel/dtensor/index_check.hpp>
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/kernels/cross_entropy.hpp>
 #include <hyperparallel/kernels/normalization.hpp>
 #include <hyperparallel/kernels/swiglu.hpp>
@@ -100,9 +102,14 @@ struct cross_entropy {
 
 }  // namespace operations
 
-template <int Dim = -1, dtensor_type X>
+/// On variables along the last dim.
+template <int Dim = -1, tensor_or_variable X>
+  requires(dtensor_type<X> || Dim == -1)
 auto softmax(const X& x) {
-  return apply<operations::softmax{Dim}>(x);
+  if constexpr (variable_type<X>)
+    return apply<ops::softmax>(x);
+  else
+    return apply<operations::softmax{Dim}>(x);
 }
 template <int Dim = -1, dtensor_type X>
 auto log_softmax(const X& x) {
@@ -112,13 +119,19 @@ template <dtensor_type X, dtensor_type W>
 auto layer_norm(const X& x, const W& weight, double epsilon = 1e-5) {
   return apply_as<operations::layer_norm{}>(operations::layer_norm{epsilon}, x, weight);
 }
-template <dtensor_type X, dtensor_type W, dtensor_type B>
+template <tensor_or_variable X, tensor_or_variable W, tensor_or_variable B>
 auto layer_norm(const X& x, const W& weight, const B& bias, double epsilon = 1e-5) {
-  return apply_as<operations::layer_norm{}>(operations::layer_norm{epsilon}, x, weight, bias);
+  if constexpr (traced_operands<X, W, B>)
+    return apply<ops::layer_norm>({.real = {epsilon}}, x, weight, bias);
+  else
+    return apply_as<operations::layer_norm{}>(operations::layer_norm{epsilon}, x, weight, bias);
 }
-template <dtensor_type X, dtensor_type W>
+template <tensor_or_variable X, tensor_or_variable W>
 auto rms_norm(const X& x, const W& weight, double epsilon = 1e-6) {
-  return std::get<0>(apply_as<operations::rms_norm{}>(operations::rms_norm{epsilon}, x, weight));
+  if constexpr (traced_operands<X, W>)
+    return apply<ops::rms_norm>({.real = {epsilon}}, x, weight);
+  else
+    return std::get<0>(apply_as<operations::rms_norm{}>(operations::rms_norm{epsilon}, x, weight));
 }
 template <dtensor_type X>
 auto packed_swiglu(const X& x) {
@@ -127,6 +140,58 @@ auto packed_swiglu(const X& x) {
 template <dtensor_type X, dtensor_type T>
 auto cross_entropy(const X& logits, const T& targets) {
   return apply<operations::cross_entropy{}>(logits, targets);
+}
+
+namespace detail {
+
+/// The losses of rows of logits. Its gradient goes straight to the logits, as that of `token_loss` in a graph.
+template <class Source, class Logits, class Labels, class Statistics, class Losses>
+struct cross_entropy_node : gradient_node {
+  using sources = std::tuple<Source>;
+  static constexpr int result_count = 1;
+  static constexpr auto refusal() { return std::type_identity<accepted>{}; }
+  cross_entropy_node(const Source& from, const Logits& x, const Labels& label, const Statistics& max,
+                     const Statistics& sum, const Losses& made)
+      : gradient_node(&kind_of_node<cross_entropy_node>, shapes_of(made)),
+        operand(from),
+        logits(x),
+        labels(label),
+        largest(max),
+        exponentials(sum) {}
+  sources operand;
+  kept<Logits, is_made<Source>> logits;
+  Labels labels;
+  Statistics largest, exponentials;
+
+  template <class Gradient>
+  auto backward(const std::tuple<Gradient>& g) const {
+    const auto of = [&](const auto& d_losses) {
+      return contributed(std::get<0>(operand),
+                         apply<ops::cross_entropy_gradient>(d_losses, logits.value(), largest, exponentials, labels));
+    };
+    if constexpr (applies<listed<ops::cross_entropy_gradient>{}, Gradient, Logits, Statistics, Statistics, Labels>)
+      return of(std::get<0>(g));
+    else
+      return of(brought_to<gradient_tensor<Losses>>(std::get<0>(g)));
+  }
+};
+
+}  // namespace detail
+
+/// The loss of each row of logits; a negative label is none, with the loss 0. Where the vocabulary is sharded the three sums
+/// of a row are reduced.
+template <variable_type X, dtensor_type Labels>
+auto cross_entropy(const X& logits, const Labels& labels) {
+  const auto& x = logits.value();
+  const auto largest = apply<listed<ops::reduce, "*v->*">{{.reduction = reduce_op::max}}>(x).reduce_partial();
+  const auto exponentials = apply<ops::exp_sum>(x, largest).reduce_partial();
+  const auto picked = apply<ops::pick>(x, labels).reduce_partial();
+  const auto losses = apply<ops::token_loss>(largest, exponentials, picked, labels);
+  using statistics = std::remove_cvref_t<decltype(largest)>;
+  using made = std::remove_cvref_t<decltype(losses)>;
+  using node = detail::cross_entropy_node<typename X::source, typename X::tensor, Labels, statistics, made>;
+  auto step = std::make_shared<node>(logits.origin(), x, labels, largest, exponentials, losses);
+  return variable<node, 0, made>(std::move(step), losses);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <tuple>
 
-#include <hyperparallel/dtensor/operation.hpp>
+#include <hyperparallel/dtensor/traced_operation.hpp>
 #include <hyperparallel/kernels/reduction.hpp>
 #include <hyperparallel/operators/rules/reduction.hpp>
+#include <hyperparallel/support/array_bound.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -110,13 +111,49 @@ struct max_with_index {
 
 }  // namespace operations
 
-template <int... Dims, dtensor_type X>
-auto sum(const X& x) {
-  return apply<operations::sum{.dims = {Dims...}}>(x);
+namespace detail {
+
+/// "abc->ac" of three dims without dim 1.
+template <int Rank>
+constexpr fixed_string<2 * Rank + 3> text_without(const rules::dim_list& dims) {
+  const rules::chosen_dims gone = rules::choose(dims, Rank);
+  char text[array_bound(2 * Rank + 3)] = {};
+  int at = 0;
+  for (int d = 0; d < Rank; ++d) text[at++] = static_cast<char>('a' + d);
+  text[at++] = '-';
+  text[at++] = '>';
+  for (int d = 0; d < Rank; ++d)
+    if (!rules::has(gone.mask, d)) text[at++] = static_cast<char>('a' + d);
+  return text;
 }
-template <int... Dims, dtensor_type X>
+template <class X, int... Dims>
+inline constexpr auto text_of_reduction = text_without<X::extents::declared.rank>({Dims...});
+
+}  // namespace detail
+
+template <int... Dims, tensor_or_variable X>
+auto sum(const X& x) {
+  if constexpr (dtensor_type<X>) {
+    return apply<operations::sum{.dims = {Dims...}}>(x);
+  } else if constexpr (sizeof...(Dims) == 0) {
+    return apply<listed<ops::reduce, "*->">{.linear = 0b1}>(x);
+  } else {
+    constexpr listed<ops::reduce, detail::text_of_reduction<X, Dims...>> folded{.linear = 0b1};
+    return detail::remembered<folded, ops::reduce>(sum<Dims...>(x.value()), folded, x);
+  }
+}
+template <int... Dims, tensor_or_variable X>
 auto mean(const X& x) {
-  return apply<operations::mean{.dims = {Dims...}}>(x);
+  if constexpr (dtensor_type<X>) {
+    return apply<operations::mean{.dims = {Dims...}}>(x);
+  } else if constexpr (sizeof...(Dims) == 0) {
+    extent_t n = 1;
+    for (int d = 0; d < x.value().shape().rank; ++d) n *= x.value().shape().extent[d];
+    return apply<ops::scale>({.real = {1.0 / static_cast<double>(n)}}, sum(x));
+  } else {
+    constexpr listed<ops::mean, detail::text_of_reduction<X, Dims...>> folded{};
+    return detail::remembered<folded, ops::mean>(mean<Dims...>(x.value()), folded, x);
+  }
 }
 template <int... Dims, dtensor_type X>
 auto prod(const X& x) {

@@ -9,9 +9,6 @@
 // operand of the same loops. An operand that lacks a loop of the result is repeated along it; a product that lacks a
 // loop of its operands is their contraction. O(points).
 
-#include <cmath>
-#include <numbers>
-
 #include <hyperparallel/kernels/elementwise_functions.hpp>
 #include <hyperparallel/kernels/exact.hpp>
 #include <hyperparallel/kernels/ops/contraction.hpp>
@@ -85,11 +82,6 @@ void sum_kernel(const operator_call& c) {
 }
 
 template <class T>
-void add_bias_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T x, T y) { return x + y; });
-}
-
-template <class T>
 void scale_kernel(const operator_call& c) {
   const T by = static_cast<T>(c.attributes->real[0]);
   pointwise<T, 1>(c, [by](T x) { return by * x; });
@@ -109,11 +101,6 @@ void multiply_kernel(const operator_call& c) {
   pointwise<T, 2>(c, [](T x, T y) { return x * y; });
 }
 
-template <class T>
-void broadcast_kernel(const operator_call& c) {
-  pointwise<T, 1>(c, [](T x) { return x; });
-}
-
 /// dy -> dx of a mean.
 template <class T>
 void mean_gradient_kernel(const operator_call& c) {
@@ -122,42 +109,47 @@ void mean_gradient_kernel(const operator_call& c) {
   pointwise<T, 1>(c, [count](T d) { return d / count; });
 }
 
-template <class T>
-void accumulate_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T so_far, T x) { return so_far + x; });
-}
+/// The function of elements that a built-in operator is; those that are none have no overload. Not defined.
+functions::add function_of(ops::add_bias);
+functions::add function_of(ops::accumulate);
+functions::identity function_of(ops::broadcast);
+functions::silu function_of(ops::silu);
+functions::silu_gradient function_of(ops::silu_gradient);
+functions::sigmoid function_of(ops::sigmoid);
+functions::sigmoid_gradient function_of(ops::sigmoid_gradient);
+functions::gelu function_of(ops::gelu);
+functions::gelu_gradient function_of(ops::gelu_gradient);
+functions::gelu_tanh function_of(ops::gelu_tanh);
+functions::gelu_tanh_gradient function_of(ops::gelu_tanh_gradient);
+functions::swiglu function_of(ops::swiglu);
+functions::geglu function_of(ops::geglu);
+functions::relu function_of(ops::relu);
+functions::relu_gradient function_of(ops::relu_gradient);
+functions::tanh function_of(ops::tanh);
+functions::tanh_gradient function_of(ops::tanh_gradient);
+functions::exp function_of(ops::exp);
+functions::log function_of(ops::log);
+functions::sqrt function_of(ops::sqrt);
+functions::sqrt_gradient function_of(ops::sqrt_gradient);
+functions::neg function_of(ops::negate);
+functions::sub function_of(ops::subtract);
+functions::div function_of(ops::divide);
+functions::divide_gradient function_of(ops::divide_gradient);
+functions::maximum function_of(ops::maximum);
 
-/// A function of `Count` elements, that of dtensors of its name where there is one.
-template <class T, int Count, class Function>
+template <class Operator>
+concept function_of_elements = requires(Operator o) { function_of(o); };
+
+/// The kernel of a function of elements.
+template <class T, class Function>
 void function_kernel(const operator_call& c) {
-  pointwise<T, Count>(c, [](auto... x) { return Function::of(x...); });
-}
-
-/// dy, x -> dx.
-template <class T>
-void silu_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T x) { return functions::silu_gradient(d, x); });
-}
-
-/// dy, x -> dx: Φ(x) + x · φ(x).
-template <class T>
-void gelu_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T x) {
-    const T below = std::erfc(-x / std::numbers::sqrt2_v<T>) / 2;
-    const T density = std::exp(-x * x / 2) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
-    return d * (below + x * density);
-  });
-}
-
-/// dy, y -> dx.
-template <class T>
-void sigmoid_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T y) { return functions::sigmoid_gradient(d, y); });
-}
-
-template <class T>
-void swiglu_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T gate, T up) { return functions::silu::of(gate) * up; });
+  const auto f = [](auto... x) { return Function::of(x...); };
+  if constexpr (requires(T x) { Function::of(x); })
+    pointwise<T, 1>(c, f);
+  else if constexpr (requires(T x) { Function::of(x, x); })
+    pointwise<T, 2>(c, f);
+  else
+    pointwise<T, 3>(c, f);
 }
 
 /// d result, x, y -> dx, dy: `f(d, x, y, dx, dy)` at each point.
@@ -173,25 +165,15 @@ void gradients_of_two(const operator_call& c, const Function& f) {
 template <class T>
 void swiglu_gradient_kernel(const operator_call& c) {
   gradients_of_two<T>(c, [](T d, T gate, T up, T& d_gate, T& d_up) {
-    d_gate = functions::silu_gradient(d * up, gate);
+    d_gate = functions::silu_gradient::of(d * up, gate);
     d_up = d * functions::silu::of(gate);
   });
 }
 
 template <class T>
-void gelu_tanh_gradient_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T d, T x) { return functions::gelu_tanh_gradient(d, x); });
-}
-
-template <class T>
-void geglu_kernel(const operator_call& c) {
-  pointwise<T, 2>(c, [](T gate, T up) { return functions::gelu_tanh::of(gate) * up; });
-}
-
-template <class T>
 void geglu_gradient_kernel(const operator_call& c) {
   gradients_of_two<T>(c, [](T d, T gate, T up, T& d_gate, T& d_up) {
-    d_gate = functions::gelu_tanh_gradient(d * up, gate);
+    d_gate = functions::gelu_tanh_gradient::of(d * up, gate);
     d_up = d * functions::gelu_tanh::of(gate);
   });
 }
@@ -233,14 +215,13 @@ void maximum_gradient_kernel(const operator_call& c) {
 
 namespace hyperparallel { inline namespace v0_2 {
 
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::broadcast> = kernels::broadcast_kernel<T>;
+template <class T, kernels::function_of_elements Operator>
+inline constexpr operator_kernel kernel_for<T, Operator> =
+    kernels::function_kernel<T, decltype(kernels::function_of(Operator{}))>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::mean_gradient> = kernels::mean_gradient_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::sum> = kernels::sum_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::add_bias> = kernels::add_bias_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::scale> = kernels::scale_kernel<T>;
 template <class T>
@@ -248,24 +229,7 @@ inline constexpr operator_kernel kernel_for<T, ops::shift> = kernels::shift_kern
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::multiply> = kernels::multiply_kernel<T>;
 template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::swiglu> = kernels::swiglu_kernel<T>;
-template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::swiglu_gradient> = kernels::swiglu_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu> = kernels::function_kernel<T, 1, kernels::functions::silu>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::silu_gradient> = kernels::silu_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu> = kernels::function_kernel<T, 1, kernels::functions::gelu>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu_gradient> = kernels::gelu_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu_tanh> =
-    kernels::function_kernel<T, 1, kernels::functions::gelu_tanh>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::gelu_tanh_gradient> = kernels::gelu_tanh_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::geglu> = kernels::geglu_kernel<T>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::geglu_gradient> = kernels::geglu_gradient_kernel<T>;
 template <class T>
@@ -273,44 +237,6 @@ inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu> = kernels::c
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::clamped_swiglu_gradient> =
     kernels::clamped_swiglu_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid> =
-    kernels::function_kernel<T, 1, kernels::functions::sigmoid>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sigmoid_gradient> = kernels::sigmoid_gradient_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::accumulate> = kernels::accumulate_kernel<T>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::relu> = kernels::function_kernel<T, 1, kernels::functions::relu>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::relu_gradient> =
-    kernels::function_kernel<T, 2, kernels::functions::relu_gradient>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::tanh> = kernels::function_kernel<T, 1, kernels::functions::tanh>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::tanh_gradient> =
-    kernels::function_kernel<T, 2, kernels::functions::tanh_gradient>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::exp> = kernels::function_kernel<T, 1, kernels::functions::exp>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::log> = kernels::function_kernel<T, 1, kernels::functions::log>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sqrt> = kernels::function_kernel<T, 1, kernels::functions::sqrt>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::sqrt_gradient> =
-    kernels::function_kernel<T, 2, kernels::functions::sqrt_gradient>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::negate> = kernels::function_kernel<T, 1, kernels::functions::neg>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::subtract> = kernels::function_kernel<T, 2, kernels::functions::sub>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::divide> = kernels::function_kernel<T, 2, kernels::functions::div>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::divide_gradient> =
-    kernels::function_kernel<T, 3, kernels::functions::divide_gradient>;
-template <class T>
-inline constexpr operator_kernel kernel_for<T, ops::maximum> =
-    kernels::function_kernel<T, 2, kernels::functions::maximum>;
 template <class T>
 inline constexpr operator_kernel kernel_for<T, ops::maximum_gradient> = kernels::maximum_gradient_kernel<T>;
 

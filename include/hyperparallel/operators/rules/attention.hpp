@@ -152,30 +152,14 @@ constexpr rule_result rope(attention_form form, int heads) {
 /// One query of each sequence against keys and values that lie in blocks. Operands: queries, sequences × (h, g, d);
 /// keys and values, blocks × slots × h × d; the blocks of each sequence; the length of each.
 constexpr rule_result paged_attention(int heads, int kv_heads) {
-  factor_rule r = rule_called("paged_attention", linear_in_each(0b100u), 0);
-  parts::attention_dims q;
-  q.batch = parts::add_yielding(r);
-  if (!parts::add_head_factors(r, heads, kv_heads, q))
+  if (kv_heads < 1 || heads < 1 || heads % kv_heads != 0)
     return no_rule("paged_attention", rule_code::attribute_is_invalid);
-  q.width = add_whole(r);
-  const int blocks = add_whole(r), slots = add_whole(r), listed = add_whole(r);
-  tensor_factors& x = add_operand(r);
-  add_dim(x, q.batch);
-  parts::add_heads(x, q);
-  extend_dim(x, q.width);
-  for (int cache = 0; cache < 2; ++cache) {
-    tensor_factors& t = add_operand(r);
-    add_dim(t, blocks);
-    add_dim(t, slots);
-    add_dim(t, q.head);
-    add_dim(t, q.width);
-  }
-  tensor_factors& table = add_operand(r);
-  add_dim(table, q.batch);
-  add_dim(table, listed);
-  add_dim(add_operand(r), q.batch);
-  add_result(r) = r.operand[0];
-  return checked_rule(r);
+  const bool grouped = heads != kv_heads;
+  rule_result r = written("paged_attention", grouped ? "b(hgD),BShD,BShD,bL,b->b(hgD)" : "b(hD),BShD,BShD,bL,b->b(hD)",
+                          {reduce_op::none, linear_in_each(0b100u), 0, true});
+  r.rule.factor[1].extent = kv_heads;
+  if (grouped) r.rule.factor[2].extent = heads / kv_heads;
+  return r;
 }
 
 /// The `count` keys that matter most to each query: Σ over heads of weight · relu(q · k), and the places of the
@@ -183,24 +167,9 @@ constexpr rule_result paged_attention(int heads, int kv_heads) {
 /// 1 × count.
 constexpr rule_result lightning_indexer(extent_t count) {
   if (count < 1) return no_rule("lightning_indexer", rule_code::attribute_is_invalid);
-  factor_rule r = rule_called("lightning_indexer", refuse_partials(), 2);
-  const int batch = add_factors(r, 2, true), queries = batch + 1;
-  const int heads = add_whole(r), width = add_whole(r), keys = add_whole(r), places = add_whole(r, count);
-  tensor_factors &q = add_operand(r), &k = add_operand(r), &w = add_operand(r), &y = add_result(r);
-  add_dims(q, batch, 2);
-  add_dim(q, heads);
-  add_dim(q, width);
-  add_dim(k, batch);
-  add_dim(k, keys);
-  add_dim(k);
-  add_dim(k, width);
-  add_dims(w, batch, 2);
-  add_dim(w, heads);
-  add_dim(y, batch);
-  add_dim(y, queries);
-  add_dim(y);
-  add_dim(y, places);
-  return checked_rule(r);
+  rule_result r = written("lightning_indexer", "bqHD,bK.D,bqH->bq.P", {reduce_op::none, refuse_partials(), 2, true});
+  r.rule.factor[5].extent = count;
+  return r;
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

@@ -5,7 +5,7 @@
 // A dim may be counted from the end: -1 is the last. Attributes that fit no tensor come back as `rule_status`, never as
 // a rule that is nearly right: `where` is then the attribute to blame, or its value where there is only one.
 
-#include <hyperparallel/operators/factor_rule.hpp>
+#include <hyperparallel/operators/rule_text.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace rules {
 
@@ -125,6 +125,15 @@ constexpr rule_result same_dims(const char* name, int rank, unsigned mask, facto
   add_dims(add_operand(r), 0, rank);
   add_dims(add_result(r), 0, rank);
   return checked_rule(r);
+}
+
+/// The rule that `text` writes, in the language of listed operators (rule_text.hpp). As in all rules from attributes, factors
+/// have no letters. `ranks`: of the operands, where the text has a `*`.
+constexpr rule_result written(const char* name, const char* text, const rule_traits& traits,
+                              const operand_ranks& ranks = {}) {
+  rule_result r = rule_from(name, text, traits, ranks);
+  for (int f = 0; f < r.rule.factor_count; ++f) r.rule.factor[f].letter = '\0';
+  return r;
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

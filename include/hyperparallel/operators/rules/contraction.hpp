@@ -89,60 +89,27 @@ constexpr rule_result bmm(bool transpose_a = false, bool transpose_b = false) {
 /// the product is a partial sum it joins by a fill.
 constexpr rule_result linear(int rank, bool bias = false) {
   if (rank < 1 || rank > max_dims) return no_rule("linear", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("linear", linear_in_each(0b11u), 2);
-  add_factors(r, rank - 1);
-  const int in = add_factor(r, factor_kind::reduction, 0, reduce_op::sum), out = add_factor(r);
-  tensor_factors& x = add_operand(r);
-  add_dims(x, 0, rank - 1);
-  add_dim(x, in);
-  add_dim(add_operand(r), out);
-  add_dim(r.operand[1], in);
-  if (bias) {
-    add_dim(add_operand(r), out);
-    stand_outside(r, 2);
-  }
-  tensor_factors& y = add_result(r);
-  add_dims(y, 0, rank - 1);
-  add_dim(y, out);
-  return checked_rule(r);
+  const operand_ranks ranks{bias ? 3 : 2, {rank, 2, 1}};
+  rule_result r = written("linear", bias ? "*k,nk,n->*n" : "*k,nk->*n", contraction, ranks);
+  if (bias) stand_outside(r.rule, 2);
+  return r;
 }
 
 /// a · b + c of matrices, in this order; c joins like the bias of `linear`.
 constexpr rule_result addmm() {
-  rule_result r = parts::product("addmm", {2}, {2});
-  factor_rule& rule = r.rule;
-  add_operand(rule) = rule.result[0];
-  stand_outside(rule, 2);
-  return checked_rule(rule);
+  rule_result r = written("addmm", "mk,kn,mn->mn", contraction);
+  stand_outside(r.rule, 2);
+  return r;
 }
 
 /// Every element of one vector times every element of another.
-constexpr rule_result outer() {
-  factor_rule r = rule_called("outer", linear_in_each(0b11u), 1);
-  add_factors(r, 2);
-  add_dim(add_operand(r), 0);
-  add_dim(add_operand(r), 1);
-  add_dims(add_result(r), 0, 2);
-  return checked_rule(r);
-}
+constexpr rule_result outer() { return written("outer", "m,n->mn", {reduce_op::none, linear_in_each(0b11u), 1}); }
 
 /// Sum of the products of two vectors.
-constexpr rule_result dot() { return parts::product("dot", {1}, {1}); }
+constexpr rule_result dot() { return written("dot", "k,k->", contraction); }
 
 /// Rows sorted by expert, times the expert's matrix: rows × in, experts × in × out, rows of each expert. Which rows are
 /// whose follows from all counts before them, so rows and experts are whole; see grouped_matmul for rows in slots.
-constexpr rule_result ragged_matmul() {
-  factor_rule r = rule_called("ragged_matmul", linear_in_each(0b11u), 2);
-  const int rows = add_whole(r), experts = add_whole(r);
-  const int in = add_factor(r, factor_kind::reduction, 0, reduce_op::sum), out = add_factor(r);
-  add_dim(add_operand(r), rows);
-  add_dim(r.operand[0], in);
-  add_dim(add_operand(r), experts);
-  add_dims(r.operand[1], in, 2);
-  add_dim(add_operand(r), experts);
-  add_dim(add_result(r), rows);
-  add_dim(r.result[0], out);
-  return checked_rule(r);
-}
+constexpr rule_result ragged_matmul() { return written("ragged_matmul", "Rk,Ekn,E->Rn", contraction); }
 
 }}}  // namespace hyperparallel::v0_2::rules

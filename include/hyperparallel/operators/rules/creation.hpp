@@ -30,15 +30,9 @@ constexpr rule_result creation_like(const char* name, int rank) {
 constexpr rule_result multinomial(int rank, extent_t samples) {
   if (rank < 1 || rank > 2) return no_rule("multinomial", rule_code::too_many_dims, rank);
   if (samples < 1) return no_rule("multinomial", rule_code::attribute_is_invalid);
-  factor_rule r = rule_called("multinomial", refuse_partials(), 0);
-  add_factors(r, rank - 1);
-  const int classes = add_whole(r), draws = add_whole(r, samples);
-  tensor_factors &x = add_operand(r), &y = add_result(r);
-  add_dims(x, 0, rank - 1);
-  add_dim(x, classes);
-  add_dims(y, 0, rank - 1);
-  add_dim(y, draws);
-  return checked_rule(r);
+  rule_result r = written("multinomial", "*E->*K", {reduce_op::none, refuse_partials()}, {1, {rank}});
+  r.rule.factor[rank].extent = samples;
+  return r;
 }
 
 }}}  // namespace hyperparallel::v0_2::rules

@@ -14,16 +14,7 @@ namespace hyperparallel { inline namespace v0_2 { namespace rules {
 /// partial sum.
 constexpr rule_result embedding(int rank) {
   if (rank < 0 || rank >= max_dims) return no_rule("embedding", rule_code::too_many_dims, rank);
-  factor_rule r = rule_called("embedding", moves_elements(0b10u), 0);
-  add_factors(r, rank);
-  const int vocabulary = add_factor(r, factor_kind::reduction, 0, reduce_op::sum), width = add_factor(r);
-  add_dims(add_operand(r), 0, rank);
-  add_dim(add_operand(r), vocabulary);
-  add_dim(r.operand[1], width);
-  tensor_factors& t = add_result(r);
-  add_dims(t, 0, rank);
-  add_dim(t, width);
-  return checked_rule(r);
+  return written("embedding", "*,vh->*h", {reduce_op::sum, moves_elements(0b10u)}, {2, {rank, 2}});
 }
 
 /// result[i…][j][k…] = x[i…][index[i…][j][k…]][k…]: index and x have the same dims but along `dim`. Operands: x, index.

@@ -87,17 +87,8 @@ constexpr rule_result cross_entropy(int rank, reduce_op reduction = reduce_op::n
   const bool reduces = reduction != reduce_op::none;
   if (reduces && reduction != reduce_op::sum && reduction != reduce_op::avg)
     return no_rule("cross_entropy", rule_code::attribute_is_invalid, static_cast<int>(reduction));
-  factor_rule r = rule_called("cross_entropy", refuse_partials(), 5);
-  for (int d = 0; d + 1 < rank; ++d)
-    add_factor(r, reduces ? factor_kind::reduction : factor_kind::pass_through, 0, reduction);
-  const int vocabulary = add_whole(r);
-  tensor_factors& logits = add_operand(r);
-  add_dims(logits, 0, rank - 1);
-  add_dim(logits, vocabulary);
-  add_dims(add_operand(r), 0, rank - 1);
-  tensor_factors& loss = add_result(r);
-  if (!reduces) add_dims(loss, 0, rank - 1);
-  return checked_rule(r);
+  return written("cross_entropy", reduces ? "*V,*->" : "*V,*->*", {reduction, refuse_partials(), 5},
+                 {2, {rank, rank - 1}});
 }
 
 }}}  // namespace hyperparallel::v0_2::rules
