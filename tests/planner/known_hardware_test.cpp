@@ -56,6 +56,31 @@ TEST(KnownHardware, DevicesReportLessThanTheyHave) {
   EXPECT_EQ(hp::reported_device(*hp::find_hardware("b200")).tier[0].bytes, hp::GiB / 100 * 17840);
 }
 
+// Racks of 72 have 64 ranks each of 256, and 48 of 96; servers of eight keep what fills them. No rank is left out.
+TEST(KnownHardware, RanksAreDealtEvenly) {
+  const auto group = [](const char* name, hp::extent_t ranks) {
+    return hp::dealt_evenly(hp::find_hardware(name)->links, ranks).topology.level[0].group;
+  };
+  EXPECT_EQ(group("gb200", 256), 64);
+  EXPECT_EQ(group("gb300", 96), 48);
+  EXPECT_EQ(group("gb200", 144), 72);
+  EXPECT_EQ(group("gb200", 32), 72);
+  EXPECT_EQ(group("gb200", 73), 72);
+  EXPECT_EQ(group("h100", 12), 6);
+  EXPECT_EQ(group("h100", 64), 8);
+  for (const hp::known_hardware& h : hp::hardware_presets) {
+    if (h.links.kind != hp::interconnect_kind::topology) continue;
+    for (hp::extent_t ranks = 1; ranks < 600; ++ranks) {
+      const int each = hp::dealt_evenly(h.links, ranks).topology.level[0].group, full = h.links.topology.level[0].group;
+      EXPECT_LE(each, full);
+      if (each != full) {
+        EXPECT_EQ(ranks % each, 0);
+        EXPECT_GT(2 * each, full);
+      }
+    }
+  }
+}
+
 TEST(KnownHardware, UnknownNamesAreNotFound) {
   EXPECT_EQ(hp::find_hardware(""), nullptr);
   EXPECT_EQ(hp::find_hardware("h1000"), nullptr);

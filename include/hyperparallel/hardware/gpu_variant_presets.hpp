@@ -30,9 +30,13 @@ struct a100_40gb {
 };
 
 /// NVIDIA H100 with 96 GB of HBM2e, 2.4 TB/s, limited to 500 W, as in the measurements of arXiv 2410.06511 (torchtitan). Peaks are
-/// those of the SXM's data sheet, which it does not reach at that power.
+/// those of the SXM's data sheet, of which products reach less at that power: as a step of Llama 3 70B on 256 of them takes there.
 struct h100_96gb {
-  static constexpr device_value device = detail::with_memory(h100::device, 96 * GiB, 2400 * gigabyte);
+  static constexpr device_value device = [] {
+    device_value d = detail::with_memory(h100::device, 96 * GiB, 2400 * gigabyte);
+    d.gmm_cold = per_mille(500);
+    return d;
+  }();
   static constexpr topology_value topology = h100::topology;
 };
 
@@ -55,12 +59,13 @@ struct h20 {
 };
 
 /// NVIDIA B300 in HGX B300: data sheet, 2.3 TB for eight GPUs at 8 TB/s each, bf16 and fp8 as B200, int8 a fifteenth of bf16, fp4 108 Pflop/s
-/// for eight, 800 Gb/s a GPU; the rest as B200.
+/// for eight, the share of the peak that products are assumed to reach of others, since it has more power, 800 Gb/s a GPU; the rest as B200.
 struct b300 {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(b200::device, 288 * GiB, 8000 * gigabyte);
     d.matrix_flops[static_cast<int>(number_format::int8)] = 150 * teraflops;
     d.matrix_flops[static_cast<int>(number_format::float4)] = 13'500 * teraflops;
+    d.gmm_cold = assumed::matrix_share;
     return d;
   }();
   static constexpr topology_value topology =
@@ -73,6 +78,7 @@ struct gb300 {
     device_value d = detail::with_memory(gb200::device, 278 * GiB, 8000 * gigabyte);
     d.matrix_flops[static_cast<int>(number_format::int8)] = b300::device.matrix_flops[3];
     d.matrix_flops[static_cast<int>(number_format::float4)] = 15'000 * teraflops;
+    d.gmm_cold = assumed::matrix_share;
     return d;
   }();
   static constexpr topology_value topology =

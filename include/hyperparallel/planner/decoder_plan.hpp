@@ -95,6 +95,8 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
   if (p.tp > 1) add_tensor_parallel(s, "tp");
   if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
   for (const strategy_rule& r : space.after) s.add(r);
+  // Without sharded gradients those of several micro-batches are added up first, and reduced once.
+  if (p.zero == 0) s.reduce_at_once = p.micro_batches == 1;
   return s;
 }
 

@@ -15,6 +15,7 @@
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
+#include <hyperparallel/planner/stack_overlap.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/simulated_plan.hpp>
 
@@ -30,6 +31,7 @@ struct plan_estimate {
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
   stack_memory on_stack{};                  ///< where the stack is walked
+  stack_overlap overlap{};                  ///< where the stack hides moves
   constexpr bool ok() const { return evaluation.ok(); }
   constexpr bool is_walked() const { return on_stack.peak > 0; }
   /// Bytes that a device has to have: on a stack those that its allocator reserves; else those alive, of a pipeline that is replayed by
@@ -46,8 +48,20 @@ struct plan_estimate {
   constexpr extent_t peak() const { return is_walked() ? on_stack.peak : memory(); }
   /// What memory() is above the kinds where no stack is walked; below 0 where they are not all there at once.
   constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
-  /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated.
-  constexpr extent_t time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
+  /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated; without what the stack
+  /// hides.
+  constexpr extent_t time() const { return own_time() - hidden(); }
+  /// The same in this library's order of moves.
+  constexpr extent_t own_time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
+  /// What the stack hides of moves: so that a step takes no less than its computing, and than its moves.
+  constexpr extent_t hidden() const {
+    if (overlap == stack_overlap{}) return 0;
+    const double m = plan.micro_batches, bubble = static_cast<double>(simulated.bubble);
+    const double working = static_cast<double>(larger(own_time() - simulated.bubble, extent_t{1}));
+    const double rounds = simulated.ok() ? m * (1 + bubble / working) : m + plan.pp - 1;
+    const extent_t most = smaller(own_exposed(), larger(computing() + own_exposed() - moving(), extent_t{0}));
+    return smaller(overlap.hidden(rounds, plan.tp), most);
+  }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
   constexpr extent_t computing() const {
     return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
@@ -58,7 +72,9 @@ struct plan_estimate {
                           : evaluation.times.communication_busy + evaluation.hops;
   }
   /// Moves that nothing hides, and what stages hand over.
-  constexpr extent_t exposed() const {
+  constexpr extent_t exposed() const { return own_exposed() - hidden(); }
+  /// The same in this library's order of moves.
+  constexpr extent_t own_exposed() const {
     return simulated.ok() ? simulated.times.exposed : evaluation.times.exposed + evaluation.hops;
   }
   /// What no plan of these moves in this order is faster than. The estimate's bound is of stages that are all as full as the
@@ -204,6 +220,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
   if (stack.walked) e.on_stack = stack_memory_of(d, plan, stack);
+  if (stack.overlapped) e.overlap = overlap_of(p, form, priced);
   return e;
 }
 

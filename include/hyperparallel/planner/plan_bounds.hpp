@@ -121,15 +121,16 @@ struct layer_moves {
     }
     if (!p.recomputed) again = 0;
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
-    // Gradients are reduced in each micro-batch but under ZeRO 1; ZeRO 3 gathers parameters twice in each.
+    // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
     const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
     const double gathered = each * stage.missing(), reduced = each * stage.summed(p);
-    parameters = p.zero == 0   ? each * stage.summed_whole()
-                 : p.zero == 1 ? 0.0
-                 : p.zero == 2 ? reduced
-                               : reduced + 2 * gathered;
-    once = p.zero == 1 ? reduced + gathered : p.zero == 2 ? gathered : 0.0;
+    const double all = each * stage.summed_whole();
+    parameters = p.zero == 3                           ? reduced + 2 * gathered
+                 : p.zero == 2                         ? reduced
+                 : p.zero == 0 && p.micro_batches == 1 ? all
+                                                       : 0.0;
+    once = p.zero == 1 ? reduced + gathered : p.zero == 2 ? gathered : p.zero == 0 && p.micro_batches > 1 ? all : 0.0;
   }
 };
 
@@ -175,8 +176,9 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   return larger(extent_t{0}, detail::whole_part_of(sum * detail::bound_slack) - 4096);
 }
 
-/// Domain: check_plan says ok, the device has a matrix rate.
-constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const plan_prices& prices) {
+/// Of a stack that hides moves (`overlapped`) nothing is known of the chain. Domain: check_plan says ok, the device has a matrix rate.
+constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const plan_prices& prices,
+                              bool overlapped = false) {
   using detail::larger_of;
   const detail::roofline at(prices.device(), p.formats);
   const detail::stage_parameters stage(d, p);
@@ -191,7 +193,7 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const detail::layer_moves moves(d, p, share, prices.links());
   double least = work.sum() + head + added;
   least = larger_of(least, moves.forward + moves.again + moves.backward + moves.parameters + moves.once / rounds);
-  if (!d.side_by_side)
+  if (!d.side_by_side && !overlapped)
     least = larger_of(least, work.forward - work.shared + moves.forward + work.again - work.shared_again + moves.again +
                                  larger_of(work.backward, work.gradients + moves.backward - moves.hidden) + head);
   // All wait for the stage that has the head, if not for the one that has the embedding (stage_balance.hpp).

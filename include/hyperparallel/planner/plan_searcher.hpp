@@ -91,7 +91,7 @@ class plan_searcher {
         smallest = p;
         smallest_held = held;
       }
-      const extent_t time = time_bound(d, p, prices);
+      const extent_t time = time_bound(d, p, prices, q.stack.overlapped);
       if (held > most)
         ++a.too_large;
       else

@@ -14,7 +14,8 @@
 // it; on one rank stage 0 is taken as stage 3. `transformers` is AutoModelForCausalLM on one device, all in bf16, with norms of elementwise
 // operators; `transformers_amp` is the same model in f32 under autocast to bf16, where weights and what products read are copied.
 // Sources: torch/distributed/fsdp/_fully_shard, torch/csrc/autograd and aten's autocast of PyTorch 2.11; torchtitan's parallelize functions;
-// modeling_llama.py and loss_utils.py of transformers 5.
+// modeling_llama.py and loss_utils.py of transformers 5. `megatron` is this library's plan and account with the moves hidden that Megatron-LM hides
+// (stack_overlap.hpp).
 //
 // Laws: every plan of a decoder is either ok or has one code; the parameters of all groups are those that decoder_parameters.hpp
 // counts, divided by tp and experts by ep. O(layers).
@@ -26,16 +27,18 @@ namespace hyperparallel { inline namespace v0_2 {
 
 struct stack_rules {
   const char* name;
-  bool walked = true;     ///< its step is walked; else memory is this library's account
-  bool compiled = false;  ///< pointwise operators of one operand are computed again in backward
-  bool sharded = true;    ///< by FSDP2; else one device has all
-  bool composed = false;  ///< norms are made of elementwise operators
-  bool autocast = false;  ///< parameters and residual stream are f32, products read bf16 copies
+  bool walked = true;       ///< its step is walked; else memory is this library's account
+  bool compiled = false;    ///< pointwise operators of one operand are computed again in backward
+  bool sharded = true;      ///< by FSDP2; else one device has all
+  bool composed = false;    ///< norms are made of elementwise operators
+  bool overlapped = false;  ///< of moves that the library's order waits for, what Megatron-LM hides is hidden
+  bool autocast = false;    ///< parameters and residual stream are f32, products read bf16 copies
 };
 
 /// The first is what tools take where none is named.
 inline constexpr stack_rules known_stacks[] = {
     {.name = "library", .walked = false},
+    {.name = "megatron", .walked = false, .overlapped = true},
     {.name = "fsdp2"},
     {.name = "fsdp2_compiled", .compiled = true},
     {.name = "transformers", .sharded = false, .composed = true},

@@ -86,7 +86,9 @@ inline const hp::stack_rules& stack_of(const choice& c) {
 
 /// Of the library's own plan. Throws bad_input.
 inline hp::plan_formats formats_of(const choice& c) {
-  if (c.precision.empty() || hp::find_stack(c.stack.c_str())->walked) return {};
+  const hp::stack_rules* stack = hp::find_stack(c.stack.c_str());
+  if (stack == nullptr || stack->walked) return {};
+  if (c.precision.empty()) return stack->overlapped ? hp::find_formats("bf16")->formats : hp::plan_formats{};
   if (const hp::named_formats* f = hp::find_formats(c.precision.c_str())) return f->formats;
   throw hp_tool::bad_input("--precision: '" + c.precision + "' is not known; known: " + known_format_names());
 }

@@ -132,6 +132,7 @@ inline json step_json(const answer& a) {
               {"compute_seconds", seconds_or_null(a.computing(e))},
               {"communication_seconds", seconds_or_null(e.moving())},
               {"exposed_seconds", seconds_or_null(e.exposed())},
+              {"hidden_seconds", seconds_or_null(e.hidden())},
               {"estimated_seconds", seconds_or_null(e.evaluation.time)},
               {"clock", clock_json(e.simulated)},
               {"tokens_per_device_second", a.tokens_per_device_second(e)},

@@ -131,6 +131,7 @@ inline std::string stack_step_text(const answer& a) {
   if (on_stack.idle() > 0) row("device: waits for the host", on_stack.idle());
   row("moves", e.moving());
   row("exposed of them", e.exposed());
+  if (e.hidden() > 0) row("hidden by megatron", e.hidden());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);
   return t.text() +
@@ -166,6 +167,7 @@ inline std::string step_text(const answer& a) {
   row("computing", e.computing());
   row("moves", e.moving());
   row("exposed of them", e.exposed());
+  if (e.hidden() > 0) row("hidden by megatron", e.hidden());
   row("least by its shares", e.least());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);

@@ -28,27 +28,31 @@ double after_forward(const hp::decoder& d, const hp::decoder_plan& p) {
 
 }  // namespace
 
-prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h) {
+prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
+                   const hp::stack_rules& stack) {
   if (const hp::hardware_status s = hp::check_hardware(h.device, h.links, static_cast<int>(hp::device_count_of(p)));
       !s.ok())
     throw not_predicted("the hardware: " + to_text(s));
   hp::plan_prices prices(h.device, h.links);
-  hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+  hp::plan_estimate e = hp::estimate_plan(d, p, prices, stack);
   if (e.evaluation.code == hp::cost_code::overflow)
     throw not_predicted("not counted: a step takes 26 days or more, or a micro-batch leaves 64 bits");
   if (!e.ok()) throw not_predicted("the plan has no price");
   const hp::memory_reserve reserve;
   e.simulated = hp::simulate_plan(d, p, prices, reserve.most_peak(h.device.tier[0].bytes));
+  const hp::plan_estimate held = e;
+  if (!e.simulated.ok())
+    e.simulated = hp::simulate_plan(d, p, prices, hp::largest_simulated_memory);  // what ran did fit
   prediction out;
   out.fix = decoder_plans::fixes_of(p);
   out.step_seconds = seconds_of(e.time());
   out.skew_seconds = seconds_of(e.simulated.skew);
   out.bound_seconds = seconds_of(hp::sheet_bound(d, p, h.device, h.links).picoseconds());
   out.compute_seconds = seconds_of(e.computing());
-  out.peak_bytes = static_cast<double>(e.memory());
-  out.needed_bytes = static_cast<double>(reserve.needed(e.memory()));
+  out.peak_bytes = static_cast<double>(held.memory());
+  out.needed_bytes = static_cast<double>(reserve.needed(held.memory()));
   out.after_forward_bytes = after_forward(d, p);
-  out.verdict = hp::verdict_of(e.memory(), reserve, h.device.tier[0].bytes);
+  out.verdict = hp::verdict_of(held.memory(), reserve, h.device.tier[0].bytes);
   return out;
 }
 
@@ -59,7 +63,7 @@ prediction predict(const published_row& r) {
     row_plan p = plan_of(r, d.model);
     hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
-    out = predict(d.model, p.plan, h);
+    out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"));
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));

@@ -27,7 +27,8 @@ struct prediction {
 };
 
 /// Throws not_predicted. Precondition: check_plan says ok.
-prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h);
+prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
+                   const hp::stack_rules& stack = hp::known_stacks[0]);
 
 /// Of a row of class B or C. A row that is not predicted says why.
 prediction predict(const published_row& r);

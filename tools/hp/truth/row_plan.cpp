@@ -4,6 +4,7 @@
 #include "row_plan.hpp"
 
 #include "../plan/words.hpp"
+#include "devices.hpp"
 
 namespace truth {
 
@@ -137,6 +138,11 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   if (!parallel.is_boolean() && p.tp > 1) out.open.push_back("sp=on");
   set_micro_batches(r, data, out);
   set_schedule(r, out);
+  if (const hp::known_hardware* h = preset_of(r.device);
+      p.zero < 2 && hp::device_count_of(p) > 1 && h != nullptr && h->device.as_measured) {
+    out.is_overlapped = true;
+    out.open.push_back("stack=megatron");
+  }
   if (const hp::decoder_plan_status s = hp::check_plan(model, p, run.devices); !s.ok())
     throw not_predicted("the plan cannot be: " + decoder_plans::cause_text(s));
   return out;

@@ -17,6 +17,7 @@ namespace truth {
 
 struct row_plan {
   hp::decoder_plan plan{};
+  bool is_overlapped = false;       ///< on the stack megatron: it is not dealt as FSDP
   bool steps_are_skewed = false;    ///< a rank begins its next step when it has ended its own
   std::vector<std::string> open{};  ///< what the row does not say and the plan has
 };

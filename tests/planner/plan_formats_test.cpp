@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/planner/plan_formats.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/planner/estimate.hpp>
+#include <hyperparallel/planner/plan_bounds.hpp>
+
+#include <layers/decoder_shapes.hpp>
+
+#include "small_decoders.hpp"
+
+namespace {
+
+namespace hp = hyperparallel;
+
+TEST(PlanFormats, AreFoundByName) {
+  EXPECT_EQ(hp::find_formats("f32")->formats, hp::plan_formats{});
+  EXPECT_EQ(hp::find_formats("fp8")->formats.product_bits(), 8);
+  EXPECT_EQ(hp::find_formats("nvfp4")->formats.product_bits(), 4);
+  EXPECT_EQ(hp::find_formats("bf16")->formats.product_bits(), 0);
+  EXPECT_EQ(hp::find_formats("fp6"), nullptr);
+  EXPECT_STREQ(hp::name_of(hp::find_formats("mxfp8")->formats), "fp8");
+  EXPECT_STREQ(hp::name_of({.product = hp::number_format::float8}), "mixed");
+}
+
+/// Bytes of a class of memory of a decoder on one device.
+hp::extent_t held(const hp::decoder& d, const hp::decoder_plan& p, hp::memory_class c) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  return hp::estimate_plan(d, p, prices).held[static_cast<int>(c)];
+}
+
+// 2 bytes of a parameter, 4 of its master, 8 of two moments and 4 of the sum of its gradients: 18, where f32 has 16.
+TEST(PlanFormats, NarrowParametersHaveMasters) {
+  const hp::decoder d = small_decoders::dense();
+  const hp::extent_t n = hp::parameters_of(d).total();
+  hp::decoder_plan p{.micro_batches = 2, .batch = 4, .sequence = 8};
+  EXPECT_EQ(held(d, p, hp::memory_class::parameters), 4 * n);
+  EXPECT_EQ(held(d, p, hp::memory_class::states), 8 * n);
+  const hp::extent_t sums = held(d, p, hp::memory_class::gradients);
+  p.formats = hp::find_formats("bf16")->formats;
+  EXPECT_EQ(held(d, p, hp::memory_class::parameters), 2 * n);
+  EXPECT_EQ(held(d, p, hp::memory_class::states), 12 * n);
+  EXPECT_LE(held(d, p, hp::memory_class::gradients), sums);
+  EXPECT_GE(held(d, p, hp::memory_class::gradients), 4 * n);
+}
+
+// What is gathered and reduced of parameters halves; what a step computes takes less in fp8, and never less than half.
+TEST(PlanFormats, TrafficAndTimeFollow) {
+  const hp::decoder& d = hp::test::llama3_8b;
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  hp::decoder_plan p{.dp = 8, .zero = 3, .recomputed = true, .batch = 8, .sequence = 8192};
+  const hp::plan_estimate wide = hp::estimate_plan(d, p, prices);
+  p.formats = hp::find_formats("bf16")->formats;
+  const hp::plan_estimate bf16 = hp::estimate_plan(d, p, prices);
+  p.formats = hp::find_formats("fp8")->formats;
+  const hp::plan_estimate fp8 = hp::estimate_plan(d, p, prices);
+  ASSERT_TRUE(wide.ok() && bf16.ok() && fp8.ok());
+  EXPECT_NEAR(static_cast<double>(wide.received[0]) / static_cast<double>(bf16.received[0]), 2.0, 0.01);
+  EXPECT_EQ(fp8.received[0], bf16.received[0]);
+  EXPECT_LT(fp8.computing(), bf16.computing());
+  EXPECT_GT(2 * fp8.computing(), bf16.computing());
+}
+
+// Products of layers with their weights and both of their gradients are narrow; router, attention, embedding and head are not.
+TEST(PlanFormats, NarrowProductsAreThoseOfLayersWithTheirWeights) {
+  for (const hp::decoder& d : small_decoders::all()) {
+    const hp::decoder_plan p{.formats = hp::find_formats("fp8")->formats, .batch = 4, .sequence = 8};
+    const hp::graph g = hp::training_graph_of(d, p);
+    int narrow = 0, others = 0;
+    for (const hp::graph_operator& o : g.op) {
+      if (o.kind != hp::id_of<hp::ops::contract>) continue;
+      const hp::number_format f = hp::product_format(g, o, hp::data_type::bf16);
+      const std::string name = g.name_of_op(o.forward >= 0 ? o.forward : static_cast<int>(&o - g.op.begin()));
+      const bool in_layer = name.find("layers") != std::string::npos && name.find("router") == std::string::npos;
+      EXPECT_EQ(f == hp::number_format::float8, in_layer) << name;
+      ++(in_layer ? narrow : others);
+    }
+    EXPECT_GT(narrow, 10);
+    EXPECT_GT(others, 0);
+  }
+}
+
+// A device without a rate of the format has no price of it.
+TEST(PlanFormats, NeedARateOfTheDevice) {
+  hp::plan_prices prices(hp::a100::device, hp::a100::topology);
+  hp::decoder_plan p{.batch = 1, .sequence = 8};
+  EXPECT_TRUE(hp::estimate_plan(small_decoders::dense(), p, prices).ok());
+  hp::plan_prices none(hp::a100::device, hp::a100::topology);
+  p.formats = hp::find_formats("fp8")->formats;
+  EXPECT_EQ(hp::estimate_plan(small_decoders::dense(), p, none).evaluation.code, hp::cost_code::rate_is_not_positive);
+}
+
+// The bounds of a search hold in every format.
+TEST(PlanFormats, BoundsHold) {
+  hp::plan_prices prices(hp::b200::device, hp::b200::topology);
+  int plans = 0;
+  for (const hp::decoder& d : small_decoders::all())
+    for (const hp::named_formats& f : hp::known_formats)
+      for (const int zero : {0, 1, 2, 3})
+        for (const int micro_batches : {1, 2})
+          for (const bool recomputed : {false, true}) {
+            hp::decoder_plan p{.dp = 2,
+                               .zero = zero,
+                               .micro_batches = micro_batches,
+                               .recomputed = recomputed,
+                               .formats = f.formats,
+                               .batch = 8,
+                               .sequence = 8};
+            if (!hp::check_plan(d, p, 2).ok()) continue;
+            const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+            ASSERT_TRUE(e.ok());
+            EXPECT_LE(hp::memory_bound(d, p), e.evaluation.memory) << f.name << zero << micro_batches << recomputed;
+            EXPECT_LE(hp::time_bound(d, p, prices), e.evaluation.time) << f.name << zero << micro_batches << recomputed;
+            ++plans;
+          }
+  EXPECT_GT(plans, 300);
+}
+
+}  // namespace

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/price/reached_share.hpp>
+
+#include <gtest/gtest.h>
+
+#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/presets.hpp>
+#include <hyperparallel/price/plan_evaluation.hpp>
+
+#include "planner/small_decoders.hpp"
+
+#include <hyperparallel/planner/decoder_plan.hpp>
+
+namespace {
+
+namespace hp = hyperparallel;
+
+/// Calls `run(graph, operator, local work)` for each matrix operator of steps of small decoders on one device.
+template <class Run>
+void for_each_product(const Run& run) {
+  for (const hp::decoder& d : small_decoders::all()) {
+    const hp::sharded_program p =
+        hp::partition(hp::training_graph_of(d, {.batch = 2, .sequence = 64}), hp::strategy_of({}));
+    for (const hp::program_compute& c : p.compute) {
+      const hp::graph_operator& o = p.graph.op[c.op];
+      if (hp::work_of(p, c).unit == hp::compute_unit::matrix)
+        run(p.graph, o, hp::local_work_of(p.graph, o, c.placement, p.mesh.shape));
+    }
+  }
+}
+
+// Attention and products of several groups have a share of their own on a GPU, never above that of other products.
+TEST(ReachedShare, OfAttentionAndGroups) {
+  int attention = 0, groups = 0, others = 0;
+  for_each_product([&](const hp::graph& g, const hp::graph_operator& o, const hp::local_work& w) {
+    const hp::efficiency share = hp::reached_share(hp::h100::device, g, o, w);
+    EXPECT_LE(share.parts_per_million, hp::h100::device.gmm_cold.parts_per_million);
+    EXPECT_EQ(hp::reached_share(hp::matrix384::device, g, o, w).parts_per_million, 0);
+    const bool of_groups = o.kind == hp::id_of<hp::ops::contract> && hp::product_shape_of(w).count > 1;
+    const bool of_attention = o.kind != hp::id_of<hp::ops::contract>;
+    EXPECT_EQ(share.parts_per_million > 0, of_groups || of_attention) << g.text_at(o.name);
+    ++(of_groups ? groups : of_attention ? attention : others);
+  });
+  EXPECT_GT(attention, 10);
+  EXPECT_GT(groups, 3);
+  EXPECT_GT(others, 50);
+}
+
+// It is that of the measured rows for what was measured: 32 heads of 128 over 8192 tokens.
+TEST(ReachedShare, IsThatOfMeasuredAttention) {
+  hp::decoder d = small_decoders::dense();
+  d.attention.query_heads = 32;
+  d.attention.key_heads = 32;
+  d.attention.head_dim = 128;
+  d.layers = 1;
+  const hp::sharded_program p =
+      hp::partition(hp::training_graph_of(d, {.batch = 1, .sequence = 8192}), hp::strategy_of({}));
+  int found = 0;
+  for (const hp::program_compute& c : p.compute) {
+    const hp::graph_operator& o = p.graph.op[c.op];
+    const bool backward = o.kind == hp::id_of<hp::ops::attention_gradient>;
+    if (!backward && o.kind != hp::id_of<hp::ops::attention>) continue;
+    const hp::efficiency share =
+        hp::reached_share(hp::h100::device, p.graph, o, hp::local_work_of(p.graph, o, c.placement, p.mesh.shape));
+    EXPECT_EQ(share, hp::attention_share(32, 8192, 128, backward));
+    EXPECT_NEAR(static_cast<double>(share.parts_per_million) / 100, backward ? 5153 : 6291, 200);
+    ++found;
+  }
+  EXPECT_EQ(found, 2);
+}
+
+}  // namespace
