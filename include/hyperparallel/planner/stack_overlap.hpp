@@ -41,16 +41,18 @@ constexpr stack_overlap overlap_of(const sharded_program& p, const pipeline_form
   const int tp = axis_index(p.mesh, "tp");
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step[i];
+    if (joins_numbers(p, s)) continue;  // the norm of all gradients is waited for
     const extent_t time = form.held(s.segment).of(priced.of_step(i), repeats_of(p.graph, s.segment));
     if (!s.is_move) {
       if (s.phase == graph_phase::forward) o.forward += time;
       if (s.phase == graph_phase::backward) o.backward += time;
       continue;
     }
-    const bool reduces = detail::reduced_gradient_axes(p, p.move[s.index]) != 0;
+    const program_move& move = p.move[s.index];
     if (s.phase > graph_phase::backward)
-      (reduces ? o.reduced : o.gathered) += time;
-    else if (!reduces && tp >= 0 && kind_of(priced.moves(), s.index).axes == 1u << tp)
+      (is_partial(p.value[move.source].layout) ? o.reduced : o.gathered) += time;
+    else if (detail::reduced_gradient_axes(p, move) == 0 && tp >= 0 &&
+             kind_of(priced.moves(), s.index).axes == 1u << tp)
       o.tensor += time;
   }
   return o;

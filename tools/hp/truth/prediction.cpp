@@ -56,6 +56,23 @@ prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::kn
   return out;
 }
 
+namespace {
+
+/// Of a plan dealt as FSDP: the memory of PyTorch's stack, compiled where the row says so, if it has rules for the plan.
+void note_sharded_memory(const published_row& r, const hp::decoder& d, const hp::decoder_plan& p, prediction& out) {
+  if (p.zero < 2) return;
+  const hp::stack_rules& stack =
+      *hp::find_stack(field(r.config(), "compile") == json(true) ? "fsdp2_compiled" : "fsdp2");
+  if (hp::check_stack(d, p, stack) != hp::stack_code::ok) return;
+  const hp::stack_memory memory = hp::stack_memory_of(d, p, stack);
+  out.peak_bytes = static_cast<double>(memory.peak);
+  out.after_forward_bytes = static_cast<double>(memory.after_forward);
+  out.reserved_bytes = out.needed_bytes = static_cast<double>(memory.reserved);
+  out.open.push_back(std::string("memory of the stack ") + stack.name);
+}
+
+}  // namespace
+
 prediction predict(const published_row& r) {
   prediction out;
   try {
@@ -64,6 +81,7 @@ prediction predict(const published_row& r) {
     hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
     out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"));
+    note_sharded_memory(r, d.model, p.plan, out);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
