@@ -67,6 +67,25 @@ TEST(StackKernels, EagerPassesAreCounted) {
   EXPECT_EQ(k.backward.row_bytes, 20 * stream + 20 * heads);
 }
 
+// Without a gate one product leads into the width, and its activation is a pass of its own; without rotation there is none.
+TEST(StackKernels, BlocksWithoutGateOrRotationHaveFewerKernels) {
+  for (const bool compiled : {false, true}) {
+    hp::stack_sizes s = walked_tensors::small_sizes();
+    s.compiled = compiled;
+    s.gated = s.rotated = false;
+    const block_kernels k(s);
+    const hp::extent_t stream = s.tokens * s.hidden, width = s.tokens * s.width;
+    EXPECT_EQ(k.forward.operations[0], 2 * s.tokens * s.hidden * (2 * s.query + 2 * s.key + 2 * s.width));
+    EXPECT_EQ(k.backward.operations[1], k.forward.operations[0]);
+    EXPECT_EQ(k.backward.operations[2], k.forward.operations[0]);
+    if (compiled) continue;
+    EXPECT_EQ(k.forward.bytes, 12 * stream + 4 * width);
+    EXPECT_EQ(k.forward.row_bytes, 8 * stream);
+    EXPECT_EQ(k.forward.kernels, 2 + 2 + 1 + 6 + 1);
+    EXPECT_EQ(k.backward.bytes, (18 + 6) * stream + 6 * width);
+  }
+}
+
 // Compiled blocks pass less and launch less; composed norms more; autocast casts every weight, forward and backward.
 TEST(StackKernels, StacksDiffer) {
   const block_kernels eager(flagged(0)), compiled(flagged(1)), composed(flagged(2)), autocast(flagged(6));

@@ -34,6 +34,19 @@ static_assert(code_of(hp::test::deepseek_v3, on(8, 1, 3)) == hp::stack_code::has
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(8, 1, 3)) == hp::stack_code::ok);
 static_assert(code_of(hp::test::qwen3_30b_a3b, on(4, 2, 3)) == hp::stack_code::has_experts);
 static_assert(code_of(hp::test::qwen15_moe, on(8, 1, 3)) == hp::stack_code::has_experts);
+/// MPT: LayerNorm, no gate, no rotation.
+constexpr hp::decoder mpt() {
+  hp::decoder d = hp::test::llama3_8b;
+  d.norm = hp::norm_form::layer;
+  d.form = hp::feed_forward_form::gelu;
+  d.attention.rope_base = 0.0;
+  return d;
+}
+static_assert(hp::check_stack(mpt(), on(8, 1, 3), *hp::find_stack("fsdp2")) == hp::stack_code::has_other_blocks);
+static_assert(hp::check_stack(mpt(), on(8, 1, 3), *hp::find_stack("fsdp2"), hp::stack_question::time) ==
+              hp::stack_code::ok);
+static_assert(hp::check_stack(hp::test::gpt2, on(8, 1, 3), *hp::find_stack("fsdp2"), hp::stack_question::time) ==
+              hp::stack_code::has_other_blocks);
 static_assert(code_of(hp::test::gpt2, on(8, 1, 3)) == hp::stack_code::has_other_blocks);
 
 // The library has rules for every plan; another stack for those of one stage, one part of the sequence and no experts.

@@ -88,8 +88,28 @@ constexpr const char* name_of(stack_code c) {
   return names[static_cast<int>(c)];
 }
 
+namespace detail {
+
+/// Blocks whose kernels are not counted.
+constexpr bool has_other_kernels(const decoder& d) {
+  const attention_layer& a = d.attention;
+  return d.branch_norms || d.side_by_side || d.logit_cap > 0.0 || d.embedding_scale != 1.0 || d.branch_scale != 1.0 ||
+         d.hidden_scale != 1.0 || a.output_bias || a.sinks || a.score_cap > 0.0 || d.feed_forward.bias;
+}
+/// Blocks of which it is not known what tensors they keep.
+constexpr bool has_other_tensors(const decoder& d) {
+  return d.norm != norm_form::rms || !is_gated(d.form) || d.positions > 0 || d.attention.rope_base <= 0.0;
+}
+
+}  // namespace detail
+
+/// What of a step the rules are asked for: its memory, or its time alone, which other norms, feed-forward layers without a gate and attention without
+/// rotation have, too.
+enum class stack_question : unsigned char { memory, time };
+
 /// Precondition: `check_plan` says ok. Causes in the model come before those in the plan. O(layers).
-constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const stack_rules& rules) {
+constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const stack_rules& rules,
+                                 stack_question asked = stack_question::memory) {
   if (!rules.walked) return stack_code::ok;
   const attention_layer& a = d.attention;
   if (d.has_latents) return stack_code::has_latents;
@@ -98,9 +118,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
     if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 ||
         e.scores != expert_scores::softmax)
       return stack_code::has_experts;
-  if (d.norm != norm_form::rms || !is_gated(d.form) || d.branch_norms || d.side_by_side || d.positions > 0 ||
-      d.logit_cap > 0.0 || d.embedding_scale != 1.0 || d.branch_scale != 1.0 || d.hidden_scale != 1.0 ||
-      d.feed_forward.bias || a.output_bias || a.sinks || a.score_cap > 0.0 || a.rope_base <= 0.0)
+  if (detail::has_other_kernels(d) || (asked == stack_question::memory && detail::has_other_tensors(d)))
     return stack_code::has_other_blocks;
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
   if (d.layers > most_walked_layers) return stack_code::has_many_layers;
@@ -135,6 +153,8 @@ struct stack_sizes {
   bool is_cut = false;       ///< by tp
   bool biased = false;       ///< queries, keys and values
   bool head_normed = false;  ///< queries and keys have norms
+  bool gated = true;    ///< two products lead into the width, and the activation of one is multiplied with the other
+  bool rotated = true;  ///< queries and keys
   bool tied = false;
   bool recomputed = false, reshards = true, compiled = false, sharded = true, composed = false, autocast = false;
 
@@ -162,6 +182,8 @@ struct stack_sizes {
         is_cut(p.tp > 1),
         biased(d.attention.query_key_value_bias),
         head_normed(d.attention.query_key_norm),
+        gated(is_gated(d.form)),
+        rotated(d.attention.rope_base > 0.0),
         tied(d.tied),
         recomputed(p.recomputed),
         reshards(p.zero == 3 || (ranks == 1 && p.zero == 0)),
@@ -191,8 +213,7 @@ struct stack_sizes {
       if (!has_expert_groups()) push_experts(out);
       return out;
     }
-    out.push({width, hidden});
-    out.push({width, hidden});
+    for (int product = 0; product < (gated ? 2 : 1); ++product) out.push({width, hidden});
     out.push({hidden, width});
     return out;
   }

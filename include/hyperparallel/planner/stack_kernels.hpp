@@ -36,7 +36,8 @@ class stack_kernels : stack_expert_kernels<Sink> {
     for (int product = 0; product < 2; ++product) multiply(s.hidden, s.key);
     if (s.head_normed)
       for (const extent_t columns : {s.query, s.key}) norm(s.tokens * columns, true);
-    for (const extent_t columns : {s.query, s.key}) rotate(s.tokens * columns);
+    if (s.rotated)
+      for (const extent_t columns : {s.query, s.key}) rotate(s.tokens * columns);
     sink.attention(false);
     multiply(s.query, s.hidden, false);
     scatter();
@@ -47,9 +48,9 @@ class stack_kernels : stack_expert_kernels<Sink> {
     if (s.experts > 0) {
       experts::forward_experts();
     } else {
-      for (int product = 0; product < 2; ++product) multiply(s.hidden, s.width);
-      if (!s.compiled) sink.pass(4 * s.tokens * s.width);
-      sink.pass(6 * s.tokens * s.width);
+      for (int product = 0; product < (s.gated ? 2 : 1); ++product) multiply(s.hidden, s.width);
+      if (!s.compiled || !s.gated) sink.pass(4 * s.tokens * s.width);
+      if (s.gated) sink.pass(6 * s.tokens * s.width);
       if (again && !s.compiled) return;
       multiply(s.width, s.hidden, false);
     }
@@ -65,14 +66,15 @@ class stack_kernels : stack_expert_kernels<Sink> {
     } else {
       multiply_back(s.width, s.hidden, false);
       activation_back(s.tokens * s.width);
-      for (int product = 0; product < 2; ++product) multiply_back(s.hidden, s.width);
-      add_gradients(1);
+      for (int product = 0; product < (s.gated ? 2 : 1); ++product) multiply_back(s.hidden, s.width);
+      add_gradients(s.gated ? 1 : 0);
     }
     leave_branch();
     enter_branch();
     multiply_back(s.query, s.hidden, false);
     sink.attention(true);
-    for (const extent_t columns : {s.query, s.key}) rotate_back(s.tokens * columns);
+    if (s.rotated)
+      for (const extent_t columns : {s.query, s.key}) rotate_back(s.tokens * columns);
     if (s.head_normed)
       for (const extent_t columns : {s.query, s.key}) norm_back(s.tokens * columns, true);
     multiply_back(s.hidden, s.query);
@@ -153,6 +155,7 @@ class stack_kernels : stack_expert_kernels<Sink> {
       for (const extent_t bytes : {4, 2, 4, 4, 6}) sink.rows(bytes * elements);
   }
   constexpr void activation_back(extent_t elements) {
+    if (!s.gated) return sink.pass(6 * elements);
     if (s.compiled) return sink.pass(12 * elements);  // the product is made again in the same pass
     for (int operand = 0; operand < 3; ++operand) sink.pass(6 * elements);
   }

@@ -5,6 +5,7 @@
 
 #include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
+#include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "../plan/words.hpp"
@@ -58,11 +59,19 @@ prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::kn
 
 namespace {
 
-/// Of a plan dealt as FSDP: the memory of PyTorch's stack, compiled where the row says so, if it has rules for the plan.
-void note_sharded_memory(const published_row& r, const hp::decoder& d, const hp::decoder_plan& p, prediction& out) {
-  if (p.zero < 2) return;
+/// Of a plan dealt as FSDP: the memory of PyTorch's stack, compiled where the row says so, and in bf16 its time of computing, if it has rules
+/// for the plan.
+void note_sharded(const published_row& r, const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
+                  prediction& out) {
+  if (p.zero < 2 || !h.device.as_measured) return;
   const hp::stack_rules& stack =
       *hp::find_stack(field(r.config(), "compile") == json(true) ? "fsdp2_compiled" : "fsdp2");
+  if (p.formats.product_bits() == 0 && hp::check_stack(d, p, stack, hp::stack_question::time) == hp::stack_code::ok)
+    if (const hp::stack_time time = hp::stack_time_of(d, p, stack, h.device); time.ok()) {
+      out.step_seconds += seconds_of(time.total()) - out.compute_seconds;
+      out.compute_seconds = seconds_of(time.total());
+      out.open.push_back(std::string("computing of the stack ") + stack.name);
+    }
   if (hp::check_stack(d, p, stack) != hp::stack_code::ok) return;
   const hp::stack_memory memory = hp::stack_memory_of(d, p, stack);
   out.peak_bytes = static_cast<double>(memory.peak);
@@ -81,7 +90,7 @@ prediction predict(const published_row& r) {
     hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
     out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"));
-    note_sharded_memory(r, d.model, p.plan, out);
+    note_sharded(r, d.model, p.plan, h, out);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
