@@ -118,6 +118,12 @@ hyperparallel_add_hp_json(plan.convention_is_not_defined 0
 # Pairs of a layer with a window and one without are dealt to the stages: 23 of them.
 hyperparallel_add_hp_json(plan.groups_of_layers 0 FIGURES legal=true "verdict=\"fits\"" plan.pp=4
                           COMMAND plan "${configs}/gemma2_27b.json" --devices 32 --fix tp=4,pp=4,zero=1,micro_batches=8,recompute=full)
+# Number formats, and the stack that hides moves: parameters of 2 bytes, states of 12.
+hyperparallel_add_hp_json(plan.precision 0 FIGURES "plan.precision=\"fp8\"" "verdict=\"fits\"" step.hidden_seconds
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 16 --fix tp=8,dp=2,zero=1 --precision fp8 --stack megatron)
+hyperparallel_add_hp_json(plan.precision_of_stack 0 FIGURES "memory.stack=\"transformers_amp\""
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h200 --devices 1 --fix recompute=full --sequence 2048 --stack transformers
+                                  --precision amp)
 # The schedule of the pipeline, and the chunks of layers on a rank.
 hyperparallel_add_hp_json(plan.schedule 0 FIGURES legal=true "plan.schedule=\"Interleaved1F1B\"" plan.chunks=4 step.clock.bubble_seconds
                           COMMAND plan "${configs}/llama3_8b.json" --devices 16 --batch 16

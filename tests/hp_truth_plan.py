@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hp truth says of a row what hp plan --fix says of its plan: time, bound and memory, to the last digit.
+"""hp truth says of a row what hp plan --fix says of its plan and stack: time, bound and memory, to the last digit.
 
     hp_truth_plan.py HP ROWS CONFIG ID …
 
@@ -24,10 +24,11 @@ def main():
     said = {row["id"]: row for row in document(hp, "truth", "--rows", "--json", rows)["row_list"]}
     for one in ids:
         row = said[one]
+        stack = "megatron" if "stack=megatron" in row["open"] else "fsdp2"
         plan = document(hp, "plan", config, "--devices", "8", "--hardware", "h100", "--fix", row["fix"], "--batch", "16",
-                        "--sequence", "4096", "--json")
+                        "--sequence", "4096", "--stack", stack, "--json")
         if row["class"] == "C":
-            pairs = [(row["predicted"], plan["memory"]["needed_bytes"])]
+            pairs = [(row["predicted"], plan["memory"]["reserved_bytes"])]
         else:
             pairs = [(row["predicted"], plan["step"]["seconds"]), (row["bound"], plan["step"]["lower_bound_seconds"])]
         for ours, theirs in pairs:

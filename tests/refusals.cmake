@@ -193,8 +193,20 @@ if(TARGET hp)
                             plan "${llama}" --devices 16 --hardware ascend_910c_die)
   hyperparallel_add_refusal(hp plan.unknown_convention 2 "--convention: calculon not in {megatron_2022}" plan "${llama}" --devices 4
                             --convention calculon)
-  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, fsdp2, fsdp2_compiled, transformers" plan
+  hyperparallel_add_refusal(hp plan.unknown_stack 2 "--stack: 'deepspeed' is not known; known: library, megatron, fsdp2, fsdp2_compiled, transformers" plan
                             "${llama}" --devices 4 --stack deepspeed)
+  hyperparallel_add_refusal(hp plan.unknown_precision 2 "--precision: 'fp6' is not known; known: f32, bf16, fp8, mxfp8, nvfp4" plan "${llama}"
+                            --devices 4 --precision fp6)
+  hyperparallel_add_refusal(hp plan.precision_without_rate 2 "--precision fp8: the device of a100 states no rate of fp8" plan "${llama}"
+                            --devices 4 --hardware a100 --precision fp8)
+  hyperparallel_add_refusal(hp plan.precision_of_stack 2 "--precision: 'fp8' is not one of --stack fsdp2; it has: bf16" plan "${llama}"
+                            --devices 4 --fix zero=3 --stack fsdp2 --precision fp8)
+  hyperparallel_add_refusal(hp plan.unknown_schedule 2 "--fix: 'schedule=zb-x' names no schedule; known: GPipe, 1F1B" plan "${llama}" --devices 4
+                            --fix pp=2,schedule=zb-x)
+  hyperparallel_add_refusal(hp plan.schedule_of_chunks 1 "schedule ZB-V has 2 stages on each rank, not 1" plan "${llama}" --devices 4 --fix
+                            pp=4,micro_batches=8,schedule=zb-v)
+  hyperparallel_add_refusal(hp plan.schedule_of_copies 1 "schedule=DualPipe holds each stage twice; a plan of a decoder holds it once" plan
+                            "${llama}" --devices 4 --fix pp=4,micro_batches=8,schedule=dualpipe)
   hyperparallel_add_refusal(hp plan.stack_of_stages 2 "--stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}" --devices 4
                             --fix pp=2,zero=3 --stack fsdp2)
   hyperparallel_add_refusal(hp plan.stack_of_context 2 "--stack fsdp2 has no rule for context parallelism: cp=1 alone" plan "${llama}"

@@ -15,7 +15,13 @@ constexpr hp::device_value without_memory(hp::device_value d) {
   d.tier[0] = {};
   return d;
 }
-static_assert(without_memory(hp::h100_96gb::device) == without_memory(hp::h100::device));
+constexpr hp::device_value without_share(hp::device_value d) {
+  d.gmm_cold = {};
+  return without_memory(d);
+}
+static_assert(without_share(hp::h100_96gb::device) == without_share(hp::h100::device));
+static_assert(hp::h100_96gb::device.gmm_cold.parts_per_million < hp::h100::device.gmm_cold.parts_per_million);
+static_assert(hp::gb200::device.gmm_cold.parts_per_million < hp::gb300::device.gmm_cold.parts_per_million);
 static_assert(without_memory(hp::mi325x::device) == without_memory(hp::mi300x::device));
 static_assert(hp::a100_40gb::device.matrix_flops[0] == hp::a100::device.matrix_flops[0]);
 

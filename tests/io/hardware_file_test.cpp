@@ -110,7 +110,7 @@ TEST(hardware_file, every_error_names_file_field_and_value) {
       {"/device/tflops", 5, "device.tflops is 5; expected an object"},
       {"/device/tflops/bf16", 0, "device.tflops.bf16 is 0; expected a number from 0.001 to 1000000.0"},
       {"/device/tflops/bf16", nullptr, "device.tflops.bf16 is missing"},
-      {"/device/tflops/fp8", 3, "device.tflops.fp8 is 3; no field of hardware has that name"},
+      {"/device/tflops/fp6", 3, "device.tflops.fp6 is 3; no field of hardware has that name"},
       {"/device/memory", json::array(), "device.memory is []; expected a list of 1 to 4 objects"},
       {"/device/memory/0", 7, "device.memory[0] is 7; expected an object"},
       {"/device/memory/0/gib", -1, "device.memory[0].gib is -1; expected a number from 0.001 to 1000000.0"},

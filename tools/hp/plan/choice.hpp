@@ -84,11 +84,12 @@ inline const hp::stack_rules& stack_of(const choice& c) {
                            "; it has: " + names);
 }
 
-/// Of the library's own plan. Throws bad_input.
+/// Of the library's own plan; on a stack of PyTorch what it gathers and reduces of parameters is bf16. Throws bad_input.
 inline hp::plan_formats formats_of(const choice& c) {
   const hp::stack_rules* stack = hp::find_stack(c.stack.c_str());
-  if (stack == nullptr || stack->walked) return {};
-  if (c.precision.empty()) return stack->overlapped ? hp::find_formats("bf16")->formats : hp::plan_formats{};
+  const bool is_library = stack == nullptr || (!stack->walked && !stack->overlapped);
+  if (c.precision.empty() || (stack != nullptr && stack->walked))
+    return is_library ? hp::plan_formats{} : hp::find_formats("bf16")->formats;
   if (const hp::named_formats* f = hp::find_formats(c.precision.c_str())) return f->formats;
   throw hp_tool::bad_input("--precision: '" + c.precision + "' is not known; known: " + known_format_names());
 }

@@ -14,6 +14,7 @@
 #include "../subcommand.hpp"
 #include "devices.hpp"
 #include "null_model.hpp"
+#include "ratios.hpp"
 #include "step_seconds.hpp"
 
 namespace truth {
@@ -162,9 +163,9 @@ truth_book read_book(const std::vector<std::string>& files) {
     r.cls = class_of(r.row, references);
     if (r.cls.cls == row_class::exact) judge_exact(r);
     if (r.cls.cls == row_class::memory) judge_memory(r);
-    if (r.cls.cls == row_class::ratio) r.said.why_not = "ratios to a reference row are not predicted";
     if (r.cls.cls == row_class::skip) r.said.why_not = r.cls.why;
   }
+  judge_ratios(book);
   deal_to_runs(book);
   for (timed_run& run : book.runs) judge_run(book, run);
   add_null_model(book);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ratios.hpp"
 #include "scores.hpp"
 
 namespace truth {
@@ -111,6 +112,9 @@ inline std::vector<memory_part> measured_parts(const truth_book& book) {
   std::vector<memory_part> parts;
   if (std::vector<double> errors = memory_errors(book); !errors.empty())
     parts.push_back({"published peaks, with the reserve", std::move(errors)});
+  for (const bool of_memory : {false, true})
+    if (std::vector<double> errors = ratio_errors(book, of_memory); !errors.empty())
+      parts.push_back({of_memory ? "peaks over those of 1F1B" : "times over those of 1F1B", std::move(errors)});
   std::set<std::string> programs;
   for (const measured_row& r : book.measured)
     if (!r.amounts.empty()) programs.insert(r.program);

@@ -30,7 +30,7 @@ double after_forward(const hp::decoder& d, const hp::decoder_plan& p) {
 }  // namespace
 
 prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
-                   const hp::stack_rules& stack) {
+                   const hp::stack_rules& stack, bool for_time) {
   if (const hp::hardware_status s = hp::check_hardware(h.device, h.links, static_cast<int>(hp::device_count_of(p)));
       !s.ok())
     throw not_predicted("the hardware: " + to_text(s));
@@ -40,13 +40,15 @@ prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::kn
     throw not_predicted("not counted: a step takes 26 days or more, or a micro-batch leaves 64 bits");
   if (!e.ok()) throw not_predicted("the plan has no price");
   const hp::memory_reserve reserve;
-  e.simulated = hp::simulate_plan(d, p, prices, reserve.most_peak(h.device.tier[0].bytes));
+  e.simulated = hp::simulate_plan(d, p, prices,
+                                  for_time ? hp::largest_simulated_memory : reserve.most_peak(h.device.tier[0].bytes));
   const hp::plan_estimate held = e;
   if (!e.simulated.ok())
     e.simulated = hp::simulate_plan(d, p, prices, hp::largest_simulated_memory);  // what ran did fit
   prediction out;
   out.fix = decoder_plans::fixes_of(p);
   out.step_seconds = seconds_of(e.time());
+  out.exposed = e.exposed();
   out.skew_seconds = seconds_of(e.simulated.skew);
   out.bound_seconds = seconds_of(hp::sheet_bound(d, p, h.device, h.links).picoseconds());
   out.compute_seconds = seconds_of(e.computing());
@@ -68,7 +70,7 @@ void note_sharded(const published_row& r, const hp::decoder& d, const hp::decode
       *hp::find_stack(field(r.config(), "compile") == json(true) ? "fsdp2_compiled" : "fsdp2");
   if (p.formats.product_bits() == 0 && hp::check_stack(d, p, stack, hp::stack_question::time) == hp::stack_code::ok)
     if (const hp::stack_time time = hp::stack_time_of(d, p, stack, h.device); time.ok()) {
-      out.step_seconds += seconds_of(time.total()) - out.compute_seconds;
+      out.step_seconds = seconds_of(time.total() + out.exposed);
       out.compute_seconds = seconds_of(time.total());
       out.open.push_back(std::string("computing of the stack ") + stack.name);
     }
@@ -89,7 +91,7 @@ prediction predict(const published_row& r) {
     row_plan p = plan_of(r, d.model);
     hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
-    out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"));
+    out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"), p.plan.zero >= 2);
     note_sharded(r, d.model, p.plan, h, out);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;

@@ -20,15 +20,16 @@ struct prediction {
   std::string fix{};      ///< the plan, as --fix reads it
   std::vector<std::string> open{};
   double step_seconds = 0, bound_seconds = 0, compute_seconds = 0;
-  double skew_seconds = 0;  ///< what a step saves that need not begin on all ranks at once
+  hp::extent_t exposed = 0;  ///< picoseconds of moves that nothing hides
+  double skew_seconds = 0;   ///< what a step saves that need not begin on all ranks at once
   double peak_bytes = 0, needed_bytes = 0, after_forward_bytes = 0, reserved_bytes = 0;
   hp::fit_verdict verdict = hp::fit_verdict::does_not_fit;
   bool ok() const { return why_not.empty(); }
 };
 
-/// Throws not_predicted. Precondition: check_plan says ok.
+/// Throws not_predicted. `for_time`: moves run ahead as if memory did not bind. Precondition: check_plan says ok.
 prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
-                   const hp::stack_rules& stack = hp::known_stacks[0]);
+                   const hp::stack_rules& stack = hp::known_stacks[0], bool for_time = false);
 
 /// Of a row of class B or C. A row that is not predicted says why.
 prediction predict(const published_row& r);

@@ -69,7 +69,8 @@ constexpr schedule_alias schedule_aliases[] = {{"1f1b-i", "Interleaved1F1B"},
                                                {"zb-1p", "ZB-H1"},
                                                {"zb-2p", "ZB-H2"},
                                                {"zb-2p*", "ZB-H2"},
-                                               {"zero-bubble", "ZB-H1"}};
+                                               {"zero-bubble", "ZB-H1"},
+                                               {"zbb", "ZB-V"}};
 
 void set_schedule(const published_row& r, row_plan& out) {
   hp::decoder_plan& p = out.plan;

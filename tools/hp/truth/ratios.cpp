@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of ratios.hpp.
+
+#include "ratios.hpp"
+
+#include <cmath>
+
+namespace truth {
+
+namespace {
+
+bool is_memory(const published_row& r) { return r.quantity == "peak_memory_per_gpu"; }
+bool is_reference(const published_row& r) { return lower_case(text_in(r.config(), "schedule")) == "1f1b"; }
+
+/// The 1F1B row of the same model and quantity, of the same micro-batches where there is one.
+const published_row* reference_of(const published_row& r, const truth_book& book) {
+  const published_row* found = nullptr;
+  const auto likeness = [&](const published_row& other) {
+    return (other.run.micro_batches == r.run.micro_batches ? 2 : 0) +
+           (other.run.micro_batch == r.run.micro_batch ? 1 : 0);
+  };
+  for (const judged_row& other : book.rows) {
+    const published_row& row = other.row;
+    if (row.family != r.family || row.model.name != r.model.name || row.quantity != r.quantity || !is_reference(row))
+      continue;
+    if (row.device != r.device || row.run.devices != r.run.devices) continue;
+    if (found == nullptr || likeness(row) > likeness(*found)) found = &row;
+  }
+  return found;
+}
+
+/// The row with sizes of its model, a sequence, and so many micro-batches for each stage where it has no batch.
+published_row completed(published_row r, const truth_book& book, int rounds) {
+  for (const judged_row& other : book.rows) {
+    if (r.model.ok()) break;
+    if (other.row.family == r.family && other.row.model.name == r.model.name && other.row.model.ok())
+      r.model = other.row.model;
+  }
+  if (r.run.sequence == 0) r.run.sequence = assumed_sequence;
+  if (r.run.batch.sequences > 0) return r;
+  if (r.run.micro_batch == 0) r.run.micro_batch = 1;
+  r.run.batch.sequences = r.run.micro_batch * rounds * r.run.pp * data_ranks_of(r.run);
+  return r;
+}
+
+/// What a sequence takes of a step, or a device at its peak.
+double amount_of(const published_row& r, prediction& said) {
+  said = predict(r);
+  if (!said.ok()) throw not_predicted(said.why_not);
+  return is_memory(r) ? said.needed_bytes : said.step_seconds / static_cast<double>(r.run.batch.sequences);
+}
+
+void judge(judged_row& r, const truth_book& book) {
+  const published_row* reference = reference_of(r.row, book);
+  if (reference == nullptr) throw not_predicted("no 1F1B row of its devices is beside it");
+  r.measured = is_memory(r.row) ? r.row.value / reference->value : reference->value / r.row.value;
+  prediction said, of_reference;
+  for (const int rounds : {2, 4, 8, 16}) {
+    const double ratio =
+        amount_of(completed(r.row, book, rounds), said) / amount_of(completed(*reference, book, rounds), of_reference);
+    if (r.predicted == 0 || std::abs(ratio - r.measured) < std::abs(r.predicted - r.measured)) {
+      r.predicted = ratio;
+      r.said = said;
+    }
+  }
+}
+
+}  // namespace
+
+void judge_ratios(truth_book& book) {
+  for (judged_row& r : book.rows) {
+    if (r.cls.cls != row_class::ratio) continue;
+    try {
+      if (is_reinforcement(r.row)) throw not_predicted("a phase of training by reinforcement, or of its weights' way");
+      if (!is_memory(r.row) && !r.row.quantity.ends_with("_per_gpu")) throw not_predicted("no rule for its quantity");
+      judge(r, book);
+    } catch (const not_predicted& e) {
+      r.predicted = 0;
+      r.said.why_not = e.what();
+    }
+  }
+}
+
+std::vector<double> ratio_errors(const truth_book& book, bool of_memory) {
+  std::vector<double> errors;
+  for (const judged_row& r : book.rows)
+    if (r.cls.cls == row_class::ratio && r.is_used() && is_memory(r.row) == of_memory && !is_reference(r.row))
+      errors.push_back(r.error());
+  return errors;
+}
+
+}  // namespace truth
