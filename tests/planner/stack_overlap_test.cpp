@@ -50,6 +50,7 @@ TEST(StackOverlap, OfSteps) {
               EXPECT_GE(e.time(), e.computing());
               EXPECT_GE(e.time() + 1, e.moving());
               EXPECT_GE(e.hidden(), 0);
+              EXPECT_LE(e.least(), e.time() + 1);
               EXPECT_LE(hp::time_bound(d, p, prices, true), e.time());
               if (tp == 1 && (dp == 1 || zero == 3)) {
                 EXPECT_EQ(e.hidden(), 0);
