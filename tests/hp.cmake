@@ -128,6 +128,10 @@ hyperparallel_add_hp_json(plan.precision_of_stack 0 FIGURES "memory.stack=\"tran
 hyperparallel_add_hp_json(plan.schedule 0 FIGURES legal=true "plan.schedule=\"Interleaved1F1B\"" plan.chunks=4 step.clock.bubble_seconds
                           COMMAND plan "${configs}/llama3_8b.json" --devices 16 --batch 16
                                   --fix tp=2,pp=4,micro_batches=8,zero=1,schedule=interleaved1f1b,chunks=4)
+hyperparallel_add_hp_json(plan.schedule_of_chunks 1 FIGURES legal=false "plan.schedule=\"ZB-V\""
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 4 --fix pp=4,micro_batches=8,schedule=zb-v)
+hyperparallel_add_hp_json(plan.schedule_of_copies 1 FIGURES legal=false "plan.schedule=\"DualPipe\""
+                          COMMAND plan "${configs}/llama3_8b.json" --devices 4 --fix pp=4,micro_batches=8,schedule=dualpipe)
 hyperparallel_add_hp_json(plan.cannot_be 1 FIGURES legal=false nearest.0.fix
                           COMMAND plan "${configs}/llama3_8b.json" --devices 48 --fix tp=3)
 

@@ -203,10 +203,6 @@ if(TARGET hp)
                             --devices 4 --fix zero=3 --stack fsdp2 --precision fp8)
   hyperparallel_add_refusal(hp plan.unknown_schedule 2 "--fix: 'schedule=zb-x' names no schedule; known: GPipe, 1F1B" plan "${llama}" --devices 4
                             --fix pp=2,schedule=zb-x)
-  hyperparallel_add_refusal(hp plan.schedule_of_chunks 1 "schedule ZB-V has 2 stages on each rank, not 1" plan "${llama}" --devices 4 --fix
-                            pp=4,micro_batches=8,schedule=zb-v)
-  hyperparallel_add_refusal(hp plan.schedule_of_copies 1 "schedule=DualPipe holds each stage twice; a plan of a decoder holds it once" plan
-                            "${llama}" --devices 4 --fix pp=4,micro_batches=8,schedule=dualpipe)
   hyperparallel_add_refusal(hp plan.stack_of_stages 2 "--stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}" --devices 4
                             --fix pp=2,zero=3 --stack fsdp2)
   hyperparallel_add_refusal(hp plan.stack_of_context 2 "--stack fsdp2 has no rule for context parallelism: cp=1 alone" plan "${llama}"
