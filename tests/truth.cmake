@@ -47,7 +47,7 @@ hyperparallel_add_truth_json(plans
           row_list.9.fix="pp=2,dp=4,zero=1,micro_batches=2" row_list.10.fix="pp=2,dp=4,zero=1,micro_batches=4"
           "row_list.11.fix=\"pp=2,dp=4,zero=1,micro_batches=2,schedule=Interleaved1F1B,chunks=2\""
           "row_list.12.fix=\"pp=2,dp=4,zero=1,micro_batches=2,schedule=Interleaved1F1B,chunks=2\""
-          row_list.19.fix="pp=4,dp=1,micro_batches=4" row_list.8.used=true
+          row_list.19.fix="pp=4,dp=1,micro_batches=8" row_list.8.used=true
   COMMAND --rows "${own}/truth_rows.jsonl")
 # Times of rates, the first quantity of a run, the median of two releases, and what is counted.
 hyperparallel_add_truth_json(figures

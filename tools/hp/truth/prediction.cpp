@@ -3,6 +3,9 @@
 
 #include "prediction.hpp"
 
+#include <algorithm>
+
+#include <hyperparallel/planner/memory_comparison.hpp>
 #include <hyperparallel/planner/sheet_bound.hpp>
 #include <hyperparallel/planner/simulation.hpp>
 #include <hyperparallel/planner/stack_time.hpp>
@@ -82,6 +85,28 @@ void note_sharded(const published_row& r, const hp::decoder& d, const hp::decode
   out.open.push_back(std::string("memory of the stack ") + stack.name);
 }
 
+/// Of Megatron's GPT, whose blocks keep scores of attention and masks of dropout: the peak by the closed forms of megatron_2022, activations as
+/// often as the schedule keeps them at once, and 18 bytes for each entry of the tables.
+void note_gpt_memory(const published_row& r, const hp::decoder& d, const hp::decoder_plan& p, prediction& out) {
+  const bool is_gpt = d.positions > 0 && d.norm == hp::norm_form::layer && !hp::is_gated(d.form) && !d.has_experts;
+  if (r.quantity != "peak_memory_per_gpu" || p.zero > 1 || p.cp > 1 || !is_gpt) return;
+  const hp::memory_by_part m = hp::megatron_2022(
+      {.layers = d.layers, .hidden = d.hidden, .heads = d.attention.query_heads}, hp::megatron_plan_of(p));
+  const hp::pipeline_shape shape = hp::pipeline_of(p);
+  const hp::pipeline_account a = hp::detail::replay_listed(p.schedule, shape, {});
+  if (m.total() == hp::not_counted || !a.ok()) return;
+  // Where embedding and head count as layers, the second stage has more of them than the first, and no table.
+  const bool is_second = hp::ends_count_as_layers(d.layers, shape.stages());
+  const int most = is_second ? a.rank[1].peak_until_weight_gradient : a.peak_until_weight_gradient();
+  const double at_once =
+      static_cast<double>(most) / static_cast<double>(shape.chunks * std::min(shape.ranks, shape.micro_batches));
+  const double tables = is_second ? 0.0 : 18.0 * static_cast<double>((d.vocabulary + d.positions) * d.hidden) / p.tp;
+  const double peak = static_cast<double>(m.states()) + at_once * static_cast<double>(m.activations()) + tables;
+  out.peak_bytes = peak;
+  out.needed_bytes = static_cast<double>(hp::memory_reserve{}.needed(static_cast<hp::extent_t>(peak)));
+  out.open.push_back("memory by megatron_2022");
+}
+
 }  // namespace
 
 prediction predict(const published_row& r) {
@@ -93,6 +118,7 @@ prediction predict(const published_row& r) {
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
     out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"), p.plan.zero >= 2);
     note_sharded(r, d.model, p.plan, h, out);
+    note_gpt_memory(r, d.model, p.plan, out);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));

@@ -3,6 +3,7 @@
 
 #include "ratios.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace truth {
@@ -29,14 +30,14 @@ const published_row* reference_of(const published_row& r, const truth_book& book
   return found;
 }
 
-/// The row with sizes of its model, a sequence, and so many micro-batches for each stage where it has no batch.
-published_row completed(published_row r, const truth_book& book, int rounds) {
+/// The row with sizes of its model, a sequence, of which 0 is not told, and so many micro-batches for each stage where it has no batch.
+published_row completed(published_row r, const truth_book& book, int rounds, hp::extent_t sequence) {
   for (const judged_row& other : book.rows) {
     if (r.model.ok()) break;
     if (other.row.family == r.family && other.row.model.name == r.model.name && other.row.model.ok())
       r.model = other.row.model;
   }
-  if (r.run.sequence == 0) r.run.sequence = assumed_sequence;
+  if (r.run.sequence == 0) r.run.sequence = sequence > 0 ? sequence : assumed_sequence;
   if (r.run.batch.sequences > 0) return r;
   if (r.run.micro_batch == 0) r.run.micro_batch = 1;
   r.run.batch.sequences = r.run.micro_batch * rounds * r.run.pp * data_ranks_of(r.run);
@@ -56,8 +57,9 @@ void judge(judged_row& r, const truth_book& book) {
   r.measured = is_memory(r.row) ? r.row.value / reference->value : reference->value / r.row.value;
   prediction said, of_reference;
   for (const int rounds : {2, 4, 8, 16}) {
-    const double ratio =
-        amount_of(completed(r.row, book, rounds), said) / amount_of(completed(*reference, book, rounds), of_reference);
+    const hp::extent_t sequence = std::max(reference->run.sequence, r.row.run.sequence);
+    const double ratio = amount_of(completed(r.row, book, rounds, sequence), said) /
+                         amount_of(completed(*reference, book, rounds, sequence), of_reference);
     if (r.predicted == 0 || std::abs(ratio - r.measured) < std::abs(r.predicted - r.measured)) {
       r.predicted = ratio;
       r.said = said;

@@ -100,10 +100,10 @@ void set_micro_batches(const published_row& r, hp::extent_t data, row_plan& out)
     each = 1;
     out.open.push_back("a sequence in a micro-batch");
   }
-  if (r.run.batch.sequences == 0) {  // a peak of memory that holds for any number of micro-batches: as many as stages
-    p.micro_batches = static_cast<int>(r.run.pp);
-    p.batch = each * data * r.run.pp;
-    out.open.push_back("as many micro-batches as stages");
+  if (r.run.batch.sequences == 0) {  // a peak of memory that holds for any number of micro-batches: twice the stages
+    p.micro_batches = static_cast<int>(2 * r.run.pp);
+    p.batch = each * data * 2 * r.run.pp;
+    out.open.push_back("twice as many micro-batches as stages");
     return;
   }
   p.batch = r.run.batch.sequences;

@@ -3,7 +3,7 @@
 // The plan that a row of published measurements ran, as `hp plan --fix` names it, and what of it the row leaves open.
 //
 // What a row does not say: ZeRO 1 where several ranks deal the batch among them, no recomputation, sequence parallelism, a sequence
-// in a micro-batch; of a peak of memory that holds for any number of micro-batches, as many as stages. What the library's plans
+// in a micro-batch; of a peak of memory that holds for any number of micro-batches, twice the stages. What the library's plans
 // of training do not have is refused by name.
 
 #include <string>
