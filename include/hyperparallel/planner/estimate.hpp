@@ -80,8 +80,8 @@ struct plan_estimate {
   /// What no plan of these moves in this order is faster than. The estimate's bound is of stages that are all as full as the
   /// fullest, so it does not hold where they are replayed.
   constexpr extent_t least() const {
-    if (hidden() > 0) return bound;  // what waits for each other in this library's order need not on the stack
     if (simulated.is_replayed()) return simulated.times.bound.most();
+    if (hidden() > 0) return bound;  // what waits for each other in this library's order need not on the stack
     return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound;
   }
 };
