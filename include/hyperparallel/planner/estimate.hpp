@@ -53,13 +53,14 @@ struct plan_estimate {
   constexpr extent_t time() const { return own_time() - hidden(); }
   /// The same in this library's order of moves.
   constexpr extent_t own_time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
-  /// What the stack hides of moves: so that a step takes no less than its computing, and than its moves.
+  /// What the stack hides of moves, but for what stages hand over: so that a step takes no less than its computing, and than its moves.
   constexpr extent_t hidden() const {
     if (overlap == stack_overlap{}) return 0;
     const double m = plan.micro_batches, bubble = static_cast<double>(simulated.bubble);
     const double working = static_cast<double>(larger(own_time() - simulated.bubble, extent_t{1}));
     const double rounds = simulated.ok() ? m * (1 + bubble / working) : m + plan.pp - 1;
-    const extent_t most = smaller(own_exposed(), larger(computing() + own_exposed() - moving(), extent_t{0}));
+    const extent_t handed = simulated.ok() ? simulated.handed : evaluation.hops;
+    const extent_t most = smaller(own_exposed() - handed, larger(computing() + own_exposed() - moving(), extent_t{0}));
     return smaller(overlap.hidden(rounds, plan.tp), most);
   }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.

@@ -5,7 +5,7 @@
 //   hp::stack_kernels<Sink> kernels(sizes, sink);
 //   kernels.forward(false);  kernels.backward();
 //
-// Each operator is told to the sink with its true sizes on one rank: product(tokens, inner, columns, pass), grouped(slots, inner, columns),
+// The sink is called for each operator with its sizes on one rank: product(tokens, inner, columns, pass), grouped(slots, inner, columns),
 // attention(backward), pass(bytes), rows(bytes) and small(count), kernels of one number a token. Bytes are those that its kernel reads
 // and writes. Eager operators make one pass each: a rotation five (by halves of rows), an activation and its product two, a sum of
 // gradients one for each further reader of a tensor. Blocks that are compiled fuse what stands between products: norm with the sum

@@ -11,8 +11,8 @@
 // step with one micro-batch it belongs to the update, which waits for it; of several, what of it is not hidden belongs
 // to backward. Operators belong to the part of their forward operator; sums of gradients to that of the last of their terms; all
 // else to that of its name. Of the update, what belongs to no parameter is of the layers.
-// Of backward, what only gradients of parameters wait for is told apart: a schedule may put it off (zero bubble). It is what no
-// gradient that leaves the part rests on; moves stay with the rest.
+// Schedules of the zero-bubble kind put off gradients of parameters. Their time is the field `weights`: operators of backward whose
+// results no gradient of an activation of another part depends on. Moves are never among them.
 // Laws: times of all parts, micro-batches counted, add up to the makespan of the plan's clock; so do `computed` and `moved` to
 // its busy times. Units: picoseconds. O(rows + waits).
 

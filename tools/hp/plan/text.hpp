@@ -131,7 +131,7 @@ inline std::string stack_step_text(const answer& a) {
   if (on_stack.idle() > 0) row("device: waits for the host", on_stack.idle());
   row("moves", e.moving());
   row("exposed of them", e.exposed());
-  if (e.hidden() > 0) row("hidden by megatron", e.hidden());
+  if (e.hidden() > 0) row(("hidden by " + std::string(a.stack.name)).c_str(), e.hidden());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);
   return t.text() +

@@ -4,7 +4,6 @@
 #include "ratios.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace truth {
 
@@ -51,20 +50,26 @@ double amount_of(const published_row& r, prediction& said) {
   return is_memory(r) ? said.needed_bytes : said.step_seconds / static_cast<double>(r.run.batch.sequences);
 }
 
+std::string text_of(double ratio) { return std::to_string(ratio).substr(0, 5); }
+
 void judge(judged_row& r, const truth_book& book) {
   const published_row* reference = reference_of(r.row, book);
   if (reference == nullptr) throw not_predicted("no 1F1B row of its devices is beside it");
   r.measured = is_memory(r.row) ? r.row.value / reference->value : reference->value / r.row.value;
   prediction said, of_reference;
+  double least = 0, most = 0;
   for (const int rounds : {2, 4, 8, 16}) {
     const hp::extent_t sequence = std::max(reference->run.sequence, r.row.run.sequence);
     const double ratio = amount_of(completed(r.row, book, rounds, sequence), said) /
                          amount_of(completed(*reference, book, rounds, sequence), of_reference);
-    if (r.predicted == 0 || std::abs(ratio - r.measured) < std::abs(r.predicted - r.measured)) {
-      r.predicted = ratio;
-      r.said = said;
-    }
+    least = least == 0 ? ratio : std::min(least, ratio);
+    most = std::max(most, ratio);
+    if (r.row.run.batch.sequences > 0) break;
   }
+  r.said = said;
+  r.predicted = (least + most) / 2;
+  if (least != most)
+    r.said.open.push_back("ratio of 2 to 16 micro-batches a stage, from " + text_of(least) + " to " + text_of(most));
 }
 
 }  // namespace

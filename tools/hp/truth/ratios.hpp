@@ -3,8 +3,8 @@
 // Rows of class D, of which inputs are missing: how their time or peak compares with the 1F1B row of the same model beside them.
 //
 // Sizes of a model that a row only names are those that another row of the family prints for the name. Where the batch is missing, the ratio
-// is that of 2, 4, 8 and 16 micro-batches of a sequence for each stage, and the nearest of these to what was measured counts; where the
-// sequence is, it has `assumed_sequence` tokens.
+// is the middle of those of 2, 4, 8 and 16 micro-batches of a sequence for each stage; where the sequence is, it is the reference's, or has
+// `assumed_sequence` tokens.
 // Law: the ratio of a reference to itself is 1; no measured value enters a prediction.
 
 #include "book.hpp"
