@@ -85,9 +85,9 @@ graph biased_router() {
 void expect_row_text(graph& g, const graph_operator& o, bool joint) {
   const operator_value& row = g.value_of(o);
   const char* text = row.text;
-  if (joint && o.kind == id_of<ops::undispatch>) text = "eCh,BSK->BSh";
-  if (joint && o.kind == id_of<ops::dispatch_weighted>) text = "BSh,BSK,BSK->eCh";
-  if (joint && o.kind == id_of<ops::combine_weight_gradient>) text = "BSh,eCh,BSK->BSK";
+  if (joint && o.kind == id_of<ops::undispatch>) text = "ech,BSK->BSh";
+  if (joint && o.kind == id_of<ops::dispatch_weighted>) text = "BSh,BSK,BSK->ech";
+  if (joint && o.kind == id_of<ops::combine_weight_gradient>) text = "BSh,ech,BSK->BSK";
   if (text[0] == '\0') return;
   int operands[max_operator_operands] = {};
   for (int i = 0; i < o.operand_count; ++i) operands[i] = o.operand[i];
@@ -98,7 +98,7 @@ void expect_row_text(graph& g, const graph_operator& o, bool joint) {
   const tensor_factors& first = made.result[0];
   if (o.kind == id_of<ops::embed_gradient>) create('v', first.term[0]);
   if (o.kind == id_of<ops::dispatch_weighted>) {
-    create('C', first.term[first.rank - 2]);
+    create('c', first.term[first.rank - 2]);
     create('e', first.term[first.rank - 3]);
   }
   graph_operator read;

@@ -45,6 +45,43 @@ TEST(DecoderPlan, CanBeWhereThePartitionerTakesIt) {
   EXPECT_GT(refused, 100);
 }
 
+// The same of experts along tp, cp or both; widths of experts are then whole.
+TEST(DecoderPlan, DealsExpertsAlongOtherDegrees) {
+  int taken = 0, refused = 0;
+  for (const hp::decoder& d : small_decoders::all()) {
+    if (!d.has_experts) continue;
+    for (const int along : {1, 2, 3})
+      visit_degrees({.sequence_parallel = along < 3,
+                     .experts_along_tp = along % 2 == 1,
+                     .experts_along_cp = along >= 2,
+                     .batch = 4,
+                     .sequence = 8},
+                    [&](const hp::decoder_plan& p) {
+                      const bool said = hp::check_plan(d, p, hp::device_count_of(p)).ok();
+                      const hp::sharded_program made = hp::partition(hp::training_graph_of(d, p), hp::strategy_of(p));
+                      EXPECT_EQ(said, made.status.code == hp::strategy_code::ok)
+                          << "tp " << p.tp << " dp " << p.dp << " cp " << p.cp << " ep " << p.ep << " along " << along;
+                      ++(said ? taken : refused);
+                      if (!said) return;
+                      for (int v = 0; v < made.value.size; ++v) {
+                        const hp::graph_tensor& t = made.graph.tensor[made.value[v].tensor];
+                        if (t.kind != hp::graph_tensor_kind::parameter ||
+                            !hp::name_matches("*experts.gate.weight", made.graph.text_at(t.name)))
+                          continue;
+                        hp::extent_t pieces = 1;
+                        for (int c = 0; c < made.value[v].layout.cut_count; ++c)
+                          if (made.value[v].layout.cut[c].dim == t.shape.rank - 3)
+                            pieces *= made.value[v].layout.cut[c].size;
+                        EXPECT_EQ(pieces, hp::expert_ranks_of(p));
+                      }
+                    });
+  }
+  EXPECT_GT(taken, 20);
+  EXPECT_GT(refused, 20);
+  const hp::decoder_plan none{.tp = 2, .experts_along_tp = true, .batch = 4, .sequence = 8};
+  EXPECT_EQ(hp::check_plan(small_decoders::dense(), none, 2).code, hp::decoder_plan_code::model_has_no_experts);
+}
+
 TEST(DecoderPlan, SaysWhichDimDoesNotDivide) {
   const hp::decoder d = small_decoders::dense();  // 4 query heads, 2 of keys
   const auto said = [&](const hp::decoder_plan& p) { return hp::check_plan(d, p, hp::device_count_of(p)); };

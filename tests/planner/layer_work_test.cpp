@@ -52,22 +52,26 @@ TEST(LayerWork, ProductsAreBoundByTheLongerOfBoth) {
   EXPECT_GT(at.product(4096, 4096, 4096, 64), at.product(4096, 4096, 4096));
 }
 
-// What cuts the batch cuts slots; context and tensor parallelism leave them whole, joint ones may be fewer.
+// What cuts the batch cuts slots, and so does cp where it divides those of an expert; tp leaves them whole but where experts are dealt along it. Joint ones
+// may be fewer.
 TEST(LayerWork, SlotsAreCutByWhatCutsTheBatch) {
   hp::decoder d = hp::test::qwen3_30b_a3b;
   const hp::decoder_plan one{.micro_batches = 2, .batch = 64, .sequence = 4096};
   const double slots = hp::detail::expert_slots_of(d, one);
   EXPECT_EQ(slots, 32.0 * 4096 * 8);
-  for (int hp::decoder_plan::* const degree : {&hp::decoder_plan::dp, &hp::decoder_plan::ep}) {
+  for (int hp::decoder_plan::* const degree : {&hp::decoder_plan::dp, &hp::decoder_plan::ep, &hp::decoder_plan::cp}) {
     hp::decoder_plan p = one;
     p.*degree = 8;
     EXPECT_EQ(hp::detail::expert_slots_of(d, p), slots / 8);
   }
-  for (int hp::decoder_plan::* const degree : {&hp::decoder_plan::tp, &hp::decoder_plan::cp}) {
-    hp::decoder_plan p = one;
-    p.*degree = 4;
-    EXPECT_EQ(hp::detail::expert_slots_of(d, p), slots);
-  }
+  hp::decoder_plan p = one;
+  p.cp = 3;
+  EXPECT_EQ(hp::detail::expert_slots_of(d, p), slots);
+  p.cp = 2;
+  p.tp = 4;
+  EXPECT_EQ(hp::detail::expert_slots_of(d, p), slots / 2);
+  p.experts_along_tp = true;
+  EXPECT_EQ(hp::detail::expert_slots_of(d, p), slots / 8);
   d.experts.slots = hp::expert_slots::dropless;
   EXPECT_EQ(hp::detail::expert_slots_of(d, one), 32.0 * 4096 * 128);
   d.experts.slots = hp::expert_slots::joint;

@@ -96,6 +96,36 @@ TEST(PlanBounds, NeverExceedTheEstimate) {
   EXPECT_GT(closest_memory, 0.7);
 }
 
+// Experts along tp, cp and both.
+TEST(PlanBounds, NeverExceedTheEstimateWithExpertsAlongOtherDegrees) {
+  int plans = 0;
+  for (const hp::decoder& small : small_decoders::all()) {
+    if (!small.has_experts) continue;
+    const hp::decoder d = real(small);
+    hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
+    for (const int zero : {0, 1, 3})
+      for (const int along : {1, 2, 3})
+        for (const bool recomputed : {false, true}) {
+          const hp::decoder_plan from{
+              .zero = zero, .micro_batches = 2, .recomputed = recomputed, .batch = 64, .sequence = 8192};
+          hp::detail::visit_legal_degrees(d, from, 16, [&](hp::decoder_plan p) {
+            p.experts_along_tp = along % 2 == 1;
+            p.experts_along_cp = along >= 2;
+            if (!hp::check_plan(d, p, 16).ok()) return;
+            const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+            ASSERT_TRUE(e.ok());
+            ASSERT_LE(hp::time_bound(d, p, prices), e.evaluation.time)
+                << "tp " << p.tp << " cp " << p.cp << " ep " << p.ep << " zero " << zero << " along " << along;
+            ASSERT_LE(hp::memory_bound(d, p), e.evaluation.memory)
+                << "tp " << p.tp << " cp " << p.cp << " ep " << p.ep << " zero " << zero << " along " << along;
+            ++plans;
+          });
+          if (testing::Test::HasFatalFailure()) return;
+        }
+  }
+  EXPECT_GT(plans, 200);
+}
+
 /// A model of random sizes: one of each family, of published ones fewer layers.
 hp::decoder random_decoder(std::mt19937& random) {
   const auto one_of = [&](std::initializer_list<hp::extent_t> of) { return of.begin()[random() % of.size()]; };

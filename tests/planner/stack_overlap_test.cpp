@@ -46,9 +46,9 @@ TEST(StackOverlap, OfSteps) {
               if (simulated) e.simulated = own.simulated = hp::simulate_plan(d, p, prices, hp::GiB);
               EXPECT_GE(e.time(), estimated / 10 * 9);  // what a search leaves out unsimulated rests on
               EXPECT_EQ(e.own_time(), own.time());
-              EXPECT_EQ(e.time() + e.hidden(), own.time());
-              EXPECT_EQ(e.exposed() + e.hidden(), own.exposed());
-              EXPECT_EQ(e.computing(), own.computing());
+              EXPECT_EQ(e.time() + e.hidden() + e.unsent(), own.time() + e.added());
+              EXPECT_EQ(e.exposed() + e.hidden() + e.unsent(), own.exposed());
+              EXPECT_EQ(e.computing(), own.computing() + e.added());
               EXPECT_GE(e.time(), e.computing());
               EXPECT_GE(e.time() + 1, e.moving());
               EXPECT_GE(e.hidden(), 0);
@@ -86,6 +86,44 @@ TEST(StackOverlap, WithoutZeroGradientsAreReducedOnce) {
   EXPECT_NEAR(
       static_cast<double>(hp::estimate_plan(hp::test::llama3_8b, p, prices).received[0]) / static_cast<double>(once),
       1.0, 0.01);
+}
+
+// A token of k experts on n groups meets a group's for the first time as often as drawing k of n with repetition does: by counting all draws.
+TEST(StackOverlap, TokensEnterEachGroupOnce) {
+  for (int groups = 1; groups <= 4; ++groups)
+    for (int each = 1; each <= 4; ++each) {
+      double first = 0, draws = 1;
+      for (int k = 0; k < each; ++k) draws *= groups;
+      for (int draw = 0; draw < static_cast<int>(draws); ++draw) {
+        unsigned met = 0;
+        for (int k = 0, rest = draw; k < each; ++k, rest /= groups) met |= 1u << (rest % groups);
+        first += __builtin_popcount(met);
+      }
+      const hp::expert_routes routes{each, hp::extent_t{groups} * 8};
+      EXPECT_NEAR(routes.first_share(8), groups == 1 ? 1 : first / (draws * each), 1e-12) << groups << " " << each;
+    }
+  EXPECT_EQ(hp::expert_routes{}.first_share(8), 1);
+}
+
+// Within a node nothing is left out. Over four nodes a step is shorter by what DeepSeek-V3's eight experts share nodes for, and never shorter than
+// what is computed or sent.
+TEST(StackOverlap, TokensCrossNodesOnce) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  for (const int ep : {8, 32}) {
+    const hp::decoder_plan p{.ep = ep, .zero = 1, .micro_batches = 2, .batch = 64, .sequence = 4096};
+    hp::plan_estimate e = hp::estimate_plan(hp::test::deepseek_v3, p, prices, megatron());
+    ASSERT_TRUE(e.ok());
+    EXPECT_EQ(e.unsent() > 0, ep > 8);
+    EXPECT_GT(e.added(), 0);
+    EXPECT_LT(e.added(), e.computing() / 5);
+    EXPECT_GE(e.time() + 1, e.moving());
+    EXPECT_GE(e.time(), e.computing());
+    EXPECT_LE(e.least(), e.time());
+    EXPECT_LE(hp::time_bound(hp::test::deepseek_v3, p, prices, true), e.time());
+    if (ep == 32) {
+      EXPECT_GT(e.unsent(), e.own_moving() / 3);
+    }
+  }
 }
 
 }  // namespace

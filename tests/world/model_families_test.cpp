@@ -275,6 +275,29 @@ void expect_losses(const hp::graph& g, const hp::strategy_value& s) {
   for (std::size_t step = 0; step < one.size(); ++step) EXPECT_NEAR(many[step], one[step], 1e-9 * std::abs(one[step]));
 }
 
+// In place of their widths experts are dealt along tp, alone and beside ep; slots of those along cp.
+TEST(ModelFamilies, ExpertsAlongTensorAndContextRanks) {
+  const hp::graph g = step_of<sparse_decoder<false>>();
+  for (const bool first_has_experts : {false, true}) {
+    hp::strategy_value s;
+    s.mesh.shape = {2, {2, 2}};
+    s.mesh.label[0] = first_has_experts ? "ep" : "cp";
+    s.mesh.label[1] = "tp";
+    if (first_has_experts)
+      hp::add_expert_parallel(s, "ep");
+    else
+      hp::add_folded_expert_parallel(s, "cp");
+    hp::add_folded_expert_parallel(s, "tp");
+    if (first_has_experts)
+      hp::add_data_parallel(s, "ep");
+    else
+      hp::add_gathered_context(s, "cp");
+    hp::add_tensor_parallel(s, "tp");
+    hp::add_sequence_parallel(s, "tp");
+    expect_losses(g, s);
+  }
+}
+
 TEST(ModelFamilies, TensorParallelByDims) {
   expect_losses(
       step_of<models::vision_transformer<vision>>(),

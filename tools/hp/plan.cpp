@@ -77,8 +77,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
   app.add_option(
       "--fix", c->fixes,
       "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "
-      "off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank); without it the "
-      "fastest plan is searched for");
+      "off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), experts_along (tp, "
+      "cp, tp+cp: experts are dealt to these ranks beside ep); without it the fastest plan is searched for");
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
   app.add_option("--why", c->why, "of a search: why plan 1 beats the plan of this number")

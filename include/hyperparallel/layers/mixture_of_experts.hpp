@@ -131,7 +131,7 @@ struct mixture_of_experts {
     const int capacity = m.dim("capacity", room), wide = m.dim("expert_ffn", width);
     const int rows = m.apply<ops::dispatch>(
         "dispatch", {x, chosen.index},
-        {.text = joint ? "BSh,BSK->eCh" : nullptr, .created = {{'e', expert}, {'C', capacity}}, .created_count = 2});
+        {.text = joint ? "BSh,BSK->ech" : nullptr, .created = {{'e', expert}, {'c', capacity}}, .created_count = 2});
     const int results = m.scope("experts", [&] {
       const auto weight = [&](const char* part, const number_list& dims) {
         return m.scope(part, [&] { return m.parameter("weight", dims); });
@@ -153,7 +153,7 @@ struct mixture_of_experts {
       return product("down", "*ecf,efh->*ech", activation, down_weight);
     });
     return m.apply<ops::combine>("combine", {results, chosen.index, chosen.weight},
-                                 {.text = joint ? "eCh,BSK,BSK->BSh" : nullptr});
+                                 {.text = joint ? "ech,BSK,BSK->BSh" : nullptr});
   }
 };
 

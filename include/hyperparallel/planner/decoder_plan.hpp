@@ -7,7 +7,8 @@
 //   hp::check_plan(llama3, p, 16).code == hp::decoder_plan_code::ok
 //   hp::partition(hp::training_graph_of(llama3, p), hp::strategy_of(p))       the program of one stage's devices
 //
-// Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
+// Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well, and so do tp and cp
+// where the plan says so: tp then leaves the widths of experts whole, which is Megatron's expert tensor parallelism of 1.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
 // dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
 // repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16, the two states of AdamW f32; parameters, gradients and products
@@ -35,6 +36,7 @@ struct decoder_plan {
   int micro_batches = 1;
   bool recomputed = false;  ///< whole layers are computed again in backward
   bool sequence_parallel = true;
+  bool experts_along_tp = false, experts_along_cp = false;  ///< routed experts are dealt to these ranks, too
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
   int chunks = 1;                                           ///< stages of the pipeline on each rank
   plan_formats formats{};
@@ -75,6 +77,25 @@ constexpr extent_t device_count_of(const decoder_plan& p) {
   return devices;
 }
 
+/// Ranks that the routed experts of a layer are dealt to, and of them those that share a width.
+constexpr extent_t expert_ranks_of(const decoder_plan& p) {
+  return extent_t{p.ep} * (p.experts_along_tp ? p.tp : 1) * (p.experts_along_cp ? p.cp : 1);
+}
+constexpr int expert_widths_of(const decoder_plan& p) { return p.experts_along_tp ? 1 : p.tp; }
+
+/// Slots of one expert in a group of tokens: a sequence, or with `joint` slots all of a micro-batch.
+constexpr extent_t slots_of_an_expert(const decoder& d, const decoder_plan& p) {
+  const mixture_of_experts& e = d.experts;
+  const extent_t tokens = p.sequence * (e.slots == expert_slots::joint ? p.batch / p.micro_batches : 1);
+  return e.slots == expert_slots::dropless ? tokens : expert_capacity(tokens, e.experts, e.top_k, e.capacity_factor);
+}
+
+/// Parts that cp and tp cut the slots of an expert into; cp where it divides them, tp where experts are along it.
+constexpr extent_t slot_parts_of(const decoder& d, const decoder_plan& p) {
+  const extent_t context = slots_of_an_expert(d, p) % p.cp == 0 ? p.cp : 1;
+  return p.experts_along_tp ? context * p.tp : context;
+}
+
 constexpr plan_frame frame_of(const decoder_plan& p) {
   plan_frame f;
   f.dp = p.dp;
@@ -92,6 +113,13 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
   plan_space space;
   fill_space(space, {}, {}, frame_of(p), true);
   strategy_value s = space.base;
+  if (p.experts_along_tp || p.experts_along_cp) {
+    s.rule.size = 0;
+    if (p.ep > 1) add_expert_parallel(s, "ep");  // the outermost of the experts' axes
+    if (p.cp > 1 && p.experts_along_cp) add_folded_expert_parallel(s, "cp");
+    if (p.tp > 1 && p.experts_along_tp) add_folded_expert_parallel(s, "tp");
+    for (const strategy_rule& r : space.base.rule) s.add(r);
+  }
   if (p.tp > 1) add_tensor_parallel(s, "tp");
   if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
   for (const strategy_rule& r : space.after) s.add(r);
@@ -169,24 +197,40 @@ struct plan_demands {
 };
 
 /// Widths and vocabulary by tp.
-constexpr void demand_widths(plan_demands& demand, const decoder& d, extent_t tp) {
+constexpr void demand_widths(plan_demands& demand, const decoder& d, extent_t tp, bool of_experts) {
   bool dense = false, sparse = false;
   for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
   if (dense) demand.divides("tp", "feed-forward width", d.feed_forward.width, tp);
-  if (sparse) demand.divides("tp", "width of an expert", d.experts.width, tp);
+  if (sparse && of_experts) demand.divides("tp", "width of an expert", d.experts.width, tp);
   if (sparse) demand.divides("tp", "width of shared experts", d.experts.shared_width, tp);
   demand.divides("tp", "vocabulary", d.vocabulary, tp);
 }
 
 /// Heads and widths by tp: keys and values are replicated where key heads do not divide and groups of queries do.
-constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp) {
+constexpr void demand_tensor(plan_demands& demand, const decoder& d, extent_t tp, bool of_experts = true) {
   if (d.has_latents)
     demand.divides("tp", "attention heads", d.latent_attention.heads, tp);
   else if (d.attention.query_heads % tp != 0)
     demand.divides("tp", "attention heads", d.attention.query_heads, tp);
   else if (d.attention.query_heads / d.attention.key_heads % tp != 0)
     demand.divides("tp", "key and value heads", d.attention.key_heads, tp);
-  demand_widths(demand, d, tp);
+  demand_widths(demand, d, tp, of_experts);
+}
+
+/// Experts by all their ranks; their slots by tp where they lie along it, and by cp.
+constexpr void demand_experts(plan_demands& demand, const decoder& d, const decoder_plan& p) {
+  if (!d.has_experts) {
+    if (p.experts_along_tp || p.experts_along_cp)
+      demand.note({decoder_plan_code::model_has_no_experts, "experts_along", "", 0, 1});
+    return;
+  }
+  const char* const degrees = p.experts_along_tp   ? (p.experts_along_cp ? "ep x cp x tp" : "ep x tp")
+                              : p.experts_along_cp ? "ep x cp"
+                                                   : "ep";
+  demand.divides(degrees, "experts", d.experts.experts, expert_ranks_of(p));
+  const extent_t slots = slots_of_an_expert(d, p);
+  if (p.experts_along_cp) demand.divides("cp", "slots of an expert", slots, p.cp);
+  if (p.experts_along_tp) demand.divides(p.cp > 1 ? "cp x tp" : "tp", "slots of an expert", slots, slot_parts_of(d, p));
 }
 
 /// Whether the pipeline's schedule exists in the plan's shape.
@@ -223,8 +267,8 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   if (device_count_of(p) != devices)
     demand.note({decoder_plan_code::degrees_are_not_the_devices, "", "", device_count_of(p), devices});
   if (p.ep > 1 && !d.has_experts) demand.note({decoder_plan_code::model_has_no_experts, "ep", "", 0, p.ep});
-  if (p.ep > 1) demand.divides("ep", "experts", d.experts.experts, p.ep);
-  if (p.tp > 1) detail::demand_tensor(demand, d, p.tp);
+  detail::demand_experts(demand, d, p);
+  if (p.tp > 1) detail::demand_tensor(demand, d, p.tp, !p.experts_along_tp);
   if (const extent_t layers = p.pp > 1 ? repeated_layers(d) : d.layers; p.pp > 1 && p.pp > layers)
     demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", layers == d.layers ? "layers" : "repeated layers",
                  layers, p.pp});

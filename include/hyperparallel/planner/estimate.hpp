@@ -50,30 +50,33 @@ struct plan_estimate {
   constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated; without what the stack
   /// hides.
-  constexpr extent_t time() const { return own_time() - hidden(); }
+  constexpr extent_t time() const { return own_time() - hidden() - unsent() + added(); }
   /// The same in this library's order of moves.
   constexpr extent_t own_time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// What the stack hides of moves, but for what stages hand over: so that a step takes no less than its computing, and than its moves.
   constexpr extent_t hidden() const {
     if (overlap == stack_overlap{}) return 0;
-    const double m = plan.micro_batches, bubble = static_cast<double>(simulated.bubble);
-    const double working = static_cast<double>(larger(own_time() - simulated.bubble, extent_t{1}));
-    const double rounds = simulated.ok() ? m * (1 + bubble / working) : m + plan.pp - 1;
-    const extent_t handed = simulated.ok() ? simulated.handed : evaluation.hops;
-    const extent_t most = smaller(own_exposed() - handed, larger(computing() + own_exposed() - moving(), extent_t{0}));
-    return smaller(overlap.hidden(rounds, plan.tp), most);
+    const extent_t waited_for = own_exposed() - handed() - unsent();
+    const extent_t most = smaller(waited_for, larger(own_computing() + own_exposed() - own_moving(), extent_t{0}));
+    return smaller(overlap.hidden(rounds(), plan.tp), most);
   }
+  /// What it computes that this library's plan does not.
+  constexpr extent_t added() const { return overlap.added(rounds()); }
+  /// What the stack does not send of what this library's plan waits for.
+  constexpr extent_t unsent() const { return smaller(overlap.unsent(rounds()), own_exposed() - handed()); }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
-  constexpr extent_t computing() const {
+  constexpr extent_t computing() const { return own_computing() + added(); }
+  constexpr extent_t own_computing() const {
     return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
                           : evaluation.times.compute_busy + evaluation.waited;
   }
-  constexpr extent_t moving() const {
+  constexpr extent_t moving() const { return own_moving() - unsent(); }
+  constexpr extent_t own_moving() const {
     return simulated.ok() ? simulated.times.busy[static_cast<int>(resource::link)] + simulated.handed
                           : evaluation.times.communication_busy + evaluation.hops;
   }
   /// Moves that nothing hides, and what stages hand over.
-  constexpr extent_t exposed() const { return own_exposed() - hidden(); }
+  constexpr extent_t exposed() const { return own_exposed() - hidden() - unsent(); }
   /// The same in this library's order of moves.
   constexpr extent_t own_exposed() const {
     return simulated.ok() ? simulated.times.exposed : evaluation.times.exposed + evaluation.hops;
@@ -82,9 +85,19 @@ struct plan_estimate {
   /// fullest, so it does not hold where they are replayed.
   constexpr extent_t least() const {
     if (simulated.is_replayed()) return simulated.times.bound.most();
-    if (hidden() > 0) return bound;  // what waits for each other in this library's order need not on the stack
+    if (hidden() > 0)
+      return bound - unsent();  // what waits for each other in this library's order need not on the stack
     return simulated.ok() ? larger(bound, simulated.times.bound.most()) : bound;
   }
+
+ private:
+  /// How often a micro-batch is played, with what stages wait.
+  constexpr double rounds() const {
+    const double m = plan.micro_batches, bubble = static_cast<double>(simulated.bubble);
+    const double working = static_cast<double>(larger(own_time() - simulated.bubble, extent_t{1}));
+    return simulated.ok() ? m * (1 + bubble / working) : m + plan.pp - 1;
+  }
+  constexpr extent_t handed() const { return simulated.ok() ? simulated.handed : evaluation.hops; }
 };
 
 namespace detail {
@@ -222,7 +235,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
   if (stack.walked) e.on_stack = stack_memory_of(d, plan, stack);
-  if (stack.overlapped) e.overlap = overlap_of(p, form, priced);
+  if (stack.overlapped) e.overlap = overlap_of(p, form, priced, expert_routes_of(d, plan));
   return e;
 }
 

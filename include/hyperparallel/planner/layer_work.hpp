@@ -6,8 +6,9 @@
 //   w.forward + w.again + w.backward     seconds
 //
 // A product takes the longer of its operations at the matrix rate of the plan's formats and its bytes at the rate of memory: both
-// operands and the result once, weights as they are stored, all else in bf16; casts are left out. Experts multiply slots, not tokens: only what cuts the batch cuts
-// them, so sequences and hidden vectors are whole along cp and tp. Rows go to slots and back through memory. Norms and
+// operands and the result once, weights as they are stored, all else in bf16; casts are left out. Experts multiply slots, not tokens: what cuts
+// the batch cuts them, and cp where it divides those of an expert; along tp they and hidden vectors are whole, but where experts are dealt to tp. Rows
+// go to slots and back through memory. Norms and
 // residual sums read and write hidden vectors. Each of these operators takes the overhead of a task on top. Routers, biases,
 // rotated positions and activations of dense layers are left out, as is what tiles waste.
 //
@@ -80,12 +81,11 @@ constexpr double tokens_of(const decoder_plan& p) {
 constexpr double expert_slots_of(const decoder& d, const decoder_plan& p) {
   const mixture_of_experts& e = d.experts;
   if (e.slots == expert_slots::joint)
-    return tokens_of(p) * static_cast<double>(e.top_k) * (e.capacity_factor < 1 ? e.capacity_factor : 1.0);
-  const extent_t room = e.slots == expert_slots::dropless
-                            ? p.sequence
-                            : expert_capacity(p.sequence, e.experts, e.top_k, e.capacity_factor);
+    return tokens_of(p) * static_cast<double>(e.top_k) * (e.capacity_factor < 1 ? e.capacity_factor : 1.0) /
+           (p.experts_along_tp ? p.tp : 1);
   return static_cast<double>(p.batch) / p.micro_batches / (static_cast<double>(p.dp) * p.ep) *
-         static_cast<double>(e.experts) * static_cast<double>(room);
+         static_cast<double>(e.experts) * static_cast<double>(slots_of_an_expert(d, p)) /
+         static_cast<double>(slot_parts_of(d, p));
 }
 
 /// Adds up one layer, operator by operator.
@@ -147,11 +147,13 @@ struct layer_account {
   }
   constexpr void add_experts() {
     const mixture_of_experts& e = d.experts;
-    const double slots = expert_slots_of(d, p), tables = static_cast<double>(e.experts) / p.ep;
-    for (int k = 0; k < 2; ++k) product(slots, hidden, cut(e.width), tables);
-    product(slots, cut(e.width), hidden, tables);
+    const double slots = expert_slots_of(d, p),
+                 tables = static_cast<double>(e.experts) / static_cast<double>(expert_ranks_of(p));
+    const double width = static_cast<double>(e.width) / expert_widths_of(p);
+    for (int k = 0; k < 2; ++k) product(slots, hidden, width, tables);
+    product(slots, width, hidden, tables);
     const double rows = at.pass(2 * slots * hidden), added = at.pass(6 * slots * hidden);
-    const double activation = at.pass(6 * slots * cut(e.width)), changed = at.pass(10 * slots * cut(e.width));
+    const double activation = at.pass(6 * slots * width), changed = at.pass(10 * slots * width);
     add(rows, rows, rows + added, rows + added);  // to slots; two products read them, so two gradients are added
     add(activation, activation, changed, changed);
     add(rows, 0, 2 * rows, rows);  // back from slots; the gradient of the weights reads them, too

@@ -44,10 +44,10 @@ struct stage_parameters {
     const decoder_parameters<double> all = count_decoder<double>(d, d.experts.experts);
     const double share = stage_layers_share(d, p) / p.tp;
     dense = (all.attention + all.feed_forward + all.shared_experts) * share;
-    experts = all.experts * share / p.ep;
+    experts = all.experts * share * p.tp / (static_cast<double>(expert_ranks_of(p)) * expert_widths_of(p));
     tables = (all.embedding + all.head) / p.pp / p.tp;
-    expert_shards = static_cast<double>(p.dp) * p.cp;
-    shards = expert_shards * p.ep;
+    shards = static_cast<double>(p.dp) * p.cp * p.ep;
+    expert_shards = static_cast<double>(p.dp) * (p.experts_along_cp ? 1 : p.cp);
     differing = d.experts.slots == expert_slots::joint ? 1 : p.dp;
   }
   constexpr double in_layers(bool sharded) const {
@@ -60,7 +60,7 @@ struct stage_parameters {
   constexpr double missing() const { return dense + experts - in_layers(true); }
   /// What it receives at least until its shard of their gradients is summed, and until all of them are.
   constexpr double summed(const decoder_plan& p) const {
-    return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / p.cp;
+    return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / (p.experts_along_cp ? 1 : p.cp);
   }
   constexpr double summed_whole() const { return 2 * dense * (1 - 1 / shards) + (differing > 1 ? experts : 0.0); }
 };
@@ -103,7 +103,7 @@ struct layer_moves {
       const double one = tokens_of(p) * wide * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
       // Where slots travel, what experts give is summed before or behind that; latents are gathered in place of what attention
       // reads. Without sequence parallelism each sum is two: to a part of it, and to all.
-      const double plain = inner - (p.ep > 1 ? (sparse < inner ? sparse : inner) : 0.0),
+      const double plain = inner - (expert_ranks_of(p) > 1 ? (sparse < inner ? sparse : inner) : 0.0),
                    read = d.has_latents ? 0.0 : inner;
       forward = one * (d.side_by_side        ? 2 * inner
                        : p.sequence_parallel ? read + 2 * inner + plain
@@ -111,9 +111,9 @@ struct layer_moves {
       backward = d.side_by_side || p.sequence_parallel ? forward : one * 2 * (read + plain);
       again = one * (d.side_by_side ? 0.0 : p.sequence_parallel ? read + 2 * inner : 2 * inner);
     }
-    if (p.ep > 1 && sparse > 0) {
-      const double one =
-          sparse * expert_slots_of(d, p) * wide * (p.ep - 1) / p.ep * seconds_a_byte(net, extent_t{p.ep} * p.cp * p.tp);
+    if (const double ranks = static_cast<double>(expert_ranks_of(p)); ranks > 1 && sparse > 0) {
+      const double one = sparse * expert_slots_of(d, p) * wide * (ranks - 1) / ranks *
+                         seconds_a_byte(net, extent_t{p.ep} * p.cp * p.tp);
       forward += 2 * one;
       again += 2 * one;
       backward += 2 * one;
@@ -157,14 +157,16 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   }
   const double entering = tokens * static_cast<double>(segments) * hidden / (p.sequence_parallel ? p.tp : 1);
   const double sparse = detail::sparse_layers(d), other = static_cast<double>(d.layers) - sparse;
-  const double routed = sparse > 0 ? 2 * detail::expert_slots_of(d, p) * (hidden + cut(d.experts.width)) : 0.0;
+  const double expert_width = static_cast<double>(d.experts.width) / expert_widths_of(p);
+  const double routed = sparse > 0 ? 2 * detail::expert_slots_of(d, p) * (hidden + expert_width) : 0.0;
   const double within =
       sparse * (routed + 2 * tokens * cut(d.experts.shared_width)) + other * 2 * tokens * cut(d.feed_forward.width);
   const double kept = 2 * detail::stage_layers_share(d, p) * static_cast<double>(smaller(p.pp, p.micro_batches)) *
                       (entering + (p.recomputed ? 0.0 : within));
   double passing = 0;  // in backward of the last layer
   if (d.is_sparse(d.layers - 1)) {
-    const double table = p.formats.weight_bytes() * hidden * cut(d.experts.experts * d.experts.width) / p.ep;
+    const double table = p.formats.weight_bytes() * hidden * static_cast<double>(d.experts.experts) * expert_width /
+                         static_cast<double>(expert_ranks_of(p));
     if (p.recomputed) passing += 2 * routed;
     if (p.zero >= 3 && stage.expert_shards > 1) passing += table * (p.recomputed ? 3 : 1);
   }

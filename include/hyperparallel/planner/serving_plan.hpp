@@ -65,7 +65,7 @@ constexpr decoder_plan_status check_serving(const decoder& d, const serving_plan
     demand.divides("tp", "attention heads", d.has_latents ? d.latent_attention.heads : d.attention.query_heads, p.tp);
     if (!d.has_latents && p.tp % d.attention.key_heads != 0)
       demand.divides("tp", "key and value heads", d.attention.key_heads, p.tp);
-    detail::demand_widths(demand, d, p.tp);
+    detail::demand_widths(demand, d, p.tp, true);
   }
   if (p.pp > d.layers) demand.note({decoder_plan_code::fewer_layers_than_stages, "pp", "layers", d.layers, p.pp});
   return demand.found;

@@ -113,6 +113,8 @@ class priced_program {
   constexpr bool travels(int m) const { return plan_prices::travels(load_of(m)); }
   constexpr const move_load& load_of(int m) const { return price.load_of(number[m]); }
   constexpr time_cost of_move(int m) const { return price.of_move(number[m]); }
+  constexpr const device_value& device() const { return price.device(); }
+  constexpr const interconnect& links() const { return price.links(); }
   /// One execution of step `i`.
   constexpr extent_t of_step(int i) const {
     const program_step& s = p.step[i];

@@ -133,7 +133,10 @@ constexpr void fill_space(plan_space& s, const graph& g, const model_parts& part
   if (f.ep > 1) s.base.add(shard_dim_if_present("experts", "ep", "*.experts.*"));
   if (f.cp > 1 && f.context == context_form::all_to_all) add_heads(s.base, "cp", "*.attend");
   if (f.ep > 1) s.base.add(shard_dim_if_present("batch", "ep"));
-  if (f.cp > 1) s.base.add(shard_dim_if_present("seq", "cp"));
+  if (f.cp > 1) {
+    s.base.add(shard_dim_if_present("seq", "cp"));
+    add_expert_slots(s.base, "cp");
+  }
   if (f.cp > 1 && f.context == context_form::ring) s.base.ring_axis = short_text("cp");
   s.base.reduce_at_once = f.zero != 1;
   s.base.reshard_after_forward = f.zero != zero_gathered_once;

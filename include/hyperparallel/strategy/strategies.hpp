@@ -86,17 +86,27 @@ constexpr void add_summa(strategy_value& s, const char* row, const char* column)
       .add(shard_stage(rule_stage::state, row));
 }
 
+/// Slots of experts along an axis that cuts the sequence elsewhere: each rank computes a part of them, from all tokens of a group.
+constexpr void add_expert_slots(strategy_value& s, const char* axis) {
+  s.add(shard_dim_if_divisible("capacity", axis));
+}
+
 /// Context parallel by all-to-all (Ulysses): the sequence everywhere, heads inside attention.
 constexpr void add_ulysses(strategy_value& s, const char* axis) {
   add_heads(s, axis, "*.attend");
   s.add(shard_dim("seq", axis));
+  add_expert_slots(s, axis);
 }
 /// Context parallel with gathered keys and values.
-constexpr void add_gathered_context(strategy_value& s, const char* axis) { s.add(shard_dim("seq", axis)); }
+constexpr void add_gathered_context(strategy_value& s, const char* axis) {
+  s.add(shard_dim("seq", axis));
+  add_expert_slots(s, axis);
+}
 
 /// Context parallel by rotating blocks of keys and values.
 constexpr void add_ring(strategy_value& s, const char* axis) {
   s.add(shard_dim("seq", axis));
+  add_expert_slots(s, axis);
   s.ring_axis = short_text(axis);
 }
 
@@ -104,6 +114,12 @@ constexpr void add_ring(strategy_value& s, const char* axis) {
 /// parallelism that shards tokens along it.
 constexpr void add_expert_parallel(strategy_value& s, const char* axis) {
   s.add(shard_dim("experts", axis, "*.experts.*"));
+}
+/// Experts on an axis that shards widths or the sequence elsewhere, as in Megatron's parallel folding: each rank fills a part of the slots
+/// and sends it where its expert is. Call before what else the axis shards.
+constexpr void add_folded_expert_parallel(strategy_value& s, const char* axis) {
+  add_expert_parallel(s, axis);
+  s.add(shard_dim("capacity", axis, "*.dispatch")).add(shard_dim("capacity", axis, "*.combine"));
 }
 /// Experts on an axis along which tokens are replicated: dispatch takes what is at hand, combine leaves partial sums.
 constexpr void add_replicated_expert_parallel(strategy_value& s, const char* axis) {

@@ -18,7 +18,7 @@ letter_extents sizes(extent_t capacity) {
   std::mt19937 random(0);
   letter_extents e("", random);
   for (const auto& [letter, extent] : std::initializer_list<std::pair<char, extent_t>>{
-           {'b', groups}, {'B', groups}, {'S', tokens}, {'K', choices}, {'e', experts}, {'C', capacity}, {'h', width}})
+           {'b', groups}, {'B', groups}, {'S', tokens}, {'K', choices}, {'e', experts}, {'c', capacity}, {'h', width}})
     e.of[static_cast<int>(letter)] = extent;
   return e;
 }
@@ -40,7 +40,7 @@ TEST(Experts, AgreeWithTheDefinition) {
   for (const bool joint : {false, true})
     for (const extent_t capacity : {1, 3, 7, 21}) {
       const letter_extents extents = sizes(capacity);
-      const std::string g = joint ? "B" : "b", slots = joint ? "eCh" : "beCh", index = g + "SK", rows = g + "Sh";
+      const std::string g = joint ? "B" : "b", slots = joint ? "ech" : "bech", index = g + "SK", rows = g + "Sh";
       run_case<double> there(id_of<ops::dispatch>, rows + "," + index + "->" + slots, "ne", {}, extents, random);
       run_case<double> back(id_of<ops::undispatch>, slots + "," + index + "->" + rows, "ne", {}, extents, random);
       run_case<double> join(id_of<ops::combine>, slots + "," + index + "," + index + "->" + rows, "nen", {}, extents,

@@ -125,8 +125,8 @@ inline usable_memory take_memory(hp::known_hardware& h, std::int64_t asked) {
 }
 
 /// What --fix of hp plan may name.
-inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp",       "cp",    "ep", "zero", "micro_batches",
-                                                  "recompute", "sp", "schedule", "chunks"};
+inline constexpr std::string_view plan_fixes[] = {
+    "tp", "pp", "dp", "cp", "ep", "zero", "micro_batches", "recompute", "sp", "schedule", "chunks", "experts_along"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -163,6 +163,7 @@ class fix_reader {
     named.push_back(name);
     if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
+    if (name == "experts_along") return read_experts_along(one, value);
     if (name == "schedule") return read_schedule(one, value);
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
@@ -175,6 +176,12 @@ class fix_reader {
   static void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) {
     if (value != no && value != yes) refuse(one, std::string("is neither ") + no + " nor " + yes);
     to = value == yes;
+  }
+
+  void read_experts_along(std::string_view one, std::string_view value) {
+    plan.experts_along_tp = value == "tp" || value == "tp+cp";
+    plan.experts_along_cp = value == "cp" || value == "tp+cp";
+    if (!plan.experts_along_tp && !plan.experts_along_cp) refuse(one, "is neither tp nor cp nor tp+cp");
   }
 
   void read_schedule(std::string_view one, std::string_view value) {

@@ -20,6 +20,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
   out["sequence_parallel"] = p.sequence_parallel;
+  out["experts_along"] = p.experts_along_tp || p.experts_along_cp ? json(experts_along_text(p)) : json();
   out["schedule"] = hp::schedule_of(p).name;
   out["chunks"] = p.chunks;
   out["precision"] = name_of(p.formats);
@@ -133,6 +134,7 @@ inline json step_json(const answer& a) {
               {"communication_seconds", seconds_or_null(e.moving())},
               {"exposed_seconds", seconds_or_null(e.exposed())},
               {"hidden_seconds", seconds_or_null(e.hidden())},
+              {"unsent_seconds", seconds_or_null(e.unsent())},
               {"estimated_seconds", seconds_or_null(e.evaluation.time)},
               {"clock", clock_json(e.simulated)},
               {"tokens_per_device_second", a.tokens_per_device_second(e)},

@@ -168,6 +168,7 @@ inline std::string step_text(const answer& a) {
   row("moves", e.moving());
   row("exposed of them", e.exposed());
   if (e.hidden() > 0) row("hidden by megatron", e.hidden());
+  if (e.unsent() > 0) row("not sent by megatron", e.unsent());
   row("least by its shares", e.least());
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);

@@ -16,6 +16,11 @@ namespace decoder_plans {
 
 namespace hp = hyperparallel;
 
+/// "tp+cp": the degrees beside ep that experts are dealt along.
+inline std::string experts_along_text(const hp::decoder_plan& p) {
+  return !p.experts_along_tp ? "cp" : p.experts_along_cp ? "tp+cp" : "tp";
+}
+
 /// "tp=8,dp=2,zero=1": as --fix reads it; degrees and options that are as if not named are left out, but dp.
 inline std::string fixes_of(const hp::decoder_plan& p) {
   std::string out;
@@ -26,6 +31,7 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
   if (p.recomputed) out += "recompute=full,";
   if (!p.sequence_parallel) out += "sp=off,";
+  if (p.experts_along_tp || p.experts_along_cp) out += "experts_along=" + experts_along_text(p) + ",";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
   if (p.chunks > 1) out += "chunks=" + std::to_string(p.chunks) + ",";
   out.pop_back();
@@ -52,7 +58,7 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
     case hp::decoder_plan_code::degrees_are_not_the_devices:
       return "the degrees are " + extent + " devices; there are " + pieces;
     case hp::decoder_plan_code::model_has_no_experts:
-      return degree + "=" + pieces + " cuts experts; the model has none";
+      return degree + (s.pieces > 1 ? "=" + pieces : "") + " cuts experts; the model has none";
     case hp::decoder_plan_code::fewer_layers_than_stages:
       return degree + "=" + pieces + " are more stages than " + s.dim + ", " + extent;
     case hp::decoder_plan_code::schedule_is_refused:

@@ -29,7 +29,7 @@ void refuse_others(const published_row& r) {
   if (!run.unclear.empty()) throw not_predicted(run.unclear);
   if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
   if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
-  if (run.expert_tp > 0 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
+  if (run.expert_tp > 1 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
 }
 
 /// Whether whole layers are computed again. Scores of attention, which "attn_only" and "selective" leave out, are never kept here.
@@ -53,8 +53,29 @@ hp::extent_t data_of(const run_settings& r) {
   if (r.zero == 3 && is_named && r.sharded != data && r.sharded != data * r.cp)
     throw not_predicted("shards over " + std::to_string(r.sharded) + " devices and copies of them (HSDP)");
   if (r.zero != 3 && r.dp > 0 && r.dp != data) throw not_predicted("dp and the degrees are not the devices");
-  if (data % r.ep != 0) throw not_predicted("experts are dealt over ranks of tp or cp");
   return data;
+}
+
+/// Experts are dealt to neighbouring ranks, as Megatron folds them over the others: those of tp first, where experts are not cut by it, then of
+/// cp, then of data.
+void set_experts(const run_settings& r, hp::extent_t data, row_plan& out) {
+  hp::decoder_plan& p = out.plan;
+  hp::extent_t left = r.ep;
+  const bool is_told = r.expert_tp == 1, is_needed = r.expert_tp == 0 && (data * r.cp) % r.ep != 0;
+  if (left > 1 && r.tp > 1 && (is_told || is_needed)) {
+    p.experts_along_tp = true;
+    if (!is_told) out.open.push_back("experts_along=tp");
+    if (left % r.tp != 0) throw not_predicted("experts are dealt over a part of the ranks of tp");
+    left /= r.tp;
+  }
+  if (left > 1 && r.cp > 1) {
+    p.experts_along_cp = true;
+    if (left % r.cp != 0) throw not_predicted("experts are dealt over a part of the ranks of cp");
+    left /= r.cp;
+  }
+  if (data % left != 0) throw not_predicted("ep does not divide the ranks of data, tp and cp");
+  p.ep = static_cast<int>(left);
+  p.dp = static_cast<int>(data / left);
 }
 
 /// A schedule by another name than the library's. ZB-1p and ZB-2p are searched within the memory of one and of two times 1F1B, which
@@ -124,8 +145,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.tp = static_cast<int>(run.tp);
   p.pp = static_cast<int>(run.pp);
   p.cp = static_cast<int>(run.cp);
-  p.ep = static_cast<int>(run.ep);
-  p.dp = static_cast<int>(data / run.ep);
+  set_experts(run, data, out);
   p.sequence = run.sequence;
   p.formats = formats_of(run.format, r.config());
   p.recomputed = recomputed_in(r.config(), out.open);

@@ -3,7 +3,8 @@
 // What the predictions of a part of the rows come to: shares, errors, skill, order within groups, bounds.
 //
 // Means are over runs of `develop` that are predicted; `fit` runs count as used, and in groups. A group is of runs with equal
-// family, model, devices, device, precision, task, sequence and batch; a throughput group of any batch, by tokens a second.
+// family, model, devices, device, precision, task, sequence and batch, which differ in their plans; a throughput group of any batch, by tokens a second.
+// Runs of a group with one plan, as of two recipes of a format, count as one that took their median.
 // Laws: skill is 1 - error / error of the null model on the same runs, of those that both say something of; rows used and rows not
 // used are all rows of the part.
 
@@ -58,28 +59,41 @@ inline std::string group_key(const published_row& r, bool of_any_batch) {
          std::to_string(r.run.sequence) + '\n' + (of_any_batch ? "" : std::to_string(r.run.batch.sequences));
 }
 
+/// A plan of a group, and what its runs took.
+struct planned_time {
+  double predicted = 0;
+  std::vector<double> least{}, value{}, most{};
+  hp::measured_interval measured() const { return {hp::median_of(least), hp::median_of(value), hp::median_of(most)}; }
+};
+
 template <class Keep>
 group_summary groups_of(const truth_book& book, const Keep& keep, bool of_any_batch) {
-  std::map<std::string, std::vector<const timed_run*>> by_key;
-  for (const timed_run& r : book.runs)
-    if (r.said.ok() && r.seconds.value > 0 && keep(book.of(r)))
-      by_key[group_key(book.of(r), of_any_batch)].push_back(&r);
+  std::map<std::string, std::map<std::string, planned_time>> by_key;
+  for (const timed_run& r : book.runs) {
+    if (!r.said.ok() || r.seconds.value <= 0 || !keep(book.of(r))) continue;
+    const std::string sequences = std::to_string(book.of(r).run.batch.sequences);
+    const double unit = of_any_batch ? 1 / static_cast<double>(book.of(r).run.batch.sequences) : 1.0;
+    planned_time& t = by_key[group_key(book.of(r), of_any_batch)][r.said.fix + '\n' + sequences];
+    t.predicted = r.said.step_seconds * unit;
+    t.least.push_back(r.seconds.least * unit);
+    t.value.push_back(r.seconds.value * unit);
+    t.most.push_back(r.seconds.most * unit);
+  }
   group_summary out;
   std::vector<double> taus, regrets;
-  for (const auto& [key, runs] : by_key) {
-    if (runs.size() < 2) continue;
+  for (const auto& [key, plans] : by_key) {
+    if (plans.size() < 2) continue;
     std::vector<double> predicted, measured;
     std::vector<hp::measured_interval> intervals;
-    for (const timed_run* r : runs) {
-      const double unit = of_any_batch ? 1 / static_cast<double>(book.of(*r).run.batch.sequences) : 1.0;
-      predicted.push_back(r->said.step_seconds * unit);
-      measured.push_back(r->seconds.value * unit);
-      intervals.push_back({r->seconds.least * unit, r->seconds.value * unit, r->seconds.most * unit});
+    for (const auto& [plan, time] : plans) {
+      predicted.push_back(time.predicted);
+      intervals.push_back(time.measured());
+      measured.push_back(intervals.back().value);
     }
     ++out.groups;
     out.pairs += hp::pairs_of(predicted, intervals, 0.05);
     regrets.push_back(hp::regret_of(predicted, measured));
-    if (runs.size() >= 3) taus.push_back(hp::rank_agreement_of(predicted, measured).tau_b());
+    if (plans.size() >= 3) taus.push_back(hp::rank_agreement_of(predicted, measured).tau_b());
   }
   out.of_three = static_cast<int>(taus.size());
   out.tau = hp::mean_of(taus);

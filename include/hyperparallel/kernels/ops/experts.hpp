@@ -3,9 +3,9 @@
 // Tokens in experts' slots and back: dispatch, combine and their transposes.
 //
 // Groups are the loops that the index and the slots share; in each, tokens take slots of their experts in order of
-// token, then choice, and what comes after slot C is dropped. Experts outside the box have their slots elsewhere.
-// Laws: a slot's row depends on its group's choices alone; unfilled slots are zero; results over the experts' loop are
-// sums of parts. Each kernel derives the slots again from the choices, O(choices), and moves O(choices · width).
+// token, then choice, and what comes after the last slot is dropped. Experts and slots outside the box are elsewhere.
+// Laws: a slot's row depends on its group's choices alone; unfilled slots are zero; results over the loops of experts and
+// slots are sums of parts. Each kernel derives the slots again from the choices, O(choices), and moves O(choices · width).
 
 #include <cstdint>
 #include <cstring>
@@ -39,7 +39,7 @@ extent_t for_each_choice(const operator_call& c, const tensor_factors& rows, con
   const int choice = tokens.loop[--tokens.count];
   const extent_t width = c.loop[last_loop(c, rows)].extent;
   const loop_steps steps[3] = {steps_of(c, rows), steps_of(c, index), steps_of(c, slots)};
-  const loop_span experts = c.loop[expert];
+  const loop_span experts = c.loop[expert], places_here = c.loop[place];
   extent_t* const filled = thread_memory<extent_t, 0>(experts.extent);
   for_each_point(c, groups, steps, [&](const extent_t(&group)[3]) {
     for (extent_t e = 0; e < experts.extent; ++e) filled[e] = 0;
@@ -48,8 +48,11 @@ extent_t for_each_choice(const operator_call& c, const tensor_factors& rows, con
         const extent_t at = group[1] + token[1] + j * steps[1].of[choice];
         const extent_t e = chosen[at] - experts.begin;
         extent_t slot = -1;
-        if (e >= 0 && e < experts.extent && filled[e] < c.loop[place].extent)
-          slot = group[2] + e * steps[2].of[expert] + filled[e]++ * steps[2].of[place];
+        if (e >= 0 && e < experts.extent) {
+          const extent_t taken = filled[e]++ - places_here.begin;
+          if (taken >= 0 && taken < places_here.extent)
+            slot = group[2] + e * steps[2].of[expert] + taken * steps[2].of[place];
+        }
         body(expert_choice{group[0] + token[0], at, slot});
       }
     });

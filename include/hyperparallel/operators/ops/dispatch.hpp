@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Rows of tokens to the slots of their experts, and back: the two ends of a mixture of experts. A slot is taken in
-// the order of tokens, then choices; what exceeds the capacity is dropped.
-// FLOPs are those of chosen rows: the capacity is not computed on, and each device has its experts' share.
+// the order of tokens, then choices; what exceeds the capacity is dropped. Experts and their slots may both be cut: a device fills its own
+// slots from all tokens of a group, and what it takes back from them is a part of a sum.
+// FLOPs are those of chosen rows: the capacity is not computed on, and each device has the share of its experts and slots.
 // Source: Lepikhin et al., GShard, 2020.
 
 #include <hyperparallel/operators/operator_value.hpp>
@@ -12,13 +13,13 @@ namespace hyperparallel { inline namespace v0_2 { namespace ops {
 /// Rows that a device takes to or from expert slots, a tensor (…, experts, capacity, hidden).
 constexpr extent_t flops_of_slots(const local_work& w, const tensor_factors& slots) {
   const int experts = slots.term[slots.rank - 3], capacity = slots.term[slots.rank - 2];
-  const extent_t pieces = w.whole[experts] / w.extent[experts];
+  const extent_t pieces = w.whole[experts] / w.extent[experts] * (w.whole[capacity] / w.extent[capacity]);
   return w.per_point() / (w.extent[experts] * w.extent[capacity]) / pieces;
 }
 
 /// d slots, index -> dx: the transpose of dispatch.
 struct undispatch {
-  static constexpr const char *name = "undispatch", *text = "beCh,bSK->bSh";
+  static constexpr const char *name = "undispatch", *text = "bech,bSK->bSh";
   static constexpr partial_words partials = linear_in_each(0b01u);
   static constexpr unsigned indices = 0b10;
   static constexpr char index_below = 'e';
@@ -27,7 +28,7 @@ struct undispatch {
 
 /// x, index -> rows in the experts' slots.
 struct dispatch {
-  static constexpr const char *name = "dispatch", *text = "bSh,bSK->beCh";
+  static constexpr const char *name = "dispatch", *text = "bSh,bSK->bech";
   static constexpr int flops_per_point = 0;
   static constexpr partial_words partials = linear_in_each(0b01u);
   static constexpr unsigned indices = 0b10;
@@ -40,7 +41,7 @@ struct dispatch {
 
 /// dy, index, weight -> d slots: the transpose of combine in the slots.
 struct dispatch_weighted {
-  static constexpr const char *name = "dispatch_weighted", *text = "bSh,bSK,bSK->beCh";
+  static constexpr const char *name = "dispatch_weighted", *text = "bSh,bSK,bSK->bech";
   static constexpr partial_words partials = linear_in_each(0b01u);
   static constexpr unsigned indices = 0b10;
   static constexpr char index_below = 'e';
@@ -49,7 +50,7 @@ struct dispatch_weighted {
 
 /// dy, slots, index -> d weight.
 struct combine_weight_gradient {
-  static constexpr const char *name = "combine_weight_gradient", *text = "bSh,beCh,bSK->bSK";
+  static constexpr const char *name = "combine_weight_gradient", *text = "bSh,bech,bSK->bSK";
   static constexpr int flops_per_point = 2;
   static constexpr partial_words partials = linear_in_each(0b10u);
   static constexpr unsigned indices = 0b100;
@@ -59,7 +60,7 @@ struct combine_weight_gradient {
 
 /// Slots, index, weight -> the weighted rows of each token.
 struct combine {
-  static constexpr const char *name = "combine", *text = "beCh,bSK,bSK->bSh";
+  static constexpr const char *name = "combine", *text = "bech,bSK,bSK->bSh";
   static constexpr int flops_per_point = 2;
   static constexpr partial_words partials = linear_in_each(0b01u);
   static constexpr unsigned indices = 0b10;
