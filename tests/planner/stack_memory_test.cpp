@@ -124,6 +124,26 @@ TEST(StackMemory, FollowsTheRules) {
             m.after_forward - 4 * activated);
 }
 
+// A rank of cp keeps what one without it keeps of as many tokens, and takes more where attention gathers keys and values.
+TEST(StackMemory, PartsOfASequenceAreKeptAsShorterOnes) {
+  for (const bool recomputed : {false, true})
+    for (const int cp : {2, 4}) {
+      const hp::decoder_plan cut{
+          .dp = 4 / cp, .cp = cp, .zero = 3, .recomputed = recomputed, .batch = 8 / cp, .sequence = 512 * cp};
+      hp::decoder_plan whole = cut;
+      whole.dp = 4;
+      whole.cp = 1;
+      whole.batch = 8;
+      whole.sequence = 512;
+      const hp::stack_memory a = hp::stack_memory_of(small_model, cut, fsdp2),
+                             b = hp::stack_memory_of(small_model, whole, fsdp2);
+      EXPECT_EQ(a.after_forward - a.steady, b.after_forward - b.steady);
+      EXPECT_GE(a.peak - a.steady, b.peak - b.steady);
+      const hp::extent_t rows = 2 * 512, keys = 2 * 128, query = 256;
+      EXPECT_LE(a.peak - a.steady, b.peak - b.steady + rows * (2 * keys * cp + 4 * (query + keys)) + (1 << 21));
+    }
+}
+
 // Device memories from nothing to much: fits from what is reserved on, tight from what is in use on.
 TEST(StackMemory, VerdictsSpeakOfWhatIsReserved) {
   hp::plan_estimate e;

@@ -49,7 +49,7 @@ static_assert(hp::check_stack(hp::test::gpt2, on(8, 1, 3), *hp::find_stack("fsdp
               hp::stack_code::has_other_blocks);
 static_assert(code_of(hp::test::gpt2, on(8, 1, 3)) == hp::stack_code::has_other_blocks);
 
-// The library has rules for every plan; another stack for those of one stage, one part of the sequence and no experts.
+// The library has rules for every plan; another stack for those of one stage.
 TEST(Stack, HasNoRuleForOtherDegrees) {
   hp::decoder_plan p = on(4, 2, 3);
   EXPECT_EQ(code_of(hp::test::llama3_8b, p), hp::stack_code::ok);
@@ -60,7 +60,6 @@ TEST(Stack, HasNoRuleForOtherDegrees) {
     return code_of(hp::test::llama3_8b, other);
   };
   EXPECT_EQ(with(&hp::decoder_plan::pp), hp::stack_code::has_stages);
-  EXPECT_EQ(with(&hp::decoder_plan::cp), hp::stack_code::cuts_context);
   EXPECT_EQ(hp::check_stack(hp::test::llama3_8b, p, *hp::find_stack("transformers")),
             hp::stack_code::has_several_devices);
   EXPECT_EQ(hp::check_stack(hp::test::llama3_8b, {}, *hp::find_stack("transformers")), hp::stack_code::ok);

@@ -10,7 +10,7 @@
 // torchtitan runs it: f32 shards of parameters and of AdamW's two moments, gathers in bf16, reduction in f32, one operator at a time, the
 // loss whole on f32 logits, non-reentrant checkpoints around whole blocks where these are computed again. `fsdp2_compiled` is the same
 // with each block compiled by Inductor, which computes the activation of the gate again in backward. Under tp, norms and
-// residuals have a rank's part of each sequence, and products read all of it. ZeRO stage 3 is reshard_after_forward, stage 2 is without
+// residuals have a rank's part of each sequence, and products read all of it; under cp every operator but attention has. Shards are cut for the ranks of cp, too. ZeRO stage 3 is reshard_after_forward, stage 2 is without
 // it; on one rank stage 0 is taken as stage 3. `transformers` is AutoModelForCausalLM on one device, all in bf16, with norms of elementwise
 // operators; `transformers_amp` is the same model in f32 under autocast to bf16, where weights and what products read are copied.
 // Sources: torch/distributed/fsdp/_fully_shard, torch/csrc/autograd and aten's autocast of PyTorch 2.11; torchtitan's parallelize functions;
@@ -80,7 +80,7 @@ constexpr const char* name_of(stack_code c) {
       "windows shorter than the sequence",
       "more than 512 layers",
       "pipeline stages: pp=1 alone",
-      "context parallelism: cp=1 alone",
+      "context parallelism of experts",
       "tensor parallelism with whole sequences between products: sp=on alone",
       "tensor parallelism that does not divide key and value heads",
       "parameters that every rank holds: zero=2 and zero=3 alone",
@@ -123,11 +123,11 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
   if (d.layers > most_walked_layers) return stack_code::has_many_layers;
   if (p.pp > 1) return stack_code::has_stages;
-  if (p.cp > 1) return stack_code::cuts_context;
+  if (p.cp > 1 && d.has_experts) return stack_code::cuts_context;
   if (p.tp > 1 && !p.sequence_parallel) return stack_code::keeps_sequences_whole;
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
-  if (p.dp * p.ep > 1 && p.zero < 2) return stack_code::replicates_parameters;
+  if (p.dp * p.ep * p.cp > 1 && p.zero < 2) return stack_code::replicates_parameters;
   return stack_code::ok;
 }
 
@@ -142,6 +142,7 @@ using stack_parameters = static_vector<stack_parameter, 16>;
 /// Of one rank: sizes in elements. Precondition: check_stack of these is ok.
 struct stack_sizes {
   extent_t layers = 1, sequence = 1;
+  extent_t context = 1;       ///< ranks that have a part of each sequence
   extent_t tokens = 1;        ///< of a micro-batch, that products read
   extent_t shard_tokens = 1;  ///< of them those that residuals and norms have
   extent_t hidden = 1, query = 1, key = 1, width = 1, vocabulary = 1;
@@ -162,7 +163,8 @@ struct stack_sizes {
   constexpr stack_sizes(const decoder& d, const decoder_plan& p, const stack_rules& rules)
       : layers(d.layers),
         sequence(p.sequence),
-        tokens(p.batch / p.micro_batches / p.dp / p.ep * p.sequence),
+        context(p.cp),
+        tokens(p.batch / p.micro_batches / p.dp / p.ep * (p.sequence / p.cp)),
         shard_tokens(tokens / p.tp),
         hidden(d.hidden),
         query(d.attention.query_heads / p.tp * d.attention.head_dim),
@@ -176,8 +178,8 @@ struct stack_sizes {
         local_experts(experts / p.ep),
         top_k(d.experts.top_k),
         expert_width(d.experts.width),
-        ranks(extent_t{p.dp} * p.ep),
-        expert_ranks(p.dp),
+        ranks(extent_t{p.dp} * p.ep * p.cp),
+        expert_ranks(extent_t{p.dp} * p.cp),
         micro_batches(p.micro_batches),
         is_cut(p.tp > 1),
         biased(d.attention.query_key_value_bias),

@@ -10,6 +10,8 @@
 // what it has saved, and its incoming gradient, when it has ended; a second gradient of a tensor is added to the first in place. Norms keep what
 // stack_norm.hpp says; products their input; attention its three inputs, its output and one f32 number a head and row; the
 // activation its input, the product of gate and width both operands. A rotation keeps nothing but its tables, which all layers share.
+// Where the sequence is cut, attention gathers keys and values of all its parts and merges what it reads of them in f32, gradients likewise
+// (torch/distributed/tensor/experimental/_attention.py).
 // Under autocast every product that reads a norm's output has a bf16 copy of its own, and of its weight.
 //
 // Laws: what forward keeps is released by backward; what is left is the gradients of weights that `each` was called for. O(1).
@@ -60,8 +62,10 @@ class stack_block : public stack_norm<Memory> {
     drop(query, key);
     k.query = as_half(rotated_query, s.query);
     k.key = as_half(rotated_key, s.key);
+    int others = keys_of_others(), merged = s.context > 1 ? take(single_bytes * s.tokens * s.query) : -1;
     k.attended = projected(s.query);
     k.attended_rows = take(single_bytes * s.tokens * s.heads);
+    drop(others, merged);
     int branch = projected_by(k, 3, s.hidden);
     if (!keeps) drop(k.attended, k.attended_rows);
     branch = scattered(branch);
@@ -96,7 +100,9 @@ class stack_block : public stack_norm<Memory> {
     int attended = projected(s.query);
     each(weight(s.hidden * s.query));
     drop(whole, k.weight[3]);
+    int others = keys_of_others(), summed = s.context > 1 ? take(single_bytes * s.tokens * (s.query + 2 * s.key)) : -1;
     int query = projected(s.query), key = projected(s.key), value = projected(s.key);
+    drop(others, summed);
     drop(attended, k.query, k.key, k.value, k.attended, k.attended_rows);
     rotate_back(key, s.key);
     rotate_back(query, s.query);
@@ -184,6 +190,9 @@ class stack_block : public stack_norm<Memory> {
     if (!keeps) drop(k.read[product]);
     return out;
   }
+
+  /// Keys and values of all ranks that have a part of each sequence; -1 where one has all of it.
+  constexpr int keys_of_others() { return s.context > 1 ? take(half_bytes * s.tokens * 2 * s.key * s.context) : -1; }
 
   /// Under autocast in f32, since the tables are.
   constexpr int rotated(extent_t columns) {

@@ -53,7 +53,7 @@ class stack_time_parts : public stack_time_sums {
   }
   constexpr void attention(bool backward) {
     note(stack_part::attention,
-         attention_time(rates, s.tokens / s.sequence * s.heads, s.sequence, s.head_dim, backward));
+         attention_time(rates, larger(s.tokens * s.heads / s.sequence, extent_t{1}), s.sequence, s.head_dim, backward));
   }
   constexpr void pass(extent_t bytes) { note(stack_part::passes, streamed_time(rates, bytes)); }
   constexpr void rows(extent_t bytes) { note(stack_part::passes, streamed_rows_time(rates, bytes)); }
