@@ -205,8 +205,8 @@ if(TARGET hp)
                             --fix pp=2,schedule=zb-x)
   hyperparallel_add_refusal(hp plan.stack_of_stages 2 "--stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}" --devices 4
                             --fix pp=2,zero=3 --stack fsdp2)
-  hyperparallel_add_refusal(hp plan.stack_of_context 2 "--stack fsdp2 has no rule for context parallelism: cp=1 alone" plan "${llama}"
-                            --devices 4 --fix cp=2,zero=3 --stack fsdp2)
+  hyperparallel_add_refusal(hp plan.stack_of_context 2 "--stack fsdp2 has no rule for context parallelism of experts" plan
+                            "${CMAKE_CURRENT_SOURCE_DIR}/configs/qwen3_30b_a3b.json" --devices 4 --fix cp=2,zero=3 --stack fsdp2)
   hyperparallel_add_refusal(hp plan.stack_of_replicas 2 "--stack fsdp2 has no rule for parameters that every rank holds: zero=2 and zero=3"
                             plan "${llama}" --devices 4 --fix dp=4 --stack fsdp2)
   hyperparallel_add_refusal(hp plan.stack_of_devices 2 "--stack transformers has no rule for several devices: one alone" plan "${llama}"

@@ -144,6 +144,48 @@ TEST(StackMemory, PartsOfASequenceAreKeptAsShorterOnes) {
     }
 }
 
+// Of stages: kinds add up; more micro-batches at once keep as much more each; shards of the first and the last stage are those of the whole model.
+TEST(StackMemory, StagesKeepWhatTheirScheduleHasAtOnce) {
+  for (const bool recomputed : {false, true})
+    for (const int chunks : {1, 2}) {
+      hp::decoder_plan p = small_plan;
+      p.pp = 2;
+      p.recomputed = recomputed;
+      p.micro_batches = 8;
+      p.batch = 16;
+      p.chunks = chunks;
+      p.schedule = chunks == 1 ? p.schedule : hp::schedule_place<hp::interleaved_1f1b>;
+      ASSERT_TRUE(hp::check_plan(small_model, p, hp::device_count_of(p)).ok());
+      ASSERT_EQ(hp::check_stack(small_model, p, fsdp2, hp::stack_question::memory), hp::stack_code::ok);
+      EXPECT_EQ(hp::check_stack(small_model, p, fsdp2), hp::stack_code::has_stages);
+      const hp::stack_sizes whole(small_model, p, fsdp2);
+      hp::stack_sizes first = hp::detail::stage_sizes(whole, p, false), last = hp::detail::stage_sizes(whole, p, true);
+      EXPECT_EQ(first.layers, 2);
+      EXPECT_GT(first.at_once, last.at_once);
+      const auto shards = [](const hp::stack_sizes& s) {
+        hp::extent_t sum = 0;
+        for (const hp::stack_parameter& q : s.block()) sum += s.layers * q.shard(s.ranks);
+        for (const hp::stack_parameter& q : s.root()) sum += q.shard(s.ranks);
+        return sum;
+      };
+      EXPECT_EQ(shards(first) + shards(last), shards(whole));
+      hp::extent_t before = 0, step = 0;
+      for (first.at_once = 1; first.at_once <= 4; ++first.at_once) {
+        const hp::stack_memory m = hp::stack_memory_of(first);
+        hp::extent_t sum = 0;
+        for (const hp::extent_t held : m.held) sum += held;
+        EXPECT_EQ(sum, m.peak);
+        EXPECT_LE(m.peak, m.reserved);
+        if (first.at_once == 3) step = m.after_forward - before;
+        if (first.at_once == 4) {
+          EXPECT_EQ(m.after_forward - before, step);
+        }
+        before = m.after_forward;
+      }
+      EXPECT_GT(step, 0);
+    }
+}
+
 // Device memories from nothing to much: fits from what is reserved on, tight from what is in use on.
 TEST(StackMemory, VerdictsSpeakOfWhatIsReserved) {
   hp::plan_estimate e;

@@ -101,15 +101,20 @@ constexpr bool has_other_tensors(const decoder& d) {
   return d.norm != norm_form::rms || !is_gated(d.form) || d.positions > 0 || d.attention.rope_base <= 0.0;
 }
 
+/// Schedules whose stages are walked: 1F1B, also interleaved.
+constexpr bool is_walked_schedule(const decoder_plan& p) {
+  return is_1f1b(p) || p.schedule == schedule_place<interleaved_1f1b>;
+}
+
 }  // namespace detail
 
-/// What of a step the rules are asked for: its memory, or its time alone, which other norms, feed-forward layers without a gate and attention without
-/// rotation have, too.
-enum class stack_question : unsigned char { memory, time };
+/// What of a step the rules are asked for: both, its memory alone, which stages of a pipeline have, too, or its time alone, which other norms,
+/// feed-forward layers without a gate and attention without rotation have.
+enum class stack_question : unsigned char { step, memory, time };
 
 /// Precondition: `check_plan` says ok. Causes in the model come before those in the plan. O(layers).
 constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const stack_rules& rules,
-                                 stack_question asked = stack_question::memory) {
+                                 stack_question asked = stack_question::step) {
   if (!rules.walked) return stack_code::ok;
   const attention_layer& a = d.attention;
   if (d.has_latents) return stack_code::has_latents;
@@ -118,11 +123,12 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
     if (!d.is_sparse(layer) || !rules.sharded || p.tp > 1 || e.bias || e.shared_width > 0 ||
         e.scores != expert_scores::softmax)
       return stack_code::has_experts;
-  if (detail::has_other_kernels(d) || (asked == stack_question::memory && detail::has_other_tensors(d)))
+  if (detail::has_other_kernels(d) || (asked != stack_question::time && detail::has_other_tensors(d)))
     return stack_code::has_other_blocks;
   if (a.window > 0 && a.window < p.sequence) return stack_code::has_windows;
   if (d.layers > most_walked_layers) return stack_code::has_many_layers;
-  if (p.pp > 1) return stack_code::has_stages;
+  if (p.pp > 1 && (asked != stack_question::memory || d.has_experts || !detail::is_walked_schedule(p)))
+    return stack_code::has_stages;
   if (p.cp > 1 && d.has_experts) return stack_code::cuts_context;
   if (p.tp > 1 && !p.sequence_parallel) return stack_code::keeps_sequences_whole;
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
@@ -157,6 +163,8 @@ struct stack_sizes {
   bool gated = true;    ///< two products lead into the width, and the activation of one is multiplied with the other
   bool rotated = true;  ///< queries and keys
   bool tied = false;
+  extent_t at_once = 1;  ///< micro-batches between forward and backward, as a stage of a pipeline has them
+  bool is_first = true, is_last = true;  ///< whether it has the embedding, and the head
   bool recomputed = false, reshards = true, compiled = false, sharded = true, composed = false, autocast = false;
 
   constexpr stack_sizes() = default;
@@ -188,7 +196,7 @@ struct stack_sizes {
         rotated(d.attention.rope_base > 0.0),
         tied(d.tied),
         recomputed(p.recomputed),
-        reshards(p.zero == 3 || (ranks == 1 && p.zero == 0)),
+        reshards((p.zero == 3 && p.pp == 1) || (ranks == 1 && p.zero == 0)),
         compiled(rules.compiled),
         sharded(rules.sharded),
         composed(rules.composed),
@@ -229,11 +237,12 @@ struct stack_sizes {
   /// What is in no block: the table of the embedding, the last norm, and the head where it has a table of its own.
   constexpr stack_parameters root() const {
     stack_parameters out;
-    out.push({vocabulary, hidden});
-    out.push({hidden});
-    if (!tied) out.push({vocabulary, hidden});
+    if (is_first) out.push({vocabulary, hidden});
+    if (is_last) out.push({hidden});
+    if (is_last && !(tied && is_first)) out.push({vocabulary, hidden});
     return out;
   }
+  constexpr bool is_stage() const { return !is_first || !is_last; }
 
  private:
   /// Three products of all experts of the rank, and the router.

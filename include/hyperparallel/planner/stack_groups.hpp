@@ -62,7 +62,7 @@ class stack_groups {
   }
   /// The buffer that a group is gathered into; -1 on one rank, which copies its shards alone.
   constexpr int gather(const stack_group& g) {
-    if (!s.sharded || g.ranks == 1) return -1;
+    if (!s.sharded || g.ranks == 1 || g.parameter.size == 0) return -1;
     const extent_t shard = half_bytes * g.shard();
     int cast = m.allocate(shard, memory_class::buffers, gathers);
     const int buffer = m.allocate(shard * g.ranks, memory_class::buffers, gathers);
@@ -93,7 +93,7 @@ class stack_groups {
   constexpr void end(stack_group& g, bool is_last) {
     const bool adds = !g.accumulated.empty();
     if (adds) drop(g.gradient);
-    drop(g.whole);
+    if (is_last || !s.is_stage()) drop(g.whole);
     if (!s.sharded) {
       if (!adds) g.accumulated = g.gradient;
       g.gradient.clear();
@@ -104,6 +104,7 @@ class stack_groups {
       return;
     }
     drop(reducing);
+    if (g.parameter.size == 0) return;
     const extent_t shard = single_bytes * g.shard();
     reducing = m.allocate(shard * g.ranks, memory_class::gradients, main);
     drop(adds ? g.accumulated : g.gradient);
@@ -150,7 +151,7 @@ class stack_groups {
     const auto all = [&](const stack_group& g) {
       for (int i = 0; i < g.parameter.size; ++i) one(g, i);
     };
-    one(root, 0);
+    if (root.parameter.size > 0) one(root, 0);
     for (int layer = 0; layer < s.layers; ++layer) {
       all(block[layer]);
       if (!expert.empty()) all(expert[layer]);

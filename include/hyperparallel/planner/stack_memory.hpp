@@ -14,6 +14,7 @@
 
 #include <hyperparallel/planner/caching_allocator.hpp>
 #include <hyperparallel/planner/stack_walk.hpp>
+#include <hyperparallel/price/stage_replay.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -81,9 +82,29 @@ constexpr stack_memory stack_memory_of(const stack_sizes& sizes) {
   return device.memory();
 }
 
-/// Precondition: check_plan and check_stack of these say ok, and the rules are walked.
+namespace detail {
+
+/// The first or the last stage of a plan's pipeline: the layers of a rank, and as many micro-batches as its schedule has at once.
+constexpr stack_sizes stage_sizes(stack_sizes s, const decoder_plan& p, bool is_last) {
+  const pipeline_account a = replay_listed(p.schedule, pipeline_of(p), {});
+  s.is_first = !is_last;
+  s.is_last = is_last;
+  s.layers = ceil_divide(s.layers, extent_t{p.pp});
+  s.at_once =
+      smaller(ceil_divide(extent_t{a.rank[is_last ? p.pp - 1 : 0].peak_until_weight_gradient}, extent_t{p.chunks}),
+              s.micro_batches);
+  return s;
+}
+
+}  // namespace detail
+
+/// Of a pipeline, of the fuller one of its first and its last rank. Precondition: check_plan says ok, and check_stack of memory; the rules are walked.
 constexpr stack_memory stack_memory_of(const decoder& d, const decoder_plan& p, const stack_rules& rules) {
-  return stack_memory_of(stack_sizes(d, p, rules));
+  const stack_sizes whole(d, p, rules);
+  if (p.pp == 1) return stack_memory_of(whole);
+  const stack_memory first = stack_memory_of(detail::stage_sizes(whole, p, false)),
+                     last = stack_memory_of(detail::stage_sizes(whole, p, true));
+  return first.reserved > last.reserved ? first : last;
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -77,7 +77,7 @@ void note_sharded(const published_row& r, const hp::decoder& d, const hp::decode
       out.compute_seconds = seconds_of(time.total());
       out.open.push_back(std::string("computing of the stack ") + stack.name);
     }
-  if (hp::check_stack(d, p, stack) != hp::stack_code::ok) return;
+  if (hp::check_stack(d, p, stack, hp::stack_question::memory) != hp::stack_code::ok) return;
   const hp::stack_memory memory = hp::stack_memory_of(d, p, stack);
   out.peak_bytes = static_cast<double>(memory.peak);
   out.after_forward_bytes = static_cast<double>(memory.after_forward);
