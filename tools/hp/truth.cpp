@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "json_output.hpp"
+#include "opened_file.hpp"
 #include "subcommand.hpp"
+#include "truth/fit.hpp"
 #include "truth/json.hpp"
 #include "truth/text.hpp"
 
@@ -19,6 +21,7 @@ namespace {
 struct request {
   std::vector<std::string> files;
   bool with_rows = false, as_json = false;
+  std::string fit{};  ///< the header that parameters are written to; empty: none
 };
 
 /// Whether what must hold exactly does, and no bound is above a measurement.
@@ -37,6 +40,8 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
   app.add_option("FILE", given->files, "JSON Lines files of published or measured runs");
   app.add_flag("--rows,-r", given->with_rows, "list every row with its class, prediction and error, or its reason")
       ->disable_flag_override();
+  app.add_option("--fit", given->fit,
+                 "write what `fit` rows say of the presets into this header, hardware/fitted_shares.hpp");
   add_json(app, given->as_json);
   app.footer(
       "Reads published runs of training (a number each, as tokens a second or a peak of memory) and steps measured on\n"
@@ -54,6 +59,14 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
     if (const std::size_t n = book.malformed.size(); n > 0)
       std::fprintf(stderr, "hp truth: %s%s\n", book.malformed[0].c_str(),
                    n == 1 ? "" : (" (and " + std::to_string(n - 1) + " more rows)").c_str());
+    if (!given->fit.empty()) {
+      const std::vector<truth::fit_result> fits = truth::fit_shares(book);
+      hyperparallel::atomic_file file = opened(given->fit, true);
+      std::fputs(truth::header_of(fits, given->fit).c_str(), file.stream());
+      file.commit();
+      std::fputs(truth::to_text(fits).c_str(), stdout);
+      return book.malformed.empty() ? 0 : 2;
+    }
     if (given->as_json)
       print(truth::json_of(book, given->with_rows));
     else

@@ -7,9 +7,11 @@
 // Peaks are dense, from the data sheets that each preset names. Bandwidths of links are one direction: half of what data
 // sheets give for both; their GB of device memory are 2^30 bytes, as devices report them. What messages reach of NVLink and
 // InfiniBand by their size has sources (preset_parts.hpp). Of attention and grouped products the shares of an H100's peak were
-// measured, and are taken of all GPUs' peaks; other shares of cores and memory, launches and latencies are assumed.
+// measured, and are taken of all GPUs' peaks; what other products reach of A100, H100 and GB200 is fitted (fitted_shares.hpp); other shares of cores and memory,
+// launches and latencies are assumed.
 // Host memory: the server's, an even part of its capacity for each GPU, over the GPU's own host link.
 
+#include <hyperparallel/hardware/fitted_shares.hpp>
 #include <hyperparallel/hardware/preset_parts.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -35,7 +37,7 @@ inline constexpr efficiency nvlink4_share{822'000};
 /// 2505.09343 does not say how much.
 constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, std::int64_t f64_products,
                                    std::int64_t f64_vectors) {
-  return with_gpu_shares(
+  device_value d = with_gpu_shares(
       {.aic = 132,
        .aiv = 132,
        .matrix_flops = {989 * teraflops, 989 * teraflops, 67 * teraflops, 1979 * teraflops, f64_products,
@@ -47,6 +49,8 @@ constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, s
        .tier_count = 2,
        // 2 TB a DGX server; PCIe 5 x16, 64 GB/s a direction.
        .tier = {{memory_kind::hbm, bytes, bandwidth}, {memory_kind::dram, 256 * gigabyte, 64 * gigabyte}}});
+  d.gmm_cold = fitted_share_of("h100");
+  return d;
 }
 
 /// B200, and the GPU of GB200 at a higher clock. The number of multiprocessors and L2: assumed, as devices report them. Their power limits the
@@ -62,14 +66,14 @@ constexpr device_value make_blackwell(std::int64_t bf16, std::int64_t bytes, std
        .l2_bandwidth = 10'000 * gigabyte,  // assumed
        .tier_count = 2,
        .tier = {{memory_kind::hbm, bytes, 8000 * gigabyte}, {memory_kind::dram, host_bytes, host_bandwidth}}});
-  d.gmm_cold = per_mille(560);
+  d.gmm_cold = fitted_share_of("gb200");
   return d;
 }
 
 /// Peaks of NVIDIA A100 80 GB, SXM and PCIe, which differ in memory: data sheet; L2: A100 white paper, 5120 B a cycle at
 /// 1.41 GHz. Host: PCIe 4 x16, 32 GB/s a direction.
 constexpr device_value make_a100(std::int64_t bandwidth, std::int64_t host_bytes) {
-  return with_gpu_shares(
+  device_value d = with_gpu_shares(
       {.aic = 108,
        .aiv = 108,
        .matrix_flops = {312 * teraflops, 312 * teraflops, 19'500 * gigaflops, 624 * teraflops, 19'500 * gigaflops},
@@ -79,6 +83,8 @@ constexpr device_value make_a100(std::int64_t bandwidth, std::int64_t host_bytes
        .l2_bandwidth = 7200 * gigabyte,
        .tier_count = 2,
        .tier = {{memory_kind::hbm, 80 * GiB, bandwidth}, {memory_kind::dram, host_bytes, 32 * gigabyte}}});
+  d.gmm_cold = fitted_share_of("a100");
+  return d;
 }
 
 }  // namespace detail

@@ -109,12 +109,13 @@ void note_gpt_memory(const published_row& r, const hp::decoder& d, const hp::dec
 
 }  // namespace
 
-prediction predict(const published_row& r) {
+prediction predict(const published_row& r, hp::efficiency share) {
   prediction out;
   try {
     const row_decoder d = decoder_of(r.model, r.run.sequence);
     row_plan p = plan_of(r, d.model);
     hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, p.open);
+    if (share.parts_per_million > 0) h.device.gmm_cold = share;
     h.links = hp::dealt_evenly(h.links, hp::device_count_of(p.plan));
     out = predict(d.model, p.plan, h, *hp::find_stack(p.is_overlapped ? "megatron" : "library"), p.plan.zero >= 2);
     note_sharded(r, d.model, p.plan, h, out);

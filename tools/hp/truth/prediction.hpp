@@ -31,7 +31,8 @@ struct prediction {
 prediction predict(const hp::decoder& d, const hp::decoder_plan& p, const hp::known_hardware& h,
                    const hp::stack_rules& stack = hp::known_stacks[0], bool for_time = false);
 
-/// Of a row of class B or C. A row that is not predicted says why.
-prediction predict(const published_row& r);
+/// Of a row of class B or C. A row that is not predicted says why. `share`, where it is stated, is that of the peak which products reach, in place of the
+/// preset's.
+prediction predict(const published_row& r, hp::efficiency share = {});
 
 }  // namespace truth

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The share of its matrix peak that a device reaches in a step of training, by published runs: every fitted parameter of the presets.
+//
+//   hp truth --fit include/hyperparallel/hardware/fitted_shares.hpp truth_tables.jsonl      writes this file
+//
+// A share makes as many of the device's `fit` runs too slow as too fast; runs on stacks whose kernels were measured one by one have no say. A preset
+// without fit runs takes the share of the nearest one that has them, or is assumed (preset_parts.hpp). At most 30.
+
+#include <hyperparallel/hardware/device.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+struct fitted_share {
+  const char* preset;
+  efficiency share;
+  int runs;
+};
+
+inline constexpr fitted_share fitted_shares[] = {
+    {"a100", {700'000}, 0},
+    {"h100", {700'000}, 0},
+    {"h100_96gb", {500'000}, 0},
+    {"gb200", {560'000}, 0},
+};
+
+/// Domain: the preset is among them.
+constexpr efficiency fitted_share_of(const char* preset) {
+  const fitted_share* found = fitted_shares;
+  while (!same_text(found->preset, preset)) ++found;
+  return found->share;
+}
+
+}}  // namespace hyperparallel::v0_2
