@@ -27,6 +27,8 @@ bool is_good(const truth::truth_book& book) {
     if (r.differs) return false;
   for (const truth::timed_run& r : book.runs)
     if (truth::bound_is_above(r)) return false;
+  for (const truth::rl_comparison& c : book.reinforcement)
+    if (truth::bound_is_above(book, c)) return false;
   return true;
 }
 
