@@ -68,6 +68,12 @@ hyperparallel_add_truth_json(measured
 hyperparallel_add_hp_json(truth.wrong 1 FIGURES bounds_above_exact_rows=1 bounds_above.0.id="faster-than-the-bound"
                           differing.0.id="differs-exactly" predicted=2 skipped=1 reinforcement.weights.bounds_above=1
                           COMMAND truth "${own}/wrong_truth_rows.jsonl")
+# Sizes that are published of a name complete a row, and never change one.
+hyperparallel_add_truth_json(names
+  FIGURES row_list.0.class="B" row_list.0.used=true "row_list.0.open.3=\"sizes of Qwen/Qwen3-8B\"" row_list.1.used=true
+          "row_list.1.open.3=\"sizes of arXiv 2005.14165, table 2.1\"" row_list.2.why_not="its model has no sizes"
+          row_list.3.why_not="its model has no sizes" row_list.4.used=true
+  COMMAND --rows "${own}/truth_named_rows.jsonl")
 # Training by reinforcement: steps from the phases of synchronous runs, from sizes alone, hours, the weights' way.
 hyperparallel_add_truth_json(reinforcement
   FIGURES rows=31 predicted=24 reinforcement.steps.rows=5 reinforcement.steps.median_error reinforcement.steps.faster_right=3

@@ -8,6 +8,8 @@
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 
+#include "published_sizes.hpp"
+
 namespace truth {
 
 namespace {
@@ -38,6 +40,7 @@ model_sizes model_of(const json& m) {
   out.has_latents = text_in(m, "attention") == "MLA";
   out.width = size({"dense_ffn", "ffn"});
   if (out.experts > 0) out.expert_width = size({"expert_ffn", "moe_ffn", "ffn"});
+  complete(out);
   return out;
 }
 
