@@ -74,6 +74,9 @@ hyperparallel_add_truth_json(names
           "row_list.1.open.3=\"sizes of arXiv 2005.14165, table 2.1\"" row_list.2.why_not="its model has no sizes"
           row_list.3.why_not="its model has no sizes" row_list.4.used=true
   COMMAND --rows "${own}/truth_named_rows.jsonl")
+# The page has what --json prints, and dots of runs, of memory, of reinforcement and of ratios.
+hyperparallel_add_hp_page(truth 0 scatter,scatter,scatter truth "${own}/truth_rows.jsonl" "${own}/measured_steps.jsonl")
+hyperparallel_add_hp_page(truth.reinforcement 0 scatter,scatter truth --rows "${own}/truth_rl_rows.jsonl")
 # Training by reinforcement: steps from the phases of synchronous runs, from sizes alone, hours, the weights' way.
 hyperparallel_add_truth_json(reinforcement
   FIGURES rows=31 predicted=24 reinforcement.steps.rows=5 reinforcement.steps.median_error reinforcement.steps.faster_right=3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp truth FILE.jsonl … [--rows] [--json]: holds what `hp plan` says against published and measured runs.
+// hp truth FILE.jsonl … [--rows] [--json] [--html FILE]: holds what `hp plan` says against published and measured runs.
 //
 // Every row has a class and is predicted or skipped with a reason. The last line is `N predicted, N skipped`. A line that is no
 // JSON ends the command; a row that cannot be read is skipped, the first is a line on the error stream, and the exit status is 2.
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "json_output.hpp"
+#include "page_output.hpp"
 #include "subcommand.hpp"
 #include "truth/json.hpp"
+#include "truth/pictures.hpp"
 #include "truth/text.hpp"
 
 namespace {
@@ -19,6 +21,7 @@ namespace {
 struct request {
   std::vector<std::string> files;
   bool with_rows = false, as_json = false;
+  hp_tool::page_request page{};
 };
 
 /// Whether what must hold exactly does, and no bound is above a measurement.
@@ -40,6 +43,7 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
   app.add_flag("--rows,-r", given->with_rows, "list every row with its class, prediction and error, or its reason")
       ->disable_flag_override();
   add_json(app, given->as_json);
+  add_page(app, given->page);
   app.footer(
       "Reads published runs of training (a number each, as tokens a second or a peak of memory) and steps measured on\n"
       "one device, predicts each by the plan that it ran, and prints how far the predictions are off: by family,\n"
@@ -47,17 +51,24 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
       "often two plans are put in the right order, what following the prediction costs (regret), and bounds that\n"
       "are above a measurement. What cannot be said as a plan is skipped with the reason. One run has one vote.\n\n"
       "hp truth truth_tables.jsonl\n"
-      "hp truth --rows truth_tables.jsonl measured_h100.jsonl\n\n"
+      "hp truth --rows truth_tables.jsonl measured_h100.jsonl\n"
+      "hp truth truth_tables.jsonl --html truth.html\n\n"
       "Exit status: 0 exact rows are exact and bounds hold, 1 one does not, 2 bad input, a row that cannot be read "
       "among it.");
   return [given] {
     if (given->files.empty()) throw bad_input("no file is named; usage: hp truth FILE.jsonl ... [--rows] [--json]");
+    page_output page(given->page, given->files);
     const truth::truth_book book = truth::read_book(given->files);
     if (const std::size_t n = book.malformed.size(); n > 0)
       std::fprintf(stderr, "hp truth: %s%s\n", book.malformed[0].c_str(),
                    n == 1 ? "" : (" (and " + std::to_string(n - 1) + " more rows)").c_str());
+    json document = given->as_json || page.is_asked() ? truth::json_of(book, given->with_rows) : json();
+    if (page.is_asked()) {
+      document["pictures"] = truth::pictures_of(book);
+      page.write("hp truth", document);
+    }
     if (given->as_json)
-      print(truth::json_of(book, given->with_rows));
+      print(document);
     else
       std::fputs(truth::to_text(book, given->with_rows).c_str(), stdout);
     return !book.malformed.empty() ? 2 : is_good(book) ? 0 : 1;
