@@ -99,7 +99,7 @@ def main():
     if found != kinds:
         sys.exit(f"its pictures are {found}")
     for picture in printed["pictures"]:
-        for name in ("spans", "points", "rows", "values"):
+        for name in ("spans", "points", "rows", "values", "dots"):
             if name in picture and not picture[name]:
                 sys.exit(f"a picture of kind {picture['kind']} has no {name}")
         if picture["kind"] == "areas":

@@ -7,4 +7,5 @@ def items_of(picture):
     return {"timeline": lambda: len(picture["spans"]) + len(picture.get("gaps", [])),
             "areas": lambda: len(picture["kinds"]),
             "bars": lambda: len(picture["parts"]) * len(picture["rows"]),
+            "scatter": lambda: len(picture["dots"]),
             "matrix": lambda: len(picture["rows"]) * len(picture["columns"])}[picture["kind"]]()

@@ -43,6 +43,7 @@ PAGES = [
                     "f32"]),
     ("serve", 0, ["serve", CONFIGS / "llama3_8b.json", "--devices", 1, "--context", 131072, "--offload", 16]),
     ("trace", 0, ["trace", "run.json"]),
+    ("truth", 0, ["truth", CONFIGS.parent / "vectors" / "truth_rows.jsonl", CONFIGS.parent / "vectors" / "truth_rl_rows.jsonl"]),
 ]
 # The trace of the page "trace", written before.
 TRACE = ["sched", "draw", "DualPipeV", "--ranks", 4, "--micro-batches", 8, "--trace"]

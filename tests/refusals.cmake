@@ -289,7 +289,13 @@ if(TARGET hp)
   file(WRITE "${truths}/degree.jsonl"
        "{${run}, \"id\": \"a\", \"quantity\": \"step_time\", \"config\": {\"tp\": 1.5}}\n{\"id\": \"b\"}\n")
   file(WRITE "${truths}/large.jsonl" "{${run}, \"id\": \"a\", \"quantity\": \"step_time\", \"config\": {\"tp\": 2097152}}\n")
+  file(WRITE "${truths}/split.jsonl" "{${run}, \"id\": \"a\", \"quantity\": \"rl_step_s\", \"config\": {\"trainer\": 1.5}}\n")
+  hyperparallel_add_late_refusal(hp truth.split /dev/null 2 "split.jsonl:1: a: trainer is 1.5; expected a whole number of at most 2^24" truth
+                                 "${truths}/split.jsonl")
   hyperparallel_add_refusal(hp truth.no_file 2 "hp truth: no file is named; usage: hp truth FILE.jsonl" truth)
+  hyperparallel_add_refusal(hp truth.html_into_no_folder 2 "cannot write 'missing/truth.html'" truth empty.txt --html missing/truth.html)
+  hyperparallel_add_refusal(hp truth.html_names_input 2 "hp truth: --html names '${truths}/cut.jsonl', which is read" truth
+                            "${truths}/cut.jsonl" --html "${truths}/cut.jsonl" --force)
   hyperparallel_add_refusal(hp truth.missing 2 "hp truth: cannot read 'missing.jsonl': No such file" truth missing.jsonl)
   hyperparallel_add_refusal(hp truth.empty 2 "hp truth: cannot read 'empty.txt'" truth empty.txt)
   hyperparallel_add_refusal(hp truth.cut 2 "truths/cut.jsonl:1: malformed JSON" truth "${truths}/cut.jsonl")

@@ -36,7 +36,7 @@ hyperparallel_add_truth_json(classes
           row_list.23.why_not="its model has no sizes" row_list.24.why_not="no batch"
           "row_list.25.why_not=\"the layers of 'abacus' are not known by name\""
           row_list.7.why_not="no preset of Abacus 9000" "row_list.13.why_not=\"tp is '1 (2)'\""
-          row_list.14.used=true row_list.15.used=true row_list.22.why_not="no 1F1B row of its devices is beside it"
+          row_list.14.used=true row_list.15.used=true "row_list.22.why_not=\"no row of 1F1B, or of as many micro-batches kept, on its devices is beside it\""
           row_list.26.class="D" row_list.26.predicted=1.0 row_list.27.class="D" row_list.27.measured=0.8 row_list.27.used=true
           row_list.20.why_not="its unit is feet"
   COMMAND --rows "${own}/truth_rows.jsonl")
@@ -66,8 +66,35 @@ hyperparallel_add_truth_json(measured
   COMMAND --rows "${own}/measured_steps.jsonl")
 # An exact row that differs, and a run that is faster than the bound on its plan: exit status 1.
 hyperparallel_add_hp_json(truth.wrong 1 FIGURES bounds_above_exact_rows=1 bounds_above.0.id="faster-than-the-bound"
-                          differing.0.id="differs-exactly" predicted=1 skipped=1
+                          differing.0.id="differs-exactly" predicted=2 skipped=1 reinforcement.weights.bounds_above=1
                           COMMAND truth "${own}/wrong_truth_rows.jsonl")
+# Sizes that are published of a name complete a row, and never change one.
+hyperparallel_add_truth_json(names
+  FIGURES row_list.0.class="B" row_list.0.used=true "row_list.0.open.3=\"sizes of Qwen/Qwen3-8B\"" row_list.1.used=true
+          "row_list.1.open.3=\"sizes of arXiv 2005.14165, table 2.1\"" row_list.2.why_not="its model has no sizes"
+          row_list.3.why_not="its model has no sizes" row_list.4.used=true
+  COMMAND --rows "${own}/truth_named_rows.jsonl")
+# The page has what --json prints, and dots of runs, of memory, of reinforcement and of ratios.
+hyperparallel_add_hp_page(truth 0 scatter,scatter,scatter truth "${own}/truth_rows.jsonl" "${own}/measured_steps.jsonl")
+hyperparallel_add_hp_page(truth.reinforcement 0 scatter,scatter truth --rows "${own}/truth_rl_rows.jsonl")
+# Training by reinforcement: steps from the phases of synchronous runs, from sizes alone, hours, the weights' way.
+hyperparallel_add_truth_json(reinforcement
+  FIGURES rows=31 predicted=24 reinforcement.steps.rows=5 reinforcement.steps.median_error reinforcement.steps.faster_right=3
+          reinforcement.steps.faster_of=4 reinforcement.steps.pairs=6 reinforcement.steps.pairs_right_share=1.0
+          reinforcement.phases.rows=2 reinforcement.sized_steps.rows=2 reinforcement.hours.mean_error reinforcement.weights.rows=3
+          reinforcement.weights.scored=1 reinforcement.weights.mean_error=0.0 reinforcement.weights.bounds=3 reinforcement.weights.bounds_above=0
+          row_list.0.predicted=100.0 row_list.1.used=true "row_list.8.fix=\"trainer 8, generator 8, 1 chunk\""
+          "row_list.11.fix=\"trainer 8, generator 8, 4 chunks\"" "row_list.12.open.0=\"trainer 8 and generator 8, as the other runs have them\""
+          "row_list.13.open.0=\"trainer 14 and generator 6, which take least\"" "row_list.14.open.0=\"staleness from 0 to 1\""
+          "row_list.15.why_not=\"no synchronous run of its model and settings is beside it\""
+          "row_list.16.why_not=\"the synchronous runs do not print rl_critic_s\"" row_list.18.predicted=1.0 row_list.19.measured=0.475
+          "row_list.20.why_not=\"no synchronous system of its model is beside it\"" row_list.22.predicted=0.5
+          "row_list.24.why_not=\"no plain way of the same weights is beside it\"" row_list.25.predicted row_list.26.measured=10.0
+          "row_list.28.why_not=\"generation_tp_pp is '2 of 8'\"" "row_list.29.why_not=\"no lengths or no batch of responses\""
+          "row_list.30.why_not=\"no rule for its quantity\""
+  COMMAND --rows "${own}/truth_rl_rows.jsonl")
+hyperparallel_add_truth(reinforcement_text "training by reinforcement .*bounds above\n.*asynchronous steps.*3 of 4 +6 of 6\n.*24 predicted, 7 skipped\n$"
+                        "${own}/truth_rl_rows.jsonl")
 # The same as hp plan says of the plan.
 if(Python3_FOUND)
   add_test(NAME truth.same_as_plan

@@ -51,7 +51,7 @@ TEST(Page, NamesNoAddress) {
 // The kinds of pictures that the header names are those that the script draws.
 TEST(Page, DrawsItsKinds) {
   const std::string page = page_of("t", "{}");
-  for (const char* kind : {"timeline", "areas", "bars", "matrix"})
+  for (const char* kind : {"timeline", "areas", "bars", "matrix", "scatter"})
     EXPECT_EQ(count(page, std::string("\ndraw.") + kind + " = picture => {"), 1u) << kind;
   for (const char* id : {"id=\"tip\"", "id=\"pictures\"", "id=\"figures\"", "id=\"hatch\""})
     EXPECT_EQ(count(page, id), 1u) << id;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <tuple>
@@ -58,13 +59,38 @@ const json areas = json::parse(R"({"kind": "areas", "title": "memory", "unit": "
 const json matrix = json::parse(R"({"kind": "matrix", "title": "m", "unit": "bytes", "row_name": "rank", "column_name":
   "from", "rows": ["0", "1"], "columns": ["0", "1", "2"], "values": [[0, 1024, 2], [3, 0, 4]]})");
 
+const json scatter =
+    json::parse(R"({"kind": "scatter", "title": "s", "unit": "seconds", "x_name": "measured", "y_name": "predicted",
+  "band": 0.2, "groups": ["a", "b"], "dots": [[1, 1, 0, "one"], [10, 100, 1, "two"], [0.1, 0.1, 0, "three <"]]})");
+
 TEST(PicturesSvg, HasAMarkForEachItem) {
   EXPECT_EQ(count(drawing_of({timeline}), mark), 4u);
   EXPECT_EQ(count(drawing_of({areas}), mark), 2u);
   EXPECT_EQ(count(drawing_of({bars({{1, 2, 3}, {4, 5, 6}})}), mark), 6u);
   EXPECT_EQ(count(drawing_of({matrix}), mark), 6u);
   EXPECT_EQ(count(drawing_of({timeline, areas, matrix}), mark), 12u);
+  EXPECT_EQ(count(drawing_of({scatter}), mark), 3u);
   EXPECT_EQ(count(drawing_of({}), mark), 0u);
+}
+
+// Equal amounts lie on the diagonal, a tenth is as far from one as one from ten, and lines at the share lie beside it.
+TEST(PicturesSvg, ScatterIsLogarithmic) {
+  const std::string drawing = drawing_of({scatter});
+  std::vector<std::array<double, 2>> dots;
+  for (std::size_t at = drawing.find("cx=\""); at != drawing.npos; at = drawing.find("cx=\"", at + 1))
+    dots.push_back({std::stod(drawing.substr(at + 4)), std::stod(drawing.substr(drawing.find("cy=\"", at) + 4))});
+  ASSERT_EQ(dots.size(), 3u);
+  EXPECT_NEAR(dots[0][0] - dots[2][0], dots[2][1] - dots[0][1], 0.02);
+  EXPECT_NEAR(dots[1][0] - dots[0][0], dots[0][0] - dots[2][0], 0.02);
+  EXPECT_NEAR(dots[0][1] - dots[1][1], 2 * (dots[2][1] - dots[0][1]), 0.03);
+  EXPECT_EQ(count(drawing, "stroke-dasharray"), 2u);
+  EXPECT_EQ(count(drawing, "<title>three &lt;</title>"), 1u);
+  for (const char* round : {">1.000 s<", ">10.000 s<", ">100.000 s<", ">100.000 ms<"})
+    EXPECT_EQ(count(drawing, round), 2u) << round;
+  json bytes = scatter;
+  bytes["unit"] = "bytes";
+  bytes["dots"] = json::parse(R"([[1073741824, 2147483648, 0, "a"]])");
+  for (const char* round : {">1.0 GiB<", ">2.0 GiB<"}) EXPECT_EQ(count(drawing_of({bytes}), round), 2u) << round;
 }
 
 // Scales have round numbers: seconds and plain ones 1, 2 or 5 times a power of ten, bytes a power of two.

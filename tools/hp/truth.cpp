@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hp truth FILE.jsonl … [--rows] [--json]: holds what `hp plan` says against published and measured runs.
+// hp truth FILE.jsonl … [--rows] [--json] [--html FILE]: holds what `hp plan` says against published and measured runs.
 //
 // Every row has a class and is predicted or skipped with a reason. The last line is `N predicted, N skipped`. A line that is no
 // JSON ends the command; a row that cannot be read is skipped, the first is a line on the error stream, and the exit status is 2.
@@ -11,9 +11,11 @@
 
 #include "json_output.hpp"
 #include "opened_file.hpp"
+#include "page_output.hpp"
 #include "subcommand.hpp"
 #include "truth/fit.hpp"
 #include "truth/json.hpp"
+#include "truth/pictures.hpp"
 #include "truth/text.hpp"
 
 namespace {
@@ -22,6 +24,7 @@ struct request {
   std::vector<std::string> files;
   bool with_rows = false, as_json = false;
   std::string fit{};  ///< the header that parameters are written to; empty: none
+  hp_tool::page_request page{};
 };
 
 /// Whether what must hold exactly does, and no bound is above a measurement.
@@ -30,6 +33,8 @@ bool is_good(const truth::truth_book& book) {
     if (r.differs) return false;
   for (const truth::timed_run& r : book.runs)
     if (truth::bound_is_above(r)) return false;
+  for (const truth::rl_comparison& c : book.reinforcement)
+    if (truth::bound_is_above(book, c)) return false;
   return true;
 }
 
@@ -43,6 +48,7 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
   app.add_option("--fit", given->fit,
                  "write what `fit` rows say of the presets into this header, hardware/fitted_shares.hpp");
   add_json(app, given->as_json);
+  add_page(app, given->page);
   app.footer(
       "Reads published runs of training (a number each, as tokens a second or a peak of memory) and steps measured on\n"
       "one device, predicts each by the plan that it ran, and prints how far the predictions are off: by family,\n"
@@ -50,25 +56,33 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
       "often two plans are put in the right order, what following the prediction costs (regret), and bounds that\n"
       "are above a measurement. What cannot be said as a plan is skipped with the reason. One run has one vote.\n\n"
       "hp truth truth_tables.jsonl\n"
-      "hp truth --rows truth_tables.jsonl measured_h100.jsonl\n\n"
+      "hp truth --rows truth_tables.jsonl measured_h100.jsonl\n"
+      "hp truth truth_tables.jsonl --html truth.html\n\n"
       "Exit status: 0 exact rows are exact and bounds hold, 1 one does not, 2 bad input, a row that cannot be read "
       "among it.");
   return [given] {
     if (given->files.empty()) throw bad_input("no file is named; usage: hp truth FILE.jsonl ... [--rows] [--json]");
+    page_output page(given->page, given->files);
     const truth::truth_book book = truth::read_book(given->files);
     if (const std::size_t n = book.malformed.size(); n > 0)
       std::fprintf(stderr, "hp truth: %s%s\n", book.malformed[0].c_str(),
                    n == 1 ? "" : (" (and " + std::to_string(n - 1) + " more rows)").c_str());
     if (!given->fit.empty()) {
       const std::vector<truth::fit_result> fits = truth::fit_shares(book);
+      const std::string header = truth::header_of(fits, given->fit);
       hyperparallel::atomic_file file = opened(given->fit, true);
-      std::fputs(truth::header_of(fits, given->fit).c_str(), file.stream());
+      file.write(header);
       file.commit();
       std::fputs(truth::to_text(fits).c_str(), stdout);
       return book.malformed.empty() ? 0 : 2;
     }
+    json document = given->as_json || page.is_asked() ? truth::json_of(book, given->with_rows) : json();
+    if (page.is_asked()) {
+      document["pictures"] = truth::pictures_of(book);
+      page.write("hp truth", document);
+    }
     if (given->as_json)
-      print(truth::json_of(book, given->with_rows));
+      print(document);
     else
       std::fputs(truth::to_text(book, given->with_rows).c_str(), stdout);
     return !book.malformed.empty() ? 2 : is_good(book) ? 0 : 1;

@@ -49,9 +49,9 @@ struct rank_agreement {
 
   /// Kendall's tau-b; 0 where a list has no two values that differ.
   constexpr double tau_b() const {
-    const double first = agree + oppose + tied_second, second = agree + oppose + tied_first;
-    if (first == 0 || second == 0) return 0;
-    const double product = first * second;
+    const double one = agree + oppose + tied_second, other = agree + oppose + tied_first;
+    if (one == 0 || other == 0) return 0;
+    const double product = one * other;
     double root = product;  // Newton's steps fall to the root from above
     for (double next = (root + 1) / 2; next < root; next = (root + product / root) / 2) root = next;
     return (agree - oppose) / root;
@@ -59,15 +59,15 @@ struct rank_agreement {
 };
 
 /// Precondition: lists of equal length.
-constexpr rank_agreement rank_agreement_of(std::span<const double> first, std::span<const double> second) {
+constexpr rank_agreement rank_agreement_of(std::span<const double> one, std::span<const double> other) {
   rank_agreement r;
-  for (std::size_t i = 0; i < first.size(); ++i)
+  for (std::size_t i = 0; i < one.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      const bool tied_first = first[i] == first[j], tied_second = second[i] == second[j];
+      const bool tied_first = one[i] == one[j], tied_second = other[i] == other[j];
       if (tied_first || tied_second)
         ++(tied_first && tied_second ? r.tied_both : tied_first ? r.tied_first : r.tied_second);
       else
-        ++((first[i] < first[j]) == (second[i] < second[j]) ? r.agree : r.oppose);
+        ++((one[i] < one[j]) == (other[i] < other[j]) ? r.agree : r.oppose);
     }
   return r;
 }

@@ -15,6 +15,8 @@
 //   bars       "parts"; "rows": [{"name", "values"}]; "limit"
 //   matrix     "rows", "columns": names, told by "row_name" and "column_name"; "values" by row and column; "texts" likewise
 //              where cells show words
+//   scatter    "groups"; "dots": [x, y, group, text], x and y above 0 on logarithmic scales of one range, told by "x_name" and
+//              "y_name"; "band": the share that the dashed lines beside the diagonal are off it
 // Laws: what a parser reads from the page's script "data" is the document; equal inputs give equal bytes; the page names no
 // address. O(bytes).
 
@@ -23,6 +25,7 @@
 
 #include <hyperparallel/report/gantt.hpp>
 #include <hyperparallel/report/page_pictures.hpp>
+#include <hyperparallel/report/page_scatter.hpp>
 #include <hyperparallel/report/page_script.hpp>
 #include <hyperparallel/report/page_style.hpp>
 #include <hyperparallel/report/text_sink.hpp>
@@ -68,7 +71,8 @@ void write_page(Sink& sink, std::string_view title, std::string_view json) {
              "<div id=\"tip\" role=\"status\" hidden></div>\n<script type=\"application/json\" id=\"data\">");
   sink.write(detail::json_in_script(json));
   sink.write("</script>\n<script>");
-  for (const char* part : {detail::page_script, detail::page_pictures, detail::page_end}) sink.write(part);
+  for (const char* part : {detail::page_script, detail::page_pictures, detail::page_scatter, detail::page_end})
+    sink.write(part);
   sink.write("</script>\n</body>\n</html>\n");
 }
 

@@ -6,7 +6,7 @@
 //   hp::report::write_pictures_svg(file, "hp plan: llama on 64 devices", document["pictures"]);
 //
 // Laws: as on the page, a picture has one element of class "mark" for each item, a span or gap of a timeline, a kind of
-// areas, a part of each row of bars, a cell of a matrix, whose sizes are in the ratio of its numbers; time axes show the whole
+// areas, a part of each row of bars, a cell of a matrix, whose sizes are in the ratio of its numbers, a dot of a scatter; time axes show the whole
 // time; equal inputs give equal bytes; the drawing refers to nothing outside itself. O(items).
 
 #include <algorithm>
@@ -43,6 +43,7 @@ class svg_pictures {
     if (kind == "areas") areas(picture);
     if (kind == "bars") bars(picture);
     if (kind == "matrix") matrix(picture);
+    if (kind == "scatter") scatter(picture);
     y += 26;
   }
 
@@ -296,6 +297,64 @@ class svg_pictures {
              !told && value > most / 2 ? "text-anchor=\"middle\" fill=\"#fff\"" : "text-anchor=\"middle\"");
       }
     }
+  }
+
+  /// Between powers of ten: these, where there are few with 2 and 5 times of each; of bytes powers of two, 8 or fewer steps.
+  static std::vector<double> round_values(double low, double high, const std::string& unit) {
+    std::vector<double> out;
+    const double two = std::log10(2.0), step = std::max(1.0, std::ceil((high - low) / two / 8));
+    if (unit == "bytes")
+      for (double k = std::ceil(low / two / step); k * step * two <= high; ++k) out.push_back(std::exp2(k * step));
+    else
+      for (double power = std::floor(low); power <= high; ++power)
+        for (const int times : {1, 2, 5})
+          if (const double at = power + std::log10(times); at >= low && at <= high && (times == 1 || high - low < 2))
+            out.push_back(times * std::pow(10.0, power));
+    return out;
+  }
+
+  /// Two amounts of each dot on logarithmic scales of one range, the diagonal, and lines a share beside it.
+  void scatter(const Json& p) {
+    constexpr double side = 480;
+    const Json &dots = p.at("dots"), &groups = p.at("groups");
+    const std::string unit = text_of(p, "unit");
+    double low = 300, high = -300;
+    for (const Json& dot : dots)
+      for (const int axis : {0, 1}) {
+        low = std::min(low, std::log10(number(dot[static_cast<std::size_t>(axis)])));
+        high = std::max(high, std::log10(number(dot[static_cast<std::size_t>(axis)])));
+      }
+    if (dots.empty()) return;
+    low -= 0.1, high += 0.1;
+    const double bottom = y + side, scale = side / (high - low);
+    const auto x_of = [&](double logarithm) { return left + (logarithm - low) * scale; };
+    const auto y_of = [&](double logarithm) { return bottom - (logarithm - low) * scale; };
+    for (const double value : round_values(low, high, unit)) {
+      const double at = std::log10(value);
+      line(x_of(at), y, x_of(at), bottom, faint);
+      line(left, y_of(at), left + side, y_of(at), faint);
+      text(x_of(at), bottom + 14, words(value, unit), "text-anchor=\"middle\"");
+      text(left - 6, y_of(at) + 4, words(value, unit), to_the_left);
+    }
+    const double share = p.value("band", 0.0);
+    for (const double off : {0.0, share, -share}) {
+      const double by = std::log10(1 + off), from = std::max(low, low - by), to = std::min(high, high - by);
+      line(x_of(from), y_of(from + by), x_of(to), y_of(to + by), off == 0 ? "stroke=\"#000\"" : dashed);
+    }
+    text(left + side, bottom + 28, text_of(p, "x_name"), "text-anchor=\"end\" fill=\"#555\"");
+    text(margin, y + 10, text_of(p, "y_name"), "fill=\"#555\"");
+    std::set<std::size_t> used;
+    for (const Json& dot : dots) {
+      const auto group = dot[2].template get<std::size_t>();
+      used.insert(group);
+      body += fmt::format(
+          "<circle class=\"mark\" cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"3.5\" {}><title>{}</title></circle>\n",
+          x_of(std::log10(number(dot[0]))), y_of(std::log10(number(dot[1]))), fill(group), xml_text(word(dot[3])));
+    }
+    y = bottom + 34;
+    std::vector<std::pair<std::string, std::size_t>> shown;
+    for (const std::size_t group : used) shown.emplace_back(word(groups[group]), group);
+    legend(shown);
   }
 };
 

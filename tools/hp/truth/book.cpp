@@ -166,6 +166,7 @@ truth_book read_book(const std::vector<std::string>& files) {
     if (r.cls.cls == row_class::skip) r.said.why_not = r.cls.why;
   }
   judge_ratios(book);
+  judge_reinforcement(book);
   deal_to_runs(book);
   for (timed_run& run : book.runs) judge_run(book, run);
   add_null_model(book);

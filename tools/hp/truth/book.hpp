@@ -14,6 +14,7 @@
 #include <hyperparallel/planner/error_statistics.hpp>
 
 #include "measured_row.hpp"
+#include "rl_rows.hpp"
 #include "row_class.hpp"
 
 namespace truth {
@@ -46,6 +47,7 @@ struct truth_book {
   std::vector<judged_row> rows{};
   std::vector<measured_row> measured{};
   std::vector<timed_run> runs{};
+  std::vector<rl_comparison> reinforcement{};
   std::vector<std::string> malformed{};  ///< a line each, with file and line
   const published_row& of(const timed_run& r) const { return rows[static_cast<std::size_t>(r.rows[0])].row; }
 };

@@ -38,8 +38,7 @@ std::vector<const timed_run*> deciding_runs(const truth_book& book, const std::s
 std::vector<double> errors_at(const truth_book& book, const std::vector<const timed_run*>& runs, int share) {
   std::vector<double> errors;
   for (const timed_run* r : runs)
-    errors.push_back(
-        hp::relative_error(predict(book.of(*r), hp::efficiency{share}).step_seconds, r->seconds.value));
+    errors.push_back(hp::relative_error(predict(book.of(*r), hp::efficiency{share}).step_seconds, r->seconds.value));
   return errors;
 }
 

@@ -69,6 +69,22 @@ inline json memory_json(const truth_book& book) {
   return out;
 }
 
+inline json reinforcement_json(const truth_book& book) {
+  json out = json::object();
+  for (const rl_score& s : rl_scores(book)) {
+    json& one = out[rl_figure_keys[static_cast<int>(s.figure)]] = {{"rows", s.rows}, {"scored", s.errors.count}};
+    put_errors(one, s.errors);
+    one["null_error"] = number_if(s.null_errors.count > 0, s.null_errors.mean);
+    one["faster_right"] = s.faster_right;
+    one["faster_of"] = s.faster_of;
+    one["pairs"] = s.pairs.all;
+    one["pairs_right_share"] = number_if(s.pairs.all > 0, s.pairs.share());
+    one["bounds"] = s.bounds;
+    one["bounds_above"] = s.bounds_above;
+  }
+  return out;
+}
+
 inline json json_of(const judged_row& r) {
   json out = {{"id", r.row.id}, {"class", name_of(r.cls.cls)}, {"split", r.row.split}, {"used", r.is_used()}};
   if (!r.is_used()) out["why_not"] = r.said.why_not;
@@ -130,6 +146,7 @@ inline json json_of(const truth_book& book, bool with_rows) {
   out["by_precision"] = detail::json_of(parts_by_precision(book));
   out["by_axis"] = detail::json_of(parts_by_axis(book));
   out["memory"] = detail::memory_json(book);
+  out["reinforcement"] = detail::reinforcement_json(book);
   out["bounds_above"] = detail::bounds_json(book);
   json differing = json::array();
   for (const judged_row& r : book.rows)

@@ -113,8 +113,11 @@ inline std::vector<memory_part> measured_parts(const truth_book& book) {
   if (std::vector<double> errors = memory_errors(book); !errors.empty())
     parts.push_back({"published peaks, with the reserve", std::move(errors)});
   for (const bool of_memory : {false, true})
-    if (std::vector<double> errors = ratio_errors(book, of_memory); !errors.empty())
-      parts.push_back({of_memory ? "peaks over those of 1F1B" : "times over those of 1F1B", std::move(errors)});
+    for (const bool over_1f1b : {true, false})
+      if (std::vector<double> errors = ratio_errors(book, of_memory, over_1f1b); !errors.empty())
+        parts.push_back(
+            {std::string(of_memory ? "peaks" : "times") + " over those of " + (over_1f1b ? "1F1B" : "ZB-H1"),
+             std::move(errors)});
   std::set<std::string> programs;
   for (const measured_row& r : book.measured)
     if (!r.amounts.empty()) programs.insert(r.program);

@@ -122,6 +122,7 @@ prediction predict(const published_row& r, hp::efficiency share) {
     note_gpt_memory(r, d.model, p.plan, out);
     if (p.steps_are_skewed) out.step_seconds -= out.skew_seconds;
     out.open = p.open;
+    if (!r.model.sizes_from.empty()) out.open.push_back("sizes of " + r.model.sizes_from);
     if (d.assumed_vocabulary) out.open.push_back("vocabulary " + std::to_string(assumed_vocabulary));
   } catch (const not_predicted& e) {
     out.why_not = e.what();

@@ -8,6 +8,8 @@
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 
+#include "published_sizes.hpp"
+
 namespace truth {
 
 namespace {
@@ -38,6 +40,7 @@ model_sizes model_of(const json& m) {
   out.has_latents = text_in(m, "attention") == "MLA";
   out.width = size({"dense_ffn", "ffn"});
   if (out.experts > 0) out.expert_width = size({"expert_ffn", "moe_ffn", "ffn"});
+  complete(out);
   return out;
 }
 
@@ -63,6 +66,10 @@ class settings_reader {
     const told_size several = size_in(c, {"microbatches"});
     r.micro_batches = several.or_else(0);
     r.for_all_micro_batches = several.is_told && !several.is_number();
+    // Sizes that are read of training by reinforcement alone: one that is none makes the row unreadable, too.
+    for (const char* name : {"trainer", "rollout", "train_batch", "ppo_mini_batch", "require_batches", "sync_steps",
+                             "rollout_gbs", "train_gbs"})
+      size_in(c, {name});
     r.format = precision_of(c);
     read_chunks();
     read_sharding();

@@ -26,6 +26,7 @@ struct model_sizes {
   hp::extent_t vocabulary = 0;
   hp::extent_t experts = 0, top_k = 0, expert_width = 0, shared_experts = 0, dense_layers = 0;
   bool has_latents = false;
+  std::string sizes_from{};  ///< where they are published; empty: the row prints them
   /// Whether a decoder can be counted from them.
   bool ok() const { return layers > 0 && hidden > 0 && heads > 0 && (width > 0 || expert_width > 0); }
 };

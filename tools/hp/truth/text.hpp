@@ -10,6 +10,7 @@
 #include <hyperparallel/report/table.hpp>
 
 #include "parts.hpp"
+#include "rl_scores.hpp"
 
 namespace truth {
 
@@ -79,6 +80,21 @@ inline std::string memory_table(const truth_book& book) {
   return t.rows() == 0 ? "" : t.text() + "\n";
 }
 
+inline std::string reinforcement_table(const truth_book& book) {
+  report::table t({"training by reinforcement", "rows", "scored", "mean", "median", "largest", "signed", "null",
+                   "faster", "pairs", "bounds above"});
+  const auto of = [](int right, int all) { return all == 0 ? std::string() : fmt::format("{} of {}", right, all); };
+  for (const rl_score& s : rl_scores(book)) {
+    const bool some = s.errors.count > 0;
+    t.row({rl_figure_names[static_cast<int>(s.figure)], std::to_string(s.rows), std::to_string(s.errors.count),
+           some ? percent_text(s.errors.mean) : "", some ? percent_text(s.errors.median) : "",
+           some ? percent_text(s.errors.largest) : "", some ? signed_text(s.errors.signed_mean) : "",
+           s.null_errors.count > 0 ? percent_text(s.null_errors.mean) : "", of(s.faster_right, s.faster_of),
+           of(s.pairs.right, s.pairs.all), of(s.bounds_above, s.bounds)});
+  }
+  return t.rows() == 0 ? "" : t.text() + "\n";
+}
+
 /// Reasons of all rows that are not used.
 inline std::map<std::string, int> reasons_of(const truth_book& book) {
   std::map<std::string, int> reasons;
@@ -109,6 +125,11 @@ inline std::string failure_lines(const truth_book& book) {
     if (bound_is_above(r))
       out += fmt::format("bound above the measurement: {}: {:.4g} s, measured {:.4g} s, {:.3f} of it\n", book.of(r).id,
                          r.said.bound_seconds, r.seconds.value, r.said.bound_seconds / r.seconds.value);
+  for (const rl_comparison& c : book.reinforcement)
+    if (bound_is_above(book, c)) {
+      const published_row& r = book.rows[static_cast<std::size_t>(c.row)].row;
+      out += fmt::format("bound above the measurement: {}: {:.4g} s, measured {:.4g} s\n", r.id, c.bound, r.value);
+    }
   return out.empty() ? out : out + "\n";
 }
 
@@ -147,7 +168,8 @@ inline std::string to_text(const truth_book& book, bool with_rows) {
     out += detail::error_table("axis", parts_by_axis(book));
     out += detail::order_table(all, families);
   }
-  out += detail::memory_table(book) + detail::reason_table(book) + detail::failure_lines(book);
+  out += detail::memory_table(book) + detail::reinforcement_table(book) + detail::reason_table(book) +
+         detail::failure_lines(book);
   const row_counts n = counts_of(book);
   out += "rows used " + percent_text(n.used_share());
   if (all.predicted_runs > 0)
