@@ -23,17 +23,19 @@
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/planner/plan_formats.hpp>
+#include <hyperparallel/planner/selective_recomputation.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3.
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3; what is selective is recomputed.
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
   int micro_batches = 1;
-  bool recomputed = false;  ///< whole layers are computed again in backward
+  bool recomputed = false;  ///< layers are computed again in backward
+  bool selective = false;   ///< where they are, but for costly results (selective_recomputation.hpp)
   bool sequence_parallel = true;
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
   int chunks = 1;                                           ///< stages of the pipeline on each rank
@@ -122,6 +124,7 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   settings.build = {.activation = data_type::bf16, .parameter = p.formats.weight, .unrolled = unrolled};
   settings.micro_batches = p.micro_batches;
   if (p.recomputed) settings.recomputed.push("*layers*");
+  if (p.recomputed && p.selective) settings.spared = selectively_kept(d, p.tp > 1 && p.sequence_parallel);
   model_builder m(settings.build);
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});

@@ -119,7 +119,7 @@ struct layer_moves {
       backward += 2 * one;
       if (p.recomputed) hidden = one;  // to experts, beside what is computed again before them
     }
-    if (!p.recomputed) again = 0;
+    if (!p.recomputed || p.selective) again = 0;
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
     // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);

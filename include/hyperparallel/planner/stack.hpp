@@ -68,6 +68,7 @@ enum class stack_code : unsigned char {
   replicates_keys,
   replicates_parameters,
   has_several_devices,
+  selects_results,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -84,7 +85,8 @@ constexpr const char* name_of(stack_code c) {
       "tensor parallelism with whole sequences between products: sp=on alone",
       "tensor parallelism that does not divide key and value heads",
       "parameters that every rank holds: zero=2 and zero=3 alone",
-      "several devices: one alone"};
+      "several devices: one alone",
+      "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -128,6 +130,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
   if (p.dp * p.ep > 1 && p.zero < 2) return stack_code::replicates_parameters;
+  if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }
 
@@ -156,7 +159,8 @@ struct stack_sizes {
   bool gated = true;    ///< two products lead into the width, and the activation of one is multiplied with the other
   bool rotated = true;  ///< queries and keys
   bool tied = false;
-  bool recomputed = false, reshards = true, compiled = false, sharded = true, composed = false, autocast = false;
+  bool recomputed = false, selective = false, reshards = true, compiled = false, sharded = true, composed = false,
+       autocast = false;
 
   constexpr stack_sizes() = default;
   constexpr stack_sizes(const decoder& d, const decoder_plan& p, const stack_rules& rules)
@@ -186,6 +190,7 @@ struct stack_sizes {
         rotated(d.attention.rope_base > 0.0),
         tied(d.tied),
         recomputed(p.recomputed),
+        selective(p.recomputed && p.selective),
         reshards(p.zero == 3 || (ranks == 1 && p.zero == 0)),
         compiled(rules.compiled),
         sharded(rules.sharded),
@@ -196,6 +201,12 @@ struct stack_sizes {
   constexpr extent_t stream_bytes() const { return autocast ? 4 : 2; }
   /// Whether a norm saves the residual stream itself, and not a copy.
   constexpr bool keeps_residuals() const { return !composed || autocast; }
+
+  /// What selective checkpoints keep beside attention: every other product without a bias (selective_recomputation.hpp), so queries, values,
+  /// gate and down, or output and width where the first three have biases; and sums that are scattered.
+  constexpr bool spares_query() const { return selective && !biased; }
+  constexpr bool spares_output() const { return selective && biased; }
+  constexpr bool spares_sums() const { return selective && is_cut; }
 
   /// Norms, then products and their biases, as the modules of a block have them.
   constexpr stack_parameters block() const {

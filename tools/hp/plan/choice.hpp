@@ -161,7 +161,7 @@ class fix_reader {
     if (std::find(named.begin(), named.end(), name) != named.end())
       refuse(one, "contradicts the " + std::string(name) + " before it");
     named.push_back(name);
-    if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
+    if (name == "recompute") return read_recomputation(one, value);
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
     if (name == "schedule") return read_schedule(one, value);
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
@@ -175,6 +175,12 @@ class fix_reader {
   static void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) {
     if (value != no && value != yes) refuse(one, std::string("is neither ") + no + " nor " + yes);
     to = value == yes;
+  }
+
+  void read_recomputation(std::string_view one, std::string_view value) {
+    if (value != "none" && value != "selective" && value != "full") refuse(one, "is neither none, selective nor full");
+    plan.recomputed = value != "none";
+    plan.selective = value == "selective";
   }
 
   void read_schedule(std::string_view one, std::string_view value) {

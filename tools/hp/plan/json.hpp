@@ -19,6 +19,7 @@ inline json json_of(const hp::decoder_plan& p) {
   out["zero"] = p.zero;
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
+  out["selective"] = p.selective;
   out["sequence_parallel"] = p.sequence_parallel;
   out["schedule"] = hp::schedule_of(p).name;
   out["chunks"] = p.chunks;

@@ -24,7 +24,7 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.dp == 1) out += "dp=1,";
   if (p.zero > 0) out += "zero=" + std::to_string(p.zero) + ",";
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
-  if (p.recomputed) out += "recompute=full,";
+  if (p.recomputed) out += p.selective ? "recompute=selective," : "recompute=full,";
   if (!p.sequence_parallel) out += "sp=off,";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
   if (p.chunks > 1) out += "chunks=" + std::to_string(p.chunks) + ",";

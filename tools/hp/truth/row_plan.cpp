@@ -32,16 +32,13 @@ void refuse_others(const published_row& r) {
   if (run.expert_tp > 0 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
 }
 
-/// Whether whole layers are computed again. Scores of attention, which "attn_only" and "selective" leave out, are never kept here.
-bool recomputed_in(const json& c, std::vector<std::string>& open) {
+/// What layers compute again. Scores of attention, which "attn_only" and Megatron's "selective" leave out, are never kept here.
+void set_recomputation(const json& c, row_plan& out) {
   const json& v = field(c, "recompute");
-  if (v.is_boolean()) return v.get<bool>();
-  if (is_silent(v)) {
-    open.push_back("recompute=none");
-    return false;
-  }
-  if (v == json("full")) return true;
-  if (v == json("none") || v == json("attn_only")) return false;
+  out.plan.selective = v == json("selective op");
+  out.plan.recomputed = v == json(true) || v == json("full") || out.plan.selective;
+  if (is_silent(v)) out.open.push_back("recompute=none");
+  if (is_silent(v) || v.is_boolean() || out.plan.recomputed || v == json("none") || v == json("attn_only")) return;
   throw not_predicted("recomputation of " + (v.is_string() ? v.get<std::string>() : v.dump()));
 }
 
@@ -128,7 +125,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.dp = static_cast<int>(data / run.ep);
   p.sequence = run.sequence;
   p.formats = formats_of(run.format, r.config());
-  p.recomputed = recomputed_in(r.config(), out.open);
+  set_recomputation(r.config(), out);
   p.zero = run.zero;
   if (p.zero < 0) {
     p.zero = data * run.cp > 1 ? open_zero : 0;
