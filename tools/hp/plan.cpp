@@ -76,7 +76,8 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
   app.add_option(
       "--fix", c->fixes,
-      "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, selective, full), "
+      "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
+      "(none, selective, full), "
       "sp (on, off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank); without "
       "it the "
       "fastest plan is searched for");

@@ -9,7 +9,7 @@
 //
 // Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
-// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
+// dp, ep and cp, or with copies along a part of dp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
 // repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16, the two states of AdamW f32; parameters, gradients and products
 // by the plan's formats (plan_formats.hpp). Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
 //
@@ -33,6 +33,8 @@ namespace hyperparallel { inline namespace v0_2 {
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
+  int copies =
+      1;  ///< of what ZeRO shards, which divide dp: each of dp / copies data ranks holds one (hybrid sharding, HSDP)
   int micro_batches = 1;
   bool recomputed = false;  ///< layers are computed again in backward
   bool selective = false;   ///< where they are, but for costly results (selective_recomputation.hpp)
@@ -77,9 +79,13 @@ constexpr extent_t device_count_of(const decoder_plan& p) {
   return devices;
 }
 
+/// Data ranks of dp that share one copy of what ZeRO shards. Precondition: copies divide dp.
+constexpr int sharing_ranks(const decoder_plan& p) { return p.dp / p.copies; }
+
+/// Of one copy.
 constexpr plan_frame frame_of(const decoder_plan& p) {
   plan_frame f;
-  f.dp = p.dp;
+  f.dp = sharing_ranks(p);
   f.ep = p.ep;
   f.cp = p.cp;
   f.tp = p.tp;
@@ -88,12 +94,31 @@ constexpr plan_frame frame_of(const decoder_plan& p) {
   return f;
 }
 
+namespace detail {
+
+/// Copies lie outermost, so that what is sharded is gathered among near devices; the batch is dealt to them too, and gradients are summed over
+/// them.
+constexpr void add_copies(strategy_value& s, int copies) {
+  const char* name[max_axes] = {"copies"};
+  int size[max_axes] = {copies}, count = 1;
+  for (int a = 0; a < s.mesh.shape.axis_count; ++a, ++count) {
+    name[count] = s.mesh.label[a].text;
+    size[count] = s.mesh.shape.size[a];
+  }
+  const mesh_value whole = make_mesh(name, count, size, count).mesh;
+  s.mesh = whole;
+  s.add(shard_dim_if_present("batch", "copies"));
+}
+
+}  // namespace detail
+
 /// The strategy of one stage: rules of data, experts and context, of tensors, and of sharded states. Precondition: the
 /// plan can be.
 constexpr strategy_value strategy_of(const decoder_plan& p) {
   plan_space space;
   fill_space(space, {}, {}, frame_of(p), true);
   strategy_value s = space.base;
+  if (p.copies > 1) detail::add_copies(s, p.copies);
   if (p.tp > 1) add_tensor_parallel(s, "tp");
   if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
   for (const strategy_rule& r : space.after) s.add(r);
@@ -142,6 +167,7 @@ enum class decoder_plan_code : unsigned char {
   schedule_is_refused,          ///< for what `schedule` says, with the number that it needs in `extent`
   schedule_holds_stages_twice,  ///< the program of a rank has each of its stages once
   dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
+  copies_of_nothing,            ///< `pieces` copies, where ZeRO shards nothing
 };
 
 /// Why a plan cannot be: the degree, the dim and the sizes.
@@ -219,6 +245,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   for (const plan_degree& degree : plan_degrees) demand.within(degree.name, p.*degree.of, 1, largest_plan_number);
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
   demand.within("zero", p.zero, 0, 3);
+  demand.within("copies", p.copies, 1, largest_plan_number);
   demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
@@ -236,6 +263,8 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
     demand.note(
         {decoder_plan_code::fewer_layers_than_stages, "pp x chunks", "layers", d.layers, extent_t{p.pp} * p.chunks});
   detail::demand_schedule(demand, p);
+  if (p.copies > 1 && p.zero == 0) demand.note({decoder_plan_code::copies_of_nothing, "copies", "", 0, p.copies});
+  demand.divides("copies", "data ranks, dp", p.dp, p.copies);
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,
                  extent_t{p.dp} * p.ep);

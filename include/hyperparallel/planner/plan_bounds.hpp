@@ -46,9 +46,9 @@ struct stage_parameters {
     dense = (all.attention + all.feed_forward + all.shared_experts) * share;
     experts = all.experts * share / p.ep;
     tables = (all.embedding + all.head) / p.pp / p.tp;
-    expert_shards = static_cast<double>(p.dp) * p.cp;
+    expert_shards = static_cast<double>(sharing_ranks(p)) * p.cp;
     shards = expert_shards * p.ep;
-    differing = d.experts.slots == expert_slots::joint ? 1 : p.dp;
+    differing = d.experts.slots == expert_slots::joint ? 1 : sharing_ranks(p);
   }
   constexpr double in_layers(bool sharded) const {
     return sharded ? dense / shards + experts / expert_shards : dense + experts;

@@ -125,8 +125,8 @@ inline usable_memory take_memory(hp::known_hardware& h, std::int64_t asked) {
 }
 
 /// What --fix of hp plan may name.
-inline constexpr std::string_view plan_fixes[] = {"tp",        "pp", "dp",       "cp",    "ep", "zero", "micro_batches",
-                                                  "recompute", "sp", "schedule", "chunks"};
+inline constexpr std::string_view plan_fixes[] = {
+    "tp", "pp", "dp", "cp", "ep", "zero", "copies", "micro_batches", "recompute", "sp", "schedule", "chunks"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -165,6 +165,7 @@ class fix_reader {
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
     if (name == "schedule") return read_schedule(one, value);
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
+    if (name == "copies") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.copies);
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
     int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)

@@ -17,6 +17,7 @@ inline json json_of(const hp::decoder_plan& p) {
   json out = json::object();
   for (const hp::plan_degree& d : hp::plan_degrees) out[d.name] = p.*d.of;
   out["zero"] = p.zero;
+  out["copies"] = p.copies;
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
   out["selective"] = p.selective;

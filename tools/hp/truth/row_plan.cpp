@@ -46,12 +46,19 @@ void set_recomputation(const json& c, row_plan& out) {
 hp::extent_t data_of(const run_settings& r) {
   const hp::extent_t data = data_ranks_of(r);
   if (data == 0) throw not_predicted("tp, pp and cp do not divide the devices");
-  const bool is_named = r.sharded > 0 && r.sharded < r.devices;
-  if (r.zero == 3 && is_named && r.sharded != data && r.sharded != data * r.cp)
-    throw not_predicted("shards over " + std::to_string(r.sharded) + " devices and copies of them (HSDP)");
   if (r.zero != 3 && r.dp > 0 && r.dp != data) throw not_predicted("dp and the degrees are not the devices");
   if (data % r.ep != 0) throw not_predicted("experts are dealt over ranks of tp or cp");
   return data;
+}
+
+/// Copies of what FSDP shards, where the row names fewer devices that share one than deal the batch.
+int copies_of(const run_settings& r, hp::extent_t data) {
+  if (r.zero != 3 || r.sharded < 1 || r.sharded >= r.devices || r.sharded == data || r.sharded == data * r.cp) return 1;
+  const hp::extent_t copies = data * r.cp / r.sharded;
+  if (copies < 1 || copies * r.sharded != data * r.cp || (r.dp > 1 && r.dp != copies))
+    throw not_predicted("shards over " + std::to_string(r.sharded) +
+                        " devices, of which the data ranks are no multiple");
+  return static_cast<int>(copies);
 }
 
 /// A schedule by another name than the library's. ZB-1p and ZB-2p are searched within the memory of one and of two times 1F1B, which
@@ -125,6 +132,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.dp = static_cast<int>(data / run.ep);
   p.sequence = run.sequence;
   p.formats = formats_of(run.format, r.config());
+  p.copies = copies_of(run, data);
   set_recomputation(r.config(), out);
   p.zero = run.zero;
   if (p.zero < 0) {
