@@ -29,20 +29,24 @@ TEST(DecoderPlan, CanBeWhereThePartitionerTakesIt) {
   for (const hp::decoder& d : small_decoders::all())
     for (const bool sequence_parallel : {false, true})
       for (const int zero : {0, 3})
-        visit_degrees(
-            {.zero = zero, .recomputed = zero > 0, .sequence_parallel = sequence_parallel, .batch = 4, .sequence = 8},
-            [&](const hp::decoder_plan& p) {
-              if (p.ep > 1 && !d.has_experts) return;
-              const bool said = hp::check_plan(d, p, hp::device_count_of(p)).ok();
-              const hp::graph g = hp::training_graph_of(d, p);
-              ASSERT_EQ(g.status.code, hp::graph_code::ok);
-              const hp::strategy_status s = hp::partition(g, hp::strategy_of(p)).status;
-              EXPECT_EQ(said, s.code == hp::strategy_code::ok)
-                  << d.has_experts << d.has_latents << " tp " << p.tp << " dp " << p.dp << " cp " << p.cp << " ep "
-                  << p.ep << " sequence parallel " << sequence_parallel << ": " << name_of(s.code) << ' '
-                  << (s.dim < 0 ? "" : g.name_of_dim(s.dim)) << ' ' << s.extent << " by " << s.pieces;
-              ++(said ? taken : refused);
-            });
+        visit_degrees({.zero = zero,
+                       .recomputed = zero > 0,
+                       .sequence_parallel = sequence_parallel,
+                       .adapter_rank = zero > 0 && sequence_parallel ? 2 : 0,
+                       .batch = 4,
+                       .sequence = 8},
+                      [&](const hp::decoder_plan& p) {
+                        if (p.ep > 1 && !d.has_experts) return;
+                        const bool said = hp::check_plan(d, p, hp::device_count_of(p)).ok();
+                        const hp::graph g = hp::training_graph_of(d, p);
+                        ASSERT_EQ(g.status.code, hp::graph_code::ok);
+                        const hp::strategy_status s = hp::partition(g, hp::strategy_of(p)).status;
+                        EXPECT_EQ(said, s.code == hp::strategy_code::ok)
+                            << d.has_experts << d.has_latents << " tp " << p.tp << " dp " << p.dp << " cp " << p.cp
+                            << " ep " << p.ep << " sequence parallel " << sequence_parallel << ": " << name_of(s.code)
+                            << ' ' << (s.dim < 0 ? "" : g.name_of_dim(s.dim)) << ' ' << s.extent << " by " << s.pieces;
+                        ++(said ? taken : refused);
+                      });
   EXPECT_GT(taken, 100);
   EXPECT_GT(refused, 100);
 }

@@ -20,6 +20,7 @@
 // estimates, memory and changes, and the search among them (plan_search.hpp); pipelines simulated stage by stage; degrees,
 // memory and times of serving (serving_plan.hpp, serving_estimate.hpp).
 
+#include <hyperparallel/graph/adapters.hpp>
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/planner/plan_formats.hpp>
@@ -29,7 +30,10 @@
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3; what is selective is recomputed.
+/// Products of layers that have adapters: all linear ones but routers and routed experts, or those of queries, keys and values.
+enum class adapted_products : unsigned char { all, attention_inputs };
+
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, and `adapter_rank`; what is selective is recomputed.
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
@@ -41,6 +45,8 @@ struct decoder_plan {
   bool sequence_parallel = true;
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
   int chunks = 1;                                           ///< stages of the pipeline on each rank
+  int adapter_rank = 0;  ///< LoRA: adapters of this rank are trained alone (adapters.hpp); 0: all parameters are
+  adapted_products adapted = adapted_products::all;  ///< which have adapters
   plan_formats formats{};
   extent_t batch = 1;     ///< sequences in a step
   extent_t sequence = 1;  ///< tokens in a sequence
@@ -129,13 +135,30 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
 
 namespace detail {
 
-/// Marks the products of layers with their weights, but the router's, as those of so many bits.
+/// Patterns of the products that have adapters.
+constexpr adapted_patterns adapted_of(const decoder& d, adapted_products which) {
+  adapted_patterns list;
+  if (which == adapted_products::attention_inputs) {
+    for (const char* name : {"*.attention.query*", "*.attention.key*", "*.attention.value*"})
+      list.push(short_text(name));
+    return list;
+  }
+  bool dense = false, sparse = false;
+  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
+  list.push(short_text("*.attention.*"));
+  if (dense) list.push(short_text("*.feed_forward.*"));
+  if (sparse && d.experts.shared_width > 0) list.push(short_text("*.moe.shared.*"));
+  return list;
+}
+
+/// Marks the products of layers with their weights, but those of routers and adapters, as those of so many bits.
 constexpr void narrow_products(graph& g, int bits) {
   for (graph_operator& o : g.op) {
     if (o.kind != id_of<ops::contract>) continue;
     for (int i = 0; i < o.operand_count; ++i)
       if (const graph_tensor& t = g.tensor[o.operand[i]]; t.kind == graph_tensor_kind::parameter)
-        if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)))
+        if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)) &&
+            !name_matches("*.adapter_*", g.text_at(t.name)))
           o.product_bits = static_cast<unsigned char>(bits);
   }
 }
@@ -154,6 +177,7 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});
   d(m, tokens, m.index_input("labels", {batch, sequence}));
+  if (p.adapter_rank > 0) adapt(m.graph, detail::adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   return training_graph(static_cast<graph&&>(m.graph), {}, settings);
 }
@@ -246,6 +270,7 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
   demand.within("zero", p.zero, 0, 3);
   demand.within("copies", p.copies, 1, largest_plan_number);
+  demand.within("lora", p.adapter_rank, 0, 65536);
   demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);

@@ -187,6 +187,7 @@ constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, cons
         one.add_feed_forward(d.feed_forward.width, is_gated(d.form));
       one.add_norms_and_sums();
       if (!p.recomputed || p.selective) one.sum.again = one.sum.shared_again = 0;
+      if (p.adapter_rank > 0) one.sum.backward = one.sum.gradients = 0;  // the first layer may have less of it
       all.add(one.sum, static_cast<double>(layers[sparse][windowed]));
     }
   return all;

@@ -120,12 +120,17 @@ struct layer_moves {
       if (p.recomputed) hidden = one;  // to experts, beside what is computed again before them
     }
     if (!p.recomputed || p.selective) again = 0;
+    if (p.adapter_rank > 0) backward = hidden = 0;  // the first layer may have less of it
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
     // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
     const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
     const double gathered = each * stage.missing(), reduced = each * stage.summed(p);
     const double all = each * stage.summed_whole();
+    if (p.adapter_rank > 0) {  // frozen parameters have no gradients
+      parameters = p.zero == 3 ? gathered : 0.0;
+      return;
+    }
     parameters = p.zero == 3                           ? reduced + 2 * gathered
                  : p.zero == 2                         ? reduced
                  : p.zero == 0 && p.micro_batches == 1 ? all
@@ -150,6 +155,10 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   const detail::stage_parameters stage(d, p);
   const double tokens = detail::tokens_of(p), hidden = static_cast<double>(d.hidden);
   const auto cut = [&](extent_t width) { return static_cast<double>(width) / p.tp; };
+  if (p.adapter_rank > 0)  // neither gradients nor states, and what is kept is less
+    return larger(
+        extent_t{0},
+        detail::whole_part_of(stage.bytes(p.formats.weight_bytes(), p.zero >= 3) * detail::bound_slack) - 4096);
   extent_t segments = d.layers;  // whose entering tensors are kept: groups of layers are computed again as one
   if (p.recomputed) {
     segments = 0;
@@ -184,10 +193,11 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const detail::stage_parameters stage(d, p);
   const double share = detail::stage_layers_share(d, p), rounds = p.micro_batches + p.pp - 1;
   const double head =
-      3 * at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) /
-      p.pp;
-  const double added =
-      p.micro_batches == 1 ? 0.0 : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
+      (p.adapter_rank > 0 ? 1 : 3) *
+      at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) / p.pp;
+  const double added = p.micro_batches == 1 || p.adapter_rank > 0
+                           ? 0.0
+                           : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
   layer_work work;
   work.add(layer_work_of(d, p, prices.device()), share);
   const detail::layer_moves moves(d, p, share, prices.links());

@@ -69,6 +69,7 @@ enum class stack_code : unsigned char {
   replicates_parameters,
   has_several_devices,
   selects_results,
+  freezes_parameters,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -86,7 +87,8 @@ constexpr const char* name_of(stack_code c) {
       "tensor parallelism that does not divide key and value heads",
       "parameters that every rank holds: zero=2 and zero=3 alone",
       "several devices: one alone",
-      "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone"};
+      "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone",
+      "frozen parameters: lora=0 alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -130,6 +132,7 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
   if (p.dp * p.ep > 1 && p.zero < 2) return stack_code::replicates_parameters;
+  if (p.adapter_rank > 0) return stack_code::freezes_parameters;
   if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }

@@ -21,6 +21,8 @@ inline json json_of(const hp::decoder_plan& p) {
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
   out["selective"] = p.selective;
+  out["adapter_rank"] = p.adapter_rank;
+  out["adapted"] = p.adapter_rank == 0 ? json() : json(p.adapted == hp::adapted_products::all ? "all" : "qkv");
   out["sequence_parallel"] = p.sequence_parallel;
   out["schedule"] = hp::schedule_of(p).name;
   out["chunks"] = p.chunks;

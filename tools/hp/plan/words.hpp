@@ -26,6 +26,8 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
   if (p.copies > 1) out += "copies=" + std::to_string(p.copies) + ",";
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
   if (p.recomputed) out += p.selective ? "recompute=selective," : "recompute=full,";
+  if (p.adapter_rank > 0) out += "lora=" + std::to_string(p.adapter_rank) + ",";
+  if (p.adapter_rank > 0 && p.adapted == hp::adapted_products::attention_inputs) out += "lora_on=qkv,";
   if (!p.sequence_parallel) out += "sp=off,";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
   if (p.chunks > 1) out += "chunks=" + std::to_string(p.chunks) + ",";

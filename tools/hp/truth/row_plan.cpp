@@ -27,7 +27,6 @@ void refuse_others(const published_row& r) {
   const run_settings& run = r.run;
   const json& c = r.config();
   if (!run.unclear.empty()) throw not_predicted(run.unclear);
-  if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
   if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
   if (run.expert_tp > 0 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
 }
@@ -40,6 +39,17 @@ void set_recomputation(const json& c, row_plan& out) {
   if (is_silent(v)) out.open.push_back("recompute=none");
   if (is_silent(v) || v.is_boolean() || out.plan.recomputed || v == json("none") || v == json("attn_only")) return;
   throw not_predicted("recomputation of " + (v.is_string() ? v.get<std::string>() : v.dump()));
+}
+
+/// Adapters where the task is LoRA. No row has their rank or products: 16 is that of NeMo's recipes, which adapt queries, keys and values in
+/// Megatron-Bridge's and all linear layers in AutoModel's, whose runs are FSDP's.
+void set_adapters(const published_row& r, row_plan& out) {
+  if (text_in(r.config(), "task").find("LoRA") == std::string::npos) return;
+  out.plan.adapter_rank = 16;
+  out.open.push_back("lora=16");
+  if (r.run.sharded > 0) return;
+  out.plan.adapted = hp::adapted_products::attention_inputs;
+  out.open.push_back("lora_on=qkv");
 }
 
 /// The ranks that the batch is dealt to, as the row's degrees and its own words of them have it.
@@ -134,6 +144,7 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   p.formats = formats_of(run.format, r.config());
   p.copies = copies_of(run, data);
   set_recomputation(r.config(), out);
+  set_adapters(r, out);
   p.zero = run.zero;
   if (p.zero < 0) {
     p.zero = data * run.cp > 1 ? open_zero : 0;
