@@ -20,18 +20,15 @@
 // estimates, memory and changes, and the search among them (plan_search.hpp); pipelines simulated stage by stage; degrees,
 // memory and times of serving (serving_plan.hpp, serving_estimate.hpp).
 
-#include <hyperparallel/graph/adapters.hpp>
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/planner/adapted_products.hpp>
 #include <hyperparallel/planner/plan_formats.hpp>
 #include <hyperparallel/planner/selective_recomputation.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-/// Products of layers that have adapters: all linear ones but routers and routed experts, or those of queries, keys and values.
-enum class adapted_products : unsigned char { all, attention_inputs };
 
 /// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, and `adapter_rank`; what is selective is recomputed.
 struct decoder_plan {
@@ -135,22 +132,6 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
 
 namespace detail {
 
-/// Patterns of the products that have adapters.
-constexpr adapted_patterns adapted_of(const decoder& d, adapted_products which) {
-  adapted_patterns list;
-  if (which == adapted_products::attention_inputs) {
-    for (const char* name : {"*.attention.query*", "*.attention.key*", "*.attention.value*"})
-      list.push(short_text(name));
-    return list;
-  }
-  bool dense = false, sparse = false;
-  for (extent_t layer = 0; layer < d.layers; ++layer) (d.is_sparse(layer) ? sparse : dense) = true;
-  list.push(short_text("*.attention.*"));
-  if (dense) list.push(short_text("*.feed_forward.*"));
-  if (sparse && d.experts.shared_width > 0) list.push(short_text("*.moe.shared.*"));
-  return list;
-}
-
 /// Marks the products of layers with their weights, but those of routers and adapters, as those of so many bits.
 constexpr void narrow_products(graph& g, int bits) {
   for (graph_operator& o : g.op) {
@@ -177,7 +158,7 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});
   d(m, tokens, m.index_input("labels", {batch, sequence}));
-  if (p.adapter_rank > 0) adapt(m.graph, detail::adapted_of(d, p.adapted), p.adapter_rank);
+  if (p.adapter_rank > 0) adapt(m.graph, adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   return training_graph(static_cast<graph&&>(m.graph), {}, settings);
 }
