@@ -16,7 +16,9 @@ graph_status bind_loops_in_library(graph& g, graph_operator& o, const char* text
 }
 
 void differentiate_in_library(graph& g) { differentiate_here(g); }
-void recompute_in_library(graph& g, const char* pattern) { recompute_here(g, pattern); }
+void recompute_in_library(graph& g, const char* pattern, const spared_patterns& spared) {
+  recompute_here(g, pattern, spared);
+}
 void append_optimizer_in_library(graph& g, const optimizer_value& value) { append_optimizer_here(g, value); }
 
 strategy_result strategy_called_in_library(const char* name, int ranks, const int* degrees, int count) {

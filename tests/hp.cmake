@@ -167,6 +167,14 @@ hyperparallel_add_hp_json(plan.stack_that_does_not_fit 1 FIGURES "verdict=\"does
                           COMMAND ${plan_fsdp2} --devices 8 --fix zero=3 --batch 16 --sequence 8192)
 hyperparallel_add_hp_json(plan.stack_searched 0 FIGURES "plans.0.verdict=\"fits\"" plans.0.plan.zero=3 plans.0.plan.pp=1 search.legal=72
                           memory.reserved_bytes COMMAND ${plan_fsdp2} --devices 64)
+hyperparallel_add_hp_json(plan.selective 0 FIGURES "verdict=\"fits\"" plan.recomputed=true plan.selective=true
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix zero=3,recompute=selective --batch 8 --sequence 8192)
+hyperparallel_add_hp_json(plan.selective_stack 0 FIGURES "verdict=\"tight\"" memory.peak_bytes memory.reserved_bytes
+                          COMMAND ${plan_fsdp2} --devices 8 --fix zero=3,recompute=selective --batch 16 --sequence 8192)
+hyperparallel_add_hp_json(plan.adapters 0 FIGURES plan.adapter_rank=16 "plan.adapted=\"qkv\"" "verdict=\"fits\""
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 1 --fix lora=16,lora_on=qkv --precision bf16)
+hyperparallel_add_hp_json(plan.copies 0 FIGURES plan.copies=2 plan.dp=16 "verdict=\"fits\""
+                          COMMAND plan "${configs}/llama3_8b.json" --hardware h100 --devices 16 --fix zero=3,copies=2 --batch 16)
 hyperparallel_add_hp_json(plan.stack_of_experts 0 FIGURES "memory.stack=\"fsdp2\"" memory.reserved_bytes plan.ep=8
                           COMMAND plan "${configs}/qwen3_30b_a3b.json" --hardware h100 --stack fsdp2 --devices 64 --fix ep=8,zero=3,recompute=full)
 hyperparallel_add_hp_json(plan.stack_on_one_device 0 FIGURES "memory.stack=\"transformers\"" memory.reserved_bytes

@@ -49,6 +49,11 @@ hyperparallel_add_truth_json(plans
           "row_list.12.fix=\"pp=2,dp=4,zero=1,micro_batches=2,schedule=Interleaved1F1B,chunks=2\""
           row_list.19.fix="pp=4,dp=1,micro_batches=8" row_list.8.used=true
   COMMAND --rows "${own}/truth_rows.jsonl")
+# Options that few runs have.
+hyperparallel_add_truth_json(options FIGURES row_list.0.fix="dp=8,zero=3,recompute=selective" row_list.1.fix="dp=16,zero=3,copies=2,micro_batches=2"
+          "row_list.2.why_not=\"shards over 6 devices, of which the data ranks are no multiple\""
+          "row_list.3.fix=\"dp=8,zero=3,micro_batches=2,lora=16\"" "row_list.4.fix=\"pp=2,dp=4,zero=1,micro_batches=4,lora=16,lora_on=qkv\"" predicted=4
+  COMMAND --rows "${own}/truth_options.jsonl")
 # Times of rates, the first quantity of a run, the median of two releases, and what is counted.
 hyperparallel_add_truth_json(figures
   FIGURES rows=28 predicted=20 skipped=8 runs=16 runs_predicted=13 runs_fit=1 row_list.0.measured=1.5

@@ -30,7 +30,8 @@ set(hyperparallel_unoptimised_tests
 set(hyperparallel_running_tests
     redistribution_candidates redistribution_mesh_move redistribution_move_plan redistribution_relocation offload_offload_planner
     planner_plan_bounds planner_plan_search search_segment_costs search_strategy_search
-    dtensor_forms_normalization dtensor_forms_selection taskflow_verify world_linked_moves world_model_families)
+    dtensor_forms_normalization dtensor_forms_selection taskflow_verify world_linked_moves world_model_families
+    world_plan_run)
 # Not built at all, unless HYPERPARALLEL_EXHAUSTIVE is in the environment where the project is configured.
 set(hyperparallel_exhaustive_tests world_world_strategies_5 world_world_strategies_6 world_world_strategies_7
     world_world_strategies_8 world_world_strategies_9)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include <hyperparallel/graph/check_graph.hpp>
@@ -107,6 +108,53 @@ TEST(recomputation, of_layers_keeps_what_passes_from_layer_to_layer) {
       for (int r = 0; o.recomputed && r < o.result_count; ++r)
         EXPECT_TRUE(read[static_cast<std::size_t>(o.result[r])]) << g.text_at(o.name);
   }
+}
+
+/// What is spared is read by backward as it was; the rest of the pattern is computed again, and no bit of a gradient changes.
+TEST(recomputation, keeps_what_is_spared) {
+  for (const bool unrolled : {false, true}) {
+    const graph kept = differentiated(unrolled);
+    graph whole = kept, g = kept, other = kept;
+    recompute(whole, "layers.*");
+    spared_patterns spared;
+    spared.push(short_text("*.gate"));
+    spared.push(short_text("*.second.up"));
+    recompute(g, "layers.*", spared);
+    EXPECT_EQ(check_graph(g), graph_status{});
+    const auto names_of = [](const graph& of) {
+      std::vector<std::string> names = recomputed_operators(of);
+      std::sort(names.begin(), names.end());
+      return names;
+    };
+    const std::vector<std::string> all = names_of(whole);
+    std::vector<std::string> expected;
+    for (const std::string& name : all)
+      if (!name_matches("*.gate", name.c_str()) && !name_matches("*.second.up", name.c_str())) expected.push_back(name);
+    EXPECT_EQ(names_of(g), expected);
+    EXPECT_LT(expected.size(), all.size());
+    recompute(other, "layers.*.norm");
+    recompute(other, "layers.*", spared);
+    EXPECT_EQ(names_of(other), expected);
+    if (!unrolled) continue;
+    graph_evaluator before(kept), after(g);
+    std::mt19937 random(3), again(3);
+    test::randomise(before, kept, random);
+    test::randomise(after, g, again);
+    for (const char* index : {"tokens", "labels"}) {
+      before.of(find_tensor(g, index)) = {0, 4, 2, 3};
+      after.of(find_tensor(g, index)) = {0, 4, 2, 3};
+    }
+    before.run(graph_phase::forward, graph_phase::backward);
+    after.run(graph_phase::forward, graph_phase::backward);
+    for (int t = 0; t < kept.tensor.size; ++t)
+      EXPECT_TRUE(gradient_of(kept, t) < 0 || before.of(gradient_of(kept, t)) == after.of(gradient_of(g, t)));
+  }
+  graph g = differentiated(true);
+  spared_patterns nothing;
+  nothing.push(short_text("*.banana"));
+  recompute(g, "layers.*", nothing);
+  EXPECT_EQ(g.status.code, graph_code::pattern_matches_nothing);
+  EXPECT_STREQ(g.text_at(g.status.op), "*.banana");
 }
 
 TEST(recomputation, of_one_operator_copies_it_alone) {

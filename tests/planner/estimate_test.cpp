@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <hyperparallel/planner/known_hardware.hpp>
+#include <hyperparallel/planner/sheet_bound.hpp>
+
 #include <layers/decoder_shapes.hpp>
 
 #include "small_decoders.hpp"
@@ -103,6 +106,80 @@ TEST(PlanEstimate, LargeClustersAreCounted) {
       hp::test::deepseek_v3, {.tp = 8, .dp = 32, .ep = 64, .zero = 1, .batch = 16384, .sequence = 4096}, prices);
   ASSERT_TRUE(e.ok());
   EXPECT_GT(e.evaluation.time, 0);
+}
+
+/// Operations of the products with parameters that have no adapters' names, forward and backward.
+struct product_operations {
+  hp::extent_t forward = 0, backward = 0;
+  explicit product_operations(const hp::graph& g) {
+    for (const hp::graph_operator& o : g.op) {
+      const bool is_backward = o.phase == hp::graph_phase::backward;
+      const hp::graph_operator& f = is_backward && o.forward >= 0 ? g.op[o.forward] : o;
+      if (o.kind != hp::id_of<hp::ops::contract> || f.kind != hp::id_of<hp::ops::contract> || f.operand_count != 2)
+        continue;
+      const hp::graph_tensor& weight = g.tensor[f.operand[1]];
+      if (weight.kind != hp::graph_tensor_kind::parameter ||
+          hp::name_matches("*.adapter_*", g.name_of_tensor(f.operand[1])))
+        continue;
+      hp::extent_t operations = 2 * hp::repeats_of(g, o.segment);
+      for (int l = 0; l < o.loop_count; ++l) operations *= o.loop[l].extent;
+      (is_backward ? backward : forward) += operations;
+    }
+  }
+};
+
+// Adapters are trained alone: of all other parameters no product is for a gradient, half of backward, and there are neither gradients nor states.
+TEST(PlanEstimate, FrozenParametersHaveNoGradients) {
+  hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+  for (const hp::decoder& d : {small_decoders::dense(), small_decoders::grouped(), small_decoders::side_by_side()}) {
+    hp::decoder_plan p{.batch = 8, .sequence = 8};
+    const product_operations all(hp::training_graph_of(d, p));
+    p.adapter_rank = 2;
+    const product_operations frozen(hp::training_graph_of(d, p));
+    EXPECT_EQ(all.backward, 2 * all.forward);
+    EXPECT_EQ(frozen.forward, all.forward);
+    EXPECT_EQ(frozen.backward, all.forward);
+  }
+  int tried = 0;
+  for (const hp::decoder& small : small_decoders::all())
+    for (const bool is_real : {false, true})
+      for (hp::decoder_plan p : plans)
+        for (const hp::adapted_products adapted : {hp::adapted_products::all, hp::adapted_products::attention_inputs}) {
+          const bool plain = small.form == hp::feed_forward_form::swiglu && !small.attention.sinks;
+          if (is_real && (!plain || adapted == hp::adapted_products::all)) continue;
+          const hp::decoder d = is_real ? small_decoders::real(small) : small;
+          if (is_real) p.sequence = 2048;
+          if (!hp::check_plan(d, p, hp::device_count_of(p)).ok()) continue;
+          p.adapter_rank = 0;
+          const hp::plan_estimate full = hp::estimate_plan(d, p, prices);
+          const double sheet = hp::sheet_bound(d, p, hp::h100::device, prices.links()).seconds();
+          p.adapter_rank = 4;
+          p.adapted = adapted;
+          const hp::plan_estimate e = hp::estimate_plan(d, p, prices);
+          ASSERT_TRUE(full.ok() && e.ok());
+          EXPECT_LE(hp::memory_bound(d, p), e.evaluation.memory);
+          EXPECT_LE(hp::time_bound(d, p, prices), e.evaluation.time);
+          const hp::sheet_bound_value bound = hp::sheet_bound(d, p, hp::h100::device, prices.links());
+          EXPECT_LE(bound.picoseconds(), e.evaluation.time);
+          EXPECT_LE(bound.seconds(), sheet);
+          EXPECT_LT(e.model_operations, full.model_operations);
+          EXPECT_GT(e.model_operations, full.model_operations / 2);
+          EXPECT_LT(e.held[static_cast<int>(hp::memory_class::states)],
+                    full.held[static_cast<int>(hp::memory_class::states)]);
+          if (is_real) {
+            EXPECT_LT(e.evaluation.times.compute_busy, full.evaluation.times.compute_busy);
+            EXPECT_LT(e.evaluation.memory, full.evaluation.memory);
+            EXPECT_LT(e.held[static_cast<int>(hp::memory_class::states)],
+                      full.held[static_cast<int>(hp::memory_class::states)] / 20);
+            hp::decoder_plan more = p;
+            more.adapter_rank = 64;
+            const hp::plan_estimate larger = hp::estimate_plan(d, more, prices);
+            EXPECT_GT(larger.evaluation.times.compute_busy, e.evaluation.times.compute_busy);
+            EXPECT_GT(larger.evaluation.memory, e.evaluation.memory);
+          }
+          ++tried;
+        }
+  EXPECT_GT(tried, 50);
 }
 
 TEST(PlanEstimate, ModelOperationsAreTheConvention) {

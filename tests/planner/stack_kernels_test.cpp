@@ -54,6 +54,28 @@ TEST(StackKernels, ProductsAreThoseOfTheBlock) {
   }
 }
 
+// Selective checkpoints multiply again by every other weight, as a block without a bias by key, output and up, and never attend again.
+TEST(StackKernels, SelectiveCheckpointsComputeTheRest) {
+  for (const bool biased : {false, true})
+    for (const bool compiled : {false, true})
+      for (const bool cut : {false, true}) {
+        hp::stack_sizes s = walked_tensors::small_sizes(cut);
+        s.biased = biased;
+        s.compiled = compiled;
+        s.recomputed = true;
+        const block_kernels whole(s);
+        s.selective = true;
+        const block_kernels k(s);
+        hp::extent_t columns = s.key + s.width + (cut && compiled ? 0 : s.query);
+        if (biased) columns = s.query + 2 * s.key + s.width + (compiled ? s.width : 0);
+        EXPECT_EQ(k.again.operations[0], 2 * s.tokens * s.hidden * columns) << biased << compiled << cut;
+        EXPECT_EQ(k.again.attentions, 0);
+        EXPECT_LT(k.again.kernels, whole.again.kernels);
+        EXPECT_EQ(k.forward.kernels, whole.forward.kernels);
+        EXPECT_EQ(k.backward.kernels, whole.backward.kernels);
+      }
+}
+
 // The bytes of eager passes, counted by operator: two norms and two sums of the stream, a rotation of 20 bytes an element, an
 // activation and its product of 10.
 TEST(StackKernels, EagerPassesAreCounted) {

@@ -72,6 +72,36 @@ TEST(StackMemory, IsThatOfMeasuredRuns) {
   EXPECT_LE(reserved.mean(), 1.5);
 }
 
+// Published peaks of torchtitan's Llama 3 8B with selective checkpoints, "max over ranks", of what the allocator has reserved, in GiB: 8 and 128
+// H100 of 96 GB, 2 sequences of 8192 a device; benchmarks/llama3_h100_202412 of torchtitan.
+TEST(StackMemory, SelectiveCheckpointsAreThoseOfPublishedRuns) {
+  constexpr hp::decoder llama3{.vocabulary = 128256,
+                               .hidden = 4096,
+                               .layers = 32,
+                               .attention = {.query_heads = 32, .key_heads = 8, .head_dim = 128, .rope_base = 5e5},
+                               .feed_forward = {.width = 14336}};
+  struct published {
+    const char* stack;
+    int devices;
+    double gib;
+  };
+  for (const published& r : {published{"fsdp2", 8, 82.4}, published{"fsdp2_compiled", 8, 77.0},
+                             published{"fsdp2", 128, 67.0}, published{"fsdp2_compiled", 128, 61.8}}) {
+    hp::decoder_plan p{.dp = r.devices, .zero = 3, .recomputed = true, .selective = true, .batch = 2 * r.devices};
+    p.sequence = 8192;
+    const hp::stack_memory told = hp::stack_memory_of(llama3, p, *hp::find_stack(r.stack));
+    EXPECT_NEAR(static_cast<double>(told.reserved) / (1 << 30) / r.gib, 1.0, 0.02) << r.stack << ' ' << r.devices;
+    EXPECT_LE(told.peak, told.reserved);
+    const auto peak_of = [&](bool recomputed, bool selective) {
+      p.recomputed = recomputed;
+      p.selective = selective;
+      return hp::stack_memory_of(llama3, p, *hp::find_stack(r.stack)).peak;
+    };
+    EXPECT_GT(peak_of(false, false), told.peak);
+    EXPECT_LT(peak_of(true, false), told.peak);
+  }
+}
+
 /// A small decoder on two data ranks.
 constexpr hp::decoder small_model{.vocabulary = 4096,
                                   .hidden = 256,

@@ -69,6 +69,33 @@ TEST(StackWalk, HoldsAfterForwardWhatBackwardReads) {
   });
 }
 
+// Selective checkpoints keep what their list says, a compiled block what of it backward reads; a step leaves what it found, and takes no more than
+// one that keeps all and no less than one that keeps nothing.
+TEST(StackWalk, SelectiveCheckpointsKeepTheirList) {
+  for (const bool compiled : {false, true})
+    visit_options([&](hp::stack_sizes s) {
+      if (!s.recomputed) return;
+      s.compiled = compiled;
+      s.layers = 12;  // what one block needs beside all that is kept is little
+      const counted_memory whole = walked(s);
+      s.selective = true;
+      const counted_memory m = walked(s), again = walked(s, 3);
+      EXPECT_EQ(m.now, again.now);
+      EXPECT_EQ(m.peak, again.peak);
+      EXPECT_EQ(m.of(hp::memory_class::activations), 0);
+      hp::extent_t columns = s.query + (s.biased ? s.hidden + s.width : s.query + s.key + s.width);
+      if (!compiled && !s.biased) columns += s.hidden;
+      hp::extent_t block = 2 * s.tokens * columns + 4 * s.tokens * s.heads;
+      if (s.is_cut) block += 2 * s.shard_tokens * s.hidden * (compiled ? 1 : 2);
+      EXPECT_EQ(m.after_forward, whole.after_forward + s.layers * block);
+      s.recomputed = s.selective = false;
+      const counted_memory all = walked(s);
+      EXPECT_GE(m.peak, whole.peak);
+      EXPECT_GE(all.peak, m.peak);
+      EXPECT_GE(all.after_forward, m.after_forward);
+    });
+}
+
 // Accumulation of one is one micro-batch; of several the unsharded gradients come on top, and three are as many as there are.
 TEST(StackWalk, MicroBatchesAccumulate) {
   visit_options([](hp::stack_sizes s) {

@@ -76,9 +76,12 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
                      " (the first by default), or FILE.json (docs/how-to/describe-your-hardware.md)");
   app.add_option(
       "--fix", c->fixes,
-      "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), micro_batches, recompute (none, full), sp (on, "
-      "off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), experts_along (tp, "
-      "cp, tp+cp: experts are dealt to these ranks beside ep); without it the fastest plan is searched for");
+      "degrees and options: tp, pp, dp, cp, ep, zero (0 to 3), copies (of what zero shards), micro_batches, recompute "
+      "(none, selective, full), lora (rank of adapters that alone are trained), lora_on (all, qkv: products that have "
+      "them), sp (on, off), schedule (of the pipeline, as in hp sched; 1F1B by default), chunks (stages on a rank), "
+      "experts_along (tp, cp, tp+cp: experts are dealt to these ranks beside ep); without it the fastest plan is "
+      "searched "
+      "for");
   app.add_option("--effort", c->effort, "seconds that a search may take (default: 20)")
       ->check(command_line::whole(1, 86400));
   app.add_option("--why", c->why, "of a search: why plan 1 beats the plan of this number")

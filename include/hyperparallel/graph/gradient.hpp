@@ -3,7 +3,7 @@
 // Reverse mode: appends to a graph the operators that compute the gradient of its loss for every parameter.
 //
 // Operators are visited backwards; each whose results have gradients adds its backward operators (gradient_rules.hpp).
-// Laws: only what depends on parameters gets a gradient; a gradient has the shape and the type of its tensor; several
+// Laws: only what depends on parameters that are not frozen gets a gradient; a gradient has the shape and the type of its tensor; several
 // contributions to one tensor are joined by `sum` operators of up to 8 operands, chained beyond, in the order in which
 // they were made, just before the sum is first read (of a parameter: after its last contribution). Operands that pass the
 // gradient of a result (those of a `sum`) share it. Where a backward operator reads the gradients of several results and nothing reads some of
@@ -83,7 +83,8 @@ class gradient_pass {
   constexpr void find_dependent() {
     depends.resize(carried_slot, false);
     first_reader.resize(carried_slot, -1);
-    for (int t = 0; t < carried_slot; ++t) depends[t] = g.tensor[t].kind == graph_tensor_kind::parameter;
+    for (int t = 0; t < carried_slot; ++t)
+      depends[t] = g.tensor[t].kind == graph_tensor_kind::parameter && !g.tensor[t].frozen;
     for (int f = 0; f < forward_count; ++f) {
       const graph_operator& o = g.op[f];
       bool reached = false;

@@ -4,19 +4,21 @@
 //
 //   recompute(g, "layers.*");                 whole layers: only what passes from layer to layer is kept
 //   recompute(g, "*.feed_forward.activation");  one operator of each layer
+//   recompute(g, "layers.*", spared);         whole layers, but results of the operators that `spared` names are kept
 //
 // To be called after `differentiate`, once for each pattern; every name that a pattern matches is a forward operator's.
 // A copy of such an operator stands in the backward phase right before the first operator that reads its result, after
 // copies of those that it needs itself; backward operators read the copies. Copies exist only where they are read.
 //
 // Kept all the same is what leaves a repetition: results that operators of another repetition read, what a segment
-// carries, and the loss. Operators are of one repetition where their names agree up to the first part that is a number,
+// carries, the loss, and what is spared. Operators are of one repetition where their names agree up to the first part that is a number,
 // "layers.3." or "layers.0-7."; so layers are recomputed one at a time, each from its own input.
 // O(operators · (pattern + name)). Source: Chen et al., "Training deep nets with sublinear memory cost", 2016.
 
 #include <hyperparallel/graph/operator_order.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
 #include <hyperparallel/support/compiled.hpp>
+#include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
@@ -38,6 +40,9 @@ constexpr bool same_repetition(const char* a, const char* b) {
   return true;
 }
 
+/// Patterns of operators whose results are kept although they are named to be recomputed.
+using spared_patterns = static_vector<short_text, 16>;
+
 namespace detail {
 
 class recomputation_pass {
@@ -56,15 +61,26 @@ class recomputation_pass {
     }
   }
 
-  /// Whether the pattern matches any forward operator.
-  constexpr bool match(const char* pattern) {
+  /// Whether the pattern matches any forward operator; those that are spared stay as they are.
+  constexpr bool match(const char* pattern, const spared_patterns& spared) {
     bool any = false;
     for (int f = 0; f < first_count; ++f) {
-      if (g.op[f].phase != graph_phase::forward || !name_matches(pattern, g.name_of_op(f))) continue;
-      matched[f] = true;
+      if (!matches(f, pattern)) continue;
+      bool kept = false;
+      for (const short_text& each : spared) kept = kept || matches(f, each.text);
+      matched[f] = matched[f] || !kept;
       any = true;
     }
     return any;
+  }
+  /// The first pattern of these that matches no forward operator, or null.
+  constexpr const char* first_unmatched(const spared_patterns& spared) const {
+    for (const short_text& each : spared) {
+      bool any = false;
+      for (int f = 0; f < first_count && !any; ++f) any = matches(f, each.text);
+      if (!any) return each.text;
+    }
+    return nullptr;
   }
 
   constexpr void run() {
@@ -78,6 +94,9 @@ class recomputation_pass {
   }
 
  private:
+  constexpr bool matches(int f, const char* pattern) const {
+    return g.op[f].phase == graph_phase::forward && name_matches(pattern, g.name_of_op(f));
+  }
   constexpr void find_dropped() {
     dropped.resize(g.tensor.size, false);
     for (int f = 0; f < first_count; ++f)
@@ -143,22 +162,23 @@ class recomputation_pass {
   growing_array<int> order;
 };
 
-constexpr void recompute_here(graph& g, const char* pattern) {
+constexpr void recompute_here(graph& g, const char* pattern, const spared_patterns& spared) {
   if (g.status.code != graph_code::ok) return;
   recomputation_pass pass(g);
-  if (pass.match(pattern)) return pass.run();
-  const int name = add_text(g, pattern);
+  const char* unmatched = pass.first_unmatched(spared);
+  if (unmatched == nullptr && pass.match(pattern, spared)) return pass.run();
+  const int name = add_text(g, unmatched == nullptr ? pattern : unmatched);
   g.fail({graph_code::pattern_matches_nothing, name});
 }
-void recompute_in_library(graph& g, const char* pattern);
+void recompute_in_library(graph& g, const char* pattern, const spared_patterns& spared);
 
 }  // namespace detail
 
-/// Marks what the pattern matches as recomputed. Where it matches nothing, `graph::status` has the pattern as the
-/// operator's name.
-constexpr void recompute(graph& g, const char* pattern) {
-  HYPERPARALLEL_TWIN(detail::recompute_in_library(g, pattern));
-  detail::recompute_here(g, pattern);
+/// Marks what the pattern matches, but for what is spared, as recomputed. Where a pattern matches nothing, `graph::status` has it as
+/// the operator's name.
+constexpr void recompute(graph& g, const char* pattern, const spared_patterns& spared = {}) {
+  HYPERPARALLEL_TWIN(detail::recompute_in_library(g, pattern, spared));
+  detail::recompute_here(g, pattern, spared);
 }
 
 }}  // namespace hyperparallel::v0_2

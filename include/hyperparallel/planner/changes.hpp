@@ -41,8 +41,8 @@ constexpr void visit_micro_batches(decoder_plan p, const Visit& visit) {
 
 }  // namespace detail
 
-/// Calls `visit(plan)` for every plan that is one change away from `from`. Precondition: its numbers are in range, and
-/// its micro-batches divide its batch.
+/// Calls `visit(plan)` for every plan that is one change away from `from`. Precondition: its numbers are in range,
+/// its micro-batches divide its batch, and nothing is recomputed selectively.
 template <class Visit>
 constexpr void visit_plan_changes(const decoder_plan& from, const Visit& visit) {
   detail::visit_micro_batches(from, [&](decoder_plan p) {

@@ -10,7 +10,7 @@
 // Degrees multiply to the devices: dp · cp · tp · ep · pp. Data is dealt to dp and ep; ep cuts the routed experts as well, and so do tp and cp
 // where the plan says so: tp then leaves the widths of experts whole, which is Megatron's expert tensor parallelism of 1.
 // tp is Megatron's tensor parallelism, with sequence parallelism between the blocks unless that is off. ZeRO shards along
-// dp, ep and cp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
+// dp, ep and cp, or with copies along a part of dp. A pipeline's largest stage has ceil(layers / pp) layers of those that repeat, or groups of layers where these
 // repeat; a layer that differs from both of its neighbours counts as embedding and head do, 1 / pp for each stage. Activations are bf16, the two states of AdamW f32; parameters, gradients and products
 // by the plan's formats (plan_formats.hpp). Of a schedule with chunks the layers are dealt to pp · chunks stages, `chunks` on each rank.
 //
@@ -23,22 +23,29 @@
 
 #include <hyperparallel/layers/decoder_parameters.hpp>
 #include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/planner/adapted_products.hpp>
 #include <hyperparallel/planner/plan_formats.hpp>
+#include <hyperparallel/planner/selective_recomputation.hpp>
 #include <hyperparallel/search/strategy_candidates.hpp>
 #include <hyperparallel/step/training_step.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 
-/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3.
+/// Invariant of a plan that can be: every number is at least 1, but `zero`, which is 0 to 3, and `adapter_rank`; what is selective is recomputed.
 struct decoder_plan {
   int tp = 1, pp = 1, dp = 1, cp = 1, ep = 1;
   int zero = 0;  ///< stage
+  int copies =
+      1;  ///< of what ZeRO shards, which divide dp: each of dp / copies data ranks holds one (hybrid sharding, HSDP)
   int micro_batches = 1;
-  bool recomputed = false;  ///< whole layers are computed again in backward
+  bool recomputed = false;  ///< layers are computed again in backward
+  bool selective = false;   ///< where they are, but for costly results (selective_recomputation.hpp)
   bool sequence_parallel = true;
   bool experts_along_tp = false, experts_along_cp = false;  ///< routed experts are dealt to these ranks, too
   int schedule = schedule_place<one_forward_one_backward>;  ///< of the pipeline: its place in `schedule_table`
   int chunks = 1;                                           ///< stages of the pipeline on each rank
+  int adapter_rank = 0;  ///< LoRA: adapters of this rank are trained alone (adapters.hpp); 0: all parameters are
+  adapted_products adapted = adapted_products::all;  ///< which have adapters
   plan_formats formats{};
   extent_t batch = 1;     ///< sequences in a step
   extent_t sequence = 1;  ///< tokens in a sequence
@@ -96,9 +103,13 @@ constexpr extent_t slot_parts_of(const decoder& d, const decoder_plan& p) {
   return p.experts_along_tp ? context * p.tp : context;
 }
 
+/// Data ranks of dp that share one copy of what ZeRO shards. Precondition: copies divide dp.
+constexpr int sharing_ranks(const decoder_plan& p) { return p.dp / p.copies; }
+
+/// Of one copy.
 constexpr plan_frame frame_of(const decoder_plan& p) {
   plan_frame f;
-  f.dp = p.dp;
+  f.dp = sharing_ranks(p);
   f.ep = p.ep;
   f.cp = p.cp;
   f.tp = p.tp;
@@ -106,6 +117,24 @@ constexpr plan_frame frame_of(const decoder_plan& p) {
   f.zero = p.zero;
   return f;
 }
+
+namespace detail {
+
+/// Copies lie outermost, so that what is sharded is gathered among near devices; the batch is dealt to them too, and gradients are summed over
+/// them.
+constexpr void add_copies(strategy_value& s, int copies) {
+  const char* name[max_axes] = {"copies"};
+  int size[max_axes] = {copies}, count = 1;
+  for (int a = 0; a < s.mesh.shape.axis_count; ++a, ++count) {
+    name[count] = s.mesh.label[a].text;
+    size[count] = s.mesh.shape.size[a];
+  }
+  const mesh_value whole = make_mesh(name, count, size, count).mesh;
+  s.mesh = whole;
+  s.add(shard_dim_if_present("batch", "copies"));
+}
+
+}  // namespace detail
 
 /// The strategy of one stage: rules of data, experts and context, of tensors, and of sharded states. Precondition: the
 /// plan can be.
@@ -120,6 +149,7 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
     if (p.tp > 1 && p.experts_along_tp) add_folded_expert_parallel(s, "tp");
     for (const strategy_rule& r : space.base.rule) s.add(r);
   }
+  if (p.copies > 1) detail::add_copies(s, p.copies);
   if (p.tp > 1) add_tensor_parallel(s, "tp");
   if (p.tp > 1 && p.sequence_parallel) add_sequence_parallel(s, "tp");
   for (const strategy_rule& r : space.after) s.add(r);
@@ -130,13 +160,14 @@ constexpr strategy_value strategy_of(const decoder_plan& p) {
 
 namespace detail {
 
-/// Marks the products of layers with their weights, but the router's, as those of so many bits.
+/// Marks the products of layers with their weights, but those of routers and adapters, as those of so many bits.
 constexpr void narrow_products(graph& g, int bits) {
   for (graph_operator& o : g.op) {
     if (o.kind != id_of<ops::contract>) continue;
     for (int i = 0; i < o.operand_count; ++i)
       if (const graph_tensor& t = g.tensor[o.operand[i]]; t.kind == graph_tensor_kind::parameter)
-        if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)))
+        if (name_matches("*layers*", g.text_at(t.name)) && !name_matches("*router*", g.text_at(t.name)) &&
+            !name_matches("*.adapter_*", g.text_at(t.name)))
           o.product_bits = static_cast<unsigned char>(bits);
   }
 }
@@ -150,10 +181,12 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   settings.build = {.activation = data_type::bf16, .parameter = p.formats.weight, .unrolled = unrolled};
   settings.micro_batches = p.micro_batches;
   if (p.recomputed) settings.recomputed.push("*layers*");
+  if (p.recomputed && p.selective) settings.spared = selectively_kept(d, p.tp > 1 && p.sequence_parallel);
   model_builder m(settings.build);
   const int batch = m.dim("batch", p.batch / p.micro_batches), sequence = m.dim("seq", p.sequence);
   const int tokens = m.index_input("tokens", {batch, sequence});
   d(m, tokens, m.index_input("labels", {batch, sequence}));
+  if (p.adapter_rank > 0) adapt(m.graph, adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
   return training_graph(static_cast<graph&&>(m.graph), {}, settings);
 }
@@ -167,6 +200,7 @@ enum class decoder_plan_code : unsigned char {
   schedule_is_refused,          ///< for what `schedule` says, with the number that it needs in `extent`
   schedule_holds_stages_twice,  ///< the program of a rank has each of its stages once
   dim_does_not_divide,          ///< `extent` of `dim` by `pieces`, which `degree` asks for
+  copies_of_nothing,            ///< `pieces` copies, where ZeRO shards nothing
 };
 
 /// Why a plan cannot be: the degree, the dim and the sizes.
@@ -260,6 +294,8 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
   for (const plan_degree& degree : plan_degrees) demand.within(degree.name, p.*degree.of, 1, largest_plan_number);
   demand.within("micro_batches", p.micro_batches, 1, largest_plan_number);
   demand.within("zero", p.zero, 0, 3);
+  demand.within("copies", p.copies, 1, largest_plan_number);
+  demand.within("lora", p.adapter_rank, 0, 65536);
   demand.within("chunks", p.chunks, 1, largest_plan_number);
   demand.within("batch", p.batch, 1, largest_plan_number);
   demand.within("sequence", p.sequence, 1, d.positions > 0 ? d.positions : largest_plan_number);
@@ -277,6 +313,8 @@ constexpr decoder_plan_status check_plan(const decoder& d, const decoder_plan& p
     demand.note(
         {decoder_plan_code::fewer_layers_than_stages, "pp x chunks", "layers", d.layers, extent_t{p.pp} * p.chunks});
   detail::demand_schedule(demand, p);
+  if (p.copies > 1 && p.zero == 0) demand.note({decoder_plan_code::copies_of_nothing, "copies", "", 0, p.copies});
+  demand.divides("copies", "data ranks, dp", p.dp, p.copies);
   demand.divides("micro_batches", "sequences of a step", p.batch, p.micro_batches);
   demand.divides(p.ep > 1 ? "dp x ep" : "dp", "sequences of a micro-batch", p.batch / p.micro_batches,
                  extent_t{p.dp} * p.ep);

@@ -134,6 +134,15 @@ constexpr double model_operations_of(const decoder& d, extent_t batch, extent_t 
   return each * static_cast<double>(batch) * static_cast<double>(sequence);
 }
 
+/// The same of a plan: where adapters alone are trained, frozen parameters have no gradients, 4 operations a token each, and adapters are left out.
+constexpr double model_operations_of(const decoder& d, const decoder_plan& p) {
+  const double all = model_operations_of(d, p.batch, p.sequence);
+  if (p.adapter_rank == 0) return all;
+  const decoder_parameters<double> active = detail::count_decoder<double>(d, d.experts.top_k);
+  return all - 2 * (active.total() - active.positions - (d.tied ? 0.0 : active.embedding)) *
+                   static_cast<double>(p.batch) * static_cast<double>(p.sequence);
+}
+
 /// Elements, and operations of one operator, up to which counts of a micro-batch are taken to stay within 64 bits.
 inline constexpr double most_elements = 288230376151711744.0;      // 2^58, of all devices
 inline constexpr double most_kept_elements = 36028797018963968.0;  // 2^55, of all layers on a device: 2^60 bytes
@@ -231,7 +240,7 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   const pipeline_form form(p.graph, plan.pp);
   const priced_program priced(p, prices);
   e.bound = busy_of(p, form, priced).bound();
-  e.model_operations = model_operations_of(d, plan.batch, plan.sequence);
+  e.model_operations = model_operations_of(d, plan);
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
   if (stack.walked) e.on_stack = stack_memory_of(d, plan, stack);

@@ -89,20 +89,20 @@ constexpr bool is_better(const fit_rank& a, const fit_rank& b) {
 
 namespace detail {
 
-/// Options that cost no device: the stage of ZeRO, recomputation, the micro-batches. Calls `visit(plan, changes)` for every
+/// Options that cost no device: the stage of ZeRO, recomputation of whole layers, the micro-batches. Calls `visit(plan, changes)` for every
 /// choice of them that holds no more than `from` does.
 template <class Visit>
 constexpr void visit_options(const decoder_plan& from, const Visit& visit) {
   const bool sharded = from.dp * from.cp * from.ep > 1;
   for (int zero = from.zero; zero <= (sharded ? 3 : from.zero); ++zero)
-    for (int again = from.recomputed ? 1 : 0; again <= 1; ++again)
+    for (const bool again : {false, true})
       for (extent_t m = from.micro_batches; m <= from.batch; m *= 2) {
         decoder_plan p = from;
         p.zero = zero;
-        p.recomputed = again == 1;
+        if (again) p.recomputed = true, p.selective = false;
+        if (again && p.recomputed == from.recomputed && p.selective == from.selective) continue;  // it is whole
         p.micro_batches = static_cast<int>(m);
-        visit(p, (zero != from.zero ? 1 : 0) + (p.recomputed != from.recomputed ? 1 : 0) +
-                     (p.micro_batches != from.micro_batches ? 1 : 0));
+        visit(p, (zero != from.zero ? 1 : 0) + (again ? 1 : 0) + (p.micro_batches != from.micro_batches ? 1 : 0));
       }
 }
 

@@ -23,7 +23,7 @@ namespace hyperparallel { inline namespace v0_2 {
 /// Of all layers.
 struct layer_work {
   double forward = 0, backward = 0;
-  double again = 0;         ///< recomputation; 0 without it
+  double again = 0;         ///< recomputation of whole layers; 0 without it
   double shared = 0;        ///< of `forward`: shared experts, which nothing makes wait for the routed ones
   double shared_again = 0;  ///< of `again`
   double gradients = 0;     ///< of `backward`: what the gradient of a layer's input waits for, without shared experts
@@ -188,7 +188,8 @@ constexpr layer_work layer_work_of(const decoder& d, const decoder_plan& p, cons
       else
         one.add_feed_forward(d.feed_forward.width, is_gated(d.form));
       one.add_norms_and_sums();
-      if (!p.recomputed) one.sum.again = one.sum.shared_again = 0;
+      if (!p.recomputed || p.selective) one.sum.again = one.sum.shared_again = 0;
+      if (p.adapter_rank > 0) one.sum.backward = one.sum.gradients = 0;  // the first layer may have less of it
       all.add(one.sum, static_cast<double>(layers[sparse][windowed]));
     }
   return all;

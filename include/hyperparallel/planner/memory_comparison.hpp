@@ -48,6 +48,14 @@ constexpr memory_comparison compare_with_megatron_2022(const decoder& d, const d
       c.code = convention_code::degree_is_unknown;
       c.degree = degree.name;
     }
+  if (c.ok() && plan.adapter_rank > 0) {
+    c.code = convention_code::degree_is_unknown;
+    c.degree = "frozen parameters";
+  }
+  if (c.ok() && plan.recomputed && plan.selective) {
+    c.code = convention_code::degree_is_unknown;
+    c.degree = "recomputation of selected products";
+  }
   if (!c.ok()) return c;
   c.convention =
       megatron_2022({.layers = d.layers, .hidden = d.hidden, .heads = d.attention.query_heads}, megatron_plan_of(plan));

@@ -46,9 +46,9 @@ struct stage_parameters {
     dense = (all.attention + all.feed_forward + all.shared_experts) * share;
     experts = all.experts * share * p.tp / (static_cast<double>(expert_ranks_of(p)) * expert_widths_of(p));
     tables = (all.embedding + all.head) / p.pp / p.tp;
-    shards = static_cast<double>(p.dp) * p.cp * p.ep;
-    expert_shards = static_cast<double>(p.dp) * (p.experts_along_cp ? 1 : p.cp);
-    differing = d.experts.slots == expert_slots::joint ? 1 : p.dp;
+    shards = static_cast<double>(sharing_ranks(p)) * p.cp * p.ep;
+    expert_shards = static_cast<double>(sharing_ranks(p)) * (p.experts_along_cp ? 1 : p.cp);
+    differing = d.experts.slots == expert_slots::joint ? 1 : sharing_ranks(p);
   }
   constexpr double in_layers(bool sharded) const {
     return sharded ? dense / shards + experts / expert_shards : dense + experts;
@@ -119,13 +119,18 @@ struct layer_moves {
       backward += 2 * one;
       if (p.recomputed) hidden = one;  // to experts, beside what is computed again before them
     }
-    if (!p.recomputed) again = 0;
+    if (!p.recomputed || p.selective) again = 0;
+    if (p.adapter_rank > 0) backward = hidden = 0;  // the first layer may have less of it
     if (extent_t{p.dp} * p.ep * p.cp == 1) return;
     // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
     const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
     const double gathered = each * stage.missing(), reduced = each * stage.summed(p);
     const double all = each * stage.summed_whole();
+    if (p.adapter_rank > 0) {  // frozen parameters have no gradients
+      parameters = p.zero == 3 ? gathered : 0.0;
+      return;
+    }
     parameters = p.zero == 3                           ? reduced + 2 * gathered
                  : p.zero == 2                         ? reduced
                  : p.zero == 0 && p.micro_batches == 1 ? all
@@ -150,6 +155,10 @@ constexpr extent_t memory_bound(const decoder& d, const decoder_plan& p) {
   const detail::stage_parameters stage(d, p);
   const double tokens = detail::tokens_of(p), hidden = static_cast<double>(d.hidden);
   const auto cut = [&](extent_t width) { return static_cast<double>(width) / p.tp; };
+  if (p.adapter_rank > 0)  // neither gradients nor states, and what is kept is less
+    return larger(
+        extent_t{0},
+        detail::whole_part_of(stage.bytes(p.formats.weight_bytes(), p.zero >= 3) * detail::bound_slack) - 4096);
   extent_t segments = d.layers;  // whose entering tensors are kept: groups of layers are computed again as one
   if (p.recomputed) {
     segments = 0;
@@ -186,10 +195,11 @@ constexpr extent_t time_bound(const decoder& d, const decoder_plan& p, const pla
   const detail::stage_parameters stage(d, p);
   const double share = detail::stage_layers_share(d, p), rounds = p.micro_batches + p.pp - 1;
   const double head =
-      3 * at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) /
-      p.pp;
-  const double added =
-      p.micro_batches == 1 ? 0.0 : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
+      (p.adapter_rank > 0 ? 1 : 3) *
+      at.product(detail::tokens_of(p), static_cast<double>(d.hidden), static_cast<double>(d.vocabulary) / p.tp) / p.pp;
+  const double added = p.micro_batches == 1 || p.adapter_rank > 0
+                           ? 0.0
+                           : (8 + p.formats.weight_bytes()) * stage.in_layers(p.zero >= 2) * at.byte;
   layer_work work;
   work.add(layer_work_of(d, p, prices.device()), share);
   const detail::layer_moves moves(d, p, share, prices.links());

@@ -7,7 +7,7 @@
 // Peaks of matrix cores, of memory and of links, without the shares of them that products and transfers reach: no figure
 // of the library's own enters. Counted is what every implementation of the plan does, all of it in the narrowest format of the plan:
 //   operations   6 a token and parameter that multiplies, attention over the half that the causal mask leaves, nothing
-//                again; the stages of a pipeline wait for each other as 1F1B with one chunk a stage has it
+//                again, 4 where adapters alone are trained; the stages of a pipeline wait for each other as 1F1B with one chunk a stage has it
 //   memory       a stage's weights beyond what L2 may keep of them, in forward and in backward of every micro-batch
 //   links        along tp what both products of a block gather, forward and backward; along the data axes the updated
 //                weights, or the sum of gradients, once a step. Reductions may happen in a switch and are not counted, nor
@@ -40,8 +40,10 @@ constexpr double least_operations_of(const decoder& d, const decoder_plan& p) {
   if (d.has_experts && d.experts.capacity_factor < 1 && d.experts.slots != expert_slots::dropless)
     multiplied -= active.experts * (1 - d.experts.capacity_factor);
   const double sequence = static_cast<double>(p.sequence);
-  const double each = operations_a_token(
+  double each = operations_a_token(
       d, multiplied, [&](extent_t layer) { return mean_reach(reach_of(d, layer, p.sequence), sequence); });
+  // Frozen weights have no gradients, and the first layer's inputs need none through them.
+  if (p.adapter_rank > 0) each -= 2 * (multiplied + active.attention / static_cast<double>(d.layers));
   return each * static_cast<double>(p.batch) * sequence;
 }
 
@@ -60,7 +62,7 @@ constexpr double least_link_time(const decoder& d, const decoder_plan& p, double
     time += gathers * hidden * (p.tp - 1) / p.tp * seconds_a_byte(net, p.tp);
   }
   const extent_t data = extent_t{p.dp} * p.cp;
-  if (data > 1) {
+  if (data > 1 && (p.adapter_rank == 0 || p.zero == 3)) {
     const stage_parameters stage(d, p);
     time +=
         narrow_bytes(p) * stage.dense * (1 - 1 / static_cast<double>(data)) * seconds_a_byte(net, data * p.ep * p.tp);
@@ -81,7 +83,8 @@ constexpr sheet_bound_value sheet_bound(const decoder& d, const decoder_plan& p,
   b.operations = detail::least_operations_of(d, p) / devices / peak * waiting;
   const double read =
       detail::larger_of(detail::narrow_bytes(p) * stage.dense - static_cast<double>(device.l2_bytes), 0.0);
-  b.memory = 2 * m * read / static_cast<double>(device.tier[0].bandwidth);
+  const double passes = p.adapter_rank > 0 ? 2 - 1.0 / static_cast<double>(d.layers) : 2;
+  b.memory = passes * m * read / static_cast<double>(device.tier[0].bandwidth);
   b.links = detail::least_link_time(d, p, detail::stage_layers_share(d, p), net);
   return b;
 }

@@ -68,6 +68,8 @@ enum class stack_code : unsigned char {
   replicates_keys,
   replicates_parameters,
   has_several_devices,
+  selects_results,
+  freezes_parameters,
 };
 
 /// What of the plan or of the model the stack has no rule for.
@@ -84,7 +86,9 @@ constexpr const char* name_of(stack_code c) {
       "tensor parallelism with whole sequences between products: sp=on alone",
       "tensor parallelism that does not divide key and value heads",
       "parameters that every rank holds: zero=2 and zero=3 alone",
-      "several devices: one alone"};
+      "several devices: one alone",
+      "selective recomputation outside of fsdp2, or of experts: recompute=none and recompute=full alone",
+      "frozen parameters: lora=0 alone"};
   return names[static_cast<int>(c)];
 }
 
@@ -134,6 +138,8 @@ constexpr stack_code check_stack(const decoder& d, const decoder_plan& p, const 
   if (a.key_heads % p.tp != 0) return stack_code::replicates_keys;
   if (!rules.sharded && device_count_of(p) > 1) return stack_code::has_several_devices;
   if (p.dp * p.ep * p.cp > 1 && p.zero < 2) return stack_code::replicates_parameters;
+  if (p.adapter_rank > 0) return stack_code::freezes_parameters;
+  if (p.recomputed && p.selective && (!rules.sharded || d.has_experts)) return stack_code::selects_results;
   return stack_code::ok;
 }
 
@@ -165,7 +171,8 @@ struct stack_sizes {
   bool tied = false;
   extent_t at_once = 1;  ///< micro-batches between forward and backward, as a stage of a pipeline has them
   bool is_first = true, is_last = true;  ///< whether it has the embedding, and the head
-  bool recomputed = false, reshards = true, compiled = false, sharded = true, composed = false, autocast = false;
+  bool recomputed = false, selective = false, reshards = true, compiled = false, sharded = true, composed = false,
+       autocast = false;
 
   constexpr stack_sizes() = default;
   constexpr stack_sizes(const decoder& d, const decoder_plan& p, const stack_rules& rules)
@@ -186,8 +193,8 @@ struct stack_sizes {
         local_experts(experts / p.ep),
         top_k(d.experts.top_k),
         expert_width(d.experts.width),
-        ranks(extent_t{p.dp} * p.ep * p.cp),
-        expert_ranks(extent_t{p.dp} * p.cp),
+        ranks(extent_t{sharing_ranks(p)} * p.ep * p.cp),
+        expert_ranks(extent_t{sharing_ranks(p)} * p.cp),
         micro_batches(p.micro_batches),
         is_cut(p.tp > 1),
         biased(d.attention.query_key_value_bias),
@@ -196,6 +203,7 @@ struct stack_sizes {
         rotated(d.attention.rope_base > 0.0),
         tied(d.tied),
         recomputed(p.recomputed),
+        selective(p.recomputed && p.selective),
         reshards((p.zero == 3 && p.pp == 1) || (ranks == 1 && p.zero == 0)),
         compiled(rules.compiled),
         sharded(rules.sharded),
@@ -206,6 +214,12 @@ struct stack_sizes {
   constexpr extent_t stream_bytes() const { return autocast ? 4 : 2; }
   /// Whether a norm saves the residual stream itself, and not a copy.
   constexpr bool keeps_residuals() const { return !composed || autocast; }
+
+  /// What selective checkpoints keep beside attention: every other product without a bias (selective_recomputation.hpp), so queries, values,
+  /// gate and down, or output and width where the first three have biases; and sums that are scattered.
+  constexpr bool spares_query() const { return selective && !biased; }
+  constexpr bool spares_output() const { return selective && biased; }
+  constexpr bool spares_sums() const { return selective && is_cut; }
 
   /// Norms, then products and their biases, as the modules of a block have them.
   constexpr stack_parameters block() const {

@@ -12,6 +12,7 @@
 // activation its input, the product of gate and width both operands. A rotation keeps nothing but its tables, which all layers share.
 // Where the sequence is cut, attention gathers keys and values of all its parts and merges what it reads of them in f32, gradients likewise
 // (torch/distributed/tensor/experimental/_attention.py).
+// Selective checkpoints (stack.hpp) keep what their first pass has of a list, whether it is read again or not, and take it in their second.
 // Under autocast every product that reads a norm's output has a bf16 copy of its own, and of its weight.
 //
 // Laws: what forward keeps is released by backward; what is left is the gradients of weights that `each` was called for. O(1).
@@ -29,6 +30,8 @@ struct stack_kept {
   int query = -1, key = -1, value = -1, attended = -1, attended_rows = -1;
   int residual = -1;
   int gate = -1, activated = -1, width = -1, product = -1;
+  /// Of selective checkpoints: what attention's last product gives, and down's, before and after it is scattered.
+  int output = -1, output_sum = -1, down = -1, down_sum = -1;
   /// Under autocast: bf16 of weights and of what products read, of query, key, value, output, gate, width, product.
   int weight[7] = {-1, -1, -1, -1, -1, -1, -1};
   int read[7] = {-1, -1, -1, -1, -1, -1, -1};
@@ -52,31 +55,43 @@ class stack_block : public stack_norm<Memory> {
   template <class Around>
   constexpr int forward(stack_kept& kept, bool keeps, bool again, const Around& around_experts) {
     stack_kept k;
+    const bool spares = s.selective && !keeps,
+               finds = s.selective && again;  // leaves costly results for later; has them from before
     k.first_out = gathered(normed(k.first, keeps));
-    int query = read_by(k, 0, s.query, keeps), key = read_by(k, 1, s.key, keeps);
-    k.value = read_by(k, 2, s.key, keeps);
+    int query = finds && s.spares_query() ? kept.query_raw : read_by(k, 0, s.query, keeps);
+    int key = read_by(k, 1, s.key, keeps);
+    k.value = finds && s.spares_query() ? kept.value : read_by(k, 2, s.key, keeps);
     if (s.autocast && keeps) drop(k.first_out);
-    query = head_normed(query, s.query, s.heads, k.of_query, k.query_raw, keeps);
+    const bool spares_query = spares && s.spares_query();
+    query = head_normed(query, s.query, s.heads, k.of_query, k.query_raw, keeps || spares_query);
+    if (spares_query) drop(k.of_query.rows);
     key = head_normed(key, s.key, s.key_heads, k.of_key, k.key_raw, keeps);
     int rotated_query = rotated(s.query), rotated_key = rotated(s.key);
-    drop(query, key);
+    if (spares_query && !s.head_normed)
+      k.query_raw = query;
+    else
+      drop(query);
+    drop(key);
     k.query = as_half(rotated_query, s.query);
     k.key = as_half(rotated_key, s.key);
-    int others = keys_of_others(), merged = s.context > 1 ? take(single_bytes * s.tokens * s.query) : -1;
-    k.attended = projected(s.query);
-    k.attended_rows = take(single_bytes * s.tokens * s.heads);
+    int others = finds ? -1 : keys_of_others(),
+        merged = finds || s.context == 1 ? -1 : take(single_bytes * s.tokens * s.query);
+    k.attended = finds ? kept.attended : projected(s.query);
+    k.attended_rows = finds ? kept.attended_rows : take(single_bytes * s.tokens * s.heads);
     drop(others, merged);
-    int branch = projected_by(k, 3, s.hidden);
-    if (!keeps) drop(k.attended, k.attended_rows);
-    branch = scattered(branch);
+    int branch = finds && s.spares_output() ? kept.output : projected_by(k, 3, s.hidden);
+    if (!keeps && !spares) drop(k.attended, k.attended_rows);
+    branch = scattered_unless(branch, spares && s.spares_output(), k.output, finds ? kept.output_sum : -1);
     k.residual = residuals();
-    drop(branch);
+    drop_unless(branch, k.output, spares && s.spares_sums(), k.output_sum);
     int shard = normed(k.second, keeps);
     if (!keeps) drop(k.first_out, k.first.rows, k.second.rows);
     k.second_out = gathered(shard);
     const int out =
-        s.experts > 0 ? through_experts(k, keeps, again, around_experts) : through_products(k, keeps, again);
-    if (!keeps) drop(k.query, k.key, k.value, k.residual, k.second_out);
+        s.experts > 0 ? through_experts(k, keeps, again, around_experts) : through_products(k, kept, keeps, again);
+    if (finds) k.down = kept.down, k.down_sum = kept.down_sum;
+    if (!keeps) drop(k.query, k.key, k.residual, k.second_out);
+    if (!keeps && !spares_query) drop(k.value);
     kept = k;
     return out;
   }
@@ -116,6 +131,7 @@ class stack_block : public stack_norm<Memory> {
     drop(k.first_out);
     int no_input = -1;  // the walk has it
     end_branch(sum, no_input, k.first, each);
+    drop(k.down, k.down_sum);
   }
 
   template <class Each>
@@ -125,27 +141,48 @@ class stack_block : public stack_norm<Memory> {
 
  private:
   /// From the second norm's output to what the block gives; -1 where it is computed `again`.
-  constexpr int through_products(stack_kept& k, bool keeps, bool again) {
-    k.gate = read_by(k, 4, s.width, keeps);
+  constexpr int through_products(stack_kept& k, const stack_kept& kept, bool keeps, bool again) {
+    const bool spares = s.selective && !keeps, finds = s.selective && again;
+    k.gate = finds && s.spares_query() ? kept.gate : read_by(k, 4, s.width, keeps);
     k.activated = projected(s.width);
-    if (!keeps) drop(k.gate);
-    k.width = read_by(k, 5, s.width, keeps);
+    if (!keeps && !(spares && s.spares_query())) drop(k.gate);
+    k.width = finds && s.spares_output() ? kept.width : read_by(k, 5, s.width, keeps);
     if (s.autocast && keeps) drop(k.second_out);
     k.product = projected(s.width);
-    if (!keeps) drop(k.activated, k.width);
+    if (!keeps) drop(k.activated);
+    if (!keeps && !(spares && s.spares_output())) drop(k.width);
     if (s.compiled) drop(k.activated);
     int out = -1;
     if (!again) {
       int branch = projected_by(k, 6, s.hidden);
       if (!keeps) drop(k.product);
-      branch = scattered(branch);
+      // An eager checkpoint saves what its list says, read again or not; a compiled one what backward needs.
+      branch = scattered_unless(branch, spares && s.spares_query() && !s.compiled, k.down, -1);
       out = residuals();
-      drop(branch);
+      drop_unless(branch, k.down, spares && s.spares_sums() && !s.compiled, k.down_sum);
       if (!s.keeps_residuals()) drop(k.residual);
     } else {
       cast_weight(k, 6);
     }
     return out;
+  }
+  /// What a branch gives, of the rank's tokens; `earlier` where it is there from the first pass. Before it is scattered it stays in `product`
+  /// where it is spared.
+  constexpr int scattered_unless(int whole, bool is_spared, int& product, int earlier) {
+    if (earlier >= 0) {
+      drop(whole);
+      return earlier;
+    }
+    if (!is_spared) return scattered(whole);
+    product = whole;
+    return s.is_cut ? residuals() : whole;
+  }
+  /// Where it has been added: it goes, unless it is spared as a sum or is the product that is.
+  constexpr void drop_unless(int branch, int product, bool is_spared, int& sum) {
+    if (is_spared)
+      sum = branch;
+    else if (branch != product)
+      drop(branch);
   }
   template <class Around>
   constexpr int through_experts(stack_kept& k, bool keeps, bool again, const Around& around) {

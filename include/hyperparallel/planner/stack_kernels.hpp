@@ -14,7 +14,7 @@
 // by tp, it is gathered before and scattered after each pair of products: one pass each.
 //
 // Laws: backward multiplies twice what forward does; what is computed again is forward but its last product, which a compiled block has
-// too. Sources: those of stack.hpp and torch/_inductor of PyTorch 2.11. O(1).
+// too, and of selective checkpoints what they do not keep. Sources: those of stack.hpp and torch/_inductor of PyTorch 2.11. O(1).
 
 #include <hyperparallel/hardware/operator_time.hpp>
 #include <hyperparallel/planner/stack_expert_kernels.hpp>
@@ -32,15 +32,16 @@ class stack_kernels : stack_expert_kernels<Sink> {
   constexpr void forward(bool again) {
     norm(stream());
     gather();
-    multiply(s.hidden, s.query);
-    for (int product = 0; product < 2; ++product) multiply(s.hidden, s.key);
+    const bool finds = again && s.selective;  // costly results of the first pass
+    if (!finds || !s.spares_query()) multiply(s.hidden, s.query);
+    for (int product = finds && s.spares_query() ? 1 : 0; product < 2; ++product) multiply(s.hidden, s.key);
     if (s.head_normed)
       for (const extent_t columns : {s.query, s.key}) norm(s.tokens * columns, true);
     if (s.rotated)
       for (const extent_t columns : {s.query, s.key}) rotate(s.tokens * columns);
-    sink.attention(false);
-    multiply(s.query, s.hidden, false);
-    scatter();
+    if (!finds) sink.attention(false);
+    if (!finds || !(s.spares_output() || (s.compiled && s.spares_sums()))) multiply(s.query, s.hidden, false);
+    if (!finds || !s.spares_sums()) scatter();
     if (s.compiled) sink.pass(4 * stream());  // the norm reads the sum as it is made
     if (!s.compiled) sum();
     norm(stream());
@@ -48,10 +49,11 @@ class stack_kernels : stack_expert_kernels<Sink> {
     if (s.experts > 0) {
       experts::forward_experts();
     } else {
-      for (int product = 0; product < (s.gated ? 2 : 1); ++product) multiply(s.hidden, s.width);
+      const bool finds_one = finds && (s.gated || !s.biased);
+      for (int product = finds_one ? 1 : 0; product < (s.gated ? 2 : 1); ++product) multiply(s.hidden, s.width);
       if (!s.compiled || !s.gated) sink.pass(4 * s.tokens * s.width);
       if (s.gated) sink.pass(6 * s.tokens * s.width);
-      if (again && !s.compiled) return;
+      if (again && (!s.compiled || s.spares_query())) return;
       multiply(s.width, s.hidden, false);
     }
     if (again && !s.compiled) return;

@@ -8,6 +8,7 @@
 
 #include <hyperparallel/graph/model_builder.hpp>
 #include <hyperparallel/graph/optimizer_value.hpp>
+#include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/hardware/presets.hpp>
 #include <hyperparallel/lowering/run_times.hpp>
 #include <hyperparallel/price/step_account.hpp>
@@ -28,6 +29,7 @@ struct step_settings {
   build_options_in<data_type::bf16> build{};
   int micro_batches = 1;
   static_vector<short_text, max_recomputed_patterns> recomputed{};
+  spared_patterns spared{};                            ///< of what is recomputed, operators whose results are kept
   static_vector<const char*, max_kept_values> kept{};  ///< tensors that a world can read after a step
   int lookahead = 0;                                   ///< steps by which moves may run ahead
   extent_t lookahead_memory = 0;  ///< bytes within which the fastest lookahead is chosen; 0: none is

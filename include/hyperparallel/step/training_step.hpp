@@ -170,7 +170,7 @@ constexpr graph training_graph(graph g, const optimizer_value& optimizer, const 
   g.micro_batches = settings.micro_batches;
   if (g.status.code == graph_code::ok) differentiate(g);
   for (const short_text& pattern : settings.recomputed)
-    if (g.status.code == graph_code::ok) recompute(g, pattern.text);
+    if (g.status.code == graph_code::ok) recompute(g, pattern.text, settings.spared);
   if (g.status.code == graph_code::ok) append_optimizer(g, optimizer);
   return g;
 }

@@ -124,9 +124,13 @@ inline usable_memory take_memory(hp::known_hardware& h, std::int64_t asked) {
   return m;
 }
 
+/// Of `lora`.
+inline constexpr int most_adapter_rank = 65536;
+
 /// What --fix of hp plan may name.
 inline constexpr std::string_view plan_fixes[] = {
-    "tp", "pp", "dp", "cp", "ep", "zero", "micro_batches", "recompute", "sp", "schedule", "chunks", "experts_along"};
+    "tp",        "pp",   "dp",      "cp", "ep",       "zero",   "copies",       "micro_batches",
+    "recompute", "lora", "lora_on", "sp", "schedule", "chunks", "experts_along"};
 
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
@@ -161,11 +165,19 @@ class fix_reader {
     if (std::find(named.begin(), named.end(), name) != named.end())
       refuse(one, "contradicts the " + std::string(name) + " before it");
     named.push_back(name);
-    if (name == "recompute") return read_word(one, value, "none", "full", plan.recomputed);
+    if (name == "recompute") return read_recomputation(one, value);
     if (name == "sp") return read_word(one, value, "off", "on", plan.sequence_parallel);
     if (name == "experts_along") return read_experts_along(one, value);
     if (name == "schedule") return read_schedule(one, value);
     if (name == "chunks") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.chunks);
+    if (name == "copies") return read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.copies);
+    if (name == "lora") return read_number(one, value, 1, most_adapter_rank, plan.adapter_rank);
+    if (name == "lora_on") {
+      bool is_all = true;
+      read_word(one, value, "qkv", "all", is_all);
+      plan.adapted = is_all ? hp::adapted_products::all : hp::adapted_products::attention_inputs;
+      return;
+    }
     if (name == "zero") return read_number(one, value, 0, 3, plan.zero);
     int hp::decoder_plan::* number = &hp::decoder_plan::micro_batches;
     for (const hp::plan_degree& d : hp::plan_degrees)
@@ -182,6 +194,12 @@ class fix_reader {
     plan.experts_along_tp = value == "tp" || value == "tp+cp";
     plan.experts_along_cp = value == "cp" || value == "tp+cp";
     if (!plan.experts_along_tp && !plan.experts_along_cp) refuse(one, "is neither tp nor cp nor tp+cp");
+  }
+
+  void read_recomputation(std::string_view one, std::string_view value) {
+    if (value != "none" && value != "selective" && value != "full") refuse(one, "is neither none, selective nor full");
+    plan.recomputed = value != "none";
+    plan.selective = value == "selective";
   }
 
   void read_schedule(std::string_view one, std::string_view value) {

@@ -17,8 +17,12 @@ inline json json_of(const hp::decoder_plan& p) {
   json out = json::object();
   for (const hp::plan_degree& d : hp::plan_degrees) out[d.name] = p.*d.of;
   out["zero"] = p.zero;
+  out["copies"] = p.copies;
   out["micro_batches"] = p.micro_batches;
   out["recomputed"] = p.recomputed;
+  out["selective"] = p.selective;
+  out["adapter_rank"] = p.adapter_rank;
+  out["adapted"] = p.adapter_rank == 0 ? json() : json(p.adapted == hp::adapted_products::all ? "all" : "qkv");
   out["sequence_parallel"] = p.sequence_parallel;
   out["experts_along"] = p.experts_along_tp || p.experts_along_cp ? json(experts_along_text(p)) : json();
   out["schedule"] = hp::schedule_of(p).name;

@@ -28,8 +28,11 @@ inline std::string fixes_of(const hp::decoder_plan& p) {
     if (p.*d.of > 1) out += std::string(d.name) + "=" + std::to_string(p.*d.of) + ",";
   if (p.dp == 1) out += "dp=1,";
   if (p.zero > 0) out += "zero=" + std::to_string(p.zero) + ",";
+  if (p.copies > 1) out += "copies=" + std::to_string(p.copies) + ",";
   if (p.micro_batches > 1) out += "micro_batches=" + std::to_string(p.micro_batches) + ",";
-  if (p.recomputed) out += "recompute=full,";
+  if (p.recomputed) out += p.selective ? "recompute=selective," : "recompute=full,";
+  if (p.adapter_rank > 0) out += "lora=" + std::to_string(p.adapter_rank) + ",";
+  if (p.adapter_rank > 0 && p.adapted == hp::adapted_products::attention_inputs) out += "lora_on=qkv,";
   if (!p.sequence_parallel) out += "sp=off,";
   if (p.experts_along_tp || p.experts_along_cp) out += "experts_along=" + experts_along_text(p) + ",";
   if (!hp::is_1f1b(p)) out += "schedule=" + std::string(hp::schedule_of(p).name) + ",";
@@ -68,6 +71,8 @@ inline std::string cause_text(const hp::decoder_plan_status& s) {
     case hp::decoder_plan_code::dim_does_not_divide:
       return degree + "=" + pieces + " does not divide " + s.dim + ", " + extent +
              "; these do: " + divisors_text(s.extent, s.pieces);
+    case hp::decoder_plan_code::copies_of_nothing:
+      return "copies=" + pieces + " are of what ZeRO shards; zero=0 shards nothing";
     case hp::decoder_plan_code::ok:
       break;
   }

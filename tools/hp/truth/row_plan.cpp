@@ -27,31 +27,35 @@ void refuse_others(const published_row& r) {
   const run_settings& run = r.run;
   const json& c = r.config();
   if (!run.unclear.empty()) throw not_predicted(run.unclear);
-  if (text_in(c, "task").find("LoRA") != std::string::npos) throw not_predicted("frozen weights (LoRA)");
   if (field(c, "cpu_offload") == json(true)) throw not_predicted("offload to the host");
   if (run.expert_tp > 1 && run.expert_tp != run.tp) throw not_predicted("experts are cut by another degree than tp");
 }
 
-/// Whether whole layers are computed again. Scores of attention, which "attn_only" and "selective" leave out, are never kept here.
-bool recomputed_in(const json& c, std::vector<std::string>& open) {
+/// What layers compute again. Scores of attention, which "attn_only" and Megatron's "selective" leave out, are never kept here.
+void set_recomputation(const json& c, row_plan& out) {
   const json& v = field(c, "recompute");
-  if (v.is_boolean()) return v.get<bool>();
-  if (is_silent(v)) {
-    open.push_back("recompute=none");
-    return false;
-  }
-  if (v == json("full")) return true;
-  if (v == json("none") || v == json("attn_only")) return false;
+  out.plan.selective = v == json("selective op");
+  out.plan.recomputed = v == json(true) || v == json("full") || out.plan.selective;
+  if (is_silent(v)) out.open.push_back("recompute=none");
+  if (is_silent(v) || v.is_boolean() || out.plan.recomputed || v == json("none") || v == json("attn_only")) return;
   throw not_predicted("recomputation of " + (v.is_string() ? v.get<std::string>() : v.dump()));
+}
+
+/// Adapters where the task is LoRA. No row has their rank or products: 16 is that of NeMo's recipes, which adapt queries, keys and values in
+/// Megatron-Bridge's and all linear layers in AutoModel's, whose runs are FSDP's.
+void set_adapters(const published_row& r, row_plan& out) {
+  if (text_in(r.config(), "task").find("LoRA") == std::string::npos) return;
+  out.plan.adapter_rank = 16;
+  out.open.push_back("lora=16");
+  if (r.run.sharded > 0) return;
+  out.plan.adapted = hp::adapted_products::attention_inputs;
+  out.open.push_back("lora_on=qkv");
 }
 
 /// The ranks that the batch is dealt to, as the row's degrees and its own words of them have it.
 hp::extent_t data_of(const run_settings& r) {
   const hp::extent_t data = data_ranks_of(r);
   if (data == 0) throw not_predicted("tp, pp and cp do not divide the devices");
-  const bool is_named = r.sharded > 0 && r.sharded < r.devices;
-  if (r.zero == 3 && is_named && r.sharded != data && r.sharded != data * r.cp)
-    throw not_predicted("shards over " + std::to_string(r.sharded) + " devices and copies of them (HSDP)");
   if (r.zero != 3 && r.dp > 0 && r.dp != data) throw not_predicted("dp and the degrees are not the devices");
   return data;
 }
@@ -76,6 +80,16 @@ void set_experts(const run_settings& r, hp::extent_t data, row_plan& out) {
   if (data % left != 0) throw not_predicted("ep does not divide the ranks of data, tp and cp");
   p.ep = static_cast<int>(left);
   p.dp = static_cast<int>(data / left);
+}
+
+/// Copies of what FSDP shards, where the row names fewer devices that share one than deal the batch.
+int copies_of(const run_settings& r, hp::extent_t data) {
+  if (r.zero != 3 || r.sharded < 1 || r.sharded >= r.devices || r.sharded == data || r.sharded == data * r.cp) return 1;
+  const hp::extent_t copies = data * r.cp / r.sharded;
+  if (copies < 1 || copies * r.sharded != data * r.cp || (r.dp > 1 && r.dp != copies))
+    throw not_predicted("shards over " + std::to_string(r.sharded) +
+                        " devices, of which the data ranks are no multiple");
+  return static_cast<int>(copies);
 }
 
 /// A schedule by another name than the library's. ZB-1p and ZB-2p are searched within the memory of one and of two times 1F1B, which
@@ -148,7 +162,9 @@ row_plan plan_of(const published_row& r, const hp::decoder& model) {
   set_experts(run, data, out);
   p.sequence = run.sequence;
   p.formats = formats_of(run.format, r.config());
-  p.recomputed = recomputed_in(r.config(), out.open);
+  p.copies = copies_of(run, data);
+  set_recomputation(r.config(), out);
+  set_adapters(r, out);
   p.zero = run.zero;
   if (p.zero < 0) {
     p.zero = data * run.cp > 1 ? open_zero : 0;
