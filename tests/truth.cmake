@@ -100,6 +100,11 @@ hyperparallel_add_truth_json(reinforcement
   COMMAND --rows "${own}/truth_rl_rows.jsonl")
 hyperparallel_add_truth(reinforcement_text "training by reinforcement .*bounds above\n.*asynchronous steps.*3 of 4 +6 of 6\n.*24 predicted, 7 skipped\n$"
                         "${own}/truth_rl_rows.jsonl")
+# Parameters of `fit` rows, into a copy of the header; a file without the table is refused.
+file(COPY "${PROJECT_SOURCE_DIR}/include/hyperparallel/hardware/fitted_shares.hpp" DESTINATION "${CMAKE_CURRENT_BINARY_DIR}")
+add_test(NAME truth.fit COMMAND hp truth --fit "${CMAKE_CURRENT_BINARY_DIR}/fitted_shares.hpp" "${own}/truth_rows.jsonl")
+set_tests_properties(truth.fit PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
+                     "preset +share of the peak +fit runs +mean error\n.*h100 +[0-9.]+ % +1 +0.[0-9] %\n")
 # The same as hp plan says of the plan.
 if(Python3_FOUND)
   add_test(NAME truth.same_as_plan

@@ -116,6 +116,14 @@ TEST(OperatorTime, OtherDevicesScale) {
   EXPECT_FALSE(hp::rates_of(hp::a100::device).measured);
   EXPECT_NEAR(static_cast<double>(product(8192, 8192, 8192, product_pass::forward, r)) * 2,
               static_cast<double>(product(8192, 8192, 8192, product_pass::forward)), 2);
+  // No more than the device's products reach.
+  hp::device_value limited = hp::h100_96gb::device;
+  limited.gmm_cold = hp::per_mille(250);
+  const hp::operator_rates slow = hp::rates_of(limited);
+  EXPECT_EQ(product(8192, 8192, 8192, product_pass::forward, slow),
+            hp::work_time(2 * 8192 * 8192, 8192, 1, slow.matrix, hp::per_mille(250)).picoseconds);
+  EXPECT_EQ(hp::attention_time(slow, 64, 32768, 128, false).picoseconds,
+            hp::work_time(2 * 64 * 32768 * 128, 32768, 1, slow.matrix, hp::per_mille(250)).picoseconds);
 }
 
 constexpr hp::time_cost constant = hp::measured_product_time(h100, 4096, 4096, 14336, product_pass::of_weight);

@@ -4,7 +4,7 @@
 //
 //   hp truth --fit include/hyperparallel/hardware/fitted_shares.hpp truth_tables.jsonl      writes this file
 //
-// A share makes as many of the device's `fit` runs too slow as too fast; runs on stacks whose kernels were measured one by one have no say. A preset
+// A share makes as many of the device's `fit` runs too slow as too fast; runs whose kernels were measured one by one have no say. A preset
 // without fit runs takes the share of the nearest one that has them, or is assumed (preset_parts.hpp). At most 30.
 
 #include <hyperparallel/hardware/device.hpp>
@@ -18,10 +18,10 @@ struct fitted_share {
 };
 
 inline constexpr fitted_share fitted_shares[] = {
-    {"a100", {700'000}, 0},
-    {"h100", {700'000}, 0},
-    {"h100_96gb", {500'000}, 0},
-    {"gb200", {560'000}, 0},
+    {"a100", {716'000}, 20},
+    {"h100", {680'000}, 15},
+    {"h100_96gb", {425'000}, 5},
+    {"gb200", {533'000}, 1},
 };
 
 /// Domain: the preset is among them.

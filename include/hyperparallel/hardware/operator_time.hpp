@@ -8,8 +8,8 @@
 // A shape that was not measured has the mean share of those that were, weighted by the inverse third power of the squared distance: of products
 // in doublings of rows, inner length and columns of what is computed, another pass being one doubling away; of attention in
 // doublings of sequence, heads and width of a head. Sizes beyond the tables are taken as at their edges. No product is above
-// `sustained_product_share`, and none is faster than its operands pass memory. On a device that is no H100 the shares are of its own peaks:
-// `measured` is not set, and the time is called scaled.
+// `sustained_product_share`, and none is faster than its operands pass memory. On a device that is no H100 the shares are of its own peaks, and at most
+// what its products reach in a step: `measured` is not set, and the time is called scaled.
 //
 // Laws: never below the roofline of the data sheet; twice a size takes no less; exact integers, so constants equal run time. O(shapes of a table).
 
@@ -22,15 +22,21 @@ namespace hyperparallel { inline namespace v0_2 {
 enum class product_pass : unsigned char { forward, of_input, of_weight };
 
 struct operator_rates {
-  std::int64_t matrix = 1;  ///< bf16 operations a second, by data sheet
-  std::int64_t memory = 1;  ///< bytes a second, by data sheet
-  bool measured = false;    ///< the device is one that operators were measured on
+  std::int64_t matrix = 1;            ///< bf16 operations a second, by data sheet
+  std::int64_t memory = 1;            ///< bytes a second, by data sheet
+  bool measured = false;              ///< the device is one that operators were measured on
+  efficiency most = full_efficiency;  ///< of the peak, what no product reaches more than
+  constexpr efficiency within(efficiency share) const {
+    return share.parts_per_million < most.parts_per_million ? share : most;
+  }
 };
 
 /// H100 SXM with HBM3 has the rates that were measured; all others scale. Precondition: `check` says ok. O(1).
 constexpr operator_rates rates_of(const device_value& d) {
   const std::int64_t matrix = d.matrix_flops[static_cast<int>(number_format::bfloat16)], memory = d.tier[0].bandwidth;
-  return {larger(matrix, std::int64_t{1}), memory, matrix == 989 * teraflops && memory == 3350 * gigabyte};
+  const bool measured = matrix == 989 * teraflops && memory == 3350 * gigabyte;
+  return {larger(matrix, std::int64_t{1}), memory, measured,
+          measured || d.gmm_cold.parts_per_million == 0 ? full_efficiency : d.gmm_cold};
 }
 
 namespace detail {
@@ -163,8 +169,9 @@ constexpr time_cost update_time(const operator_rates& r, std::int64_t bytes) {
 /// A product in bf16, of tokens × inner and columns × inner. O(shapes).
 constexpr time_cost measured_product_time(const operator_rates& r, std::int64_t tokens, std::int64_t inner,
                                           std::int64_t columns, product_pass pass) {
-  return slower(work_time(2 * tokens * inner, columns, 1, r.matrix, product_share(tokens, inner, columns, pass)),
-                streamed_time(r, 2 * (tokens * inner + inner * columns + tokens * columns)));
+  return slower(
+      work_time(2 * tokens * inner, columns, 1, r.matrix, r.within(product_share(tokens, inner, columns, pass))),
+      streamed_time(r, 2 * (tokens * inner + inner * columns + tokens * columns)));
 }
 
 /// The share of the peak of as many products as groups, which have equal parts of the slots. Sizes are at least 1. O(shapes).
@@ -182,8 +189,9 @@ constexpr efficiency grouped_share(std::int64_t groups, std::int64_t slots, std:
 }
 constexpr time_cost grouped_time(const operator_rates& r, std::int64_t groups, std::int64_t slots, std::int64_t inner,
                                  std::int64_t columns) {
-  return slower(work_time(2 * slots * inner, columns, 1, r.matrix, grouped_share(groups, slots, inner, columns)),
-                streamed_time(r, 2 * (slots * inner + groups * inner * columns + slots * columns)));
+  return slower(
+      work_time(2 * slots * inner, columns, 1, r.matrix, r.within(grouped_share(groups, slots, inner, columns))),
+      streamed_time(r, 2 * (slots * inner + groups * inner * columns + slots * columns)));
 }
 
 /// The share of the peak that causal attention of so many heads reaches, those of all sequences. Sizes are at least 1. O(shapes).
@@ -204,7 +212,7 @@ constexpr time_cost attention_time(const operator_rates& r, std::int64_t heads, 
                                    std::int64_t head_dim, bool backward) {
   const std::int64_t tensors = heads * sequence * head_dim;
   return slower(work_time((backward ? 5 : 2) * tensors, sequence, 1, r.matrix,
-                          attention_share(heads, sequence, head_dim, backward)),
+                          r.within(attention_share(heads, sequence, head_dim, backward))),
                 streamed_time(r, (backward ? 16 : 8) * tensors));
 }
 

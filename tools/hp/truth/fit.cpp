@@ -29,7 +29,7 @@ std::vector<const timed_run*> deciding_runs(const truth_book& book, const std::s
     if (!r.is_fit || !r.said.ok() || r.seconds.value <= 0 || h == nullptr || h->name.text != preset) continue;
     const prediction one = predict(book.of(r), hp::efficiency{least_share}),
                      other = predict(book.of(r), hp::efficiency{most_share});
-    if (one.ok() && other.ok() && one.step_seconds > other.step_seconds) out.push_back(&r);
+    if (one.ok() && other.ok() && one.step_seconds > 3 * other.step_seconds) out.push_back(&r);
   }
   return out;
 }

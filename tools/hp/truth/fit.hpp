@@ -3,7 +3,7 @@
 // The parameters that `fit` runs say, and the header of them: hardware/fitted_shares.hpp.
 //
 // Of each preset there the share of the peak at which half of its `fit` runs are predicted too slow and half too fast, by bisection. Runs whose
-// prediction does not depend on the share, as of stacks with measured kernels, have no say. Law: what the presets had before is nothing to it.
+// prediction hardly depends on the share, as of kernels that were measured on the device, have no say. Law: what the presets had before is nothing to it.
 
 #include <string>
 #include <vector>
