@@ -220,7 +220,7 @@ TEST(PlanSearch, IsCompleteAfterFewPricesWhereThereAreExperts) {
   hp::plan_prices prices(hp::matrix384::device, hp::matrix384::topology);
   const hp::plan_question q{.devices = 512, .batch = 2048, .sequence = 4096};
   const hp::plan_answer a =
-      hp::search_plans(hp::test::deepseek_v3, q, prices, [](const hp::plan_progress& p) { return p.priced < 400; });
+      hp::search_plans(hp::test::deepseek_v3, q, prices, [](const hp::plan_progress& p) { return p.priced < 800; });
   ASSERT_TRUE(a.ok());
   EXPECT_TRUE(a.complete);
   EXPECT_EQ(a.bound, a.best[0].evaluation.time);
@@ -500,6 +500,35 @@ TEST(MemoryReserve, LeavesRoomForItself) {
           EXPECT_EQ(peak, 0);
         }
       }
+}
+
+// On a stack that is walked, too: what it computes and the moves that are exposed, of all plans that it has rules for; the time of a
+// plan is what the stack computes and these.
+TEST(PlanSearch, FindsTheFastestOfAWalkedStack) {
+  const hp::stack_rules& fsdp2 = *hp::find_stack("fsdp2");
+  hp::decoder d = hp::test::llama3_8b;
+  d.layers = 4;
+  int compared = 0;
+  for (const hp::extent_t devices : {1, 4, 8}) {
+    const hp::plan_question q{.devices = devices, .batch = 16, .sequence = 2048, .stack = fsdp2};
+    hp::plan_prices prices(hp::h100::device, hp::h100::topology);
+    hp::extent_t best = hp::not_counted;
+    for (const hp::decoder_plan& p : all_plans(d, q)) {
+      if (hp::check_stack(d, p, fsdp2) != hp::stack_code::ok) continue;
+      const hp::plan_estimate e = hp::estimate_plan(d, p, prices, fsdp2);
+      ASSERT_TRUE(e.ok());
+      const hp::extent_t computing = hp::stack_time_of(d, p, fsdp2, prices.device()).total();
+      EXPECT_EQ(e.time(), computing + e.exposed());
+      EXPECT_EQ(e.computing(), computing);
+      if (e.memory() <= q.reserve.most_peak(prices.device().tier[0].bytes)) best = std::min(best, e.time());
+      ++compared;
+    }
+    const hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
+    ASSERT_TRUE(a.ok());
+    EXPECT_TRUE(a.complete);
+    EXPECT_EQ(a.best[0].time(), best);
+  }
+  EXPECT_GT(compared, 20);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 // without fit runs takes the share of the nearest one that has them, or is assumed (preset_parts.hpp). At most 30.
 
 #include <hyperparallel/hardware/device.hpp>
+#include <hyperparallel/support/fixed_string.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

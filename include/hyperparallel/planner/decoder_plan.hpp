@@ -97,10 +97,12 @@ constexpr extent_t slots_of_an_expert(const decoder& d, const decoder_plan& p) {
   return e.slots == expert_slots::dropless ? tokens : expert_capacity(tokens, e.experts, e.top_k, e.capacity_factor);
 }
 
-/// Parts that cp and tp cut the slots of an expert into; cp where it divides them, tp where experts are along it.
+/// Parts that the slots of an expert are cut into: by cp where it divides them, and by tp where experts are along it.
+constexpr extent_t slots_along_cp(const decoder& d, const decoder_plan& p) {
+  return slots_of_an_expert(d, p) % p.cp == 0 ? p.cp : 1;
+}
 constexpr extent_t slot_parts_of(const decoder& d, const decoder_plan& p) {
-  const extent_t context = slots_of_an_expert(d, p) % p.cp == 0 ? p.cp : 1;
-  return p.experts_along_tp ? context * p.tp : context;
+  return slots_along_cp(d, p) * (p.experts_along_tp ? p.tp : 1);
 }
 
 /// Data ranks of dp that share one copy of what ZeRO shards. Precondition: copies divide dp.

@@ -9,13 +9,14 @@
 //
 // Time and memory are those of plan_evaluation.hpp, which strategy search compares plans by. Where there is a pipeline,
 // kinds of memory are what one stage holds when its forward has ended, and `passing` is what the peak needs above that. On a stack that is
-// walked (stack.hpp) memory is what its allocator reserves; times stay those of this library's plan.
+// walked (stack.hpp) memory is what its allocator reserves, and computing what its kernels take; moves stay those of this library's plan.
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
 #include <hyperparallel/planner/decoder_plan.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
 #include <hyperparallel/planner/stack_overlap.hpp>
+#include <hyperparallel/planner/stack_time.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/simulated_plan.hpp>
 
@@ -31,6 +32,7 @@ struct plan_estimate {
   double model_operations = 0;              ///< of a step on all devices
   simulated_plan simulated{};               ///< where it was asked for
   stack_memory on_stack{};                  ///< where the stack is walked
+  extent_t stack_computing = 0;             ///< of it, picoseconds of a step
   stack_overlap overlap{};                  ///< where the stack hides moves
   constexpr bool ok() const { return evaluation.ok(); }
   constexpr bool is_walked() const { return on_stack.peak > 0; }
@@ -50,7 +52,9 @@ struct plan_estimate {
   constexpr extent_t beside() const { return passing + memory() - evaluation.memory; }
   /// Of a step: by the clock of the plan, or by the replay of its stages, where that is known, else estimated; without what the stack
   /// hides.
-  constexpr extent_t time() const { return own_time() - hidden() - unsent() + added(); }
+  constexpr extent_t time() const {
+    return is_walked() ? stack_computing + own_exposed() : own_time() - hidden() - unsent() + added();
+  }
   /// The same in this library's order of moves.
   constexpr extent_t own_time() const { return simulated.ok() ? simulated.times.makespan : evaluation.time; }
   /// What the stack hides of moves, but for what stages hand over: so that a step takes no less than its computing, and than its moves.
@@ -65,7 +69,7 @@ struct plan_estimate {
   /// What the stack does not send of what this library's plan waits for.
   constexpr extent_t unsent() const { return smaller(overlap.unsent(rounds()), own_exposed() - handed()); }
   /// The parts of it in which something is computed, a pipeline's bubble included, and in which moves are under way.
-  constexpr extent_t computing() const { return own_computing() + added(); }
+  constexpr extent_t computing() const { return is_walked() ? stack_computing : own_computing() + added(); }
   constexpr extent_t own_computing() const {
     return simulated.ok() ? simulated.times.makespan - simulated.times.exposed
                           : evaluation.times.compute_busy + evaluation.waited;
@@ -243,7 +247,12 @@ constexpr plan_estimate estimate_plan(const decoder& d, const decoder_plan& plan
   e.model_operations = model_operations_of(d, plan);
   detail::note_memory_kinds(p, form, e);
   detail::note_received(p, form, prices, priced, e);
-  if (stack.walked) e.on_stack = stack_memory_of(d, plan, stack);
+  if (stack.walked) {
+    e.on_stack = stack_memory_of(d, plan, stack);
+    const stack_time computing = stack_time_of(d, plan, stack, prices.device());
+    e.stack_computing = computing.total();
+    if (!computing.ok()) e.evaluation.code = computing.code;
+  }
   if (stack.overlapped) e.overlap = overlap_of(p, form, priced, expert_routes_of(d, plan));
   return e;
 }

@@ -14,7 +14,7 @@
 // Time: the longest of three.
 //   computing   layers (layer_work.hpp), the head, and gradients that micro-batches add up
 //   links       what a device receives, at the sum of the bandwidths of all links there: hidden vectors from its group of
-//               tp, slots from its group of ep, parameters and gradients from all data axes
+//               tp, slots from its group of ep and tokens for them from that of cp, parameters and gradients from all data axes
 //   chain       of computing and links what waits for each other: in forward each product for its operand, each move for
 //               its product; in recomputation the same; in backward gradients of operands. Shared experts and moves of
 //               parameters are beside it. Branches side by side have none.
@@ -37,8 +37,8 @@ constexpr double stage_layers_share(const decoder& d, const decoder_plan& p) {
 struct stage_parameters {
   double dense, experts, tables;  ///< of layers; embedding and head
   double shards, expert_shards;
-  double
-      differing;  ///< gradients of an expert's slots, one for each part of the batch; 1 where all compute on the same
+  double differing;  ///< gradients of an expert's slots, one for each part of them; 1 where all compute on the same
+  double repeated;   ///< ranks of cp that compute on the same ones
 
   constexpr stage_parameters(const decoder& d, const decoder_plan& p) {
     const decoder_parameters<double> all = count_decoder<double>(d, d.experts.experts);
@@ -48,7 +48,9 @@ struct stage_parameters {
     tables = (all.embedding + all.head) / p.pp / p.tp;
     shards = static_cast<double>(sharing_ranks(p)) * p.cp * p.ep;
     expert_shards = static_cast<double>(sharing_ranks(p)) * (p.experts_along_cp ? 1 : p.cp);
-    differing = d.experts.slots == expert_slots::joint ? 1 : sharing_ranks(p);
+    const double along_cp = p.experts_along_cp || !d.has_experts ? 1 : static_cast<double>(slots_along_cp(d, p));
+    repeated = p.experts_along_cp ? 1 : p.cp / along_cp;
+    differing = (d.experts.slots == expert_slots::joint ? 1 : sharing_ranks(p)) * along_cp;
   }
   constexpr double in_layers(bool sharded) const {
     return sharded ? dense / shards + experts / expert_shards : dense + experts;
@@ -59,8 +61,8 @@ struct stage_parameters {
   /// Of those in layers, what a device lacks that holds its shard.
   constexpr double missing() const { return dense + experts - in_layers(true); }
   /// What it receives at least until its shard of their gradients is summed, and until all of them are.
-  constexpr double summed(const decoder_plan& p) const {
-    return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / (p.experts_along_cp ? 1 : p.cp);
+  constexpr double summed() const {
+    return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / repeated;
   }
   constexpr double summed_whole() const { return 2 * dense * (1 - 1 / shards) + (differing > 1 ? experts : 0.0); }
 };
@@ -125,7 +127,7 @@ struct layer_moves {
     // Gradients are reduced in each micro-batch under ZeRO 2 and 3, else once; ZeRO 3 gathers parameters twice in each.
     const stage_parameters stage(d, p);
     const double each = p.formats.weight_bytes() * seconds_a_byte(net, extent_t{p.dp} * p.ep * p.cp * p.tp);
-    const double gathered = each * stage.missing(), reduced = each * stage.summed(p);
+    const double gathered = each * stage.missing(), reduced = each * stage.summed();
     const double all = each * stage.summed_whole();
     if (p.adapter_rank > 0) {  // frozen parameters have no gradients
       parameters = p.zero == 3 ? gathered : 0.0;

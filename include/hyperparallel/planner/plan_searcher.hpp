@@ -91,7 +91,7 @@ class plan_searcher {
         smallest = p;
         smallest_held = held;
       }
-      const extent_t time = time_bound(d, p, prices, q.stack.overlapped);
+      const extent_t time = least_time(p);
       if (held > most)
         ++a.too_large;
       else
@@ -126,7 +126,12 @@ class plan_searcher {
     constexpr bool is_asked() const { return estimate.simulated.code != simulated_plan_code::not_asked; }
   };
 
-  /// What the plan takes at least; on a stack, what it takes.
+  /// Time that the plan takes at least; on a stack that is walked what it computes, beside which moves are exposed or not.
+  constexpr extent_t least_time(const decoder_plan& p) const {
+    return q.stack.walked ? stack_time_of(d, p, q.stack, prices.device()).total()
+                          : time_bound(d, p, prices, q.stack.overlapped);
+  }
+  /// Bytes that it takes at least; on such a stack, what it takes.
   constexpr extent_t bytes_bound(const decoder_plan& p) const {
     if (!q.stack.walked) return memory_bound(d, p);
     return plan_is_countable(d, p) ? stack_memory_of(d, p, q.stack).reserved : 0;
@@ -198,6 +203,7 @@ class plan_searcher {
 
   /// What the plan's simulated time is not below, by its bounds and by how far estimates are from clocks.
   constexpr extent_t simulated_bound(const plan_estimate& e, extent_t by_sizes) const {
+    if (e.is_walked()) return by_sizes;
     const extent_t near = simulated_time_bound(d, e.plan, e.time()) / 10 * 9;
     return larger(larger(by_sizes, near), e.plan.pp > 1 ? 0 : e.bound);
   }

@@ -74,8 +74,8 @@ inline std::string searched_text(const search_answer& s) {
          "plans: all degrees tp, pp, dp, cp and ep that divide, micro-batches that divide the batch, ZeRO 0 to 3,\n"
          "recomputation full or none, sequence parallelism on or off; axes in one order, tp innermost;\nplans that are "
          "tight are searched where none fits\n" +
-         (s.best.stack.walked ? fmt::format("of these those that {} has rules for; memory is what it takes, times that "
-                                            "are compared are this library's\n",
+         (s.best.stack.walked ? fmt::format("of these those that {} has rules for; memory and computing are what it "
+                                            "takes, moves this library's\n",
                                             s.best.stack.name)
                               : std::string());
 }
