@@ -292,6 +292,8 @@ if(TARGET hp)
   file(WRITE "${truths}/split.jsonl" "{${run}, \"id\": \"a\", \"quantity\": \"rl_step_s\", \"config\": {\"trainer\": 1.5}}\n")
   hyperparallel_add_late_refusal(hp truth.split /dev/null 2 "split.jsonl:1: a: trainer is 1.5; expected a whole number of at most 2^24" truth
                                  "${truths}/split.jsonl")
+  hyperparallel_add_refusal(hp truth.print_without_marks 2 "has no lines <!-- hp truth prints --> and <!-- until here -->" truth --print
+                            "${CMAKE_CURRENT_SOURCE_DIR}/vectors/README.md" "${CMAKE_CURRENT_SOURCE_DIR}/vectors/truth_rows.jsonl")
   hyperparallel_add_refusal(hp truth.fit_without_table 2 "has no table of fitted shares, as hardware/fitted_shares.hpp has" truth --fit
                             "${CMAKE_CURRENT_SOURCE_DIR}/vectors/truth_rows.jsonl" "${CMAKE_CURRENT_SOURCE_DIR}/vectors/truth_rows.jsonl")
   hyperparallel_add_refusal(hp truth.no_file 2 "hp truth: no file is named; usage: hp truth FILE.jsonl" truth)

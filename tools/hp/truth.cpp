@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "json_output.hpp"
-#include "opened_file.hpp"
 #include "page_output.hpp"
 #include "subcommand.hpp"
 #include "truth/fit.hpp"
 #include "truth/json.hpp"
 #include "truth/pictures.hpp"
+#include "truth/printed_part.hpp"
 #include "truth/text.hpp"
 
 namespace {
@@ -23,7 +23,8 @@ namespace {
 struct request {
   std::vector<std::string> files;
   bool with_rows = false, as_json = false;
-  std::string fit{};  ///< the header that parameters are written to; empty: none
+  std::string printed{};  ///< the page that tables are printed into; empty: none
+  std::string fit{};      ///< the header that parameters are written to; empty: none
   hp_tool::page_request page{};
 };
 
@@ -45,6 +46,7 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
   app.add_option("FILE", given->files, "JSON Lines files of published or measured runs");
   app.add_flag("--rows,-r", given->with_rows, "list every row with its class, prediction and error, or its reason")
       ->disable_flag_override();
+  app.add_option("--print", given->printed, "print the tables into this page, as docs/reference/truth.md");
   app.add_option("--fit", given->fit,
                  "write what `fit` rows say of the presets into this header, hardware/fitted_shares.hpp");
   add_json(app, given->as_json);
@@ -69,13 +71,14 @@ hp_tool::work hp_tool::add_truth(CLI::App& app) {
                    n == 1 ? "" : (" (and " + std::to_string(n - 1) + " more rows)").c_str());
     if (!given->fit.empty()) {
       const std::vector<truth::fit_result> fits = truth::fit_shares(book);
-      const std::string header = truth::header_of(fits, given->fit);
-      hyperparallel::atomic_file file = opened(given->fit, true);
-      file.write(header);
-      file.commit();
+      truth::print_fits(fits, given->fit);
       std::fputs(truth::to_text(fits).c_str(), stdout);
       return book.malformed.empty() ? 0 : 2;
     }
+    if (!given->printed.empty())
+      truth::print_into("--print", given->printed, "<!-- hp truth prints -->\n", "<!-- until here -->\n",
+                        "```text\n" + truth::to_text(book, false) + "```\n",
+                        "lines <!-- hp truth prints --> and <!-- until here -->");
     json document = given->as_json || page.is_asked() ? truth::json_of(book, given->with_rows) : json();
     if (page.is_asked()) {
       document["pictures"] = truth::pictures_of(book);

@@ -120,6 +120,7 @@ inline answer asked_of(const choice& c) {
   choose_bits(a, c);
   a.memory = decoder_plans::take_memory(a.hardware, c.memory);
   a.device = hp::device_in_pool(a.hardware);
+  a.hardware.links = hp::dealt_evenly(a.hardware.links, c.devices);
   const hp::hardware_status s = hp::check_hardware(a.device, a.hardware.links, c.devices);
   if (!s.ok()) throw hp_tool::bad_input("--hardware " + c.hardware + ": " + to_text(s));
   if (a.plan.offloaded_layers > 0 && !a.has_dram())

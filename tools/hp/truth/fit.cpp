@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 
 #include <hyperparallel/hardware/fitted_shares.hpp>
-#include <hyperparallel/io/text_file.hpp>
 #include <hyperparallel/report/format_units.hpp>
 #include <hyperparallel/report/table.hpp>
 
-#include "../subcommand.hpp"
 #include "devices.hpp"
+#include "printed_part.hpp"
 
 namespace truth {
 
@@ -59,8 +58,6 @@ fit_result fit_one(const truth_book& book, const hp::fitted_share& known) {
   return out;
 }
 
-constexpr std::string_view table_begins = "inline constexpr fitted_share fitted_shares[] = {\n", table_ends = "};\n";
-
 }  // namespace
 
 std::vector<fit_result> fit_shares(const truth_book& book) {
@@ -69,22 +66,12 @@ std::vector<fit_result> fit_shares(const truth_book& book) {
   return out;
 }
 
-std::string header_of(const std::vector<fit_result>& fits, const std::string& path) {
-  std::string text;
-  try {
-    const std::vector<unsigned char> bytes = hp::read_bytes(path, {hp::empty_file::refused, 1 << 20});
-    text.assign(bytes.begin(), bytes.end());
-  } catch (const hp::io_error& e) {
-    throw hp_tool::bad_input(e.what());
-  }
-  const std::size_t begin = text.find(table_begins);
-  const std::size_t end = begin == std::string::npos ? begin : text.find(table_ends, begin);
-  if (end == std::string::npos)
-    throw hp_tool::bad_input("--fit: '" + path + "' has no table of fitted shares, as hardware/fitted_shares.hpp has");
-  std::string table(table_begins);
+void print_fits(const std::vector<fit_result>& fits, const std::string& path) {
+  std::string table;
   for (const fit_result& f : fits)
     table += fmt::format("    {{\"{}\", {{{}'000}}, {}}},\n", f.preset, f.parts_per_million / 1000, f.runs);
-  return text.replace(begin, end - begin, table);
+  print_into("--fit", path, "inline constexpr fitted_share fitted_shares[] = {\n", "};\n", table,
+             "table of fitted shares, as hardware/fitted_shares.hpp has");
 }
 
 std::string to_text(const std::vector<fit_result>& fits) {

@@ -23,8 +23,8 @@ struct fit_result {
 /// O(runs · log(1 / precision)) predictions.
 std::vector<fit_result> fit_shares(const truth_book& book);
 
-/// The header that holds them: that of the library with its entries replaced. Throws bad_input where `path` cannot be read or has no such table.
-std::string header_of(const std::vector<fit_result>& fits, const std::string& path);
+/// Writes them into the table of a header. Throws bad_input where `path` has none or cannot be written.
+void print_fits(const std::vector<fit_result>& fits, const std::string& path);
 
 std::string to_text(const std::vector<fit_result>& fits);
 
