@@ -40,6 +40,7 @@
 #include <hyperparallel/planner/longest_context.hpp>
 #include <hyperparallel/planner/memory_comparison.hpp>
 #include <hyperparallel/planner/neighbours.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/plan_memory.hpp>
 #include <hyperparallel/planner/serving_amounts.hpp>
 #include <hyperparallel/planner/serving_choice.hpp>

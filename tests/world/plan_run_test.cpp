@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of decoders, run: the losses of one device, whatever is recomputed, copied or frozen.
 #include <hyperparallel/graph/in_floats.hpp>
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/world/model_run.hpp>
 

@@ -10,7 +10,7 @@
 // Laws: what is visited has the devices, batch and sequence of the plan, and micro-batches that divide the batch; whether the
 // sizes of a model allow it, `check_plan` says. If q is one change away from p, p is from q. O(prime factors of devices and batch).
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

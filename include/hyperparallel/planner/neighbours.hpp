@@ -7,7 +7,7 @@
 // Far is what multiplies and divides degrees by much: the product of the larger by the smaller of each, old and new. Where no
 // degrees can be on the devices, the next smaller number of devices has its turn.
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
 

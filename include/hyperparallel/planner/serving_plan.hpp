@@ -14,7 +14,7 @@
 // Laws: where `check_serving` says ok, each device's share of a stage has whole sizes (`share_of`). A context beyond a table
 // of learned positions is refused; one beyond `positions` can be computed, and is beyond `longest_context`.
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/weight_storage.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

@@ -22,7 +22,7 @@
 // Units: picoseconds, bytes. O(different stages · (partition + lower_fastest) + the replay).
 
 #include <hyperparallel/pipeline/stage_split.hpp>
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/price/lookahead.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/stage_replay.hpp>

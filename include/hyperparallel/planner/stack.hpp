@@ -20,7 +20,7 @@
 // Laws: every plan of a decoder is either ok or has one code; the parameters of all groups are those that decoder_parameters.hpp
 // counts, divided by tp and experts by ep. O(layers).
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/support/static_vector.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {

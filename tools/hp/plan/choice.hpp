@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <hyperparallel/io/hardware_file.hpp>
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/fit.hpp>
 #include <hyperparallel/planner/stack.hpp>
 

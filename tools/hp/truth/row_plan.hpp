@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <hyperparallel/planner/decoder_plan.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 
 #include "architectures.hpp"
 
