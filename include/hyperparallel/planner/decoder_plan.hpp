@@ -171,6 +171,17 @@ constexpr void narrow_products(graph& g, int bits) {
   }
 }
 
+/// Stores AdamW's moments, which are its last operands before the clip factor and its last results, in another format.
+constexpr void narrow_moments(graph& g, data_type type) {
+  for (const graph_operator& o : g.op) {
+    if (o.kind != id_of<ops::adamw> && o.kind != id_of<ops::adamw_master>) continue;
+    for (int moment = 1; moment <= 2; ++moment) {
+      g.tensor[o.operand[o.operand_count - 1 - moment]].type = type;
+      g.tensor[o.result[o.result_count - moment]].type = type;
+    }
+  }
+}
+
 }  // namespace detail
 
 /// The graph of a step of training with the plan's micro-batches, its layers folded unless they are asked for one by one.
@@ -187,7 +198,9 @@ constexpr graph training_graph_of(const decoder& d, const decoder_plan& p, bool 
   d(m, tokens, m.index_input("labels", {batch, sequence}));
   if (p.adapter_rank > 0) adapt(m.graph, adapted_of(d, p.adapted), p.adapter_rank);
   if (p.formats.product_bits() > 0) detail::narrow_products(m.graph, p.formats.product_bits());
-  return training_graph(static_cast<graph&&>(m.graph), {}, settings);
+  graph g = training_graph(static_cast<graph&&>(m.graph), {}, settings);
+  if (p.formats.moment != data_type::f32) detail::narrow_moments(g, p.formats.moment);
+  return g;
 }
 
 }}  // namespace hyperparallel::v0_2

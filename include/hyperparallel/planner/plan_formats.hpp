@@ -4,13 +4,14 @@
 //
 //   hp::decoder_plan p{.dp = 8, .zero = 1, .formats = hp::find_formats("fp8")->formats, .batch = 8};
 //
-// Activations are bf16, sums of micro-batches and AdamW's two moments f32. Parameters of 32 bits are gathered, and their gradients reduced,
+// Activations are bf16, sums of micro-batches f32, and AdamW's two moments f32, bf16 or 8 bits, whose scales of a block of 2048 are not counted. Parameters of 32 bits are gathered, and their gradients reduced,
 // in 32 bits. Those of 16 bits are gathered and reduced in 16, but where micro-batches are added up before they are reduced; AdamW
 // keeps a master of 32 bits of each, 18 bytes a parameter with the sum of gradients. Narrow products are those of a layer with its weights
 // and both of their gradients; attention's own, the router's, embedding and head stay in bf16. Activations are cast for each of them,
 // weights with their update; what is kept for backward stays bf16.
 // Sources: Micikevicius et al., 1710.03740; Megatron-LM's mixed precision with a distributed optimizer; Transformer Engine's fp8 recipes; OCP
-// Microscaling Formats 1.0, whose scales of 32 elements (mxfp8) cost no time here; NVFP4 (2509.25149).
+// Microscaling Formats 1.0, whose scales of 32 elements (mxfp8) cost no time here; NVFP4 (2509.25149); moments in bf16: DeepSeek-V3 (2412.19437),
+// Megatron-LM's --use-precision-aware-optimizer; in 8 bits: Dettmers et al., 2110.02861.
 //
 // Law: a format that a device states no rate for has no price on it.
 
@@ -23,6 +24,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct plan_formats {
   number_format product = number_format::bfloat16;  ///< of layers, with their weights: bfloat16, float8 or float4
   data_type weight = data_type::f32;                ///< f32 or bf16
+  data_type moment = data_type::f32;                ///< of AdamW: f32, bf16 or i8
   friend constexpr bool operator==(const plan_formats&, const plan_formats&) = default;
 
   /// Bits of the floats that narrow products multiply; 0: as activations are stored.
@@ -32,7 +34,7 @@ struct plan_formats {
   /// Bytes of a parameter, as it is stored and gathered, and of its gradient.
   constexpr int weight_bytes() const { return bytes_of(weight); }
   /// Bytes of AdamW's states of a parameter.
-  constexpr int state_bytes() const { return weight == data_type::f32 ? 8 : 12; }
+  constexpr int state_bytes() const { return (weight == data_type::f32 ? 0 : 4) + 2 * bytes_of(moment); }
 };
 
 struct named_formats {
@@ -46,7 +48,11 @@ inline constexpr named_formats known_formats[] = {
     {"bf16", {.weight = data_type::bf16}},
     {"fp8", {.product = number_format::float8, .weight = data_type::bf16}},
     {"mxfp8", {.product = number_format::float8, .weight = data_type::bf16}},
-    {"nvfp4", {.product = number_format::float4, .weight = data_type::bf16}}};
+    {"nvfp4", {.product = number_format::float4, .weight = data_type::bf16}},
+    {"bf16_states16", {.weight = data_type::bf16, .moment = data_type::bf16}},
+    {"bf16_states8", {.weight = data_type::bf16, .moment = data_type::i8}},
+    {"fp8_states16", {.product = number_format::float8, .weight = data_type::bf16, .moment = data_type::bf16}},
+    {"fp8_states8", {.product = number_format::float8, .weight = data_type::bf16, .moment = data_type::i8}}};
 
 /// The formats of that name, or null.
 constexpr const named_formats* find_formats(const char* name) {
