@@ -302,6 +302,100 @@ struct held_out {
   }
 };
 
+struct published_step {
+  int devices;
+  double seconds;
+};
+/// A model in a format at several scales, the smallest first: as much a device, so that data ranks alone differ.
+struct published_runs {
+  const char* name;
+  hp::extent_t hidden, layers, heads, width;
+  const char* format;
+  int tp, pp, cp, chunks;
+  hp::extent_t micro_batches;
+  std::vector<published_step> step;
+};
+
+// The smallest of published runs predicts the larger ones. Source: NVIDIA's dgxc-benchmarking, llama3.1 of tag v25.02, steps of sequences of 8192 tokens on H100.
+TEST(MeasuredRun, APublishedRunPredictsLargerScales) {
+  const published_runs all[] = {
+      {"llama3-8b", 4096, 32, 32, 14336, "fp8", 1, 1, 2, 1, 32, {{8, 9.44}, {16, 9.47}, {32, 9.6}}},
+      {"llama3-70b",
+       8192,
+       80,
+       64,
+       28672,
+       "bf16",
+       4,
+       4,
+       2,
+       5,
+       64,
+       {{64, 14.61}, {128, 14.7}, {256, 14.72}, {512, 14.8}, {1024, 14.86}}},
+      {"llama3-70b",
+       8192,
+       80,
+       64,
+       28672,
+       "fp8",
+       4,
+       4,
+       2,
+       5,
+       64,
+       {{64, 10.46}, {128, 10.52}, {512, 10.76}, {1024, 10.83}}},
+      {"llama3-405b", 16384, 126, 128, 53248, "fp8", 8, 9, 2, 7, 63, {{576, 11.0}, {1152, 11.1}}},
+  };
+  const hp::known_hardware& hardware = *hp::find_hardware("h100");
+  held_out sum;
+  for (const published_runs& runs : all) {
+    hp::decoder d = hp::test::llama3_8b;
+    d.hidden = runs.hidden;
+    d.layers = runs.layers;
+    d.attention.query_heads = runs.heads;
+    d.feed_forward.width = runs.width;
+    const auto plan_on = [&](int devices) {
+      hp::decoder_plan p{.tp = runs.tp,
+                         .pp = runs.pp,
+                         .dp = devices / runs.tp / runs.pp / runs.cp,
+                         .cp = runs.cp,
+                         .zero = 1,
+                         .micro_batches = static_cast<int>(runs.micro_batches),
+                         .sequence = 8192};
+      p.batch = p.dp * runs.micro_batches;
+      p.formats = hp::find_formats(runs.format)->formats;
+      p.chunks = runs.chunks;
+      if (runs.chunks > 1)
+        p.schedule = static_cast<int>(hp::schedule_called("Interleaved1F1B") - hp::schedule_table.item);
+      EXPECT_TRUE(hp::check_plan(d, p, devices).ok());
+      return p;
+    };
+    const auto prices_of = [&](int devices) {
+      return hp::plan_prices(hp::reported_device(hardware), hp::dealt_evenly(hardware.links, devices));
+    };
+    const auto seconds = [&](int devices, const hp::calibration& c) {
+      return static_cast<double>(told_of(d, plan_on(devices), prices_of(devices), {}, megatron, c).step) / 1e12;
+    };
+    const published_step& smallest = runs.step[0];
+    const hp::measured_run run{.plan = plan_on(smallest.devices),
+                               .step = static_cast<hp::extent_t>(smallest.seconds * 1e12)};
+    const hp::calibration c = hp::calibrate(d, run, prices_of(smallest.devices), {}, megatron);
+    ASSERT_TRUE(c.ok());
+    held_out of_runs;
+    for (const published_step& s : runs.step) {
+      if (s.devices == smallest.devices) continue;
+      const double before = seconds(s.devices, {}), after = seconds(s.devices, c);
+      of_runs.add(before, after, s.seconds);
+      sum.add(before, after, s.seconds);
+    }
+    of_runs.print((std::string(runs.name) + " in " + runs.format + ", larger scales").c_str());
+  }
+  sum.print("published runs at larger scales");
+  EXPECT_EQ(sum.pairs, 10);
+  EXPECT_LE(sum.after, 0.01 * sum.pairs);
+  EXPECT_LE(sum.after, sum.before / 3);
+}
+
 // Runs of one model on one stack, measured on one H100: each predicts the others, whose sequence, micro-batch, devices or recomputation differ.
 // Nothing is waited for over links there, so steps are what is computed.
 TEST(MeasuredRun, OneRunPredictsTheOthersOfItsModel) {
