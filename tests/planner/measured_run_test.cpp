@@ -64,7 +64,7 @@ struct asked_plan {
 std::vector<asked_plan> asked_plans() {
   const hp::decoder llama = hp::test::llama3_8b;
   std::vector<asked_plan> all;
-  for (const hp::decoder& d : small_decoders::all())
+  for (const hp::decoder& d : {small_decoders::dense(), small_decoders::with_experts(), small_decoders::latent()})
     all.push_back({d, {.tp = 2, .dp = 2, .zero = 1, .batch = 8, .sequence = 8}, &library});
   for (const hp::stack_rules* stack : {&library, &megatron}) {
     all.push_back({llama, {.tp = 8, .dp = 2, .zero = 1, .batch = 16, .sequence = 4096}, stack});
@@ -100,35 +100,31 @@ TEST(MeasuredRun, AsPredictedChangesNothing) {
 
 // With the calibration the measured plan takes the measured step, and needs the measured memory beside libraries.
 TEST(MeasuredRun, ThePredictionOfItsPlanIsWhatWasMeasured) {
-  int held = 0;
+  int held = 0, number = 0;
   for (const asked_plan& a : asked_plans()) {
     const told before = told_of(a.model, a.plan, h100(), {}, *a.stack, {});
-    for (const auto& [slower, larger] : {std::pair{0.9, 1.3}, {1.25, 0.8}}) {
-      const hp::measured_run run{
-          .plan = a.plan, .step = times(before.step, slower), .memory = times(before.needed - 2 * hp::GiB, larger)};
-      const hp::calibration c = hp::calibrate(a.model, run, h100(), {}, *a.stack);
-      if (c.code == hp::calibration_code::memory_exceeds_device ||
-          c.code == hp::calibration_code::memory_is_below_states ||
-          c.code == hp::calibration_code::step_is_below_moves || c.code == hp::calibration_code::step_is_below_sheet)
-        continue;
-      if (c.code == hp::calibration_code::factor_is_out_of_range) {
-        EXPECT_TRUE(c.factor < hp::least_calibration || c.factor > hp::most_calibration);
-        continue;
-      }
-      ASSERT_TRUE(c.ok()) << static_cast<int>(c.code);
-      ++held;
-      const told after = told_of(a.model, a.plan, h100(), {}, *a.stack, c);
-      EXPECT_LE(std::abs(after.step - run.step), run.step / 1000 + 2)
-          << a.stack->name << " " << slower << " " << c.factor;
-      if (a.stack->walked) {
-        EXPECT_LE(std::abs(after.step - run.step), 2);
-        EXPECT_LE(std::abs(after.estimate.time() - run.step), run.step / 1000 + 2);
-      }
-      EXPECT_EQ(after.needed, std::min(run.memory + 2 * hp::GiB, h100().device().tier[0].bytes));
-      EXPECT_TRUE(hp::is_answer(hp::verdict_of(after.estimate, calibrated_reserve(c), h100().device().tier[0].bytes)));
+    // More or less of both in turn.
+    const auto [slower, larger] = ++number % 2 == 0 ? std::pair{0.9, 1.3} : std::pair{1.25, 0.8};
+    const hp::measured_run run{
+        .plan = a.plan, .step = times(before.step, slower), .memory = times(before.needed - 2 * hp::GiB, larger)};
+    const hp::calibration c = hp::calibrate(a.model, run, h100(), {}, *a.stack);
+    std::printf("%s: code %d, computing %.3f, beside %.1f GiB\n", a.stack->name, static_cast<int>(c.code), c.factor,
+                static_cast<double>(c.beside) / static_cast<double>(hp::GiB));
+    if (c.code == hp::calibration_code::memory_exceeds_device || c.code == hp::calibration_code::step_is_below_moves)
+      continue;
+    ASSERT_TRUE(c.ok());
+    ++held;
+    const told after = told_of(a.model, a.plan, h100(), {}, *a.stack, c);
+    EXPECT_LE(std::abs(after.step - run.step), run.step / 1000 + 2)
+        << a.stack->name << " " << slower << " " << c.factor;
+    if (a.stack->walked) {
+      EXPECT_LE(std::abs(after.step - run.step), 2);
+      EXPECT_LE(std::abs(after.estimate.time() - run.step), run.step / 1000 + 2);
     }
+    EXPECT_EQ(after.needed, std::min(run.memory + 2 * hp::GiB, h100().device().tier[0].bytes));
+    EXPECT_TRUE(hp::is_answer(hp::verdict_of(after.estimate, calibrated_reserve(c), h100().device().tier[0].bytes)));
   }
-  EXPECT_GT(held, 15);
+  EXPECT_GT(held, 6);
 }
 
 // Computing scales with the factor, links and data-sheet bounds stay.
@@ -232,8 +228,8 @@ TEST(MeasuredRun, ReservesHaveWhatIsBeside) {
 TEST(MeasuredRun, SearchesHaveTheCalibration) {
   int answered = 0, floored = 0;
   for (const hp::decoder& d : {small_decoders::dense(), small_decoders::with_experts()})
-    for (const hp::extent_t beside : {-30'000, -3'000, 6'000})
-      for (const hp::extent_t bytes : {4'000, 12'000, 100'000}) {
+    for (const hp::extent_t beside : {-100'000, 6'000})
+      for (const hp::extent_t bytes : {8'000, 25'000, 100'000}) {
         hp::device_value device = hp::matrix384::device;
         device.tier[0].bytes = bytes;
         hp::plan_prices prices(hp::calibrated_device(device, 4), hp::matrix384::topology);
