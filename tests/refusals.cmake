@@ -213,6 +213,39 @@ if(TARGET hp)
                             --devices 4 --fix zero=3 --stack transformers)
   hyperparallel_add_refusal(hp plan.stack_and_convention 2 "--convention: is held against the account of --stack library, not of --stack fsdp2"
                             plan "${llama}" --devices 4 --fix zero=3 --stack fsdp2 --convention megatron_2022)
+  # A run that says nothing, or contradicts itself.
+  foreach(measured IN ITEMS "no_plan|names no plan, and neither does --fix||step=1"
+                            "nothing|names neither step nor memory|tp=8|batch=8:"
+                            "unknown|'seconds=1' is neither step=SECONDS nor memory=BYTES|tp=8|seconds=1"
+                            "time|'step=1h' is no time of a step|tp=8|step=1h"
+                            "no_time|'step=0' is no time of a step|tp=8|step=0"
+                            "endless_time|'step=nan' is no time of a step|tp=8|step=nan"
+                            "bytes|'memory=61GB' is no amount of memory|tp=8|memory=61GB"
+                            "twice|'step=2' contradicts the step before it|tp=8|step=1,step=2"
+                            "number|'devices=0' is no whole number from 1 to 16384|tp=8|devices=0:step=1"
+                            "divisors|tp=16 does not divide key and value heads, 8|tp=8|tp=16:step=1"
+                            "devices|tp=3 are 3 devices, of which --devices, 16, is no multiple|tp=8|tp=3:step=1"
+                            "fix|'tp=4' contradicts the tp before it|tp=8|tp=8,tp=4:step=1"
+                            "sheet|a step of 1.000 ms is below 69.735 ms, the least by data sheet|tp=8|step=1ms"
+                            "factor|a step of 100.000 s has computing take 642 of what is predicted|tp=8|step=100"
+                            "device|90.0 GiB are more than a device has, 64.0 GiB|tp=8|memory=90GiB"
+                            "states|1.0 GiB are less than 11.2 GiB, which parameters and states of the plan take|tp=8|memory=1GiB")
+    string(REPLACE "|" ";" measured "${measured}")
+    list(GET measured 0 measured_name)
+    list(GET measured 1 measured_says)
+    list(GET measured 2 measured_fix)
+    list(GET measured 3 measured_text)
+    set(measured_fixes "")
+    if(measured_fix)
+      set(measured_fixes --fix "${measured_fix}")
+    endif()
+    hyperparallel_add_refusal(hp plan.measured.${measured_name} 2 "hp plan: --measured: ${measured_says}" plan "${llama}" --devices 16
+                              ${measured_fixes} --measured "${measured_text}")
+  endforeach()
+  hyperparallel_add_refusal(hp plan.measured.stack 2 "--measured: --stack fsdp2 has no rule for pipeline stages: pp=1 alone" plan "${llama}"
+                            --devices 4 --stack fsdp2 --fix zero=3 --measured pp=2,zero=3:step=1)
+  hyperparallel_add_refusal(hp plan.measured.beyond_states 2 "--measured: a device has less than 89.7 GiB, which parameters and states of the plan take"
+                            plan "${llama}" --devices 1 --hardware h100 --fix dp=1 --measured step=6)
   hyperparallel_add_late_refusal(hp serve.divisors /dev/null 1 "tp=3 does not divide attention heads, 32" serve "${llama}"
                                  --devices 3 --fix tp=3)
   hyperparallel_add_late_refusal(hp serve.does_not_fit /dev/null 1 "GiB of 64.0 GiB of HBM, 79.9 GiB are missing" serve "${llama}"

@@ -106,6 +106,11 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
                  decoder_plans::known_format_names() +
                      " (f32 parameters by default): formats of products and parameters; with a "
                      "--stack of PyTorch what that has: bf16, of transformers amp too");
+  app.add_option(
+      "--measured", c->measured,
+      "a run of your own that calibrates the rest: [PLAN:]step=SECONDS,memory=BYTES; PLAN as --fix reads it (default: "
+      "that of --fix), beside it devices, batch and sequence (default: those of the command); memory is what the "
+      "allocator has reserved at most");
   app.add_option("--convention", c->convention,
                  "megatron_2022: memory by the closed forms of Korthikanti et al., 2205.05198, beside the account")
       ->check(CLI::IsMember({"megatron_2022"}));
@@ -126,6 +131,7 @@ hp_tool::work hp_tool::add_plan(CLI::App& app) {
       "hp plan config.json --devices 16 --fix tp=8,dp=2,zero=1\n"
       "hp plan config.json --devices 64 --html plans.html\n"
       "hp plan config.json --devices 64 --hardware h100\n"
+      "hp plan config.json --devices 64 --hardware h100 --measured tp=8,zero=1:step=1.23,memory=61GiB\n"
       "hp plan config.json --devices 64 --hardware own.json, where own.json may be {\"like\": \"h100\", \"levels\": "
       "[...]}\n"
       "hp plan config.json --devices 64 --fix tp=8,pp=4,micro_batches=16,recompute=full --batch 256 --json\n\n"

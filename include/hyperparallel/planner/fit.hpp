@@ -9,7 +9,8 @@
 //
 // A device has to hold the bytes that are alive at the peak, a share of them that the allocator's blocks waste, and what the
 // run time and the communication library keep for themselves. Tight is what fits only where the allocator wastes less than
-// assumed, possibly nothing. A tight plan is an answer where none fits; no plan that does not fit is one.
+// assumed, possibly nothing. A tight plan is an answer where none fits; no plan that does not fit is one. A measured run
+// (measured_run.hpp) says what is held beside that, or less than that: never less than parameters and states.
 //
 // Laws: `is_better` is a strict weak order, in which every plan that fits comes before all that are tight, and these before all
 // that do not fit; what is tight or fits is what fits with the reserve `without_waste`.
@@ -23,25 +24,33 @@ namespace hyperparallel { inline namespace v0_2 {
 struct memory_reserve {
   extent_t library_bytes = 2 * GiB;
   extent_t allocator_per_mille = 30;  ///< of the peak
+  extent_t measured_beside = 0;       ///< of every plan, by a measured run; below 0: less is held than is counted
   /// `not_counted` where that leaves 64 bits: it fits nowhere.
   constexpr extent_t needed(extent_t peak) const {
     const checked_extent wholes = checked_multiply(peak, allocator_per_mille / 1000);
     const extent_t parts = allocator_per_mille % 1000;
     const extent_t wasted = peak / 1000 * parts + ceil_divide(peak % 1000 * parts, 1000);
-    return wholes.overflow ? not_counted : all_of(all_of(peak, all_of(wholes.value, wasted)), library_bytes);
+    return wholes.overflow ? not_counted
+                           : with_beside(all_of(all_of(peak, all_of(wholes.value, wasted)), library_bytes));
   }
   /// The same of an allocator that wastes nothing.
-  constexpr extent_t least_needed(extent_t peak) const { return all_of(peak, library_bytes); }
+  constexpr extent_t least_needed(extent_t peak) const { return with_beside(all_of(peak, library_bytes)); }
   /// The largest peak that needs no more than `bytes`; 0 where the libraries alone do.
   constexpr extent_t most_peak(extent_t bytes) const {
-    if (bytes <= library_bytes) return 0;
-    const extent_t left = bytes - library_bytes, whole = 1000 + allocator_per_mille;
+    const checked_extent all = checked_add(bytes, -measured_beside);
+    const extent_t room = all.overflow ? (measured_beside > 0 ? extent_t{0} : not_counted - 1) : all.value;
+    if (room <= library_bytes) return 0;
+    const extent_t left = room - library_bytes, whole = 1000 + allocator_per_mille;
     return left / whole * 1000 + left % whole * 1000 / whole;
   }
-  constexpr memory_reserve without_waste() const { return {library_bytes, 0}; }
+  constexpr memory_reserve without_waste() const { return {library_bytes, 0, measured_beside}; }
+  constexpr memory_reserve without_measured() const { return {library_bytes, allocator_per_mille}; }
   friend constexpr bool operator==(const memory_reserve&, const memory_reserve&) = default;
 
  private:
+  constexpr extent_t with_beside(extent_t bytes) const {
+    return bytes == not_counted ? not_counted : larger(all_of(bytes, measured_beside), extent_t{0});
+  }
   static constexpr extent_t all_of(extent_t a, extent_t b) {
     const checked_extent sum = checked_add(a, b);
     return sum.overflow ? not_counted : sum.value;
@@ -62,9 +71,23 @@ constexpr fit_verdict verdict_of(extent_t peak, const memory_reserve& reserve, e
   return holds(reserve.least_needed(peak)) ? fit_verdict::tight : fit_verdict::does_not_fit;
 }
 
+/// What parameters and states of a plan take of a device: they are there all the time.
+constexpr extent_t held_throughout(const plan_estimate& e) {
+  if (e.is_walked()) return e.on_stack.steady;
+  return e.held[static_cast<int>(memory_class::parameters)] + e.held[static_cast<int>(memory_class::states)];
+}
+
+/// What a device has to have for a plan: never less than what is there all the time, whatever a measured run says.
+constexpr extent_t needed_of(const plan_estimate& e, const memory_reserve& reserve) {
+  const extent_t needed = reserve.needed(e.memory());
+  return reserve.measured_beside < 0 ? larger(needed, held_throughout(e) + reserve.library_bytes) : needed;
+}
+
 /// Of an estimate. A stack's plan fits where what its allocator reserves does, and is tight where what is in use at once does: PyTorch
 /// gives free segments back where the device has no more.
 constexpr fit_verdict verdict_of(const plan_estimate& e, const memory_reserve& reserve, extent_t bytes) {
+  if (reserve.measured_beside < 0 && held_throughout(e) > bytes - reserve.library_bytes)
+    return fit_verdict::does_not_fit;
   const fit_verdict v = verdict_of(e.memory(), reserve, bytes);
   if (v == fit_verdict::fits || !e.is_walked()) return v;
   return verdict_of(e.peak(), reserve, bytes) == fit_verdict::does_not_fit ? fit_verdict::does_not_fit
@@ -123,7 +146,7 @@ constexpr extent_t visit_plans_that_fit(const decoder& d, const decoder_plan& fr
     plan_estimate e = estimate_plan(d, p, prices, stack);
     if (!e.ok() || (p.pp == 1 && verdict_of(e.counted_memory(), reserve, bytes) != fit_verdict::fits)) return false;
     e.simulated = simulate_plan(d, p, prices, stack.walked ? largest_simulated_memory : reserve.most_peak(bytes));
-    if (verdict_of(e.memory(), reserve, bytes) != fit_verdict::fits) return false;
+    if (verdict_of(e, reserve, bytes) != fit_verdict::fits) return false;
     visit(static_cast<const plan_estimate&>(e), changes);
     return true;
   };

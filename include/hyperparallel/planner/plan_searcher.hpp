@@ -238,9 +238,12 @@ class plan_searcher {
       return true;
     }
     ++a.priced;
-    const bool fits = e.ok() && e.counted_memory() <= most;
+    // However little a measured run held, parameters and states are there.
+    const bool holds =
+        q.reserve.measured_beside >= 0 || held_throughout(e) <= prices.device().tier[0].bytes - q.reserve.library_bytes;
+    const bool fits = e.ok() && holds && e.counted_memory() <= most;
     // The account has a stage that is as full as all together: by address a pipeline may take less.
-    const bool may_fit = truth == search_truth::simulation && e.ok() && (fits || e.plan.pp > 1);
+    const bool may_fit = truth == search_truth::simulation && e.ok() && holds && (fits || e.plan.pp > 1);
     if (may_fit) candidates.push({e, simulated_bound(e, plans[number].time)});
     if (fits) enter_row(a.best, e, q.rows);
     if (fits) return true;

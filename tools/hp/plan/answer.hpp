@@ -16,6 +16,7 @@
 #include <hyperparallel/report/format_hardware.hpp>
 
 #include "choice.hpp"
+#include "measured.hpp"
 #include "words.hpp"
 
 namespace decoder_plans {
@@ -36,8 +37,9 @@ struct answer {
   hp::decoder_plan_status status{};
   hp::plan_estimate estimate{};
   std::optional<hp::memory_comparison>
-      comparison{};                   ///< where a convention is asked for, of the plan that is estimated
-  std::vector<priced_plan> others{};  ///< the fastest, or the nearest first
+      comparison{};                              ///< where a convention is asked for, of the plan that is estimated
+  std::vector<priced_plan> others{};             ///< the fastest, or the nearest first
+  std::optional<calibration_by_run> measured{};  ///< by which times and memory are calibrated
 
   hp::fit_verdict verdict(const hp::plan_estimate& e) const {
     return hp::verdict_of(e, reserve, hardware.device.tier[0].bytes);
@@ -45,13 +47,25 @@ struct answer {
   /// Whether the plan can be and fits.
   bool is_good() const { return status.ok() && hp::is_answer(verdict(estimate)); }
   hp::fit_rank rank(const hp::plan_estimate& e) const { return {verdict(e), e.time(), e.counted_memory()}; }
+  hp::extent_t needed(const hp::plan_estimate& e) const { return hp::needed_of(e, reserve); }
   /// What the allocator has of a device, or is counted with, above what is in use at the peak.
   hp::extent_t allocator_bytes(const hp::plan_estimate& e) const {
-    return reserve.needed(e.memory()) - e.peak() - reserve.library_bytes;
+    return reserve.without_measured().needed(e.memory()) - e.peak() - reserve.library_bytes;
+  }
+  /// What a measured run holds beside all that; below 0 where it is less.
+  hp::extent_t beside_bytes(const hp::plan_estimate& e) const {
+    return needed(e) - reserve.without_measured().needed(e.memory());
+  }
+  /// Of the hardware, with computing as a measured run has it.
+  hp::plan_prices prices() const {
+    return hp::plan_prices(hp::calibrated_device(hardware.device, measured ? measured->found.of_device : 1.0),
+                           hardware.links);
   }
   /// Of a plan that the stack has rules for; 0 where none is walked.
   hp::stack_time on_stack(const hp::plan_estimate& e) const {
-    return stack.walked ? hp::stack_time_of(config.model, e.plan, stack, hardware.device) : hp::stack_time{};
+    if (!stack.walked) return {};
+    return hp::scaled(hp::stack_time_of(config.model, e.plan, stack, hardware.device),
+                      measured ? measured->found.factor : 1.0);
   }
   /// In which something is computed, and of a step.
   hp::extent_t computing(const hp::plan_estimate& e) const {
@@ -131,6 +145,10 @@ inline answer asked_of(const choice& c) {
                              to_text(a.plan.formats.product));
   a.status = hp::check_plan(a.config.model, a.plan, c.devices);
   if (a.status.code == hp::decoder_plan_code::number_is_out_of_range) throw hp_tool::bad_input(cause_text(a.status));
+  if (!c.measured.empty()) {
+    a.measured = calibration_of(c, a.config.model, a.hardware, a.reserve, a.stack);
+    a.reserve.measured_beside = a.measured->found.beside;
+  }
   return a;
 }
 
@@ -145,7 +163,7 @@ inline hp::plan_estimate estimate_on_stack(const answer& a, const hp::decoder_pl
 
 inline answer answer_of(const choice& c) {
   answer a = asked_of(c);
-  hp::plan_prices prices(a.hardware.device, a.hardware.links);
+  hp::plan_prices prices = a.prices();
   const hp::extent_t most = a.most_simulated();
   if (!a.status.ok()) {
     for (const hp::decoder_plan& p : hp::nearest_plans(a.config.model, a.plan, c.devices, most_near_plans))

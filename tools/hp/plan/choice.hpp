@@ -32,6 +32,7 @@ struct choice {
   int effort = 20;  ///< seconds of a search
   std::string stack = hp::known_stacks[0].name;
   std::string precision{};   ///< of --precision; empty: the stack's own
+  std::string measured{};    ///< a run of the user's own; empty: none
   std::string convention{};  ///< that memory is told by beside the account; empty: none
   int why = 0;               ///< the row that the winner of a search is compared with
   bool as_json = false;
@@ -135,8 +136,10 @@ inline constexpr std::string_view plan_fixes[] = {
 /// Reads --fix: each name once, of those in `known`. dp is what is left of the devices where it is not named.
 class fix_reader {
  public:
-  fix_reader(std::string_view fixes_asked, int devices_asked, std::span<const std::string_view> known_names)
-      : fixes(fixes_asked), devices(devices_asked), known(known_names) {}
+  /// `option` is the one whose text this is.
+  fix_reader(std::string_view fixes_asked, int devices_asked, std::span<const std::string_view> known_names,
+             const char* option_asked = "--fix")
+      : fixes(fixes_asked), devices(devices_asked), known(known_names), option(option_asked) {}
 
   hp::decoder_plan read() {
     for (std::string_view left = fixes; !left.empty();) {
@@ -149,8 +152,8 @@ class fix_reader {
   }
 
  private:
-  [[noreturn]] static void refuse(std::string_view one, const std::string& why) {
-    throw hp_tool::bad_input("--fix: '" + std::string(one) + "' " + why);
+  [[noreturn]] void refuse(std::string_view one, const std::string& why) const {
+    throw hp_tool::bad_input(std::string(option) + ": '" + std::string(one) + "' " + why);
   }
 
   void read_one(std::string_view one) {
@@ -185,7 +188,7 @@ class fix_reader {
     read_number(one, value, 1, static_cast<int>(hp::largest_plan_number), plan.*number);
   }
 
-  static void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) {
+  void read_word(std::string_view one, std::string_view value, const char* no, const char* yes, bool& to) const {
     if (value != no && value != yes) refuse(one, std::string("is neither ") + no + " nor " + yes);
     to = value == yes;
   }
@@ -211,7 +214,7 @@ class fix_reader {
     plan.schedule = static_cast<int>(found - hp::schedule_table.item);
   }
 
-  static void read_number(std::string_view one, std::string_view value, int least, int most, int& to) {
+  void read_number(std::string_view one, std::string_view value, int least, int most, int& to) const {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
     if (error != std::errc() || end != value.data() + value.size() || to < least || to > most)
       refuse(one, "is no whole number from " + std::to_string(least) + " to " + std::to_string(most));
@@ -226,10 +229,10 @@ class fix_reader {
     const bool data_is_named = std::find(named.begin(), named.end(), "dp") != named.end();
     const std::string degrees = told.empty() ? "degrees of 1" : told;
     if (data_is_named && product != devices)
-      throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) + " devices; --devices is " +
-                               std::to_string(devices));
+      throw hp_tool::bad_input(std::string(option) + ": " + degrees + " are " + std::to_string(product) +
+                               " devices; --devices is " + std::to_string(devices));
     if (devices % product != 0)
-      throw hp_tool::bad_input("--fix: " + degrees + " are " + std::to_string(product) +
+      throw hp_tool::bad_input(std::string(option) + ": " + degrees + " are " + std::to_string(product) +
                                " devices, of which --devices, " + std::to_string(devices) + ", is no multiple");
     if (!data_is_named) plan.dp = static_cast<int>(devices / product);
   }
@@ -237,6 +240,7 @@ class fix_reader {
   std::string_view fixes;
   int devices;
   std::span<const std::string_view> known;
+  const char* option;
   hp::decoder_plan plan{};
   std::vector<std::string_view> named;
 };

@@ -39,7 +39,7 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"devices", hp::device_count_of(p.estimate.plan)},
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
-          {"needed_bytes", hp_tool::bytes_or_null(a.reserve.needed(p.estimate.memory()))},
+          {"needed_bytes", hp_tool::bytes_or_null(a.needed(p.estimate))},
           {"step_seconds", seconds_or_null(a.time(p.estimate))},
           {"tokens_per_device_second", a.tokens_per_device_second(p.estimate)}};
 }
@@ -49,7 +49,7 @@ inline json memory_json(const answer& a) {
   json kinds = json::object();
   for (int c = 0; c < hp::memory_class_count; ++c) kinds[name_of(static_cast<hp::memory_class>(c))] = held_of(e, c);
   kinds["passing"] = passing_of(e);
-  const hp::extent_t needed = a.reserve.needed(e.memory());
+  const hp::extent_t needed = a.needed(e);
   json out = {{"peak_bytes", e.peak()},
               {"kinds_bytes", std::move(kinds)},
               {"allocator_bytes", a.allocator_bytes(e)},
@@ -57,6 +57,7 @@ inline json memory_json(const answer& a) {
               {"needed_bytes", hp_tool::bytes_or_null(needed)},
               {"device_bytes", a.hardware.device.tier[0].bytes},
               {"left_bytes", a.hardware.device.tier[0].bytes - needed}};
+  if (a.measured) out["measured_beside_bytes"] = a.beside_bytes(e);
   if (!e.is_walked()) return out;
   out["stack"] = a.stack.name;
   out["peak_is"] = name_of(e.on_stack.moment);
@@ -161,6 +162,7 @@ inline json json_of(const answer& a) {
               {"devices", a.devices},
               {"plan", json_of(a.plan)},
               {"legal", a.status.ok()}};
+  if (a.measured) out["measured"] = measured_json(*a.measured);
   if (!a.status.ok()) out["why"] = cause_text(a.status);
   json others = json::array();
   for (const priced_plan& p : a.others) others.push_back(json_of(p, a));

@@ -43,9 +43,14 @@ struct drawn_memory {
 
   json picture(std::string title, const char* about, const char* axis, hp::extent_t total, json kinds,
                const answer& a) && {
+    const hp::extent_t beside = a.measured ? a.beside_bytes(a.estimate) : hp::extent_t{0};
+    const std::string measured = beside == 0 ? ""
+                                             : fmt::format(" Not drawn: by the measured run {} {} held.",
+                                                           to_text(hp::report::byte_count{std::abs(beside)}),
+                                                           beside < 0 ? "less are" : "more are");
     return {{"kind", "areas"},
             {"title", std::move(title)},
-            {"about", about},
+            {"about", about + measured},
             {"axis", axis},
             {"unit", "bytes"},
             {"x_unit", "seconds"},

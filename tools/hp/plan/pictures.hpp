@@ -23,7 +23,7 @@ class program_pictures {
  public:
   explicit program_pictures(const answer& asked)
       : a(asked),
-        prices(a.hardware.device, a.hardware.links),
+        prices(a.prices()),
         p(hp::partition(hp::training_graph_of(a.config.model, a.plan), hp::strategy_of(a.plan))),
         priced(p, prices),
         moves(priced.moves()) {}
@@ -126,6 +126,18 @@ class program_pictures {
   hp::program_moves moves;
 };
 
+/// What a measured run holds beside kinds, allocator and libraries; where it holds less, that is taken off the allocator, what passes, and kinds.
+inline void add_measured(json& held, hp::extent_t beside) {
+  hp::extent_t less = std::max(-beside, hp::extent_t{0});
+  for (std::size_t i = held.size() - 1; i-- > 0;) {
+    const auto bytes = held[i].get<hp::extent_t>();
+    const hp::extent_t off = std::min(less, bytes);
+    held[i] = bytes - off;
+    less -= off;
+  }
+  held.push_back(std::max(beside, hp::extent_t{0}));
+}
+
 /// Plans beside each other, the first of them `what`: by cause of time, and by kind of memory.
 inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_estimate>& plans,
                     const std::string& about) {
@@ -143,10 +155,12 @@ inline void compare(json& pictures, const answer& a, const std::vector<hp::plan_
     held.push_back(passing_of(e));
     held.push_back(a.allocator_bytes(e));
     held.push_back(a.reserve.library_bytes);
+    if (a.measured) add_measured(held, a.beside_bytes(e));
     memory.push_back({{"name", name}, {"values", std::move(held)}});
   }
   json kinds = kinds_of_memory();
   for (const char* more : {"passing, at the peak", "allocator", "run time and libraries"}) kinds.push_back(more);
+  if (a.measured) kinds.push_back("beside these, by the measured run");
   pictures.push_back({{"kind", "bars"},
                       {"title", "Time of a step by cause"},
                       {"about", about},

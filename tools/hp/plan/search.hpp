@@ -78,7 +78,7 @@ inline search_answer search_answer_of(choice c) {
   s.question = {.devices = c.devices,
                 .batch = c.batch,
                 .sequence = c.sequence,
-                .reserve = c.reserve,
+                .reserve = s.best.reserve,
                 .stack = s.best.stack,
                 .formats = s.best.plan.formats};
   s.why = c.why;
@@ -87,7 +87,7 @@ inline search_answer search_answer_of(choice c) {
   alone.dp = c.devices;
   alone.zero = 3;
   insist_on_rules(s.best, alone);  // of the model
-  hp::plan_prices prices(s.best.hardware.device, s.best.hardware.links);
+  hp::plan_prices prices = s.best.prices();
   train_text::listen_for_interruption();
   {
     search_reporter reporter;

@@ -58,6 +58,7 @@ inline json json_of(const search_answer& s) {
                 {"lower_bound_seconds", seconds_or_null(f.bound)},
                 {"gap_share", f.ok() ? json(s.gap()) : json()},
                 {"seconds", s.seconds}}}};
+  if (s.best.measured) out["measured"] = measured_json(*s.best.measured);
   json plans = json::array();
   for (const hp::plan_estimate& e : f.best) plans.push_back(row_json(e, s));
   out["plans"] = std::move(plans);

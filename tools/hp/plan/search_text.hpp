@@ -17,7 +17,7 @@ inline std::string binding_text(const search_answer& s) {
   if (unfit.time() >= s.found.best[0].time())
     return "memory does not bind: of the plans that were priced and do not fit none is faster\n";
   return fmt::format("memory binds: {} would take {} and needs {} of {}\n", fixes_of(unfit.plan),
-                     time_text(unfit.time()), bytes_text(s.best.reserve.needed(unfit.memory())),
+                     time_text(unfit.time()), bytes_text(s.best.needed(unfit)),
                      bytes_text(s.best.hardware.device.tier[0].bytes));
 }
 
@@ -32,9 +32,8 @@ inline std::string rows_text(const search_answer& s) {
   for (int i = 0; i < s.found.best.size; ++i) {
     const hp::plan_estimate& e = s.found.best[i];
     const hp::extent_t best = s.found.best[0].time();
-    t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.reserve.needed(e.memory())), time_text(e.time()),
-           source_of(e), hp::report::share_text(e.time() - best, best),
-           fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
+    t.row({std::to_string(i + 1), fixes_of(e.plan), bytes_text(s.best.needed(e)), time_text(e.time()), source_of(e),
+           hp::report::share_text(e.time() - best, best), fmt::format("{:.0f}", hp::tokens_per_device_second(e)),
            share_text(hp::model_use(e, s.best.hardware.device))});
   }
   return t.text();
@@ -93,8 +92,7 @@ inline std::string why_text(const search_answer& s) {
   row("handed from stage to stage", one.handed, other.handed);
   row("all", a.time(), b.time());
   return fmt::format("why {} beats {}:\n", fixes_of(a.plan), fixes_of(b.plan)) + t.text() +
-         fmt::format("a device needs {} and {}; ", bytes_text(s.best.reserve.needed(a.memory())),
-                     bytes_text(s.best.reserve.needed(b.memory()))) +
+         fmt::format("a device needs {} and {}; ", bytes_text(s.best.needed(a)), bytes_text(s.best.needed(b))) +
          binding_text(s);
 }
 
@@ -113,7 +111,7 @@ inline std::string closest_text(const search_answer& s) {
   hp::extent_t most = passing_of(e);
   for (int c = 0; c < hp::memory_class_count; ++c) most = std::max(most, held_of(e, c));
   return fmt::format("; {} comes closest: it needs {}, most of it {} ({})", fixes_of(e.plan),
-                     bytes_text(s.best.reserve.needed(e.memory())), largest_kind(e), bytes_text(most));
+                     bytes_text(s.best.needed(e)), largest_kind(e), bytes_text(most));
 }
 
 /// Why there is no plan, in one line.
@@ -136,7 +134,8 @@ inline std::string to_text(const search_answer& s) {
                                 count_text(s.question.batch, "sequence"), s.question.sequence) +
                     set_aside_text(s.best.config) + trained_text(s.best.config) +
                     beyond_text(s.best.config, s.question.sequence) +
-                    not_counted_text(s.best.config, s.best.memory, s.best.hardware.device.tier[0].bytes) + "\n";
+                    not_counted_text(s.best.config, s.best.memory, s.best.hardware.device.tier[0].bytes) +
+                    measured_text(s.best.measured, s.best.stack) + "\n";
   if (!s.found.ok()) return out + searched_text(s);
   if (s.is_tight)
     out += "none fits; these are tight: they fit where the allocator wastes less than it is counted with\n";

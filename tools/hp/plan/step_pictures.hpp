@@ -17,10 +17,10 @@ namespace decoder_plans {
 
 class step_pictures {
  public:
-  explicit step_pictures(const answer& asked) : a(asked), prices(a.hardware.device, a.hardware.links) {
+  explicit step_pictures(const answer& asked) : a(asked), prices(a.prices()) {
     if (by_clock()) {
       hp::clocked_plan c = hp::lower_plan(a.config.model, a.plan, prices, a.most_simulated());
-      line = hp::timeline_of(c.lowered, a.hardware.device);
+      line = hp::timeline_of(c.lowered, prices.device());
       p = std::move(c.lowered.program);
       moves = std::move(c.lowered.pulls.moves);
       return;

@@ -39,28 +39,28 @@ inline std::string head_text(const answer& a) {
              count_text(a.plan.batch, "sequence"), a.plan.sequence,
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
          formats_text(a.plan.formats) + set_aside_text(a.config) + trained_text(a.config) +
-         beyond_text(a.config, a.plan.sequence) + not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes);
+         beyond_text(a.config, a.plan.sequence) +
+         not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes) + measured_text(a.measured, a.stack);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
 inline std::string shortfall_text(const answer& a) {
-  const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.reserve.needed(a.estimate.memory());
+  const hp::extent_t has = a.hardware.device.tier[0].bytes, needed = a.needed(a.estimate);
   return fmt::format("does not fit: a device needs {} of {}, {} are missing", bytes_text(needed), bytes_text(has),
                      bytes_text(needed - has));
 }
 
 /// The verdict with its amounts, in one line.
 inline std::string verdict_text(const answer& a) {
-  const hp::extent_t peak = a.estimate.peak(), has = a.hardware.device.tier[0].bytes,
-                     needed = a.reserve.needed(a.estimate.memory());
+  const hp::extent_t peak = a.estimate.peak(), has = a.hardware.device.tier[0].bytes, needed = a.needed(a.estimate);
+  const hp::extent_t held = peak + a.reserve.library_bytes + a.beside_bytes(a.estimate);
   const std::string of = fmt::format("{} of {}", bytes_text(needed), bytes_text(has));
   switch (a.verdict(a.estimate)) {
     case hp::fit_verdict::fits:
       return fmt::format("fits: a device needs {}, {} are left\n", of, bytes_text(has - needed));
     case hp::fit_verdict::tight:
       return fmt::format("tight: a device needs {}; it fits where the allocator wastes at most {} of {}\n", of,
-                         bytes_text(has - peak - a.reserve.library_bytes),
-                         bytes_text(needed - peak - a.reserve.library_bytes));
+                         bytes_text(has - held), bytes_text(needed - held));
     case hp::fit_verdict::does_not_fit:
       break;
   }
@@ -78,7 +78,7 @@ inline std::string stack_text(const answer& a) {
 
 inline std::string memory_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
-  const hp::extent_t needed = a.reserve.needed(e.memory());
+  const hp::extent_t needed = a.needed(e);
   hp::report::table t({"memory of a device, at its peak", "bytes", "share"});
   const auto row = [&](const std::string& name, hp::extent_t bytes) {
     if (bytes > 0) t.row({name, bytes_text(bytes), hp::report::share_text(bytes, needed)});
@@ -89,6 +89,9 @@ inline std::string memory_text(const answer& a) {
   row(fmt::format("allocator, {:.1f} % of these", static_cast<double>(a.reserve.allocator_per_mille) / 10),
       a.allocator_bytes(e) - (e.memory() - e.peak()));
   row("run time and libraries", a.reserve.library_bytes);
+  if (const hp::extent_t beside = a.beside_bytes(e); beside != 0)
+    t.row({"beside these, by the measured run", (beside < 0 ? "-" : "") + bytes_text(beside < 0 ? -beside : beside),
+           (beside < 0 ? "-" : "") + hp::report::share_text(beside < 0 ? -beside : beside, needed)});
   row("all", needed);
   return t.text() + stack_text(a);
 }
@@ -135,9 +138,12 @@ inline std::string stack_step_text(const answer& a) {
   row("lower bound", least_by_data_sheet(a, e));
   row("all", time);
   return t.text() +
-         fmt::format("computing is that of {}, by operators {}; moves are those of this library's own plan\n",
+         fmt::format("computing is that of {}, by operators {}{}; moves are those of this library's own plan\n",
                      a.stack.name,
-                     on_stack.measured ? "measured on one H100" : "of one H100, scaled by the device's peaks") +
+                     on_stack.measured ? "measured on one H100" : "of one H100, scaled by the device's peaks",
+                     a.measured && a.measured->run.step > 0
+                         ? fmt::format(", times {:.3f} by the measured run", a.measured->found.factor)
+                         : std::string()) +
          fmt::format("{:.0f} tokens/s a device, MFU {}\n", a.tokens_per_device_second(e), share_text(a.model_use(e)));
 }
 
@@ -192,8 +198,8 @@ inline std::string others_text(const answer& a) {
   hp::report::table t({"--fix", "--devices", "verdict", "needs", "step", "tokens/s a device"});
   for (const priced_plan& p : a.others)
     t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
-           name_of(a.verdict(p.estimate)), bytes_text(a.reserve.needed(p.estimate.memory())),
-           time_text(a.time(p.estimate)), fmt::format("{:.0f}", a.tokens_per_device_second(p.estimate))});
+           name_of(a.verdict(p.estimate)), bytes_text(a.needed(p.estimate)), time_text(a.time(p.estimate)),
+           fmt::format("{:.0f}", a.tokens_per_device_second(p.estimate))});
   return t.text();
 }
 
