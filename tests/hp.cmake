@@ -185,7 +185,7 @@ hyperparallel_add_hp_page(plan.stack 0 timeline,matrix,matrix,matrix,matrix,matr
 # A run of one's own calibrates: its own plan takes what it took, libraries beside its memory, and data-sheet bounds stay; the page of the how-to.
 hyperparallel_add_hp_json(plan.measured 0 FIGURES step.seconds=1.21 step.lower_bound_seconds=0.42590888155 memory.needed_bytes=49392123904
                           memory.measured_beside_bytes=5894486097 memory.reserved_bytes=40145780736 measured.step_seconds=1.21 measured.memory_bytes=47244640256
-                          measured.factor measured.device_factor measured.beside_bytes=5894486097 "measured.fix=\"dp=8,zero=3,recompute=full\""
+                          measured.factor measured.beside_bytes=5894486097 "measured.fix=\"dp=8,zero=3,recompute=full\""
                           COMMAND ${plan_fsdp2} --devices 8 --fix zero=3,recompute=full --batch 8 --sequence 8192 --measured step=1.21s,memory=44GiB)
 hyperparallel_add_hp_json(plan.measured_searched 0 FIGURES measured.memory_bytes=null measured.beside_bytes=null measured.devices=8 measured.batch=8
                           search.complete=true plans.0.step_seconds memory.measured_beside_bytes=0
@@ -193,7 +193,7 @@ hyperparallel_add_hp_json(plan.measured_searched 0 FIGURES measured.memory_bytes
 hyperparallel_add_hp(plan.measured ${plan_fsdp2} --devices 8 --batch 16 --sequence 8192 --fix zero=3,recompute=full --measured
                      batch=8:step=1.21s,memory=44GiB)
 set_tests_properties(hp.plan.measured PROPERTIES PASS_REGULAR_EXPRESSION
-                     "measured: dp=8,zero=3,recompute=full on 8 devices, 8 sequences of 8192 tokens: 1.210 s, 44.0 GiB\nby that run computing takes 1.164 of what is predicted .1.308 of this library's own, which searches compare., 5.5 GiB more are held\n\nfits: a device needs 63.5 GiB of 79.1 GiB, 15.6 GiB are left.*beside these, by the measured run.*times 1.164 by the measured run")
+                     "measured: dp=8,zero=3,recompute=full on 8 devices, 8 sequences of 8192 tokens: 1.210 s, 44.0 GiB\nby that run computing takes 1.164 of what is predicted, 5.5 GiB more are held\n\nfits: a device needs 63.5 GiB of 79.1 GiB, 15.6 GiB are left.*beside these, by the measured run.*times 1.164 by the measured run")
 hyperparallel_add_hp(plan.measured_beyond_memory plan "${configs}/llama3_8b.json" --hardware h100 --devices 8 --fix zero=3 --batch 32
                      --sequence 8192 --measured step=6)
 set_tests_properties(hp.plan.measured_beyond_memory PROPERTIES PASS_REGULAR_EXPRESSION

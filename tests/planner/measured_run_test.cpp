@@ -37,15 +37,14 @@ told told_of(const hp::decoder& d, const hp::decoder_plan& p, const hp::plan_pri
              const hp::stack_rules& stack, const hp::calibration& c) {
   reserve.measured_beside = c.beside;
   const hp::extent_t bytes = stated.device().tier[0].bytes;
-  hp::plan_prices prices(hp::calibrated_device(stated.device(), c.of_device), stated.links());
+  hp::plan_prices prices(hp::calibrated_device(stated.device(), stack, c), stated.links());
   told t;
-  t.estimate = hp::estimate_plan(d, p, prices, stack);
+  t.estimate = hp::estimate_plan(d, p, prices, hp::calibrated_stack(stack, c));
   EXPECT_TRUE(t.estimate.ok());
   t.estimate.simulated =
       hp::simulate_plan(d, p, prices, stack.walked ? hp::largest_simulated_memory : reserve.most_peak(bytes));
-  t.computing = stack.walked ? hp::scaled(hp::stack_time_of(d, p, stack, stated.device()), c.factor).total()
-                             : t.estimate.computing();
-  t.step = stack.walked ? t.computing + t.estimate.exposed() : t.estimate.time();
+  t.computing = t.estimate.computing();
+  t.step = t.estimate.time();
   t.needed = hp::needed_of(t.estimate, reserve);
   return t;
 }
@@ -84,7 +83,7 @@ hp::extent_t times(hp::extent_t n, double factor) { return static_cast<hp::exten
 
 // A run that is as predicted changes nothing, bit for bit.
 TEST(MeasuredRun, AsPredictedChangesNothing) {
-  EXPECT_EQ(hp::calibrated_device(hp::h100::device, 1), hp::h100::device);
+  EXPECT_EQ(hp::slower_device(hp::h100::device, 1), hp::h100::device);
   for (const asked_plan& a : asked_plans()) {
     const told before = told_of(a.model, a.plan, h100(), {}, *a.stack, {});
     if (before.needed > h100().device().tier[0].bytes) continue;  // a run that was there would say that it needs less
@@ -132,12 +131,12 @@ TEST(MeasuredRun, ComputingScales) {
   for (const asked_plan& a : asked_plans())
     for (const double factor : {0.2, 1.7}) {
       const told before = told_of(a.model, a.plan, h100(), no_reserve, *a.stack, {});
-      const told after =
-          told_of(a.model, a.plan, h100(), no_reserve, *a.stack, {.factor = factor, .of_device = factor});
+      const told after = told_of(a.model, a.plan, h100(), no_reserve, *a.stack, {.factor = factor});
       const auto is_scaled = [&](hp::extent_t x, hp::extent_t y) {
         EXPECT_NEAR(static_cast<double>(y) / static_cast<double>(x) / factor, 1.0, 1e-3) << a.stack->name << factor;
       };
-      is_scaled(before.estimate.evaluation.times.compute_busy, after.estimate.evaluation.times.compute_busy);
+      if (!a.stack->walked)
+        is_scaled(before.estimate.evaluation.times.compute_busy, after.estimate.evaluation.times.compute_busy);
       // Of a pipeline it has the bubble, in which stages wait for moves, too.
       if (a.plan.pp == 1) is_scaled(before.computing, after.computing);
       EXPECT_EQ(before.estimate.received[0], after.estimate.received[0]);
@@ -148,7 +147,7 @@ TEST(MeasuredRun, ComputingScales) {
 TEST(MeasuredRun, DevicesStayOnesThatCanBe) {
   for (const hp::known_hardware& h : hp::hardware_presets)
     for (const double factor : {hp::detail::least_tried, 0.2, 3.7, hp::detail::most_tried}) {
-      const hp::device_value d = hp::calibrated_device(h.device, factor);
+      const hp::device_value d = hp::slower_device(h.device, factor);
       EXPECT_EQ(hp::check(d).code, hp::check(h.device).code) << h.name.text << factor;
       for (int f = 0; f < hp::number_format_count; ++f) EXPECT_EQ(d.matrix_flops[f] > 0, h.device.matrix_flops[f] > 0);
       EXPECT_EQ(d.tier[0].bytes, h.device.tier[0].bytes);
@@ -201,7 +200,7 @@ TEST(MeasuredRun, FactorsAreFoundWhateverIsHidden) {
         }
 }
 static_assert(hp::detail::factor_of(3000, overlapped{1000, 1000, 0}).factor == 2);
-static_assert(hp::calibrated_device(hp::h100::device, 2).tier[0].bandwidth == hp::h100::device.tier[0].bandwidth / 2);
+static_assert(hp::slower_device(hp::h100::device, 2).tier[0].bandwidth == hp::h100::device.tier[0].bandwidth / 2);
 static_assert(hp::scaled({.forward = 3, .backward = 5, .update = 1, .part = {9}}, 2).total() == 18);
 
 // What is held beside all that is counted, over small numbers: the largest peak that fits, and nothing below 0.
@@ -232,7 +231,7 @@ TEST(MeasuredRun, SearchesHaveTheCalibration) {
       for (const hp::extent_t bytes : {8'000, 25'000, 100'000}) {
         hp::device_value device = hp::matrix384::device;
         device.tier[0].bytes = bytes;
-        hp::plan_prices prices(hp::calibrated_device(device, 4), hp::matrix384::topology);
+        hp::plan_prices prices(hp::slower_device(device, 4), hp::matrix384::topology);
         hp::plan_question q{.devices = 4, .batch = 8, .sequence = 24, .reserve = no_reserve};
         q.reserve.measured_beside = beside;
         hp::extent_t best = hp::not_counted;

@@ -4,11 +4,10 @@
 //
 //   const hp::measured_run run{.plan = plan, .step = 6'100'000'000'000, .memory = 61 * hp::GiB};
 //   const hp::calibration c = hp::calibrate(llama3, run, prices, reserve, stack);
-//   hp::calibrated_device(device, c.of_device), hp::scaled(stack_time, c.factor), reserve.measured_beside = c.beside
+//   hp::calibrated_device(device, stack, c), hp::calibrated_stack(stack, c), reserve.measured_beside = c.beside
 //
 // Time is a factor on all computing, since links are taken to be as stated: a device that is slower by it prices account, clock, replay,
-// search and bounds. On a stack that is walked (stack.hpp) the time of its kernels and of its host has a factor of its own, and the device
-// another, so that a search, which compares times of this library's order, has the measured step, too. Memory is a difference: `memory` is what
+// search and bounds. On a stack that is walked (stack.hpp) it is the time of its kernels and of its host that is longer, and the device stays. Memory is a difference: `memory` is what
 // the allocator has taken of the device at most ("reserved" in logs), and all plans are taken to hold as much more or less than predicted.
 // A run that was there fits, so none is taken to need more than the device has, libraries included.
 // Data-sheet bounds, peaks and MFU are those of the device as it is stated.
@@ -44,9 +43,7 @@ inline constexpr double least_calibration = 0.2, most_calibration = 10;
 
 struct calibration {
   calibration_code code = calibration_code::ok;
-  double factor = 1;  ///< of computing on the chosen stack
-  double of_device =
-      1;  ///< by which the device takes longer for what this library's plan computes; `factor` where no stack is walked
+  double factor = 1;    ///< of computing on the chosen stack
   extent_t beside = 0;  ///< held more than predicted; below 0 less
   extent_t limit = 0;   ///< what the code is about
   constexpr bool ok() const { return code == calibration_code::ok; }
@@ -58,9 +55,6 @@ namespace detail {
 /// Not 0 where `n` is not.
 constexpr std::int64_t divided(std::int64_t n, double factor) {
   return n == 0 ? 0 : larger(whole_part_of(static_cast<double>(n) / factor), extent_t{1});
-}
-constexpr extent_t multiplied(extent_t n, double factor) {
-  return whole_part_of(static_cast<double>(n) * factor + 0.5);
 }
 
 /// Of a step: moves that computing hides are in neither.
@@ -110,7 +104,7 @@ constexpr found_factor factor_of(extent_t measured, const Predict& predict) {
 }  // namespace detail
 
 /// A device that takes `factor` as long for all that it computes and copies: links, memory and shares of peaks stay. Domain: factor > 0.
-constexpr device_value calibrated_device(device_value d, double factor) {
+constexpr device_value slower_device(device_value d, double factor) {
   if (factor == 1) return d;
   for (std::int64_t& rate : d.matrix_flops) rate = detail::divided(rate, factor);
   d.vector_flops = detail::divided(d.vector_flops, factor);
@@ -122,50 +116,40 @@ constexpr device_value calibrated_device(device_value d, double factor) {
   return d;
 }
 
-/// All times by `factor`. Law: a device that never waits for its host does not then; what rounding leaves is the first part's that is not 0.
-constexpr stack_time scaled(stack_time t, double factor) {
-  if (factor == 1 || !t.ok()) return t;
-  const extent_t whole = detail::multiplied(t.total(), factor);
-  const extent_t idle = detail::whole_part_of(static_cast<double>(t.idle()) * factor);
-  t.forward = detail::multiplied(t.forward, factor);
-  t.backward = smaller(detail::multiplied(t.backward, factor), whole - t.forward);
-  t.update = whole - t.forward - t.backward;
-  for (extent_t& part : t.part) part = detail::whole_part_of(static_cast<double>(part) * factor);
-  const extent_t left = t.idle() - idle;
-  for (extent_t& part : t.part)
-    if (part > 0) {
-      part += left;
-      break;
-    }
-  t.host = detail::whole_part_of(static_cast<double>(t.host) * factor);
-  return t;
+/// What prices plans under a calibration: the device where this library's account is the stack's, else the stack.
+constexpr device_value calibrated_device(const device_value& d, const stack_rules& stack, const calibration& c) {
+  return stack.walked ? d : slower_device(d, c.factor);
+}
+constexpr stack_rules calibrated_stack(stack_rules stack, const calibration& c) {
+  if (stack.walked) stack.pace = c.factor;
+  return stack;
 }
 
 namespace detail {
 
-/// What `hp plan` says of a plan: estimate and simulation on a device that is slower by `of_device`.
+/// What `hp plan` says of a plan: estimate and simulation, with computing longer by a factor.
 struct calibrated_prediction {
   const decoder& d;
   const decoder_plan& plan;
   const plan_prices& stated;
   const stack_rules& stack;
 
-  constexpr plan_estimate estimate(double of_device, const memory_reserve& reserve) const {
-    plan_prices prices(calibrated_device(stated.device(), of_device), stated.links());
-    plan_estimate e = estimate_plan(d, plan, prices, stack);
+  constexpr plan_estimate estimate(double factor, const memory_reserve& reserve) const {
+    const calibration c{.factor = factor};
+    plan_prices prices(calibrated_device(stated.device(), stack, c), stated.links());
+    plan_estimate e = estimate_plan(d, plan, prices, calibrated_stack(stack, c));
     const extent_t bytes = stated.device().tier[0].bytes;
     if (e.ok())
       e.simulated = simulate_plan(d, plan, prices, stack.walked ? largest_simulated_memory : reserve.most_peak(bytes));
     return e;
   }
-  /// In this library's order.
-  constexpr predicted_step step(double of_device, const memory_reserve& reserve) const {
-    const plan_estimate e = estimate(of_device, reserve);
+  constexpr predicted_step step(double factor, const memory_reserve& reserve) const {
+    const plan_estimate e = estimate(factor, reserve);
     return {e.ok(), e.time() - e.exposed(), e.exposed()};
   }
 };
 
-/// Fills the factors. False where the step refutes itself.
+/// Fills the factor. False where the step refutes itself.
 constexpr bool calibrate_time(const calibrated_prediction& p, extent_t measured, const memory_reserve& reserve,
                               calibration& c) {
   const auto refuse = [&](calibration_code code, extent_t limit) {
@@ -177,12 +161,7 @@ constexpr bool calibrate_time(const calibrated_prediction& p, extent_t measured,
   if (!own.step.counted) return refuse(calibration_code::is_not_counted, 0);
   if (!own.is_reached || own.step.exposed >= measured)
     return refuse(calibration_code::step_is_below_moves, p.step(least_tried, reserve).total());
-  c.of_device = c.factor = own.factor;
-  if (p.stack.walked) {
-    const stack_time t = stack_time_of(p.d, p.plan, p.stack, p.stated.device());
-    if (!t.ok()) return refuse(calibration_code::is_not_counted, 0);
-    c.factor = static_cast<double>(measured - own.step.exposed) / static_cast<double>(larger(t.total(), extent_t{1}));
-  }
+  c.factor = own.factor;
   if (c.factor < least_calibration || c.factor > most_calibration)
     return refuse(calibration_code::factor_is_out_of_range, 0);
   return true;
@@ -217,7 +196,7 @@ constexpr calibration calibrate(const decoder& d, const measured_run& run, const
     c.beside = round < 3 ? needed - counted : smaller(needed - counted, c.beside);
     calibrated.measured_beside = c.beside;
     if (run.step > 0 && !detail::calibrate_time(p, run.step, calibrated, c)) break;
-    e = p.estimate(c.of_device, calibrated);
+    e = p.estimate(c.factor, calibrated);
   }
   return c;
 }

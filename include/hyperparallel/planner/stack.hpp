@@ -33,6 +33,8 @@ struct stack_rules {
   bool composed = false;    ///< norms are made of elementwise operators
   bool overlapped = false;  ///< of moves that the library's order waits for, what Megatron-LM hides is hidden
   bool autocast = false;    ///< parameters and residual stream are f32, products read bf16 copies
+  double pace =
+      1;  ///< of its kernels and its host, over what was measured: as a run of one's own says (measured_run.hpp)
 };
 
 /// The first is what tools take where none is named.

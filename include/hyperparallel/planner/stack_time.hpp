@@ -221,10 +221,39 @@ constexpr stack_time stack_time_of(const stack_sizes& sizes, const operator_rate
   return stack_stopwatch(sizes, rates).step();
 }
 
-/// Precondition: check_plan, plan_is_countable and check_stack of these say ok, and the rules are walked.
+namespace detail {
+
+/// At most 4 · 10^18.
+constexpr extent_t multiplied(extent_t n, double factor, double rounding = 0.5) {
+  const double exact = static_cast<double>(n) * factor + rounding;
+  return static_cast<extent_t>(exact < 4e18 ? exact : 4e18);
+}
+
+}  // namespace detail
+
+/// All times by `factor`. Domain: the result stays within 64 bits. Law: a device that never waits for its host does not then; what rounding leaves is the first part's that is not 0.
+constexpr stack_time scaled(stack_time t, double factor) {
+  if (factor == 1 || !t.ok()) return t;
+  const extent_t whole = detail::multiplied(t.total(), factor);
+  const extent_t idle = detail::multiplied(t.idle(), factor, 0);
+  t.forward = detail::multiplied(t.forward, factor);
+  t.backward = smaller(detail::multiplied(t.backward, factor), whole - t.forward);
+  t.update = whole - t.forward - t.backward;
+  for (extent_t& part : t.part) part = detail::multiplied(part, factor, 0);
+  const extent_t left = t.idle() - idle;
+  for (extent_t& part : t.part)
+    if (part > 0) {
+      part += left;
+      break;
+    }
+  t.host = detail::multiplied(t.host, factor, 0);
+  return t;
+}
+
+/// At the stack's pace. Precondition: check_plan, plan_is_countable and check_stack of these say ok, and the rules are walked.
 constexpr stack_time stack_time_of(const decoder& d, const decoder_plan& p, const stack_rules& rules,
                                    const device_value& device) {
-  return stack_time_of(stack_sizes(d, p, rules), rates_of(device));
+  return scaled(stack_time_of(stack_sizes(d, p, rules), rates_of(device)), rules.pace);
 }
 
 }}  // namespace hyperparallel::v0_2

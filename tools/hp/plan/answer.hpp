@@ -31,7 +31,7 @@ struct answer {
   hp::known_hardware hardware;
   hp::extent_t devices;
   hp::memory_reserve reserve;
-  const hp::stack_rules& stack;
+  hp::stack_rules stack;
   hp::decoder_plan plan;
   usable_memory memory{};
   hp::decoder_plan_status status{};
@@ -58,14 +58,12 @@ struct answer {
   }
   /// Of the hardware, with computing as a measured run has it.
   hp::plan_prices prices() const {
-    return hp::plan_prices(hp::calibrated_device(hardware.device, measured ? measured->found.of_device : 1.0),
-                           hardware.links);
+    return hp::plan_prices(
+        hp::calibrated_device(hardware.device, stack, measured ? measured->found : hp::calibration{}), hardware.links);
   }
   /// Of a plan that the stack has rules for; 0 where none is walked.
   hp::stack_time on_stack(const hp::plan_estimate& e) const {
-    if (!stack.walked) return {};
-    return hp::scaled(hp::stack_time_of(config.model, e.plan, stack, hardware.device),
-                      measured ? measured->found.factor : 1.0);
+    return stack.walked ? hp::stack_time_of(config.model, e.plan, stack, hardware.device) : hp::stack_time{};
   }
   /// In which something is computed, and of a step.
   hp::extent_t computing(const hp::plan_estimate& e) const {
@@ -148,6 +146,7 @@ inline answer asked_of(const choice& c) {
   if (!c.measured.empty()) {
     a.measured = calibration_of(c, a.config.model, a.hardware, a.reserve, a.stack);
     a.reserve.measured_beside = a.measured->found.beside;
+    a.stack = hp::calibrated_stack(a.stack, a.measured->found);
   }
   return a;
 }

@@ -174,7 +174,7 @@ inline calibration_by_run calibration_of(const choice& c, const hp::decoder& mod
 }
 
 /// The run, and what it says: "by that run computing takes 1.180 of what is predicted, 3.2 GiB more are held".
-inline std::string measured_text(const std::optional<calibration_by_run>& m, const hp::stack_rules& stack) {
+inline std::string measured_text(const std::optional<calibration_by_run>& m) {
   if (!m) return "";
   const hp::decoder_plan& plan = m->run.plan;
   const int devices = static_cast<int>(hp::device_count_of(plan));
@@ -183,8 +183,6 @@ inline std::string measured_text(const std::optional<calibration_by_run>& m, con
   if (m->run.step > 0) {
     add(amounts, to_text(hp::report::duration{m->run.step}));
     add(said, fmt::format("computing takes {:.3f} of what is predicted", m->found.factor));
-    if (stack.walked)
-      said += fmt::format(" ({:.3f} of this library's own, which searches compare)", m->found.of_device);
   }
   if (m->run.memory > 0) add(amounts, to_text(hp::report::byte_count{m->run.memory}));
   if (const hp::extent_t beside = m->found.beside; m->run.memory > 0 || beside != 0) {
@@ -204,7 +202,6 @@ inline hp_tool::json measured_json(const calibration_by_run& m) {
   return {{"step_seconds", or_null(timed, static_cast<double>(m.run.step) / 1e12)},
           {"memory_bytes", or_null(held, m.run.memory)},
           {"factor", or_null(timed, m.found.factor)},
-          {"device_factor", or_null(timed, m.found.of_device)},
           {"beside_bytes", or_null(held || m.found.beside != 0, m.found.beside)},
           {"fix", fixes_of(m.run.plan)},
           {"devices", hp::device_count_of(m.run.plan)},

@@ -135,7 +135,7 @@ inline std::string to_text(const search_answer& s) {
                     set_aside_text(s.best.config) + trained_text(s.best.config) +
                     beyond_text(s.best.config, s.question.sequence) +
                     not_counted_text(s.best.config, s.best.memory, s.best.hardware.device.tier[0].bytes) +
-                    measured_text(s.best.measured, s.best.stack) + "\n";
+                    measured_text(s.best.measured) + "\n";
   if (!s.found.ok()) return out + searched_text(s);
   if (s.is_tight)
     out += "none fits; these are tight: they fit where the allocator wastes less than it is counted with\n";

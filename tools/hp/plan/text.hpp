@@ -40,7 +40,7 @@ inline std::string head_text(const answer& a) {
              a.plan.micro_batches == 1 ? "one micro-batch" : fmt::format("{} micro-batches", a.plan.micro_batches)) +
          formats_text(a.plan.formats) + set_aside_text(a.config) + trained_text(a.config) +
          beyond_text(a.config, a.plan.sequence) +
-         not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes) + measured_text(a.measured, a.stack);
+         not_counted_text(a.config, a.memory, a.hardware.device.tier[0].bytes) + measured_text(a.measured);
 }
 
 /// "does not fit: a device needs 70.0 GiB of 64.0 GiB, 6.0 GiB are missing".
