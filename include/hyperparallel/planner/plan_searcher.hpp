@@ -86,11 +86,8 @@ class plan_searcher {
                 !go_on(static_cast<const plan_progress&>(progress));
       if (stopped) return false;
       ++a.legal;
-      const extent_t held = bytes_bound(p);
-      if (held < smallest_held) {
-        smallest = p;
-        smallest_held = held;
-      }
+      const extent_t held = q.stack.walked ? shard_bytes(p) : bytes_bound(p);
+      if (!q.stack.walked || held > most) note_smallest(p, held);
       const extent_t time = least_time(p);
       if (held > most)
         ++a.too_large;
@@ -131,6 +128,20 @@ class plan_searcher {
     return q.stack.walked ? stack_time_of(d, p, q.stack, prices.device()).total()
                           : time_bound(d, p, prices, q.stack.overlapped);
   }
+  constexpr void note_smallest(const decoder_plan& p, extent_t held) {
+    if (held >= smallest_held) return;
+    smallest = p;
+    smallest_held = held;
+  }
+  /// What a rank of a walked stack has of parameters and moments at least: 4 bytes a parameter, 12 where FSDP shards them.
+  constexpr extent_t shard_bytes(const decoder_plan& p) const {
+    if (!plan_is_countable(d, p)) return 0;
+    const stack_sizes s(d, p, q.stack);
+    extent_t block = 0, root = 0;
+    for (const stack_parameter& one : s.block()) block += one.shard(s.ranks);
+    for (const stack_parameter& one : s.root()) root += one.shard(s.ranks);
+    return (s.sharded ? 12 : 4) * (s.layers * block + root);
+  }
   /// Bytes that it takes at least; on such a stack, what it takes.
   constexpr extent_t bytes_bound(const decoder_plan& p) const {
     if (!q.stack.walked) return memory_bound(d, p);
@@ -143,7 +154,7 @@ class plan_searcher {
       if (!price(next)) return;
       if (best_time() != before)
         descend();
-      else if (!a.ok() && (a.priced_unfit & (a.priced_unfit - 1)) == 0)
+      else if (const extent_t unfit = a.priced_unfit + walked_unfit; !a.ok() && (unfit & (unfit - 1)) == 0)
         slim(next);
     }
   }
@@ -203,7 +214,7 @@ class plan_searcher {
 
   /// What the plan's simulated time is not below, by its bounds and by how far estimates are from clocks.
   constexpr extent_t simulated_bound(const plan_estimate& e, extent_t by_sizes) const {
-    if (e.is_walked()) return by_sizes;
+    if (e.is_walked()) return larger(by_sizes, e.stack_computing + e.own_exposed() - e.own_time() / 10);
     const extent_t near = simulated_time_bound(d, e.plan, e.time()) / 10 * 9;
     return larger(larger(by_sizes, near), e.plan.pp > 1 ? 0 : e.bound);
   }
@@ -231,6 +242,16 @@ class plan_searcher {
     progress.best = best_time();
     stopped = !go_on(static_cast<const plan_progress&>(progress));
     if (stopped) return false;
+    if (q.stack.walked) {  // memory is walked where a plan has its turn
+      const extent_t held = bytes_bound(plans[number].plan);
+      note_smallest(plans[number].plan, held);
+      if (held > most) {
+        plans.note_priced(number);
+        ++a.too_large;
+        ++walked_unfit;
+        return true;
+      }
+    }
     const plan_estimate e = estimate_plan(d, plans[number].plan, prices, q.stack);
     plans.note_priced(number);
     if (e.evaluation.code == cost_code::overflow) {
@@ -294,6 +315,7 @@ class plan_searcher {
   plan_answer a{};
   decoder_plan smallest{};  ///< of all legal ones, by the bound on memory
   extent_t smallest_held = not_counted;
+  extent_t walked_unfit = 0;  ///< of `too_large`, those that were walked
   bool stopped = false;
 };
 
