@@ -106,11 +106,11 @@ add_test(NAME truth.fit COMMAND hp truth --fit "${CMAKE_CURRENT_BINARY_DIR}/fitt
 set_tests_properties(truth.fit PROPERTIES LABELS example TIMEOUT 300 PASS_REGULAR_EXPRESSION
                      "preset +share of the peak +fit runs +mean error\n.*h100 +[0-9.]+ % +1 +0.[0-9] %\n")
 # Tables between the marks of a page, and nothing else of it.
-file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/truth_page.md" "before\n<!-- hp truth prints -->\nold\n<!-- until here -->\nbehind\n")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/truth_page.md" "before\n<!-- hp truth prints -->\nreplaced line\n<!-- until here -->\nbehind\n")
 add_test(NAME truth.print COMMAND hp truth --print "${CMAKE_CURRENT_BINARY_DIR}/truth_page.md" "${own}/truth_rows.jsonl")
 set_tests_properties(truth.print PROPERTIES LABELS example TIMEOUT 300 FIXTURES_SETUP truth_page)
 add_test(NAME truth.printed COMMAND "${CMAKE_COMMAND}" -E cat "${CMAKE_CURRENT_BINARY_DIR}/truth_page.md")
-set_tests_properties(truth.printed PROPERTIES LABELS example FIXTURES_REQUIRED truth_page FAIL_REGULAR_EXPRESSION "old"
+set_tests_properties(truth.printed PROPERTIES LABELS example FIXTURES_REQUIRED truth_page FAIL_REGULAR_EXPRESSION "replaced line"
                      PASS_REGULAR_EXPRESSION "^before\n<!-- hp truth prints -->\n```text\nclass .*skipped\n```\n<!-- until here -->\nbehind\n$")
 # The same as hp plan says of the plan.
 if(Python3_FOUND)

@@ -186,7 +186,7 @@ TEST(ListedOperation, WhatItCannotRunHasAStatus) {
   EXPECT_EQ(refusal((hp::listed<ops::contract, "mk,kn->mn">{}.rule(two, 1))), "operand_count_differs_from_text");
   // Experts and capacity of a dispatch are no operand's.
   const hp::shape routed[] = {hp::shape(2, 6, 8), hp::shape(2, 6, 2)};
-  const hp::listed<ops::dispatch> dispatch{{}, {{'e', 'C'}, {4, 3}}};
+  const hp::listed<ops::dispatch> dispatch{{}, {{'e', 'c'}, {4, 3}}};
   EXPECT_EQ(hp::result_shape(dispatch.rule(routed, 2).rule, routed, 2).shape, hp::shape(2, 4, 3, 8));
 }
 

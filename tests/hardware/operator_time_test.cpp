@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <hyperparallel/hardware/operator_time.hpp>
 
-#include <hyperparallel/hardware/gpu_presets.hpp>
+#include <hyperparallel/hardware/gpu_variant_presets.hpp>
 
 #include <gtest/gtest.h>
 
@@ -111,6 +111,7 @@ TEST(OperatorTime, OtherDevicesScale) {
   hp::device_value twice = hp::h100::device;
   twice.matrix_flops[0] *= 2;
   twice.tier[0].bandwidth *= 2;
+  twice.gmm_cold = hp::full_efficiency;
   const hp::operator_rates r = hp::rates_of(twice);
   EXPECT_FALSE(r.measured);
   EXPECT_FALSE(hp::rates_of(hp::a100::device).measured);

@@ -114,7 +114,7 @@ TEST(MixtureOfExperts, GroupsMayBeSharded) {
       const hp::graph_operator& o = operator_called(g.m.graph, name);
       for (int l = 0; l < o.loop_count; ++l) {
         const std::string dim = g.m.graph.name_of_dim(o.loop[l].dim);
-        const bool free = dim == "experts" || dim == "hidden" || (dim == "batch" && !joint);
+        const bool free = dim == "experts" || dim == "capacity" || dim == "hidden" || (dim == "batch" && !joint);
         EXPECT_EQ(hp::is_whole(g.m.graph.rule_of(o), l), !free) << name << " " << dim;
       }
     }

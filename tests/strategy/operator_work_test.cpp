@@ -100,7 +100,7 @@ TEST(operator_work, of_expert_slots_counts_chosen_rows_and_each_device_its_exper
   const int e = m.dim("experts", 8), c = m.dim("capacity", 3);
   const int x = m.input("x", {b, s, h}), index = m.index_input("index", {b, s, k}), w = m.input("w", {b, s, k});
   const int slots =
-      m.apply<hp::ops::dispatch>("dispatch", {x, index}, {.created = {{'e', e}, {'C', c}}, .created_count = 2});
+      m.apply<hp::ops::dispatch>("dispatch", {x, index}, {.created = {{'e', e}, {'c', c}}, .created_count = 2});
   m.apply<hp::ops::combine>("combine", {slots, index, w});
   const hp::graph_operator& combine = m.graph.op[1];
   const hp::factor_rule& rule = m.graph.rule_of(combine);
