@@ -12,8 +12,8 @@
 // walked (stack.hpp) memory is what its allocator reserves, and computing what its kernels take; moves stay those of this library's plan.
 // Laws: kinds and `passing` add up to `memory`; `bound` is at most `time`. Units: picoseconds, bytes.
 
-#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/layer_work.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/stack_memory.hpp>
 #include <hyperparallel/planner/stack_overlap.hpp>
 #include <hyperparallel/planner/stack_time.hpp>

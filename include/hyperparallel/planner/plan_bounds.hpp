@@ -61,9 +61,7 @@ struct stage_parameters {
   /// Of those in layers, what a device lacks that holds its shard.
   constexpr double missing() const { return dense + experts - in_layers(true); }
   /// What it receives at least until its shard of their gradients is summed, and until all of them are.
-  constexpr double summed() const {
-    return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / repeated;
-  }
+  constexpr double summed() const { return dense * (1 - 1 / shards) + experts * (1 - 1 / differing) / repeated; }
   constexpr double summed_whole() const { return 2 * dense * (1 - 1 / shards) + (differing > 1 ? experts : 0.0); }
 };
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <hyperparallel/io/hardware_file.hpp>
-#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/fit.hpp>
+#include <hyperparallel/planner/plan_check.hpp>
 #include <hyperparallel/planner/stack.hpp>
 
 #include "../page_output.hpp"
