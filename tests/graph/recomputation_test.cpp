@@ -43,6 +43,22 @@ std::vector<std::string> recomputed_operators(const graph& g) {
   return r;
 }
 
+/// Gradients of the same values, with and without recomputation, to the bit.
+void expect_same_gradients(const graph& kept, const graph& g) {
+  graph_evaluator before(kept), after(g);
+  std::mt19937 random(3), again(3);
+  test::randomise(before, kept, random);
+  test::randomise(after, g, again);
+  for (const char* index : {"tokens", "labels"}) {
+    before.of(find_tensor(g, index)) = {0, 4, 2, 3};
+    after.of(find_tensor(g, index)) = {0, 4, 2, 3};
+  }
+  before.run(graph_phase::forward, graph_phase::backward);
+  after.run(graph_phase::forward, graph_phase::backward);
+  for (int t = 0; t < kept.tensor.size; ++t)
+    EXPECT_TRUE(gradient_of(kept, t) < 0 || before.of(gradient_of(kept, t)) == after.of(gradient_of(g, t)));
+}
+
 TEST(recomputation, tells_repetitions_by_their_names) {
   EXPECT_EQ(repetition_length("layers.3.norm"), 8);
   EXPECT_EQ(repetition_length("layers.0-7.norm"), 10);
@@ -61,18 +77,7 @@ TEST(recomputation, changes_no_bit_of_any_gradient) {
     recompute(g, pattern);
     EXPECT_EQ(check_graph(g), graph_status{});
     EXPECT_FALSE(recomputed_operators(g).empty()) << pattern;
-    graph_evaluator before(kept), after(g);
-    std::mt19937 random(3), again(3);
-    test::randomise(before, kept, random);
-    test::randomise(after, g, again);
-    for (const char* index : {"tokens", "labels"}) {
-      before.of(find_tensor(g, index)) = {0, 4, 2, 3};
-      after.of(find_tensor(g, index)) = {0, 4, 2, 3};
-    }
-    before.run(graph_phase::forward, graph_phase::backward);
-    after.run(graph_phase::forward, graph_phase::backward);
-    for (int t = 0; t < kept.tensor.size; ++t)
-      EXPECT_TRUE(gradient_of(kept, t) < 0 || before.of(gradient_of(kept, t)) == after.of(gradient_of(g, t)));
+    expect_same_gradients(kept, g);
   }
 }
 
@@ -136,18 +141,7 @@ TEST(recomputation, keeps_what_is_spared) {
     recompute(other, "layers.*", spared);
     EXPECT_EQ(names_of(other), expected);
     if (!unrolled) continue;
-    graph_evaluator before(kept), after(g);
-    std::mt19937 random(3), again(3);
-    test::randomise(before, kept, random);
-    test::randomise(after, g, again);
-    for (const char* index : {"tokens", "labels"}) {
-      before.of(find_tensor(g, index)) = {0, 4, 2, 3};
-      after.of(find_tensor(g, index)) = {0, 4, 2, 3};
-    }
-    before.run(graph_phase::forward, graph_phase::backward);
-    after.run(graph_phase::forward, graph_phase::backward);
-    for (int t = 0; t < kept.tensor.size; ++t)
-      EXPECT_TRUE(gradient_of(kept, t) < 0 || before.of(gradient_of(kept, t)) == after.of(gradient_of(g, t)));
+    expect_same_gradients(kept, g);
   }
   graph g = differentiated(true);
   spared_patterns nothing;

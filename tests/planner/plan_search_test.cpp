@@ -512,7 +512,7 @@ TEST(PlanSearch, FindsTheFastestOfAWalkedStack) {
   for (const hp::extent_t devices : {1, 4, 8}) {
     const hp::plan_question q{.devices = devices, .batch = 16, .sequence = 2048, .stack = fsdp2};
     hp::plan_prices prices(hp::h100::device, hp::h100::topology);
-    hp::extent_t best = hp::not_counted;
+    hp::extent_t best = hp::not_counted, least = hp::not_counted;
     for (const hp::decoder_plan& p : all_plans(d, q)) {
       if (hp::check_stack(d, p, fsdp2) != hp::stack_code::ok) continue;
       const hp::plan_estimate e = hp::estimate_plan(d, p, prices, fsdp2);
@@ -521,12 +521,21 @@ TEST(PlanSearch, FindsTheFastestOfAWalkedStack) {
       EXPECT_EQ(e.time(), computing + e.exposed());
       EXPECT_EQ(e.computing(), computing);
       if (e.memory() <= q.reserve.most_peak(prices.device().tier[0].bytes)) best = std::min(best, e.time());
+      least = std::min(least, e.memory());
       ++compared;
     }
     const hp::plan_answer a = hp::search_plans(d, q, prices, to_the_end);
     ASSERT_TRUE(a.ok());
     EXPECT_TRUE(a.complete);
     EXPECT_EQ(a.best[0].time(), best);
+    // Where none fits, the one that needs least is named.
+    hp::device_value small = hp::h100::device;
+    small.tier[0].bytes = hp::GiB;
+    hp::plan_prices few(small, hp::h100::topology);
+    const hp::plan_answer none = hp::search_plans(d, q, few, to_the_end);
+    EXPECT_FALSE(none.ok());
+    EXPECT_TRUE(none.complete);
+    EXPECT_EQ(none.least_unfit.memory(), least);
   }
   EXPECT_GT(compared, 20);
 }

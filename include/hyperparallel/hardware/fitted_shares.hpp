@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The share of its matrix peak that a device reaches in a step of training, by published runs: every fitted parameter of the presets.
+// The share of its matrix peak that a GPU reaches in a step of training, by published runs: every parameter that hp truth fits.
 //
 //   hp truth --fit include/hyperparallel/hardware/fitted_shares.hpp truth_tables.jsonl      writes this file
 //

@@ -54,7 +54,7 @@ constexpr device_value make_hopper(std::int64_t bytes, std::int64_t bandwidth, s
 }
 
 /// B200, and the GPU of GB200 at a higher clock. The number of multiprocessors and L2: assumed, as devices report them. Their power limits the
-/// share of the peak that products reach: a step of Llama 3 405B on 128 GB200 in bf16 (NVIDIA/dgxc-benchmarking) takes a quarter longer than at 0.7.
+/// share of the peak that products reach (fitted_shares.hpp).
 constexpr device_value make_blackwell(std::int64_t bf16, std::int64_t bytes, std::int64_t host_bytes,
                                       std::int64_t host_bandwidth) {
   device_value d = with_gpu_shares(

@@ -30,7 +30,7 @@ struct a100_40gb {
 };
 
 /// NVIDIA H100 with 96 GB of HBM2e, 2.4 TB/s, limited to 500 W, as in the measurements of arXiv 2410.06511 (torchtitan). Peaks are
-/// those of the SXM's data sheet, of which products reach less at that power: as a step of Llama 3 70B on 256 of them takes there.
+/// those of the SXM's data sheet, of which products reach less at that power (fitted_shares.hpp).
 struct h100_96gb {
   static constexpr device_value device = [] {
     device_value d = detail::with_memory(h100::device, 96 * GiB, 2400 * gigabyte);

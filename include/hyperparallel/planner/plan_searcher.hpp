@@ -25,7 +25,7 @@ struct plan_answer {
   plan_estimate fastest_unfit{};      ///< of those priced that do not fit; without a time where there is none
   plan_estimate least_unfit{};  ///< of these the one that needs least; where none was priced, that of the least bound
   extent_t legal = 0;           ///< plans
-  extent_t too_large = 0;       ///< of these, by the bound on memory
+  extent_t too_large = 0;       ///< of these, by the bound on memory, or on a walked stack by what it takes
   extent_t priced = 0, priced_unfit = 0;
   simulation_counts simulations{};  ///< of the best; those that do not fit are no rows
   extent_t left = 0;                ///< neither priced nor known to be slower or too large
@@ -87,7 +87,7 @@ class plan_searcher {
       if (stopped) return false;
       ++a.legal;
       const extent_t held = q.stack.walked ? shard_bytes(p) : bytes_bound(p);
-      if (!q.stack.walked || held > most) note_smallest(p, held);
+      if (!q.stack.walked) note_smallest(p, held);
       const extent_t time = least_time(p);
       if (held > most)
         ++a.too_large;
@@ -170,8 +170,10 @@ class plan_searcher {
     }
     a.complete = a.listed && !is_open(next) && a.uncounted == 0 && a.unsimulated == 0;
     if (is_open(next)) a.left = plans.left();
-    if (a.complete && !a.ok() && a.least_unfit.evaluation.memory == not_counted && smallest_held != not_counted)
-      a.least_unfit = estimate_plan(d, smallest, prices, q.stack);
+    if (a.complete && !a.ok() && a.least_unfit.evaluation.memory == not_counted) {
+      if (q.stack.walked) visit_legal_plans(d, q, [&](const decoder_plan& p) { note_smallest(p, bytes_bound(p)); });
+      if (smallest_held != not_counted) a.least_unfit = estimate_plan(d, smallest, prices, q.stack);
+    }
     a.bound = !a.listed ? 0 : smaller(smaller(is_open(next) ? plans[next].time : best_time(), uncounted), unsimulated);
     return static_cast<plan_answer&&>(a);
   }
@@ -243,9 +245,7 @@ class plan_searcher {
     stopped = !go_on(static_cast<const plan_progress&>(progress));
     if (stopped) return false;
     if (q.stack.walked) {  // memory is walked where a plan has its turn
-      const extent_t held = bytes_bound(plans[number].plan);
-      note_smallest(plans[number].plan, held);
-      if (held > most) {
+      if (bytes_bound(plans[number].plan) > most) {
         plans.note_priced(number);
         ++a.too_large;
         ++walked_unfit;
@@ -313,7 +313,8 @@ class plan_searcher {
   growing_array<int> not_priced{};  ///< plans whose counts leave 64 bits
   plan_progress progress{};
   plan_answer a{};
-  decoder_plan smallest{};  ///< of all legal ones, by the bound on memory
+  decoder_plan
+      smallest{};  ///< of all legal ones, by the bound on memory; on a walked stack, where none fits, by what it takes
   extent_t smallest_held = not_counted;
   extent_t walked_unfit = 0;  ///< of `too_large`, those that were walked
   bool stopped = false;

@@ -15,8 +15,8 @@
 //   bars       "parts"; "rows": [{"name", "values"}]; "limit"
 //   matrix     "rows", "columns": names, told by "row_name" and "column_name"; "values" by row and column; "texts" likewise
 //              where cells show words
-//   scatter    "groups"; "dots": [x, y, group, text], x and y above 0 on logarithmic scales of one range, told by "x_name" and
-//              "y_name"; "band": the share that the dashed lines beside the diagonal are off it
+//   scatter    "groups"; "dots": [x, y, group, text] with positive x and y. Both axes are logarithmic and have the same range; "x_name" and
+//              "y_name" label them. "band": dashed lines show y = x · (1 ± band)
 // Laws: what a parser reads from the page's script "data" is the document; equal inputs give equal bytes; the page names no
 // address. O(bytes).
 

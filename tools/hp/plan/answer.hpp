@@ -65,27 +65,9 @@ struct answer {
   hp::stack_time on_stack(const hp::plan_estimate& e) const {
     return stack.walked ? hp::stack_time_of(config.model, e.plan, stack, hardware.device) : hp::stack_time{};
   }
-  /// In which something is computed, and of a step.
-  hp::extent_t computing(const hp::plan_estimate& e) const {
-    return stack.walked ? on_stack(e).total() : e.computing();
-  }
-  hp::extent_t time(const hp::plan_estimate& e) const {
-    return stack.walked ? on_stack(e).total() + e.exposed() : e.time();
-  }
-  /// MFU and tokens in a second and a device, of that time.
-  double model_use(const hp::plan_estimate& e) const { return hp::model_use(e, hardware.device) * slowness(e); }
-  double tokens_per_device_second(const hp::plan_estimate& e) const {
-    return hp::tokens_per_device_second(e) * slowness(e);
-  }
   /// What a program may take of a device, for the clock of a plan.
   hp::extent_t most_simulated() const {
     return stack.walked ? hp::largest_simulated_memory : reserve.most_peak(hardware.device.tier[0].bytes);
-  }
-
- private:
-  double slowness(const hp::plan_estimate& e) const {
-    const hp::extent_t stacked = time(e);
-    return stacked > 0 ? static_cast<double>(e.time()) / static_cast<double>(stacked) : 0;
   }
 };
 

@@ -40,8 +40,8 @@ inline json json_of(const priced_plan& p, const answer& a) {
           {"changes", p.changes == 0 ? json() : json(p.changes)},
           {"verdict", name_of(a.verdict(p.estimate))},
           {"needed_bytes", hp_tool::bytes_or_null(a.needed(p.estimate))},
-          {"step_seconds", seconds_or_null(a.time(p.estimate))},
-          {"tokens_per_device_second", a.tokens_per_device_second(p.estimate)}};
+          {"step_seconds", seconds_or_null(p.estimate.time())},
+          {"tokens_per_device_second", hp::tokens_per_device_second(p.estimate)}};
 }
 
 inline json memory_json(const answer& a) {
@@ -132,19 +132,19 @@ inline json step_json(const answer& a) {
   for (int l = 0; l < link_count(a.hardware.links); ++l)
     levels.push_back({{"level", link_at(a.hardware.links, l).name.text},
                       {is_mesh ? "busiest_link_bytes" : "received_bytes", e.received[l]}});
-  json out = {{"seconds", seconds_or_null(a.time(e))},
+  json out = {{"seconds", seconds_or_null(e.time())},
               {"lower_bound_seconds", seconds_or_null(least_by_data_sheet(a, e))},
               {"least_by_shares_seconds", seconds_or_null(e.least())},
-              {"compute_seconds", seconds_or_null(a.computing(e))},
+              {"compute_seconds", seconds_or_null(e.computing())},
               {"communication_seconds", seconds_or_null(e.moving())},
               {"exposed_seconds", seconds_or_null(e.exposed())},
               {"hidden_seconds", seconds_or_null(e.hidden())},
               {"unsent_seconds", seconds_or_null(e.unsent())},
               {"estimated_seconds", seconds_or_null(e.evaluation.time)},
               {"clock", clock_json(e.simulated)},
-              {"tokens_per_device_second", a.tokens_per_device_second(e)},
+              {"tokens_per_device_second", hp::tokens_per_device_second(e)},
               {"model_operations", e.model_operations},
-              {"model_use_share", a.model_use(e)},
+              {"model_use_share", hp::model_use(e, a.hardware.device)},
               {"levels", std::move(levels)}};
   if (a.stack.walked) out["stack"] = stack_json(a.on_stack(e), a.stack.name);
   return out;

@@ -23,10 +23,11 @@ inline std::string share_text(double share) { return fmt::format("{:.2f} %", 100
 inline std::string formats_text(const hp::plan_formats& f) {
   if (f == hp::plan_formats{}) return "";
   const bool narrow = f.product_bits() > 0;
-  return fmt::format("precision {}: {}parameters in {}{}\n", name_of(f),
-                     narrow ? fmt::format("products of layers in {}, ", to_text(f.product)) : "",
-                     f.weight == hp::data_type::f32 ? "f32" : "bf16",
-                     f.weight == hp::data_type::f32 ? "" : " with f32 masters");
+  return fmt::format(
+      "precision {}: {}parameters in {}{}{}\n", name_of(f),
+      narrow ? fmt::format("products of layers in {}, ", to_text(f.product)) : "",
+      f.weight == hp::data_type::f32 ? "f32" : "bf16", f.weight == hp::data_type::f32 ? "" : " with f32 masters",
+      f.moment == hp::data_type::f32 ? "" : fmt::format(", moments in {} bits", 8 * hp::bytes_of(f.moment)));
 }
 
 inline std::string head_text(const answer& a) {
@@ -120,7 +121,7 @@ inline std::string comparison_text(const answer& a) {
 inline std::string stack_step_text(const answer& a) {
   const hp::plan_estimate& e = a.estimate;
   const hp::stack_time on_stack = a.on_stack(e);
-  const hp::extent_t time = a.time(e);
+  const hp::extent_t time = e.time();
   hp::report::table t({"step", "time", "share"});
   const auto row = [&](const std::string& name, hp::extent_t picoseconds) {
     t.row({name, time_text(picoseconds), hp::report::share_text(picoseconds, time)});
@@ -144,7 +145,8 @@ inline std::string stack_step_text(const answer& a) {
                      a.measured && a.measured->run.step > 0
                          ? fmt::format(", times {:.3f} by the measured run", a.measured->found.factor)
                          : std::string()) +
-         fmt::format("{:.0f} tokens/s a device, MFU {}\n", a.tokens_per_device_second(e), share_text(a.model_use(e)));
+         fmt::format("{:.0f} tokens/s a device, MFU {}\n", hp::tokens_per_device_second(e),
+                     share_text(hp::model_use(e, a.hardware.device)));
 }
 
 /// Where the time comes from.
@@ -198,8 +200,8 @@ inline std::string others_text(const answer& a) {
   hp::report::table t({"--fix", "--devices", "verdict", "needs", "step", "tokens/s a device"});
   for (const priced_plan& p : a.others)
     t.row({fixes_of(p.estimate.plan), std::to_string(hp::device_count_of(p.estimate.plan)),
-           name_of(a.verdict(p.estimate)), bytes_text(a.needed(p.estimate)), time_text(a.time(p.estimate)),
-           fmt::format("{:.0f}", a.tokens_per_device_second(p.estimate))});
+           name_of(a.verdict(p.estimate)), bytes_text(a.needed(p.estimate)), time_text(p.estimate.time()),
+           fmt::format("{:.0f}", hp::tokens_per_device_second(p.estimate))});
   return t.text();
 }
 

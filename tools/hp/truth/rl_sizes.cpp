@@ -4,7 +4,6 @@
 #include "rl_sizes.hpp"
 
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -79,7 +78,7 @@ struct generation {
 
 /// The row as one of plain training: a step of the optimizer, of responses of mean length.
 /// Off policy it runs on the most devices that the batch can be dealt to.
-published_row training_row(const published_row& r, double mean, bool on_all, std::vector<std::string>& open) {
+published_row training_row(const published_row& r, double mean, bool on_all) {
   const std::vector<hp::extent_t> d = degrees_in(r.config(), "training_tp_cp_ep_pp_vpp", 5);
   published_row t = r;
   run_settings& run = t.run;
@@ -93,12 +92,8 @@ published_row training_row(const published_row& r, double mean, bool on_all, std
   if (run.batch.sequences == 0) throw not_predicted("no batch");
   hp::extent_t data = data_ranks_of(run);
   if (data == 0) throw not_predicted("tp, pp and cp do not divide the devices");
-  while (!on_all && (run.batch.sequences % data != 0 || data % std::min(run.ep, data) != 0)) --data;
+  while (!on_all && run.batch.sequences % data != 0) --data;
   run.devices = data * run.tp * run.pp * run.cp;
-  if (data % run.ep != 0) {
-    run.ep = std::gcd(run.ep, data);
-    open.push_back("experts over " + std::to_string(run.ep) + " ranks, those that the batch is dealt to");
-  }
   const hp::extent_t unit = 2 * run.tp * run.cp;
   run.sequence = (static_cast<hp::extent_t>(mean) + unit - 1) / unit * unit;
   run.micro_batch = 1;
@@ -127,7 +122,7 @@ sized_step sized_step_of(const published_row& r) {
     throw not_predicted("no lengths or no batch of responses");
   sized_step out;
   const int off = steps_off(r);
-  const published_row as_training = training_row(r, mean, off == 0, out.open);
+  const published_row as_training = training_row(r, mean, off == 0);
   const row_decoder d = decoder_of(r.model, as_training.run.sequence);
   std::vector<std::string> of_preset;
   const hp::known_hardware h = hardware_of(r.source.at("hardware"), r.device, of_preset);
