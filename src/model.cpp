@@ -6,7 +6,7 @@
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/strategy/check_program.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
-#include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/partition_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 { namespace detail {
 
@@ -26,6 +26,9 @@ strategy_result strategy_called_in_library(const char* name, int ranks, const in
 }
 
 sharded_program partition_in_library(const graph& g, const strategy_value& s) { return partition_here(g, s); }
+sharded_program partition_stages_in_library(const graph& g, const strategy_value& s, const program_stages& stages) {
+  return partition_stages_here(g, s, stages);
+}
 program_status check_program_in_library(const sharded_program& p) { return check_program_here(p); }
 
 }}}  // namespace hyperparallel::v0_2::detail

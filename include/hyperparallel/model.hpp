@@ -19,6 +19,7 @@
 #include <hyperparallel/graph/recomputation.hpp>
 #include <hyperparallel/graph/rule_table.hpp>
 #include <hyperparallel/graph/sharding_plan.hpp>
+#include <hyperparallel/graph/stage_cut.hpp>
 #include <hyperparallel/graph/tensor_names.hpp>
 #include <hyperparallel/layers.hpp>
 #include <hyperparallel/strategy/address_plan.hpp>
@@ -30,6 +31,7 @@
 #include <hyperparallel/strategy/named_strategies.hpp>
 #include <hyperparallel/strategy/operator_work.hpp>
 #include <hyperparallel/strategy/partition.hpp>
+#include <hyperparallel/strategy/partition_stages.hpp>
 #include <hyperparallel/strategy/program_writer.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>
 #include <hyperparallel/strategy/sharded_program.hpp>

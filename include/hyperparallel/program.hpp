@@ -22,14 +22,17 @@
 #include <hyperparallel/lowering/offloaded_program.hpp>
 #include <hyperparallel/lowering/offloading_code.hpp>
 #include <hyperparallel/lowering/part_rules.hpp>
+#include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/lowering/planned_flow.hpp>
 #include <hyperparallel/lowering/program_offload.hpp>
 #include <hyperparallel/lowering/program_plan.hpp>
 #include <hyperparallel/lowering/program_proof.hpp>
 #include <hyperparallel/lowering/program_slots.hpp>
 #include <hyperparallel/lowering/run_times.hpp>
+#include <hyperparallel/lowering/stage_work.hpp>
 #include <hyperparallel/lowering/step_durations.hpp>
 #include <hyperparallel/lowering/tier_hardware.hpp>
+#include <hyperparallel/lowering/unrolled_rows.hpp>
 #include <hyperparallel/planner/changes.hpp>
 #include <hyperparallel/planner/clock_timeline.hpp>
 #include <hyperparallel/planner/counted_amounts.hpp>

@@ -30,7 +30,7 @@ TEST(LoweredProgram, ItsRunsAreProvedOnItsAddresses) {
       for (const hp::lowered_run& r : l.run) {
         EXPECT_EQ(l.find_run(r.phases), &r);
         EXPECT_EQ(r.plan.wait.size, hp::lower_class(p, l.pulls, l.addresses, {.phases = r.phases}).wait.size);
-        const hp::program_plan all = hp::plan_of_all_ranks(r.plan, p.mesh.shape);
+        const hp::program_plan all = hp::plan_of_all_ranks(r.plan, p);
         const hp::program_proof proof =
             hp::prove_program(p, l.pulls, l.addresses, r.phases, all.machine, hp::table_of(all));
         EXPECT_EQ(proof.code, hp::program_proof_code::ok);

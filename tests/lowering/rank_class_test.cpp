@@ -84,12 +84,12 @@ struct classed {
 
   classed(const lowered& whole) : l(whole) {
     of_class = hp::lower_class(l.program, l.pulls, l.addresses, l.how);
-    l.plan = hp::plan_of_all_ranks(of_class, l.program.mesh.shape);
+    l.plan = hp::plan_of_all_ranks(of_class, l.program);
     table = table_of_class(of_class);
   }
   hp::grown_execution_table table_of_class(const hp::program_plan& plan) const {
     hp::grown_execution_table t = hp::table_of(plan);
-    hp::list_readers_of_class(t, hp::rank_differences(l.program.mesh.shape));
+    hp::list_readers_of_class(t, hp::class_words(l.program, hp::queues_per_rank(plan.machine)));
     return t;
   }
   hp::program_proof_code proof(const hp::grown_execution_table& t) const {
@@ -161,7 +161,7 @@ TEST(RankClass, NoBrokenPlanIsAccepted) {
         one.threshold = 1 + below(tasks);
       }
       const bool accepted = c.proof(c.table_of_class(c.of_class)) == hp::program_proof_code::ok;
-      c.l.plan = hp::plan_of_all_ranks(c.of_class, c.l.program.mesh.shape);
+      c.l.plan = hp::plan_of_all_ranks(c.of_class, c.l.program);
       const bool safe = c.l.exactly() == hp::exact_code::safe;
       ASSERT_FALSE(accepted && !safe) << names[k] << ", draw " << drawn;
       ASSERT_TRUE(!accepted || c.l.proof().code == hp::program_proof_code::ok) << names[k];
@@ -201,7 +201,7 @@ constexpr bool proves_at_compile_time() {
   const hp::program_addresses a = hp::plan_addresses(p);
   const hp::program_plan plan = hp::lower_class(p, pulls, a);
   hp::grown_execution_table t = hp::table_of(plan);
-  hp::list_readers_of_class(t, hp::rank_differences(m));
+  hp::list_readers_of_class(t, hp::class_words(p, hp::queues_per_rank(plan.machine)));
   return plan.tasks() == 2 && plan.wait.size == 3 &&
          hp::prove_class(p, pulls, a, hp::micro_phases, plan.machine, t).code == hp::program_proof_code::ok;
 }

@@ -70,7 +70,7 @@ TEST(PlanClock, OneRankOfTheClassHasTheTimesOfEveryRank) {
       hp::growing_array<hp::extent_t> duration;
       for (int i = 0; i < r.plan.row.size; ++i) duration.push(static_cast<hp::extent_t>(random() % 100));
       const hp::plan_timeline one = hp::play(r.plan, duration);
-      const hp::program_plan all = hp::plan_of_all_ranks(r.plan, l.program.mesh.shape);
+      const hp::program_plan all = hp::plan_of_all_ranks(r.plan, l.program);
       const hp::plan_timeline every = hp::play(all, duration);
       const auto oracle = relaxed_ends(all, {duration.begin(), duration.end()});
       std::vector<std::size_t> next(oracle.size(), 0);

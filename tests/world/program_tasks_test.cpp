@@ -106,7 +106,7 @@ TEST(ProgramTasks, CountWhatOthersBring) {
   const hp::program_tasks tasks(m.program, m.pulls, m.memory, &recording);
   // The all-reduce of 24 floats on two devices: each gets the other's term of its half, then the other's half.
   for (int rank = 0; rank < 2; ++rank) {
-    EXPECT_EQ(tasks.received(4, rank, 2), 24 * 4);
+    EXPECT_EQ(tasks.received(4, rank), 24 * 4);
     EXPECT_EQ(tasks.received(0, rank, 2), 0);
   }
 }

@@ -32,9 +32,9 @@ struct quiet_world : hp::program_values<quiet_world, double> {
   explicit quiet_world(const hp::sharded_program& p, const std::vector<int>& hosted = {0, 1})
       : values(hp::lowered_for(p, hp::data_type::f64), hosted, hp::overflow_response::stop) {}
 
-  template <class U>
-  void read(int t, hp::data_type type, U* whole) const {
-    memory_->gather(value_to_read(t, type), whole);
+  template <class Choose, class U>
+  void read(int, const Choose& choose, U* whole) const {
+    memory_->gather(choose(), whole);
   }
   void set_training_step(std::int64_t step) { steps.push_back(step); }
   static int least_of_all(int here) { return here; }

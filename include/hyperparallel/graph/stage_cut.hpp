@@ -33,6 +33,7 @@ enum class stage_cut_code : unsigned char {
   stages_are_not_positive,    ///< `given`
   layers_are_too_few,         ///< `given` layers for `expected` stages
   layers_do_not_add_up,       ///< `given` of the `expected` that the model has
+  layers_for_other_stages,    ///< `given` numbers of layers for `expected` stages
   stage_has_no_layer,         ///< stage `at`
   stage_does_not_exist,       ///< rule `at` names stage `given` of `expected`
   rule_matches_nothing,       ///< rule `at`
@@ -47,6 +48,7 @@ constexpr const char* name_of(stage_cut_code c) {
                                    "stages_are_not_positive",
                                    "layers_are_too_few",
                                    "layers_do_not_add_up",
+                                   "layers_for_other_stages",
                                    "stage_has_no_layer",
                                    "stage_does_not_exist",
                                    "rule_matches_nothing",

@@ -40,11 +40,11 @@ inline constexpr int image_room = sizeof(T) > 512  ? 1 << 10
                                   : sizeof(T) <= 8 ? 1 << 17
                                                    : 1 << 13;
 
-using image_types =
-    boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator, stored_rule,
-                         tensor_factors, factor, graph_segment, layout_value, stored_value, program_storage,
-                         program_compute, program_move, program_step, whole_tensor, move_facts, staged_block,
-                         stored_load, step_levels, stored_parts, move_step, move_row, plan_row, word_wait, stored_run>;
+using image_types = boost::mp11::mp_list<char, bool, int, extent_t, graph_dim, graph_tensor, graph_operator,
+                                         stored_rule, tensor_factors, factor, graph_segment, layout_value, stored_value,
+                                         program_storage, program_compute, program_move, program_step, whole_tensor,
+                                         program_part, move_facts, staged_block, stored_load, step_levels, stored_parts,
+                                         move_step, move_row, rank_span, plan_row, word_wait, stored_run>;
 /// Its elements are those of the image; the others are stored in another form, or one by one behind their arrays.
 template <class T>
 concept is_stored_as_is = boost::mp11::mp_contains<image_types, T>::value;

@@ -46,20 +46,21 @@ class program_lowering {
       : program_(p),
         pulls_(pulls),
         options_(options),
-        ranks_(position_count(p.mesh.shape)),
-        by_(p.mesh.shape),
+        ranks_(ranks_of(p)),
+        by_(mesh_of_part(p, 0)),
         tenants_(place_count(p, pulls.moves)) {
     plan_.machine = machine();
     plan_.of_class = OfClass;
     queues_ = queue_count(plan_.machine);
     per_rank_ = queues_per_rank(plan_.machine);
+    for (int k = 0; k < p.part.size; ++k) plan_.part.push({first_rank_of(p, k), ranks_of_part(p, k)});
     find_ranges(a);
     if constexpr (OfClass)
       if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
-    const int cells = place_count(p, pulls.moves) * lowered_ranks();
+    const int cells = place_count(p, pulls.moves) * (OfClass ? 1 : ranks_);
     writer_.resize(cells, {0, 0});
     reader_.resize(cells, -1);
-    known_.resize(queues_ * (OfClass ? per_rank_ : queues_), 0);
+    known_.resize(queues_ * (OfClass ? per_rank_ * parts_of(p) : queues_), 0);
     need_.resize(queues_, 0);
     done_.resize(queues_, 0);
   }
@@ -75,7 +76,7 @@ class program_lowering {
     }
     for (int s = 0; s < program_.storage.size && ok(); ++s) {
       plan_.survives.push(tenants_.is_known(s) ? tenants_.is_whole(s) : !tenants_.was_taken(begin_[s], end_[s]));
-      plan_.writes.push(writer_[cell(s, 0)].threshold > 0);
+      plan_.writes.push(writer_[cell(s, first_rank_of(program_, program_.storage[s].part))].threshold > 0);
       if (program_.storage[s].home && !plan_.survives[s]) refuse(program_flow_code::home_is_overwritten, -1, s);
     }
     if (ok()) return static_cast<program_plan&&>(plan_);
@@ -100,43 +101,58 @@ class program_lowering {
     return m;
   }
 
-  /// All tiers in one address space, one behind the other.
+  /// All tiers of all parts in one address space, one behind the other.
   constexpr void find_ranges(const program_addresses& a) {
     const growing_array<storage_lifetime> lives = lifetimes_of(program_);
-    extent_t bytes[max_memory_tiers] = {};
+    growing_array<extent_t> bytes;  // of tier t of part k
+    bytes.resize(parts_of(program_) * max_memory_tiers, 0);
+    growing_array<int> space;  // of each place
+    const auto put = [&](extent_t begin, extent_t size, int part, int tier) {
+      begin_.push(begin);
+      end_.push(begin + size);
+      space.push(part * max_memory_tiers + tier);
+      bytes[space.last()] = larger(bytes[space.last()], end_.last());
+    };
     for (int s = 0; s < program_.storage.size; ++s) {
+      const program_storage& one = program_.storage[s];
       const bool used = lives[s].always || lives[s].first <= lives[s].last;
-      begin_.push(a.storage[s]);
-      end_.push(begin_[s] + (used ? aligned(program_.storage[s].bytes) : 0));
-      extent_t& tier = bytes[program_.storage[s].tier];
-      tier = larger(tier, end_[s]);
+      put(a.storage[s], used ? aligned(one.bytes) : 0, one.part, one.tier);
     }
     for (int m = 0; m < program_.move.size; ++m) {
       const bool staged = a.staged[m] >= 0;  // else the move is none of a step
-      for (const staged_block& one : kind_of(pulls_.moves, m).staged) {
-        begin_.push(staged ? a.staged[m] + one.offset : 0);
-        end_.push(begin_.last() + (staged ? aligned(one.bytes) : 0));
-        bytes[0] = larger(bytes[0], end_.last());
-      }
+      for (const staged_block& one : kind_of(pulls_.moves, m).staged)
+        put(staged ? a.staged[m] + one.offset : 0, staged ? aligned(one.bytes) : 0,
+            part_of_value(program_, program_.move[m].target), 0);
     }
-    for (int s = 0; s < program_.storage.size; ++s)
-      for (int t = 0; t < program_.storage[s].tier; ++t) {
-        begin_[s] += bytes[t];
-        end_[s] += bytes[t];
-      }
+    growing_array<extent_t> first;
+    extent_t total = 0;
+    for (const extent_t b : bytes) {
+      first.push(total);
+      total += b;
+    }
+    for (int i = 0; i < begin_.size; ++i) {
+      begin_[i] += first[space[i]];
+      end_[i] += first[space[i]];
+    }
   }
 
-  constexpr int lowered_ranks() const { return OfClass ? 1 : ranks_; }
   /// Of a place on a rank; of the class on any.
   constexpr int cell(int place, int rank) const { return OfClass ? place : place * ranks_ + rank; }
-  /// Ranks, or differences of the class.
+  /// Calls `visit` for the ranks of a part; of the class for the first one.
   template <class Visit>
-  constexpr void visit_senders(int step, int row, int rank, const Visit& visit) const {
-    const int move = program_.step[step].index;
+  constexpr void visit_ranks(int part, const Visit& visit) const {
+    const int first = first_rank_of(program_, part), count = OfClass ? 1 : ranks_of_part(program_, part);
+    for (int r = first; r < first + count; ++r) visit(r);
+  }
+  /// Ranks, or differences of the class. `place` is the receiver's in its part.
+  template <class Visit>
+  constexpr void visit_senders(int step, int row, int place, const Visit& visit) const {
+    const int move = program_.step[step].index, source = part_of_value(program_, program_.move[move].source);
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
-    const int at = OfClass ? class_.row_of(pulls_.moves, move, row) : row * ranks_ + rank;
-    for (int k = begin.item[at]; k < begin.item[at + 1]; ++k) visit(sender.item[k]);
+    const int positions = ranks_of_part(program_, source), first = OfClass ? 0 : first_rank_of(program_, source);
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, row) : row * positions + place;
+    for (int k = begin.item[at]; k < begin.item[at + 1]; ++k) visit(first + sender.item[k]);
   }
 
   // ---- rows ----
@@ -153,15 +169,15 @@ class program_lowering {
     for (int i = 0; i < op.result_count; ++i) write_.push(storage_of(c.result[i]));
     if (!begin_row(s, 0, vector ? resource::aiv : resource::aic)) return;
     const extent_t work = compute_duration(program_, c, options_.rates);
-    for (int r = 0; r < lowered_ranks(); ++r) {
+    visit_ranks(plan_.row.last().part, [&](int r) {
       begin_task(r);
-      for (const int place : read_) need_value(place, r);
+      for (const int place : read_) need_value(place, OfClass ? 0 : r);
       for (const int place : write_) need_memory(place, r);
       for (const int place : evicted_) need_memory(place, r);
       end_task(duration_of(s, work));
-      for (const int place : read_) note_read(place, r);
+      for (const int place : read_) note_read(place, OfClass ? 0 : r);
       for (const int place : write_) note_write(place, r);
-    }
+    });
   }
 
   constexpr void lower_move_step(int s) {
@@ -183,17 +199,18 @@ class program_lowering {
       read_.push(from);
       write_.push(to);
       if (!begin_row(s, i * ranks_, kind)) return;
-      for (int r = 0; r < lowered_ranks(); ++r) {
+      const int part = plan_.row.last().part, first = first_rank_of(program_, part);
+      visit_ranks(part, [&](int r) {
         begin_task(r);
-        visit_senders(s, i, r, [&](int sender) { need_value(from, sender); });
+        visit_senders(s, i, r - first, [&](int sender) { need_value(from, sender); });
         need_memory(to, r);
         for (const int place : evicted_) need_memory(place, r);
-        const extent_t elements =
-            kind == resource::link ? pulls.pulled[i * ranks_ + r] : local_elements(program_, m.target);
+        const extent_t elements = kind == resource::link ? pulls.pulled[i * ranks_of_part(program_, part) + r - first]
+                                                         : local_elements(program_, m.target);
         end_task(duration_of(s, transfer_duration(elements * element, options_.rates)));
-        visit_senders(s, i, r, [&](int sender) { note_read(from, sender); });
+        visit_senders(s, i, r - first, [&](int sender) { note_read(from, sender); });
         note_write(to, r);
-      }
+      });
     }
   }
 
@@ -204,11 +221,11 @@ class program_lowering {
     read_.push(kept);
     read_.push(left);
     if (!begin_row(s, 0, resource::host)) return;
-    for (int r = 0; r < lowered_ranks(); ++r) {
+    visit_ranks(plan_.row.last().part, [&](int r) {
       begin_task(r);
       need_memory(left, r);
       end_task(0);
-    }
+    });
     tenants_.leave(left);
   }
 
@@ -235,14 +252,18 @@ class program_lowering {
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
     for (const int place : write_)
       if (!tenants_.is_whole(place)) refuse(program_flow_code::place_is_overwritten, step, place);
-    if (plan_.row.size * ranks_ > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
-    if (ok()) plan_.row.push({step, first_item, kind});
+    const int first_task = plan_.tasks();
+    if (first_task > max_tasks - ranks_) refuse(program_flow_code::too_many_tasks, step, -1);
+    if (ok()) plan_.row.push({step, first_item, kind, part_of_step(program_, program_.step[step]), first_task});
     return ok();
   }
 
   // ---- one task: what it needs, its waits, what it leaves ----
 
-  constexpr void begin_task(int rank) { queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind); }
+  constexpr void begin_task(int rank) {
+    queue_ = first_queue(plan_.machine, rank, plan_.row.last().kind);
+    own_ = (OfClass ? plan_.row.last().part * per_rank_ + queue_ % per_rank_ : queue_) * queues_;
+  }
   constexpr void need(const word_wait& w) {
     if (w.threshold == 0 || w.word == queue_ || w.threshold <= need_.item[w.word]) return;
     if (need_.item[w.word] == 0) asked_.push(w.word);
@@ -259,7 +280,7 @@ class program_lowering {
   }
   constexpr void end_task(extent_t duration) {
     for (const int q : asked_) {
-      int& known = known_.item[queue_ * queues_ + q];
+      int& known = known_.item[own_ + q];
       if (need_.item[q] > known) {
         plan_.wait.push({q, need_.item[q]});
         known = need_.item[q];
@@ -305,7 +326,8 @@ class program_lowering {
   growing_array<use> use_;
   growing_array<int> known_;  // of each queue and each other one: the place that it has waited for
   growing_array<int> need_, asked_, done_;
-  int queue_ = 0;
+  int queue_ = 0;  // of the present task
+  int own_ = 0;    // where what it knows begins
   word_wait now_{};
 };
 
@@ -324,24 +346,28 @@ constexpr program_plan lower_class(const sharded_program& p, const program_pulls
   return detail::program_lowering<true>(p, pulls, a, options).run();
 }
 
-/// The plan of the class moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks` tasks.
-/// O(tasks + waits).
-constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const mesh_shape& mesh) {
+/// The plan of the class of `p` moved to every rank. Decides nothing. Domain: it has at most `most_tasks_of_all_ranks`
+/// tasks. O(tasks + waits).
+constexpr program_plan plan_of_all_ranks(const program_plan& of_class, const sharded_program& p) {
   program_plan all = of_class;
   all.of_class = false;
   all.duration.clear();
   all.wait_end.clear();
   all.wait.clear();
-  all.duration.reserve(all.tasks());
-  all.wait_end.reserve(all.tasks());
-  all.wait.reserve(of_class.wait.size * all.machine.ranks);
-  const rank_differences by(mesh);
-  const int per_rank = queues_per_rank(all.machine);
+  int tasks = 0;
+  for (plan_row& r : all.row) {
+    r.first_task = tasks;
+    tasks += all.tasks_of(r);
+  }
+  all.duration.reserve(tasks);
+  all.wait_end.reserve(tasks);
+  all.wait.reserve(of_class.wait.size * (all.machine.ranks / all.parts()));
+  const class_words words(p, queues_per_rank(all.machine));
   for (int row = 0; row < all.row.size; ++row)
-    for (int r = 0; r < all.machine.ranks; ++r) {
+    for (int r = 0; r < all.tasks_of(all.row.item[row]); ++r) {
       for (int w = row == 0 ? 0 : of_class.wait_end.item[row - 1]; w < of_class.wait_end.item[row]; ++w) {
         const word_wait& one = of_class.wait.item[w];
-        all.wait.push({by.plus(r, one.word / per_rank) * per_rank + one.word % per_rank, one.threshold});
+        all.wait.push({words.seen_by(r, one.word), one.threshold});
       }
       all.wait_end.push(all.wait.size);
       all.duration.push(of_class.duration.item[row]);

@@ -85,9 +85,10 @@ struct lowered_program {
   }
 };
 
-/// A step of training runs as a whole: with one micro-batch, where no gradient is looked at before the update.
+/// A step of training runs as a whole: where its steps are those of all micro-batches, and no gradient is looked at before
+/// the update.
 constexpr bool runs_as_a_whole(const sharded_program& p, bool watches_gradients) {
-  return p.graph.micro_batches == 1 && !watches_gradients;
+  return (p.graph.micro_batches == 1 || p.unrolled) && !watches_gradients;
 }
 
 namespace detail {
@@ -131,7 +132,7 @@ constexpr bool lower_run(lowered_program& l, unsigned phases) {
     return false;
   }
   grown_execution_table table = table_of(r.plan);
-  list_readers_of_class(table, rank_differences(l.program.mesh.shape));
+  list_readers_of_class(table, class_words(l.program, queues_per_rank(r.plan.machine)));
   const program_proof proof = prove_class(l.program, l.pulls, l.addresses, phases, r.plan.machine, table);
   if (proof.code != program_proof_code::ok) detail::fail(l, lowering_code::run_is_not_proved, -1);
   for (int tier = 0; tier < max_memory_tiers; ++tier)

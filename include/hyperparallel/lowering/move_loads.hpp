@@ -59,6 +59,30 @@ constexpr move_load load_of_hops(const move_kind& k, const mesh_shape& m, const 
   return load;
 }
 
+/// A hand-over: every device takes the block of the one at its position in another part. The longest hop counts.
+/// O(positions).
+constexpr move_load load_of_hand_over(const sharded_program& p, const move_kind& k, const interconnect& net,
+                                      extent_t element_bytes) {
+  const program_move& m = p.move[k.example];
+  const int from = first_rank_of(p, part_of_value(p, m.source)), to = first_rank_of(p, part_of_value(p, m.target));
+  const int positions = ranks_of_part(p, part_of_value(p, m.target));
+  move_load load;
+  load.step.push(step_levels());
+  time_cost longest;
+  for (int i = 0; i < positions; ++i) {
+    step_levels hop;
+    hop.received = k.received * positions;
+    if (!visit_links(net, rank_on(net, {}, from + i), rank_on(net, {}, to + i),
+                     [&](int level) { hop.level[level] = {1, k.received, k.received}; }))
+      load.code = cost_code::ranks_are_not_connected;
+    const time_cost time = time_of(hop, element_bytes, net);
+    if (i > 0 && time.picoseconds <= longest.picoseconds) continue;
+    longest = time;
+    load.step[0] = hop;
+  }
+  return load;
+}
+
 /// A rotation: every device takes the whole block of the one that is so many places before it along an axis.
 constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const interconnect& net,
                                  extent_t element_bytes) {
@@ -71,10 +95,12 @@ constexpr move_load load_of_ring(const move_kind& k, const mesh_shape& m, const 
 /// Of each kind of move. Domain: `status_of` accepts the links that the moves are chosen on.
 constexpr growing_array<move_load> loads_of_moves(const sharded_program& p, const program_moves& moves) {
   growing_array<move_load> load = moves.load;
-  for (int k = 0; k < moves.kind.size; ++k)
-    if (const move_kind& kind = moves.kind[k]; kind.travel > 0)
-      load[k] = detail::load_of_ring(kind, p.mesh.shape, moves.links,
-                                     bytes_of(p.graph.tensor[p.value[p.move[kind.example].source].tensor].type));
+  for (int k = 0; k < moves.kind.size; ++k) {
+    const move_kind& kind = moves.kind[k];
+    const extent_t bytes = bytes_of(p.graph.tensor[p.value[p.move[kind.example].source].tensor].type);
+    if (kind.travel > 0) load[k] = detail::load_of_ring(kind, p.mesh.shape, moves.links, bytes);
+    if (kind.hand_over) load[k] = detail::load_of_hand_over(p, kind, moves.links, bytes);
+  }
   return load;
 }
 

@@ -3,7 +3,8 @@
 // Who pulls what from whom in the moves of a sharded program, kind by kind and step by step.
 //
 // A move between layouts is the candidate that its kind has chosen (strategy/move_kinds.hpp), row by row
-// (redistribution/move_rows.hpp); a rotation, or a move that changes nothing, is one row of whole blocks without a plan.
+// (redistribution/move_rows.hpp); a rotation, a hand-over, or a move that changes nothing, is one row of whole blocks without a
+// plan. Receivers and senders are positions of meshes.
 // Laws: a receiver's senders are listed once each, in the order of its transfers; `pulled` adds up to what the steps
 // bring. O(kinds · (plan + transfers)).
 
@@ -15,7 +16,7 @@ namespace hyperparallel { inline namespace v0_2 {
 struct move_pulls {
   move_parts parts{};  ///< none where whole blocks are pulled
   growing_array<move_row> row;
-  growing_array<int> sender;        ///< of all receivers, one after the other
+  growing_array<int> sender;        ///< of all receivers, one after the other; of a hand-over in the part of its source
   growing_array<int> sender_begin;  ///< of row i and receiver p at i · positions + p
   growing_array<extent_t> pulled;   ///< elements that others bring, likewise
 };
@@ -83,7 +84,7 @@ constexpr void list_whole_blocks(const move_kind& k, const mesh_shape& mesh, ext
     const int sender = whole_block_sender(k, mesh, p);
     pulls.sender_begin.push(p);
     pulls.sender.push(sender);
-    pulls.pulled.push(sender == p ? 0 : elements);
+    pulls.pulled.push(sender == p && !k.hand_over ? 0 : elements);
   }
   pulls.sender_begin.push(positions);
 }
@@ -136,7 +137,7 @@ constexpr program_pulls pulls_of(const sharded_program& p, const program_moves& 
       return all;
     }
     move_pulls& pulls = all.kind.item[all.kind.push({})];
-    if (turned || kind.steps == 0) {
+    if (turned || kind.hand_over || kind.steps == 0) {
       detail::list_whole_blocks(kind, to.layout.mesh, local_elements(p, m.target), pulls);
     } else {
       const graph_tensor& tensor = p.graph.tensor[from.tensor];

@@ -78,12 +78,12 @@ constexpr const char* to_text(program_proof_code c) {
   return "unknown";
 }
 
-/// `task` (row · ranks + rank) and `place` are where it fails.
+/// `task` (in the order of rows, then ranks) and `place` are where it fails.
 struct program_proof {
   program_proof_code code = program_proof_code::ok;
   int task = -1;
   int place = -1;
-  extent_t bytes[max_memory_tiers] = {};  ///< of memory that the tasks touch
+  extent_t bytes[max_memory_tiers] = {};  ///< of memory that the tasks touch, in the part that touches most
 };
 
 namespace detail {
@@ -99,10 +99,10 @@ class program_prover {
         phases_(phases),
         machine_(m),
         table_(t),
-        by_(p.mesh.shape),
+        words_(p, queues_per_rank(m)),
         memory_(OfClass ? 1 : m.ranks) {
     if constexpr (OfClass)
-      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, by_);
+      if (pulls.status.code == move_pulls_code::ok) class_ = class_of(pulls, words_.differences());
     queues_ = queue_count(m);
     per_rank_ = queues_per_rank(m);
     known_.resize(t.size.queues * queues_, 0);
@@ -113,13 +113,15 @@ class program_prover {
 
   constexpr program_proof run() {
     if (pulls_.status.code != move_pulls_code::ok) fail(program_proof_code::move_is_refused);
-    if (machine_.ranks != position_count(program_.mesh.shape) || table_.size.queues != (OfClass ? per_rank_ : queues_))
+    if (machine_.ranks != ranks_of(program_) ||
+        table_.size.queues != (OfClass ? per_rank_ * parts_of(program_) : queues_))
       fail(program_proof_code::task_is_missing);
     for (int i = 0; i < program_.step.size && ok(); ++i) {
       const program_step& s = program_.step[i];
       if (!is_in(s.phase, phases_)) continue;
       const int rows = s.is_move && !program_.move[s.index].detaches ? pulls_.of(s.index).row.size : 1;
       for (int k = 0; k < rows && ok(); ++k) {
+        part_ = part_of_step(program_, s);
         list_places(i, k);
         enter_row();
         for (int r = 0; r < proved_ranks() && ok(); ++r) check_task(i, k, r);
@@ -145,16 +147,16 @@ class program_prover {
     int place = -1, history = -1;
   };
 
-  constexpr int proved_ranks() const { return OfClass ? 1 : machine_.ranks; }
-  // A word of the class names the queue of another rank by its difference. All ranks have run equally far.
-  constexpr int queue_of_word(int word) const { return OfClass ? word % per_rank_ : word; }
-  constexpr int seen_from(int word, int queue) const {
-    return OfClass ? by_.opposite(word / per_rank_) * per_rank_ + queue : queue;
-  }
+  /// Of the row's part.
+  constexpr int proved_ranks() const { return OfClass ? 1 : ranks_of_part(program_, part_); }
+  constexpr int first_rank() const { return first_rank_of(program_, part_); }
+  // A word of the class names the queue of another rank by its difference. All ranks of a part have run equally far.
+  constexpr int queue_of_word(int word) const { return OfClass ? words_.queue_of(word) : word; }
+  constexpr int own_word(int queue) const { return OfClass ? words_.own_word(queue) : queue; }
+  constexpr int seen_from(int word, int queue) const { return OfClass ? words_.seen_from(word, queue) : queue; }
   /// A use of a sender's memory, as the task sees it that pulls from there.
   constexpr shadow_memory::user use_at(const shadow_memory::user& u, int sender) const {
-    return {OfClass && u.place > 0 ? by_.plus(sender, u.queue / per_rank_) * per_rank_ + u.queue % per_rank_ : u.queue,
-            u.place, u.next};
+    return {OfClass && u.place > 0 ? words_.seen_by(sender, u.queue) : u.queue, u.place, u.next};
   }
 
   constexpr bool ok() const { return proof_.code == program_proof_code::ok; }
@@ -166,45 +168,55 @@ class program_prover {
   }
   static constexpr void reach(extent_t& end, extent_t at) { end = larger(end, at); }
 
-  constexpr int tier_of_place(int place) const {
-    return place < program_.storage.size ? program_.storage[place].tier : 0;
-  }
   constexpr place_range range_of(int place) const { return range_.item[place]; }
-  /// Tiers lie one behind the other in one address space.
+  constexpr int space_of_place(int place) const {
+    return place < program_.storage.size
+               ? program_.storage[place].part * max_memory_tiers + program_.storage[place].tier
+               : part_ * max_memory_tiers;
+  }
+  /// Tiers of parts lie one behind the other in one address space.
   constexpr void find_ranges(const program_addresses& a) {
     range_.reserve(place_count(program_, pulls_.moves));
-    extent_t end[max_memory_tiers] = {};
-    for (int s = 0; s < program_.storage.size; ++s) {
-      const program_storage& one = program_.storage[s];
-      range_.push({a.storage[s], a.storage[s] + aligned(one.bytes)});
-      reach(end[one.tier], range_.last().end);
-    }
+    growing_array<extent_t> end;
+    end.resize(parts_of(program_) * max_memory_tiers, 0);
+    growing_array<int> space;  // of each place
+    const auto put = [&](extent_t begin, extent_t bytes, int of_space) {
+      range_.push({begin, begin + bytes});
+      space.push(of_space);
+      reach(end[of_space], begin + bytes);
+    };
+    for (const program_storage& one : program_.storage)
+      put(a.storage[range_.size], aligned(one.bytes), one.part * max_memory_tiers + one.tier);
     for (int move = 0; move < program_.move.size; ++move)
       for (const staged_block& one : kind_of(pulls_.moves, move).staged) {
-        const extent_t begin = a.staged[move] + one.offset;
-        range_.push(a.staged[move] < 0 ? place_range{} : place_range{begin, begin + aligned(one.bytes)});
-        reach(end[0], range_.last().end);
+        const bool staged = a.staged[move] >= 0;
+        put(staged ? a.staged[move] + one.offset : 0, staged ? aligned(one.bytes) : 0,
+            part_of_value(program_, program_.move[move].target) * max_memory_tiers);
       }
-    for (int tier = 1; tier < max_memory_tiers; ++tier) first_[tier] = first_[tier - 1] + end[tier - 1];
-    for (int s = 0; s < program_.storage.size; ++s) {
-      const extent_t first = first_[program_.storage[s].tier];
-      if (first > 0) range_.item[s] = {range_.item[s].begin + first, range_.item[s].end + first};
-    }
+    first_.push(0);
+    for (int i = 0; i + 1 < end.size; ++i) first_.push(first_[i] + end[i]);
+    for (int i = 0; i < range_.size; ++i)
+      if (const extent_t first = first_[space[i]]; range_.item[i].begin != range_.item[i].end && first > 0)
+        range_.item[i] = {range_.item[i].begin + first, range_.item[i].end + first};
   }
 
   // ---- a row: what it reads and writes ----
 
+  constexpr void touch(int place, extent_t end) {
+    const int space = space_of_place(place);
+    reach(proof_.bytes[space % max_memory_tiers], end - first_[space]);
+  }
   constexpr void read(int place) {
     const place_range r = range_of(place);
     if (r.begin == r.end) return;
-    reach(proof_.bytes[tier_of_place(place)], r.end - first_[tier_of_place(place)]);
+    touch(place, r.end);
     const int history = memory_.read(place, r.begin, r.end);
     if (history < 0 || (place < gone_.size && gone_[place])) fail(program_proof_code::value_is_not_there, place);
     read_.push({place, history});
   }
   constexpr void write(int place) {
     const place_range r = range_of(place);
-    reach(proof_.bytes[tier_of_place(place)], r.end - first_[tier_of_place(place)]);
+    touch(place, r.end);
     if (r.begin != r.end) write_.push({place, -1});
   }
   constexpr void check_block(int value) {
@@ -261,7 +273,8 @@ class program_prover {
 
   /// Queue of the task, where it is the next one. -1: nowhere.
   constexpr int queue_of(int step, int item, int rank) const {
-    for (int q = rank * per_rank_; q < (rank + 1) * per_rank_; ++q) {
+    const int member = OfClass ? part_ : rank;
+    for (int q = member * per_rank_; q < (member + 1) * per_rank_; ++q) {
       const int r = table_.queue_begin[q] + done_.item[q];
       if (r == table_.queue_begin[q + 1]) continue;
       const execution_record& one = table_.record[r];
@@ -270,9 +283,9 @@ class program_prover {
     return -1;
   }
 
-  constexpr void check_task(int step, int k, int rank) {
+  constexpr void check_task(int step, int k, int place) {
     ++task_;
-    const int item = k * machine_.ranks + rank, q = queue_of(step, item, rank);
+    const int rank = first_rank() + place, item = k * machine_.ranks + rank, q = queue_of(step, item, rank);
     if (q < 0) return fail(program_proof_code::task_is_missing);
     const int record = table_.queue_begin[q] + done_.item[q];
     int* const known = &known_.item[q * queues_];
@@ -286,21 +299,22 @@ class program_prover {
       if (one.threshold > known[one.word]) known[one.word] = one.threshold;
     }
     const auto is_behind = [&](const shadow_memory::user& u) {
-      return u.place == 0 || u.queue == q || u.place <= known[u.queue];
+      return u.place == 0 || u.queue == own_word(q) || u.place <= known[u.queue];
     };
     for (const used_place& r : read_)
-      visit_senders(step, k, rank, [&](int sender) {
+      visit_senders(step, k, place, [&](int sender) {
         if (!is_behind(use_at(memory_.writer(r.history, OfClass ? 0 : sender), sender)))
           fail(program_proof_code::read_is_not_ordered, r.place);
       });
     for (const int history : over_) {
-      bool behind = is_behind(memory_.writer(history, rank));
-      for (int n = memory_.newest_reader(history, rank); n >= 0; n = memory_.use(n).next)
+      const int owner = OfClass ? 0 : rank;
+      bool behind = is_behind(memory_.writer(history, owner));
+      for (int n = memory_.newest_reader(history, owner); n >= 0; n = memory_.use(n).next)
         behind = behind && is_behind(memory_.use(n));
       if (!behind) fail(program_proof_code::write_is_not_ordered, write_[0].place);
     }
     ++done_.item[q];
-    if (rank == 0) queue_.clear();
+    if (place == 0) queue_.clear();
     queue_.push(q);
   }
   constexpr bool answers(int record, int queue) const {
@@ -308,14 +322,16 @@ class program_prover {
       if (table_.reader[i] == queue) return true;
     return false;
   }
+  /// Ranks, or differences of the class. `place` is the reader's in its part.
   template <class Visit>
-  constexpr void visit_senders(int step, int k, int rank, const Visit& visit) const {
-    if (!pulls_row_) return visit(rank);
-    const int move = program_.step[step].index;
+  constexpr void visit_senders(int step, int k, int place, const Visit& visit) const {
+    if (!pulls_row_) return visit(OfClass ? 0 : first_rank() + place);
+    const int move = program_.step[step].index, source = part_of_value(program_, program_.move[move].source);
     const growing_array<int>& begin = OfClass ? class_.sender_begin : pulls_.of(move).sender_begin;
     const growing_array<int>& sender = OfClass ? class_.sender : pulls_.of(move).sender;
-    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * machine_.ranks + rank;
-    for (int i = begin.item[at]; i < begin.item[at + 1]; ++i) visit(sender.item[i]);
+    const int at = OfClass ? class_.row_of(pulls_.moves, move, k) : k * ranks_of_part(program_, source) + place;
+    const int first = OfClass ? 0 : first_rank_of(program_, source);
+    for (int i = begin.item[at]; i < begin.item[at + 1]; ++i) visit(first + sender.item[i]);
   }
 
   constexpr void leave_row(int step, int k) {
@@ -323,14 +339,16 @@ class program_prover {
       for (const used_place& one : read_)
         visit_senders(step, k, r, [&](int sender) {
           const int q = queue_.item[r];
-          memory_.add_reader(one.history, OfClass ? 0 : sender, seen_from(sender * per_rank_, q), done_.item[q]);
+          const int word = OfClass ? words_.differences().opposite(sender) * per_rank_ + own_word(q) : q;
+          memory_.add_reader(one.history, OfClass ? 0 : sender, word, done_.item[q]);
         });
     for (const used_place& one : write_) {
       const place_range w = range_of(one.place);
       const int history = memory_.write(one.place, w.begin, w.end);
       if (one.place < gone_.size) gone_[one.place] = false;
       for (int r = 0; r < proved_ranks(); ++r)
-        memory_.writer(history, r) = {queue_.item[r], done_.item[queue_.item[r]], -1};
+        memory_.writer(history, OfClass ? 0 : first_rank() + r) = {own_word(queue_.item[r]), done_.item[queue_.item[r]],
+                                                                   -1};
     }
     const program_step& s = program_.step[step];
     if (s.is_move && program_.move[s.index].detaches)
@@ -342,18 +360,19 @@ class program_prover {
   unsigned phases_;
   const machine_shape& machine_;
   const Table& table_;
-  rank_differences by_;
-  class_pulls class_;  // of the class alone
+  class_words words_;  // of the class alone, as the following
+  class_pulls class_;
   int queues_ = 0, per_rank_ = 0;
   shadow_memory memory_;
-  extent_t first_[max_memory_tiers] = {};  // of each tier in the address space
-  growing_array<place_range> range_;       // of each place
-  growing_array<bool> gone_;               // of each storage: detached, and not back yet
+  growing_array<extent_t> first_;     // of tier t of part k in the address space
+  growing_array<place_range> range_;  // of each place
+  growing_array<bool> gone_;          // of each storage: detached, and not back yet
   growing_array<used_place> read_, write_;
   growing_array<int> over_;          // histories that the row ends
   growing_array<int> queue_;         // of the row's tasks
   growing_array<int> known_, done_;  // of each queue: places that it has waited for, tasks that it has run
   bool pulls_row_ = false;
+  int part_ = 0;  // of the row
   int task_ = -1;
   program_proof proof_{};
 };

@@ -7,7 +7,11 @@
 // blocks. So renaming every rank r to r + d maps the plan onto itself if it maps the senders of each row of a move onto
 // themselves: if the senders of r are those of rank 0 moved by r. Then a plan for rank 0, moved by r, is one for rank r.
 // A row whose senders differ is given, for every rank, the union of all ranks' differences: it waits for more tasks than
-// it reads from, and more reads are ordered than there are, which is safe. Laws: a rank's senders are among those of the
+// it reads from, and more reads are ordered than there are, which is safe.
+//
+// Of a program of several parts each part is a class. Their meshes are alike, so that a rank of another part has a mesh
+// difference too: words number the queues of all ranks, that of the rank of part k with difference d at first rank of k + d.
+// Laws: a rank's senders are among those of the
 // class moved to it; they are the same where the row is `exact`. Complexity: O(ranks · senders) for each kind of move.
 
 #include <hyperparallel/lowering/move_pulls.hpp>
@@ -86,14 +90,45 @@ constexpr class_pulls class_of(const program_pulls& pulls, const rank_difference
   return c;
 }
 
-/// Lists, for each record of the table of rank 0, the queues that wait for it, by difference: the record that a rank
+/// Words by which a plan of the class names queues: of the rank of a part by its difference.
+class class_words {
+ public:
+  constexpr class_words(const sharded_program& p, int per_rank) : by_(mesh_of_part(p, 0)), per_rank_(per_rank) {
+    for (int k = 0; k < parts_of(p); ++k) first_.push(first_rank_of(p, k));
+  }
+
+  constexpr const rank_differences& differences() const { return by_; }
+  constexpr int part_of(int word) const {
+    int k = first_.size - 1;
+    while (k > 0 && first_.item[k] > word / per_rank_) --k;
+    return k;
+  }
+  constexpr int difference_of(int word) const { return word / per_rank_ - first_.item[part_of(word)]; }
+  /// Number of a queue in the table of the class, which the rank that has it calls by `own_word`.
+  constexpr int queue_of(int word) const { return part_of(word) * per_rank_ + word % per_rank_; }
+  constexpr int own_word(int queue) const { return first_.item[queue / per_rank_] * per_rank_ + queue % per_rank_; }
+  /// How the rank that `word` names calls the queue of the one that names it so.
+  constexpr int seen_from(int word, int queue) const {
+    return own_word(queue) + by_.opposite(difference_of(word)) * per_rank_;
+  }
+  /// How a rank calls what the rank with that difference from it calls `word`.
+  constexpr int seen_by(int difference, int word) const {
+    return (first_.item[part_of(word)] + by_.plus(difference, difference_of(word))) * per_rank_ + word % per_rank_;
+  }
+
+ private:
+  rank_differences by_;
+  growing_array<int> first_;  // rank of each part
+  int per_rank_;
+};
+
+/// Lists, for each record of the table of the class, the queues that wait for it, by difference: the record that a rank
 /// awaits at a difference lists that rank at the opposite one. Domain: waits and ends of waits are there.
 /// O(tasks + waits).
-constexpr void list_readers_of_class(grown_execution_table& t, const rank_differences& by) {
-  const int per_rank = t.size.queues;
+constexpr void list_readers_of_class(grown_execution_table& t, const class_words& words) {
   detail::list_readers(
-      t, [&](int word) { return word % per_rank; },
-      [&](int word, int queue) { return by.opposite(word / per_rank) * per_rank + queue; });
+      t, [&](int word) { return words.queue_of(word); },
+      [&](int word, int queue) { return words.seen_from(word, queue); });
 }
 
 }}  // namespace hyperparallel::v0_2

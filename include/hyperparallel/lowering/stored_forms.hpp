@@ -40,6 +40,7 @@ constexpr void visit_arrays(move_pulls& m, const Visit& visit) {
 }
 template <class Visit>
 constexpr void visit_arrays(lowered_run& r, const Visit& visit) {
+  visit(r.plan.part);
   visit(r.plan.row);
   visit(r.plan.duration);
   visit(r.plan.wait_end);
@@ -58,6 +59,7 @@ constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit(l.program.step);
   visit(l.program.home);
   visit(l.program.whole);
+  visit(l.program.part);
   visit(l.pulls.moves.kind);
   visit(l.pulls.moves.of);
   visit(l.pulls.moves.load);
@@ -65,6 +67,7 @@ constexpr void visit_arrays(lowered_program& l, const Visit& visit) {
   visit(l.pulls.kind);
   visit(l.addresses.storage);
   visit(l.addresses.staged);
+  visit(l.addresses.of_part);
   visit(l.run);
   visit(l.duration);
 }

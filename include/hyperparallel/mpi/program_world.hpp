@@ -148,14 +148,14 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
 
   /// Each block that is to be gathered goes from the process that has it to all others. If messages do not come, those
   /// who have theirs hear of it in their next collective call.
-  template <class U>
-  void read(int t, data_type type, U* whole) const {
+  template <class Choose, class U>
+  void read(int t, const Choose& choose, U* whole) const {
     detail::mpi_channel& channel = world_.channel();
     const std::string round = name_ + ", read " + std::to_string(++reads_);
     int value = -1;
     std::unique_ptr<reading> way;
     std::string complaint = detail::complaint_of([&] {
-      value = this->value_to_read(t, type);
+      value = choose();
       way = way_of(value);
     });
     channel.agree(round, this->label(t) + ", value " + std::to_string(value), complaint);

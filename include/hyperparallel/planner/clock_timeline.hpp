@@ -62,13 +62,12 @@ class clock_drawing {
 
   constexpr void draw(const lowered_run& r, const growing_array<extent_t>& duration) {
     const plan_timeline times = play(r.plan, duration);
-    const int tasks = r.plan.tasks_of_row();
     const extent_t start = t.total;
     for (const int v : r.reads) place[p.value[v].storage].add(start, start, 0);
     bool busy[resource_count] = {};
     for (int i = 0; i < r.plan.row.size; ++i) {
       const plan_row& row = r.plan.row[i];
-      const extent_t begin = start + times.begin[i * tasks], end = start + times.end[i * tasks];
+      const extent_t begin = start + times.begin[row.first_task], end = start + times.end[row.first_task];
       visit_places(l, row, r.plan.machine.ranks, [&](int used) { place[used].add(begin, end, row.step); });
       step_end[row.step] = larger(step_end[row.step], end);
       t.total = larger(t.total, end);

@@ -69,21 +69,24 @@ constexpr time_cost tier_copy_time(const sharded_program& p, const program_move&
   return {time < longest_time ? cost_code::ok : cost_code::overflow, time};
 }
 
-/// Time in which at least one of the queues of a rank that compute is busy. Tasks of a queue follow each other.
-constexpr extent_t computed_time(const program_plan& plan, const plan_timeline& times) {
-  const int step = plan.tasks_of_row();
+/// Time in which at least one of the queues that compute is busy, on the first rank of a part. Tasks of a queue follow each
+/// other.
+constexpr extent_t computed_time(const program_plan& plan, const plan_timeline& times, int part) {
   int at[2] = {0, 0};
   extent_t covered = 0, until = 0;
   const auto next = [&](int kind) {
-    while (at[kind] < plan.row.size && static_cast<int>(plan.row[at[kind]].kind) != kind) ++at[kind];
+    while (at[kind] < plan.row.size &&
+           (static_cast<int>(plan.row[at[kind]].kind) != kind || plan.row[at[kind]].part != part))
+      ++at[kind];
     return at[kind] < plan.row.size;
   };
+  const auto task = [&](int row) { return plan.row[row].first_task; };
   for (;;) {
     const bool first = next(0), second = next(1);
     if (!first && !second) return covered;
-    const bool takes_first = first && (!second || times.begin[at[0] * step] <= times.begin[at[1] * step]);
+    const bool takes_first = first && (!second || times.begin[task(at[0])] <= times.begin[task(at[1])]);
     const int row = at[takes_first ? 0 : 1]++;
-    const extent_t begin = larger(times.begin[row * step], until), end = times.end[row * step];
+    const extent_t begin = larger(times.begin[task(row)], until), end = times.end[task(row)];
     if (end <= begin) continue;
     covered += end - begin;
     until = end;
@@ -138,7 +141,7 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
   for (int i = 0; i < r.plan.row.size && out.code == cost_code::ok;) {
     const program_step& s = l.program.step[r.plan.row[i].step];
     if (s.is_move && cache_operator_of(l.program, l.program.move[s.index]) == cache_operator::within_tier) {
-      detail::price_move(moves, l.pulls.of(s.index), s.index, r.plan.machine.ranks, out);
+      detail::price_move(moves, l.pulls.of(s.index), s.index, ranks_of_part(l.program, r.plan.row[i].part), out);
       i = out.duration.size;
       continue;
     }
@@ -155,22 +158,27 @@ constexpr row_prices prices_of_rows(const lowered_program& l, const lowered_run&
 /// waits let it.
 constexpr plan_timeline play(const program_plan& plan, const growing_array<extent_t>& duration,
                              extent_t synchronisation = 0) {
-  const int per_rank = queues_per_rank(plan.machine), step = plan.tasks_of_row();
-  const int queues = plan.of_class ? per_rank : queue_count(plan.machine);
+  const int per_rank = queues_per_rank(plan.machine);
+  const auto queue_of = [&](int word) {
+    return plan.of_class ? plan.part_of_rank(word / per_rank) * per_rank + word % per_rank : word;
+  };
   plan_timeline times;
   growing_array<growing_array<extent_t>> ended;  // of each queue: the ends of its tasks
-  ended.resize(queues);
-  for (int t = 0, w = 0; t < plan.tasks(); ++t) {
-    const plan_row& row = plan.row[t / step];
-    growing_array<extent_t>& queue = ended[first_queue(plan.machine, t % step, row.kind)];
-    extent_t begin = queue.empty() ? 0 : queue.last();
-    for (; w < plan.wait_end[t]; ++w) {
-      const word_wait& one = plan.wait[w];
-      begin = larger(begin, ended[one.word % queues][one.threshold - 1] + synchronisation);
+  ended.resize(plan.of_class ? per_rank * plan.parts() : queue_count(plan.machine));
+  for (int i = 0, w = 0; i < plan.row.size; ++i) {
+    const plan_row& row = plan.row[i];
+    for (int t = row.first_task; t < row.first_task + plan.tasks_of(row); ++t) {
+      const int rank = plan.ranks_of(row.part).first + t - row.first_task;
+      growing_array<extent_t>& queue = ended[queue_of(first_queue(plan.machine, rank, row.kind))];
+      extent_t begin = queue.empty() ? 0 : queue.last();
+      for (; w < plan.wait_end[t]; ++w) {
+        const word_wait& one = plan.wait[w];
+        begin = larger(begin, ended[queue_of(one.word)][one.threshold - 1] + synchronisation);
+      }
+      times.begin.push(begin);
+      times.end.push(begin + duration[i]);
+      queue.push(times.end.last());
     }
-    times.begin.push(begin);
-    times.end.push(begin + duration[t / step]);
-    queue.push(times.end.last());
   }
   return times;
 }
@@ -183,16 +191,20 @@ constexpr run_times simulate(const lowered_program& l, const lowered_run& r, con
   out.code = prices.code;
   if (!out.ok()) return out;
   const plan_timeline times = play(r.plan, prices.duration, synchronisation);
-  const int step = r.plan.tasks_of_row();
-  growing_array<extent_t> of_step;
+  growing_array<extent_t> of_step, busy;  // of each step; of each kind of queue of each part
   of_step.resize(l.program.step.size, 0);
+  busy.resize(resource_count * r.plan.parts(), 0);
   for (int i = 0; i < r.plan.row.size; ++i) {
     const plan_row& row = r.plan.row[i];
-    out.busy[static_cast<int>(row.kind)] += prices.duration[i];
+    busy[row.part * resource_count + static_cast<int>(row.kind)] += prices.duration[i];
     of_step[row.step] += prices.duration[i];
-    out.makespan = larger(out.makespan, times.end[i * step]);
+    out.makespan = larger(out.makespan, times.end[row.first_task]);
   }
-  out.exposed = out.makespan - detail::computed_time(r.plan, times);
+  extent_t computed = 0;
+  for (int i = 0; i < busy.size; ++i) out.busy[i % resource_count] = larger(out.busy[i % resource_count], busy[i]);
+  for (int part = 0; part < r.plan.parts(); ++part)
+    computed = larger(computed, detail::computed_time(r.plan, times, part));
+  out.exposed = out.makespan - computed;
   out.bound.work = larger(out.busy[static_cast<int>(resource::aic)], out.busy[static_cast<int>(resource::aiv)]);
   for (const resource kind : {resource::link, resource::copy_in, resource::copy_out})
     out.bound.links = larger(out.bound.links, out.busy[static_cast<int>(kind)]);

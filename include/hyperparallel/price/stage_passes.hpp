@@ -159,9 +159,9 @@ class passes_of_parts {
     const growing_array<bool> of_weights = detail::steps_of_weights(p);
     extent_t reached = 0, reduced = 0;
     pass_time* last = nullptr;  // of the reduction that ends last
-    for (int i = 0, step = r.plan.tasks_of_row(); i < r.plan.row.size; ++i) {
+    for (int i = 0; i < r.plan.row.size; ++i) {
       const program_step& s = p.step[r.plan.row[i].step];
-      const extent_t end = times.end[i * step];
+      const extent_t end = times.end[r.plan.row[i].first_task];
       const bool reduces = s.is_move && detail::reduced_gradient_axes(p, p.move[s.index]) != 0;
       pass_time& pass = pass_of(p, s, reduces && once);
       (s.is_move ? pass.moved : pass.computed) += prices.duration[i];

@@ -3,13 +3,13 @@
 // Addresses: where each storage of a program lies in its tier of a device's memory, so that what is alive together
 // never overlaps.
 //
-// Each tier is planned by itself. Whatever is alive always (homes) lies at the bottom, one after the other; above it the
+// Each tier of each part of the program is planned by itself. Whatever is alive always (homes) lies at the bottom, one after the other; above it the
 // rest is packed by its intervals of life. What a move stages between its steps is placed like a storage that lives in
 // the move's step, or longer where it is held.
 //
 // Laws: no two blocks alive in the same step overlap; offsets are multiples of `storage_alignment`; high water ≥ the
-// most bytes alive in one step, sizes rounded up. It is the same on every device, since blocks of all devices are
-// equally large. A runner that lets steps overlap has to keep the order of steps on common addresses. Complexity: that
+// most bytes alive in one step, sizes rounded up. It is the same on every device of a part, since blocks of all devices are
+// equally large; figures of a program of several parts are those of the part that needs most. A runner that lets steps overlap has to keep the order of steps on common addresses. Complexity: that
 // of `pack_intervals`; `alive_maximum` alone is O(steps + storages).
 
 #include <hyperparallel/strategy/interval_packing.hpp>
@@ -30,6 +30,9 @@ struct program_addresses {
   growing_array<extent_t> staged;   ///< of each move: offset of what lies between its steps, or -1
   extent_t alive_maximum[max_memory_tiers] = {};
   extent_t high_water[max_memory_tiers] = {};
+  growing_array<extent_t> of_part;  ///< high water of tier t of part k at k · max_memory_tiers + t
+
+  constexpr extent_t high_water_of(int part, int tier = 0) const { return of_part[part * max_memory_tiers + tier]; }
 
   /// Of a program that is refused: `not_counted` in every tier.
   static constexpr program_addresses of_nothing() {
@@ -55,12 +58,20 @@ constexpr growing_array<memory_interval> temporaries_of(const sharded_program& p
   return block;
 }
 
-/// Of these blocks, storages first, those of one tier; the others need nothing.
+/// The part of a storage, or of what a move stages, which lies with its target.
+constexpr int part_of_block(const sharded_program& p, int block) {
+  return block < p.storage.size ? p.storage[block].part : part_of_value(p, p.move[block - p.storage.size].target);
+}
+
+/// Of these blocks, storages first, those of one tier of one part; the others need nothing.
 constexpr growing_array<memory_interval> blocks_in(const sharded_program& p,
-                                                   const growing_array<memory_interval>& block, int tier) {
+                                                   const growing_array<memory_interval>& block, int tier,
+                                                   int part = 0) {
   growing_array<memory_interval> own = block;
-  for (int i = 0; i < own.size; ++i)
-    if ((i < p.storage.size ? p.storage[i].tier : 0) != tier) own[i] = {};
+  for (int i = 0; i < own.size; ++i) {
+    const int lies_in = i < p.storage.size ? p.storage[i].tier : 0;
+    if (lies_in != tier || part_of_block(p, i) != part) own[i] = {};
+  }
   return own;
 }
 
@@ -72,11 +83,12 @@ constexpr int tiers_of(const sharded_program& p) {
   return tiers;
 }
 
-/// Bytes of what is alive always in a tier, each rounded up.
-constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<storage_lifetime>& lives, int tier) {
+/// Bytes of what is alive always in a tier of a part, each rounded up.
+constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<storage_lifetime>& lives, int tier,
+                                  int part = 0) {
   extent_t bytes = 0;
   for (int s = 0; s < p.storage.size; ++s)
-    if (lives[s].always && p.storage[s].tier == tier) bytes += aligned(p.storage[s].bytes);
+    if (lives[s].always && p.storage[s].tier == tier && p.storage[s].part == part) bytes += aligned(p.storage[s].bytes);
   return bytes;
 }
 
@@ -84,7 +96,11 @@ constexpr extent_t resident_bytes(const sharded_program& p, const growing_array<
 constexpr extent_t alive_maximum(const sharded_program& p, const program_moves& moves) {
   if (p.status.code != strategy_code::ok) return not_counted;
   const growing_array<storage_lifetime> lives = lifetimes_of(p);
-  return resident_bytes(p, lives, 0) + alive_maximum(blocks_in(p, temporaries_of(p, lives, moves), 0), p.step.size);
+  const growing_array<memory_interval> block = temporaries_of(p, lives, moves);
+  extent_t most = 0;
+  for (int part = 0; part < parts_of(p); ++part)
+    most = larger(most, resident_bytes(p, lives, 0, part) + alive_maximum(blocks_in(p, block, 0, part), p.step.size));
+  return most;
 }
 constexpr extent_t alive_maximum(const sharded_program& p) {
   return p.status.code != strategy_code::ok ? not_counted : alive_maximum(p, kinds_of_moves(p));
@@ -128,14 +144,17 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
   program_addresses a;
   a.storage.resize(p.storage.size, 0);
   a.staged.resize(p.move.size, -1);
-  for (int tier = 0, tiers = tiers_of(p); tier < tiers; ++tier) {
-    const growing_array<memory_interval> own = blocks_in(p, block, tier);
-    const extent_t bottom = resident_bytes(p, lives, tier);
+  a.of_part.resize(parts_of(p) * max_memory_tiers, 0);
+  const int tiers = tiers_of(p);
+  for (int i = 0; i < parts_of(p) * tiers; ++i) {
+    const int part = i / tiers, tier = i % tiers;
+    const growing_array<memory_interval> own = blocks_in(p, block, tier, part);
+    const extent_t bottom = resident_bytes(p, lives, tier, part);
     const extent_t budget = tier == 0 && how.budget > bottom ? how.budget - bottom : 0;
     const interval_packing packed = pack_intervals(own, p.step.size, budget, bottom);
     extent_t resident = 0;
     for (int s = 0; s < p.storage.size; ++s) {
-      if (p.storage[s].tier != tier) continue;
+      if (p.storage[s].tier != tier || p.storage[s].part != part) continue;
       if (lives[s].always) {
         a.storage[s] = resident;
         resident += aligned(p.storage[s].bytes);
@@ -145,8 +164,10 @@ constexpr program_addresses plan_addresses(const sharded_program& p, const progr
     }
     for (int m = 0; tier == 0 && m < p.move.size; ++m)
       if (own[p.storage.size + m].bytes > 0) a.staged[m] = bottom + packed.offset[p.storage.size + m];
-    a.alive_maximum[tier] = bottom + alive_maximum(own, p.step.size);
-    a.high_water[tier] = bottom + packed.high_water;
+    const extent_t alive = bottom + alive_maximum(own, p.step.size), high = bottom + packed.high_water;
+    a.alive_maximum[tier] = larger(a.alive_maximum[tier], alive);
+    a.high_water[tier] = larger(a.high_water[tier], high);
+    a.of_part[part * max_memory_tiers + tier] = high;
   }
   return a;
 }

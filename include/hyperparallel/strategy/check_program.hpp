@@ -25,6 +25,7 @@ enum class program_code : unsigned char {
   storage_holds_another_size,
   phases_are_out_of_order,
   next_value_is_not_at_home,
+  value_is_in_another_part,  ///< a compute step touches it, or a hand-over changes its layout
 };
 
 constexpr const char* name_of(program_code c) {
@@ -41,7 +42,8 @@ constexpr const char* name_of(program_code c) {
                                    "detach_keeps_no_copy",
                                    "storage_holds_another_size",
                                    "phases_are_out_of_order",
-                                   "next_value_is_not_at_home"};
+                                   "next_value_is_not_at_home",
+                                   "value_is_in_another_part"};
   return names[static_cast<int>(c)];
 }
 
@@ -131,29 +133,36 @@ constexpr bool waits_as_placed(const factor_rule& rule, const operator_placement
 /// Of each chain of next values, the one that no other replaces ends in the home's memory, laid out as it: a home of
 /// which this is not so, or -1.
 constexpr int home_left_behind(const sharded_program& p, const growing_array<bool>& written) {
-  growing_array<bool> replaced;
+  growing_array<bool> replaced, at_home;  // of each tensor; of each home: a last value of its tensor is there
   replaced.resize(p.graph.tensor.size, false);
+  at_home.resize(p.value.size, false);
   for (int t = 0; t < p.graph.tensor.size; ++t)
     if (p.graph.tensor.item[t].replaces >= 0) replaced[p.graph.tensor.item[t].replaces] = true;
-  growing_array<int> home_of;  // of each tensor that is the last of a chain: the value that it replaces in the end
-  home_of.resize(p.graph.tensor.size, -1);
-  for (int t = 0; t < p.graph.tensor.size; ++t) {
-    if (p.graph.tensor.item[t].replaces < 0 || replaced[t]) continue;
-    int first = t;
-    while (p.graph.tensor.item[first].replaces >= 0) first = p.graph.tensor.item[first].replaces;
-    if (first < p.home.size) home_of[t] = p.home[first];
-  }
-  growing_array<bool> ends_at_home;
-  ends_at_home.resize(p.graph.tensor.size, false);
+  const auto first_of = [&](int t) {
+    while (p.graph.tensor.item[t].replaces >= 0) t = p.graph.tensor.item[t].replaces;
+    return t < p.home.size ? t : -1;
+  };
+  const auto is_last = [&](int t) { return p.graph.tensor.item[t].replaces >= 0 && !replaced[t]; };
   for (int v = 0; v < p.value.size; ++v) {
     const program_value& last = p.value.item[v];
-    const int h = home_of[last.tensor];
-    if (h >= 0 && written[v] && last.storage == p.value.item[h].storage && last.layout == p.value.item[h].layout)
-      ends_at_home[last.tensor] = true;
+    const int first = written[v] && is_last(last.tensor) ? first_of(last.tensor) : -1;
+    if (first >= 0)
+      visit_homes(p, first, [&](int h) {
+        if (last.storage == p.value.item[h].storage && last.layout == p.value.item[h].layout) at_home[h] = true;
+      });
   }
+  int left = -1;
   for (int t = 0; t < p.graph.tensor.size; ++t)
-    if (home_of[t] >= 0 && !ends_at_home[t]) return home_of[t];
-  return -1;
+    if (const int first = is_last(t) ? first_of(t) : -1; first >= 0)
+      visit_homes(p, first, [&](int h) {
+        if (left < 0 && !at_home[h]) left = h;
+      });
+  return left;
+}
+
+/// In an unrolled program, what one micro-batch leaves is what the next one finds in the place of `tensor`.
+constexpr bool is_next_value(const sharded_program& p, int next, int tensor) {
+  return p.unrolled && p.graph.tensor.item[next].replaces == tensor;
 }
 
 constexpr program_status check_program_here(const sharded_program& p) {
@@ -169,12 +178,12 @@ constexpr program_status check_program_here(const sharded_program& p) {
     if (!written[v]) return program_code::value_is_read_before_it_is_written;
     return held[p.value.item[v].storage] == v ? program_code::ok : program_code::value_is_read_after_it_is_replaced;
   };
-  for (int t = 0; t < p.home.size; ++t)
-    if (p.home[t] >= 0) write(p.home[t]);
+  for (int t = 0; t < p.home.size; ++t) visit_homes(p, t, write);
   graph_phase phase = graph_phase::forward;
   for (int i = 0; i < p.step.size; ++i) {
     const program_step& s = p.step.item[i];
-    if (s.phase < phase) return {program_code::phases_are_out_of_order, i, -1};
+    const bool interleaves = p.unrolled && is_in(s.phase, micro_phases) == is_in(phase, micro_phases);
+    if (s.phase < phase && !interleaves) return {program_code::phases_are_out_of_order, i, -1};
     phase = s.phase;
     if (s.is_move) {
       const program_move& m = p.move.item[s.index];
@@ -191,7 +200,10 @@ constexpr program_status check_program_here(const sharded_program& p) {
       if (cache_operator_of(p, m) != cache_operator::within_tier &&
           !(from.layout == to.layout && from.rotation == to.rotation))
         return {program_code::cache_operator_changes_the_layout, i, m.target};
-      if (from.tensor != to.tensor) return {program_code::move_changes_the_tensor, i, m.target};
+      if (from.tensor != to.tensor && !is_next_value(p, from.tensor, to.tensor))
+        return {program_code::move_changes_the_tensor, i, m.target};
+      if (is_hand_over(p, m) && !(from.layout == to.layout))
+        return {program_code::value_is_in_another_part, i, m.target};
       const shape& whole = p.graph.tensor.item[to.tensor].shape;
       const bool turns = !(from.rotation == to.rotation);
       if (turns ? !(from.layout == to.layout) : plan_move(from.layout, to.layout, whole).code != move_code::ok)
@@ -207,7 +219,9 @@ constexpr program_status check_program_here(const sharded_program& p) {
       const int v = c.operand[k];
       if (const program_code u = unreadable(v); u != program_code::ok) return {u, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
-      if (p.value.item[v].tensor != o.operand[k] || !lies_as_placed(p, c, rule.operand[k], v))
+      if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
+      if (!(p.value.item[v].tensor == o.operand[k] || is_next_value(p, p.value.item[v].tensor, o.operand[k])) ||
+          !lies_as_placed(p, c, rule.operand[k], v))
         return {program_code::operand_lies_otherwise, i, v};
       const unsigned terms = waiting_axes(p.value.item[v].layout);
       if (!may_wait(rule, c.placement, k, terms, waiting)) return {program_code::operand_lies_otherwise, i, v};
@@ -217,6 +231,7 @@ constexpr program_status check_program_here(const sharded_program& p) {
       const int v = c.result[r];
       if (written[v]) return {program_code::value_is_written_twice, i, v};
       if (tier_of(p, v) != 0) return {program_code::operator_works_in_a_slower_tier, i, v};
+      if (part_of_value(p, v) != part_of_step(p, s)) return {program_code::value_is_in_another_part, i, v};
       if (p.value.item[v].tensor != o.result[r] || !lies_as_placed(p, c, rule.result[r], v) ||
           !waits_as_placed(rule, c.placement, rule.result[r], waiting, p.value.item[v].layout))
         return {program_code::result_lies_otherwise, i, v};

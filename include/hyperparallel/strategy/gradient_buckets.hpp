@@ -3,7 +3,7 @@
 // Buckets: reductions of gradients that travel together, so that many small ones pay a latency once.
 //
 // Backward completes gradients one after the other; reductions over the same axes fill a bucket until it holds `bytes`
-// or somebody reads one of its gradients. Laws: a bucket's moves stand in one phase and one segment and reduce over the
+// or somebody reads one of its gradients. Laws: a bucket's moves stand in one phase, segment and stage and reduce over the
 // same axes; no step before the last of them reads what they bring; the program's steps and their order stay. A bucket
 // of one move is none. Source: Li et al., "PyTorch Distributed", 2020, 3.2.3. O(steps · operands).
 
@@ -32,7 +32,7 @@ constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
   growing_array<int> open;  // moves
   unsigned axes = 0;
   extent_t held = 0;
-  int segment = -1;
+  int segment = -1, stage = 0;
   graph_phase phase = graph_phase::forward;
   const auto close = [&] {
     if (open.size > 1) {
@@ -52,10 +52,11 @@ constexpr int bucket_gradients(sharded_program& p, extent_t bytes) {
     if (read) close();
     const unsigned reduced = s.is_move ? detail::reduced_gradient_axes(p, p.move.item[s.index]) : 0;
     if (reduced == 0) continue;
-    if (open.size > 0 && (reduced != axes || s.segment != segment || s.phase != phase)) close();
+    if (open.size > 0 && (reduced != axes || s.segment != segment || s.phase != phase || s.stage != stage)) close();
     axes = reduced;
     segment = s.segment;
     phase = s.phase;
+    stage = s.stage;
     open.push(s.index);
     held += local_bytes(p, p.move.item[s.index].source);
     if (held >= bytes) close();

@@ -2,8 +2,8 @@
 #pragma once
 // The distinct moves of a program: a layer's moves recur in the next layer, and each is planned only once.
 //
-// Two moves are of one kind where layouts, shapes, bytes of an element and travelled places agree. A move between
-// rotations of one layout pulls the whole block of another device. Any other is the candidate that is fastest on the
+// Two moves are of one kind where layouts, shapes, bytes of an element, travelled places and parts agree. A move between
+// rotations of one layout pulls the whole block of another device, a hand-over that of the same position of another part. Any other is the candidate that is fastest on the
 // links (redistribution/fastest_moves.hpp); without links it is the plan of fewest bytes, but for the sum of one number,
 // which that plan collects on one device: every device fetches all terms, so that all devices do the same. Laws: the
 // kinds are what each move's own plan would be; without links and for more than one number, received elements are those of
@@ -30,6 +30,7 @@ struct move_facts {
   unsigned axes = 0;         ///< bit a: along mesh axis a something is received
   extent_t received = 0;     ///< by the device that receives most; of several steps, by that of each
   unsigned fingerprint = 0;  ///< of what the kind compares
+  bool hand_over = false;    ///< whole blocks of the same position of another part
 };
 struct move_kind : move_facts {
   growing_array<staged_block> staged;  ///< what lies between the steps, of one device
@@ -87,6 +88,7 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
   const program_value &from = p.value.item[p.move.item[move].source], &to = p.value.item[p.move.item[move].target];
   move_kind k;
   k.example = move;
+  k.hand_over = is_hand_over(p, p.move.item[move]);
   if (!(from.rotation == to.rotation)) {
     k.travel_axis = to.rotation.axis >= 0 ? to.rotation.axis : from.rotation.axis;
     const int n = to.layout.mesh.size[k.travel_axis];
@@ -100,8 +102,13 @@ constexpr move_kind key_of_move(const sharded_program& p, int move) {
 }
 
 constexpr bool is_of_kind(const sharded_program& p, const move_kind& a, const move_kind& b) {
-  if (a.fingerprint != b.fingerprint || a.travel != b.travel || a.travel_axis != b.travel_axis) return false;
+  if (a.fingerprint != b.fingerprint || a.travel != b.travel || a.travel_axis != b.travel_axis ||
+      a.hand_over != b.hand_over)
+    return false;
   const program_move &x = p.move.item[a.example], &y = p.move.item[b.example];
+  if (a.hand_over && (part_of_value(p, x.source) != part_of_value(p, y.source) ||
+                      part_of_value(p, x.target) != part_of_value(p, y.target)))
+    return false;
   const graph_tensor &one = p.graph.tensor.item[p.value.item[x.source].tensor],
                      &other = p.graph.tensor.item[p.value.item[y.source].tensor];
   return one.shape == other.shape && bytes_of(one.type) == bytes_of(other.type) &&
@@ -157,6 +164,12 @@ constexpr move_load plan_kind_of_move(const sharded_program& p, move_kind& k, fa
     k.steps = k.travel > 0 ? 1 : 0;
     k.axes = k.travel > 0 ? 1u << k.travel_axis : 0u;
     k.received = k.travel > 0 ? local_elements(p, p.move.item[k.example].target) : 0;
+    return {};
+  }
+  if (k.hand_over) {
+    k.plan = plan_kind::collective_permute;
+    k.steps = 1;
+    k.received = local_elements(p, p.move.item[k.example].target);
     return {};
   }
   const graph_tensor& tensor = p.graph.tensor.item[from.tensor];

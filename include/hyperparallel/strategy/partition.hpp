@@ -35,8 +35,9 @@ struct segment_entry {
 class partitioner : program_writer {
  public:
   /// `entries` has one of each segment of the graph; the walk corrects the first that is open.
-  constexpr partitioner(graph&& g, const strategy_value& s, growing_array<segment_entry>& entries)
-      : program_writer(static_cast<graph&&>(g), s), entries_(entries) {
+  constexpr partitioner(graph&& g, const strategy_value& s, growing_array<segment_entry>& entries,
+                        const program_stages* stages = nullptr)
+      : program_writer(static_cast<graph&&>(g), s, stages), entries_(entries) {
     placement_.resize(program_.graph.op.size, operator_placement{});
   }
 
@@ -52,6 +53,10 @@ class partitioner : program_writer {
       program_.status = layouts_.status();
       return static_cast<sharded_program&&>(program_);
     }
+    if (stages_ != nullptr && stages_->cut.of_op.size != program_.graph.op.size) {
+      program_.status.code = strategy_code::stages_are_refused;
+      return static_cast<sharded_program&&>(program_);
+    }
     find_complete_gradients();
     const int operators = program_.graph.op.size;  // what the walk adds is not walked
     graph_phase phase = graph_phase::forward;
@@ -65,6 +70,7 @@ class partitioner : program_writer {
       segment_ = -1;
       if (enters && phase_ <= graph_phase::backward) enter_segment(o);
       segment_ = op.segment;
+      if (stages_ != nullptr) enter_stage(stages_->cut.of_op[o]);
       walk(o);
       if (segment_ >= 0 && phase_ <= graph_phase::backward &&
           (o + 1 == operators || program_.graph.op[o + 1].segment != segment_ ||

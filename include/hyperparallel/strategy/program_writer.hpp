@@ -3,9 +3,11 @@
 // Writes the steps of a program: values where they are wanted, moved there from where they are best taken from.
 //
 // What no operator makes has a home, laid out as its first reader wants it, parameters refined by the strategy. A next
-// value takes the memory of the home that it replaces, at once where both lie alike, by a move otherwise.
+// value takes the memory of the home that it replaces, at once where both lie alike, by a move otherwise. Where a program
+// has several parts, what another part has is handed over as it lies there, whole, and moved from there on.
 // Laws: those of sharded_program.hpp; `ensure` twice gives one value.
 
+#include <hyperparallel/graph/stage_cut.hpp>
 #include <hyperparallel/strategy/ring_attention.hpp>
 #include <hyperparallel/strategy/strategy_layouts.hpp>
 #include <hyperparallel/strategy/version_book.hpp>
@@ -26,10 +28,21 @@ constexpr graph copy_with_room(const graph& g) {
 
 }  // namespace detail
 
+/// The stages of a pipeline and the part that runs each; every part has a mesh as the strategy says.
+struct program_stages {
+  stage_cut cut;  ///< of the graph
+  growing_array<int> part_of_stage;
+  int parts = 1;
+};
+
 class program_writer {
  public:
-  constexpr program_writer(graph&& g, const strategy_value& s)
-      : strategy_(s), layouts_(g, strategy_), book_(program_), ring_(axis_index(s.mesh, s.ring_axis.text)) {
+  constexpr program_writer(graph&& g, const strategy_value& s, const program_stages* stages = nullptr)
+      : strategy_(s),
+        layouts_(g, strategy_),
+        book_(program_),
+        ring_(axis_index(s.mesh, s.ring_axis.text)),
+        stages_(stages) {
     if (ring_ < 0 || layouts_.status().code != strategy_code::ok)
       program_.graph = static_cast<graph&&>(g);
     else
@@ -43,6 +56,8 @@ class program_writer {
     program_.step.reserve(3 * operators);
     program_.home.resize(tensors, -1);
     base_.resize(tensors, layout_value{});
+    for (int k = 0; stages != nullptr && k < stages->parts; ++k)
+      program_.part.push({s.mesh, k * position_count(s.mesh.shape)});
   }
 
  protected:
@@ -55,7 +70,13 @@ class program_writer {
     return l;
   }
 
-  constexpr void step(bool is_move, int index) { program_.step.push({is_move, index, phase_, segment_}); }
+  constexpr void step(bool is_move, int index) { program_.step.push({is_move, index, phase_, segment_, stage_}); }
+
+  constexpr void enter_stage(int stage) {
+    stage_ = stage;
+    book_.enter_part(part_of_stage(stage));
+  }
+  constexpr int part_of_stage(int stage) const { return stages_ == nullptr ? 0 : stages_->part_of_stage[stage]; }
 
   /// The value of a tensor that no operator makes, where it lives: created by its first reader.
   constexpr int home(int tensor, const layout_value& wanted) {
@@ -79,12 +100,44 @@ class program_writer {
     } else {
       if (program_.graph.tensor[tensor].producer < 0) home(tensor, wanted);
       from = book_.source(tensor, wanted);
+      if (from < 0 && stages_ != nullptr) from = hand_over(tensor);
       if (from < 0) from = book_.find(tensor, wanted, turned_by(mesh().size[ring_] - 1));
       if (program_.value[from].layout == wanted && program_.value[from].rotation == rotation) return from;
     }
     v = book_.add(tensor, wanted, rotation);
     step(true, program_.move.push({from, v, -1}));
     return v;
+  }
+  /// The tensor's value in this part, pulled from the part that has it; -1: none has. Terms are reduced where they are.
+  constexpr int hand_over(int tensor) {
+    const int stage = stage_, from = book_.part_that_has(tensor);
+    if (from < 0) return -1;
+    if (const int producer = program_.graph.tensor[tensor].producer;
+        producer >= 0 && program_.graph.op[producer].operand_count == 0)
+      return make_here(producer, tensor);
+    enter_stage(stages_->cut.of_tensor[tensor]);
+    book_.enter_part(from);
+    int v = book_.best(tensor);
+    layout_value whole = program_.value[v].layout;
+    for (int a = 0; a < mesh().axis_count; ++a) whole.partial[a] = reduce_op::none;
+    v = ensure(tensor, whole);
+    enter_stage(stage);
+    const int here = book_.add(tensor, whole);
+    step(true, program_.move.push({v, here, -1}));
+    return here;
+  }
+  /// What reads nothing, as the gradient of the loss, is made by every part that wants it.
+  constexpr int make_here(int producer, int tensor) {
+    const graph_operator& op = program_.graph.op[producer];
+    program_compute c;
+    c.op = producer;
+    int made = -1;
+    for (int r = 0; r < op.result_count; ++r) {
+      c.result[r] = book_.add(op.result[r], replicated_of(program_.graph.tensor[op.result[r]].shape.rank));
+      if (op.result[r] == tensor) made = c.result[r];
+    }
+    step(false, program_.compute.push(c));
+    return made;
   }
   constexpr value_rotation turned_by(int places) const {
     return places == 0 ? value_rotation{} : value_rotation{ring_, places};
@@ -118,6 +171,8 @@ class program_writer {
   growing_array<layout_value> base_;  ///< of each parameter: what computing wants
   graph_phase phase_ = graph_phase::forward;
   int segment_ = -1;
+  const program_stages* stages_;  ///< of a program of one part: null
+  int stage_ = 0;
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -12,6 +12,13 @@
 // in order. Steps forward to accumulate run once a micro-batch, norm and update once a step of training.
 // What belongs to a segment of a folded graph runs as often as the segment repeats.
 //
+// A program has one part or several: programs on ranks of their own, a mesh of them each, whose storages and steps stand in
+// one list. A step works on the ranks of the part whose storage it writes. A compute step reads its own part alone; a
+// move from a value of another part is a *hand-over*, which its receivers pull. `unrolled`: the steps are those of all
+// micro-batches, values of each its own, in an order that interleaves forward and backward (lowering/unrolled_rows.hpp);
+// then the inputs of micro-batch m are the values home + m. Where stages are held twice, on two parts, parameters and states
+// have a second home, which is set, cleared and updated like the first.
+//
 // Operators work in tier 0. A move between tiers is a cache operator: `prefetch` copies towards tier 0, `store` away
 // from it, `detach` gives the source's memory back, for the value lies in its target, a slower tier, as well. Law:
 // cache operators keep the layout; what is detached is read no more.
@@ -43,6 +50,13 @@ struct program_storage {
   extent_t bytes = 0;  ///< on one device
   int tier = 0;        ///< of the device
   int held = -1;  ///< it keeps its memory up to this step, though none that late may use it; -1: up to its last use
+  int part = 0;
+};
+
+/// Ranks that run one program: the positions of a mesh, one after the other.
+struct program_part {
+  mesh_value mesh{};
+  int first_rank = 0;
 };
 
 struct program_compute {
@@ -65,6 +79,8 @@ struct program_step {
   int index = 0;  ///< into `compute` or `move`
   graph_phase phase = graph_phase::forward;
   int segment = -1;
+  int stage = 0;        ///< of the pipeline
+  int micro_batch = 0;  ///< of an unrolled program
 };
 
 /// A tensor that a rule of a stage was to cut along an axis and did not, since an update needs its dims whole. The stage
@@ -84,12 +100,55 @@ struct sharded_program {
   growing_array<program_compute> compute;
   growing_array<program_move> move;
   growing_array<program_step> step;
-  growing_array<int> home;  ///< of each tensor: its value before the first step, or -1
+  growing_array<int> home;           ///< of each tensor: its value before the first step, or -1
+  growing_array<int> second_home;    ///< of each tensor, or -1; none: no stage is held twice
+  growing_array<program_part> part;  ///< none: one part, on `mesh`
+  bool unrolled = false;
   growing_array<whole_tensor> whole;
   int buckets = 0;
   strategy_status status{};
   short_text strategy{};  ///< the name of the strategy that it was made under
 };
+
+constexpr int parts_of(const sharded_program& p) { return p.part.empty() ? 1 : p.part.size; }
+constexpr const mesh_shape& mesh_of_part(const sharded_program& p, int part) {
+  return p.part.empty() ? p.mesh.shape : p.part.item[part].mesh.shape;
+}
+constexpr int first_rank_of(const sharded_program& p, int part) {
+  return p.part.empty() ? 0 : p.part.item[part].first_rank;
+}
+constexpr int ranks_of_part(const sharded_program& p, int part) { return position_count(mesh_of_part(p, part)); }
+/// Ranks of all parts.
+constexpr int ranks_of(const sharded_program& p) {
+  return first_rank_of(p, parts_of(p) - 1) + ranks_of_part(p, parts_of(p) - 1);
+}
+/// The part of a rank of the program. O(parts).
+constexpr int part_of_rank(const sharded_program& p, int rank) {
+  int part = parts_of(p) - 1;
+  while (first_rank_of(p, part) > rank) --part;
+  return part;
+}
+constexpr int part_of_value(const sharded_program& p, int value) {
+  return p.storage.item[p.value.item[value].storage].part;
+}
+/// The part on whose ranks a step works.
+constexpr int part_of_step(const sharded_program& p, const program_step& s) {
+  return part_of_value(p, s.is_move ? p.move.item[s.index].target : p.compute.item[s.index].result[0]);
+}
+constexpr bool is_hand_over(const sharded_program& p, const program_move& m) {
+  return part_of_value(p, m.source) != part_of_value(p, m.target);
+}
+
+/// Calls `visit` for each value that a tensor has before the first step: of an input of an unrolled program one a
+/// micro-batch, of what is held twice both.
+template <class Visit>
+constexpr void visit_homes(const sharded_program& p, int tensor, const Visit& visit) {
+  const int home = p.home.item[tensor];
+  if (home < 0) return;
+  const bool fed = p.unrolled && p.graph.tensor.item[tensor].kind == graph_tensor_kind::input;
+  for (int k = 0; k < (fed ? p.graph.micro_batches : 1); ++k) visit(home + k);
+  if (tensor < p.second_home.size && p.second_home.item[tensor] >= 0) visit(p.second_home.item[tensor]);
+}
 
 /// The box of a value on the device at `position`, in coordinates of the whole tensor. O(dims + cuts).
 constexpr box box_of(const sharded_program& p, int value, int position) {
@@ -147,7 +206,7 @@ constexpr bool is_in(graph_phase phase, unsigned phases) { return (phases >> sta
 
 /// How often the step happens in a step of training.
 constexpr extent_t times_of(const sharded_program& p, const program_step& s) {
-  const bool every = s.phase == graph_phase::norm || s.phase == graph_phase::update;
+  const bool every = p.unrolled || s.phase == graph_phase::norm || s.phase == graph_phase::update;
   return repeats_of(p.graph, s.segment) * (every ? 1 : p.graph.micro_batches);
 }
 

@@ -20,6 +20,7 @@ enum class strategy_code : unsigned char {
   mesh_is_not_valid,    ///< it has no axes, or `axis` has `extent` devices
   too_many_rules,       ///< `extent` rules or pins, a strategy holds `pieces`
   pin_names_an_axis_twice,
+  stages_are_refused,  ///< of a pipeline: their cut is of another graph, or of one whose attention travels a ring
 };
 
 constexpr const char* name_of(strategy_code c) {
@@ -35,7 +36,8 @@ constexpr const char* name_of(strategy_code c) {
                                    "ranks_do_not_factor",
                                    "mesh_is_not_valid",
                                    "too_many_rules",
-                                   "pin_names_an_axis_twice"};
+                                   "pin_names_an_axis_twice",
+                                   "stages_are_refused"};
   return names[static_cast<int>(c)];
 }
 

@@ -3,7 +3,8 @@
 // Which values of each tensor are at hand while a program is put together, and which of them a new one comes from.
 //
 // Laws: a value at hand is never moved to again; what can be read whole is preferred to waiting terms, and of several
-// whole values the one that leaves the least to receive, the earliest of equals.
+// whole values the one that leaves the least to receive, the earliest of equals. Where a program has several parts, values
+// of the part that was entered last are at hand, and new ones are its own.
 
 #include <hyperparallel/strategy/sharded_program.hpp>
 
@@ -13,11 +14,14 @@ class version_book {
  public:
   constexpr explicit version_book(sharded_program& p) : program_(p) {}
 
+  constexpr void enter_part(int part) { part_ = part; }
+
   /// Adds a value; `storage` -1 gives it memory of its own.
   constexpr int add(int tensor, const layout_value& layout, const value_rotation& rotation = {}, int storage = -1,
                     bool home = false) {
     const int v = program_.value.push({tensor, layout, rotation, storage});
-    if (storage < 0) program_.value.item[v].storage = program_.storage.push({tensor, home, local_bytes(program_, v)});
+    if (storage < 0)
+      program_.value.item[v].storage = program_.storage.push({tensor, home, local_bytes(program_, v), 0, -1, part_});
     if (first_.size <= tensor) first_.resize(tensor + 1, -1);
     next_.push(-1);
     at_hand_.push(true);
@@ -34,21 +38,21 @@ class version_book {
   /// The value at hand with exactly this layout, or -1.
   constexpr int find(int tensor, const layout_value& layout, const value_rotation& rotation = {}) const {
     for (int v = first(tensor); v >= 0; v = next_.item[v])
-      if (at_hand_.item[v] && program_.value.item[v].rotation == rotation && program_.value.item[v].layout == layout)
+      if (at_hand(v) && program_.value.item[v].rotation == rotation && program_.value.item[v].layout == layout)
         return v;
     return -1;
   }
   /// The value at hand that has travelled so, or -1.
   constexpr int find_turned(int tensor, const value_rotation& rotation) const {
     for (int v = first(tensor); v >= 0; v = next_.item[v])
-      if (at_hand_.item[v] && program_.value.item[v].rotation == rotation) return v;
+      if (at_hand(v) && program_.value.item[v].rotation == rotation) return v;
     return -1;
   }
   /// The first whole value at hand, else the first one, else -1. Rotated ones are not asked.
   constexpr int best(int tensor) const {
     int waiting = -1;
     for (int v = first(tensor); v >= 0; v = next_.item[v]) {
-      if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0) continue;
+      if (!at_hand(v) || program_.value.item[v].rotation.by != 0) continue;
       if (!is_partial(program_.value.item[v].layout)) return v;
       if (waiting < 0) waiting = v;
     }
@@ -60,8 +64,7 @@ class version_book {
     int chosen = -1;
     extent_t most = -1;
     for (int v = first(tensor); v >= 0; v = next_.item[v]) {
-      if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0 || is_partial(program_.value.item[v].layout))
-        continue;
+      if (!at_hand(v) || program_.value.item[v].rotation.by != 0 || is_partial(program_.value.item[v].layout)) continue;
       if (v == fallback && !another_whole(tensor, v)) return v;
       const extent_t held = held_already(tensor, program_.value.item[v].layout, layout);
       if (held > most) {
@@ -71,31 +74,48 @@ class version_book {
     }
     return chosen >= 0 ? chosen : fallback;
   }
+  /// The part that has the tensor: the first whose value is at hand, preferably a whole one. -1: none.
+  constexpr int part_that_has(int tensor) const {
+    int found = -1;
+    for (int v = first(tensor); v >= 0; v = next_.item[v]) {
+      if (!at_hand_.item[v] || program_.value.item[v].rotation.by != 0) continue;
+      if (!is_partial(program_.value.item[v].layout)) return part_of_value(program_, v);
+      if (found < 0) found = part_of_value(program_, v);
+    }
+    return found;
+  }
   constexpr void forget(int value) { at_hand_.item[value] = false; }
   /// Forgets the tensor's other values.
   constexpr void keep_only(int tensor, int value) {
     for (int v = first(tensor); v >= 0; v = next_.item[v]) at_hand_.item[v] = v == value;
   }
 
-  /// Between forward and backward one value of each tensor stays: the first whole one, else the first; homes always,
+  /// Between forward and backward one value of each tensor stays in each part: the first whole one, else the first; homes always,
   /// and what belongs to a parameter where `keep_gathered`, to another tensor where `keep_moved`.
   constexpr void enter_backward(bool keep_gathered, bool keep_moved) {
-    for (int t = 0; t < first_.size; ++t) {
-      const bool parameter = program_.graph.tensor[t].kind == graph_tensor_kind::parameter;
-      if (parameter ? keep_gathered : keep_moved) continue;
-      const int kept = best(t);
-      for (int v = first(t); v >= 0; v = next_.item[v])
-        if (v != kept && !program_.storage.item[program_.value.item[v].storage].home) at_hand_.item[v] = false;
-    }
+    const int entered = part_;
+    for (part_ = 0; part_ < parts_of(program_); ++part_)
+      for (int t = 0; t < first_.size; ++t) {
+        const bool parameter = program_.graph.tensor[t].kind == graph_tensor_kind::parameter;
+        if (parameter ? keep_gathered : keep_moved) continue;
+        const int kept = best(t);
+        for (int v = first(t); v >= 0; v = next_.item[v])
+          if (v != kept && at_hand(v) && !program_.storage.item[program_.value.item[v].storage].home)
+            at_hand_.item[v] = false;
+      }
+    part_ = entered;
   }
 
  private:
   static constexpr int most_positions_asked = 64;
 
+  constexpr bool at_hand(int v) const {
+    return at_hand_.item[v] && program_.storage.item[program_.value.item[v].storage].part == part_;
+  }
   constexpr int first(int tensor) const { return tensor < first_.size ? first_.item[tensor] : -1; }
   constexpr bool another_whole(int tensor, int value) const {
     for (int v = first(tensor); v >= 0; v = next_.item[v])
-      if (v != value && at_hand_.item[v] && program_.value.item[v].rotation.by == 0 &&
+      if (v != value && at_hand(v) && program_.value.item[v].rotation.by == 0 &&
           !is_partial(program_.value.item[v].layout))
         return true;
     return false;
@@ -117,6 +137,7 @@ class version_book {
   growing_array<int> first_;  ///< value of each tensor
   growing_array<int> next_;   ///< of each value: the next one of its tensor
   growing_array<bool> at_hand_;
+  int part_ = 0;
 };
 
 }}  // namespace hyperparallel::v0_2

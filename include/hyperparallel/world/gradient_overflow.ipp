@@ -47,7 +47,7 @@ HYPERPARALLEL_BODY int first_overflow(const sharded_program& p, const program_me
   for (const int v : values) {
     const data_type type = p.graph.tensor[p.value[v].tensor].type;
     for (const int rank : memory.hosted())
-      if (!detail::all_finite(memory.block(v, rank), local_elements(p, v), type)) return first;
+      if (memory.has(v, rank) && !detail::all_finite(memory.block(v, rank), local_elements(p, v), type)) return first;
     ++first;
   }
   return first;

@@ -34,6 +34,9 @@ class model_run {
 
   /// Throws program_error where the strategy does not fit the graph, or kernels that compute in T do not take its types.
   model_run(const graph& g, const strategy_value& s, const model_run_options& options = {});
+  /// Under a pipeline of the model's stages, see `partitioned`.
+  model_run(const graph& g, const strategy_value& s, const pipeline_value& pipeline,
+            const model_run_options& options = {});
   /// Of a step of training that is lowered already, see `program_world`.
   explicit model_run(lowered_program&& l, const model_run_options& options = {});
   /// In a place whose processes all come here: throws on all of them what is wrong on one.

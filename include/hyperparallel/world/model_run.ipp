@@ -21,6 +21,13 @@ model_run<T, World>::model_run(const graph& g, const strategy_value& s, const mo
 }
 
 template <class T, class World>
+model_run<T, World>::model_run(const graph& g, const strategy_value& s, const pipeline_value& pipeline,
+                               const model_run_options& options)
+    : options_(options), world_(partitioned(g, s, pipeline), options.program) {
+  set_first_values();
+}
+
+template <class T, class World>
 model_run<T, World>::model_run(lowered_program&& l, const model_run_options& options)
     : options_(options), world_(std::move(l), options.program) {
   set_first_values();

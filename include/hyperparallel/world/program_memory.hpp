@@ -47,11 +47,16 @@ class program_memory {
   std::byte* address(int place, int rank) const;
   std::byte* block(int value, int rank) const { return address(program_.value[value].storage, rank); }
 
+  /// Whether the rank is of the part that has the value.
+  bool has(int value, int rank) const { return part_of_rank(program_, rank) == part_of_value(program_, value); }
+  int first_rank(int value) const { return first_rank_of(program_, part_of_value(program_, value)); }
+
   /// `whole` is the tensor, row-major, in elements of the program's type.
   void scatter(int value, const std::byte* whole) const;
   /// Zeros on every rank.
   void clear(int value) const {
-    for (const int r : hosted_) std::memset(block(value, r), 0, static_cast<std::size_t>(local_bytes(program_, value)));
+    for (const int r : hosted_)
+      if (has(value, r)) std::memset(block(value, r), 0, static_cast<std::size_t>(local_bytes(program_, value)));
   }
 
   /// What `gather` reads: of each term each box once, from the first rank that holds it.

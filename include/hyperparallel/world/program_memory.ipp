@@ -14,19 +14,20 @@ namespace hyperparallel { inline namespace v0_2 {
 
 HYPERPARALLEL_BODY std::vector<int> all_ranks(const sharded_program& p) {
   std::vector<int> ranks;
-  for (int r = 0; r < position_count(p.mesh.shape); ++r) ranks.push_back(r);
+  for (int r = 0; r < ranks_of(p); ++r) ranks.push_back(r);
   return ranks;
 }
 
 HYPERPARALLEL_BODY program_memory::program_memory(const sharded_program& p, const program_slots& s,
                                                   const std::vector<int>& hosted)
-    : program_(p), slots_(s), hosted_(hosted), place_(static_cast<std::size_t>(position_count(p.mesh.shape)), -1) {
+    : program_(p), slots_(s), hosted_(hosted), place_(static_cast<std::size_t>(ranks_of(p)), -1) {
   arenas_ = arena_set(static_cast<int>(hosted.size()), {s.bytes, static_cast<std::size_t>(s.tiers)});
   for (int i = 0; i < arenas_.ranks(); ++i) {
     place_[at(hosted_[at(i)])] = i;
     for (int tier = 0; tier < s.tiers; ++tier) prefer_huge_pages(arenas_.address(i, tier, 0), s.bytes[tier]);
     for (const program_place& one : s.place)
-      if (one.bytes > 0) arenas_.place({i, one.tier, one.offset, one.bytes});
+      if (one.bytes > 0 && one.part == part_of_rank(p, hosted_[at(i)]))
+        arenas_.place({i, one.tier, one.offset, one.bytes});
   }
 }
 
@@ -39,7 +40,8 @@ HYPERPARALLEL_BODY void program_memory::scatter(int value, const std::byte* whol
   const graph_tensor& t = tensor_of(value);
   const box all = whole_box(t.shape);
   for (const int r : hosted_) {
-    const box part = box_of(program_, value, r);
+    if (!has(value, r)) continue;
+    const box part = box_of(program_, value, r - first_rank(value));
     copy_box(copy_between(all, part, part, bytes_of(t.type)), whole, block(value, r));
   }
 }
@@ -49,16 +51,17 @@ HYPERPARALLEL_BODY std::vector<gathered_block> program_memory::gathered_blocks(i
   std::vector<gathered_block> blocks;
   std::vector<bool> taken(place_.size(), false);
   int term = 0;
-  for (int leader = 0; leader < ranks(); ++leader) {
+  const int positions = position_count(l.mesh);
+  for (int leader = 0; leader < positions; ++leader) {
     if (taken[at(leader)]) continue;
     const std::size_t first = blocks.size();
-    for (int r = leader; r < ranks(); ++r) {
+    for (int r = leader; r < positions; ++r) {
       if (taken[at(r)] || !same_term(l, leader, r)) continue;
       taken[at(r)] = true;
       const box part = box_of(program_, value, r);
       bool repeated = false;
       for (std::size_t i = first; i < blocks.size(); ++i) repeated = repeated || blocks[i].part == part;
-      if (!repeated) blocks.push_back({r, term, part});
+      if (!repeated) blocks.push_back({first_rank(value) + r, term, part});
     }
     ++term;
   }

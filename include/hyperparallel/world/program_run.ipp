@@ -24,14 +24,13 @@ HYPERPARALLEL_BODY program_run::program_run(const sharded_program& p, const lowe
     throw program_error(std::string("the program is refused: ") + to_text(program_flow_code::too_many_tasks) + ", " +
                         std::to_string(run.plan.row.size) + " on each of " + std::to_string(run.plan.machine.ranks) +
                         " ranks; one process runs up to " + std::to_string(most_tasks_of_all_ranks));
-  executor_ =
-      std::make_unique<executor<>>(unchecked, bound_plan(table_of(plan_of_all_ranks(run.plan, p.mesh.shape))), named);
+  executor_ = std::make_unique<executor<>>(unchecked, bound_plan(table_of(plan_of_all_ranks(run.plan, p))), named);
   const int ranks = run.plan.machine.ranks;
   received_.assign(static_cast<std::size_t>(ranks), 0);
   for (int s = 0; s < p.step.size; ++s) {
     if (!is_in(p.step[s].phase, phases_)) continue;
     tasks.bind_step(*executor_, s);
-    for (int r = 0; r < ranks; ++r) received_[static_cast<std::size_t>(r)] += tasks.received(s, r, ranks);
+    for (int r = 0; r < ranks; ++r) received_[static_cast<std::size_t>(r)] += tasks.received(s, r);
   }
 }
 

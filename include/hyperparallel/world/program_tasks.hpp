@@ -80,7 +80,7 @@ class program_tasks {
   std::vector<std::int64_t> durations() const;
   const char* name(int step) const { return step_[static_cast<std::size_t>(step)]->name.c_str(); }
   /// Bytes that others bring to `rank` in one run of the step.
-  std::int64_t received(int step, int rank, int ranks) const;
+  std::int64_t received(int step, int rank) const;
 
  private:
   /// The last runs of a task. What disturbs one of them, its first above all, does not change the median.
@@ -100,7 +100,7 @@ class program_tasks {
   };
   struct step_work {
     typed_kernel kernel{};
-    std::vector<operator_call> call;  ///< of each rank
+    std::vector<operator_call> call;  ///< of each rank of the part
     std::vector<move_task> move;
     const offload_link* link = nullptr;  ///< of a copy between tiers
     std::int64_t bytes = 0;              ///< that it copies on each rank
@@ -108,9 +108,16 @@ class program_tasks {
     std::vector<time_spent> spent;       ///< of each item, where it is measured; one thread at a time has it
     std::vector<std::int64_t> lasts;     ///< of each row, nanoseconds, where it has a pace
     paced_queue* pace = nullptr;         ///< then of each rank
-    int ranks = 1;
+    int ranks = 1;                       ///< of the program
+    int first_rank = 0, part_ranks = 1;  ///< of the step's part
+    int micro_batch = 0;
     const std::int64_t* training_step = nullptr;
     std::string name;
+
+    /// Where an item's call or transfers are.
+    std::size_t place_of(int item) const {
+      return static_cast<std::size_t>(item / ranks * part_ranks + item % ranks - first_rank);
+    }
 
     void (*body() const)(const kernel_call&) { return !lasts.empty() ? &program_tasks::paced : own_body(); }
     void (*own_body() const)(const kernel_call&) {
@@ -125,7 +132,8 @@ class program_tasks {
   static void paced(const kernel_call& c);
   static void paced_copy(const kernel_call& c);
   static void move(const kernel_call& c) {
-    static_cast<const step_work*>(c.user)->move[static_cast<std::size_t>(c.item)].run();
+    const step_work& work = *static_cast<const step_work*>(c.user);
+    work.move[work.place_of(c.item)].run();
   }
 
   void pace_copies(const sharded_program& p, int step, step_work& work);

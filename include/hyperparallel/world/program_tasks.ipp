@@ -59,8 +59,9 @@ HYPERPARALLEL_BODY typed_kernel kernel_of_step(const sharded_program& p, int ste
 HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program_memory& memory, int step, int rank) {
   const program_compute& c = p.compute[p.step[step].index];
   const graph_operator& op = p.graph.op[c.op];
-  const mesh_shape& m = p.mesh.shape;
-  const coordinate at = coordinates_of(m, rank);
+  const int own = part_of_step(p, p.step[step]);
+  const mesh_shape& m = mesh_of_part(p, own);
+  const coordinate at = coordinates_of(m, rank - first_rank_of(p, own));
   operator_call call;
   call.attributes = &op;
   call.rule = &p.graph.rule_of(op);
@@ -69,11 +70,11 @@ HYPERPARALLEL_BODY operator_call call_of(const sharded_program& p, const program
     call.loop[l] = {part.begin, part.end - part.begin, op.loop[l].extent};
   }
   for (int i = 0; i < op.operand_count; ++i) {
-    detail::check_block(p, op, c.operand[i], rank, call.operand_elements(i));
+    detail::check_block(p, op, c.operand[i], position_of(m, at), call.operand_elements(i));
     call.operand[i] = memory.block(c.operand[i], rank);
   }
   for (int i = 0; i < op.result_count; ++i) {
-    detail::check_block(p, op, c.result[i], rank, call.result_elements(i));
+    detail::check_block(p, op, c.result[i], position_of(m, at), call.result_elements(i));
     call.result[i] = memory.block(c.result[i], rank);
   }
   return call;
@@ -84,7 +85,8 @@ HYPERPARALLEL_BODY receiver_records records_of_move(const sharded_program& p, co
   const program_move& m = p.move[move];
   if (pulls.parts.count > 0)
     return records_of(pulls.parts, pulls.row, row, rank, p.graph.tensor[p.value[m.source].tensor].type);
-  return whole_block_records(pulls.sender[rank], local_bytes(p, m.target), pulls.sender[rank] == rank);
+  return whole_block_records(pulls.sender[rank], local_bytes(p, m.target),
+                             pulls.sender[rank] == rank && !is_hand_over(p, m));
 }
 
 HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p, const program_pulls& pulls,
@@ -93,17 +95,18 @@ HYPERPARALLEL_BODY std::vector<move_task> transfers_of(const sharded_program& p,
   const program_move& m = p.move[number];
   const move_pulls& how = pulls.of(number);
   std::vector<move_task> tasks;
+  const int part = part_of_step(p, p.step[step]), first = first_rank_of(p, part), ranks = ranks_of_part(p, part);
   if (m.detaches) {
     const auto nothing = [](int) -> std::byte* { return nullptr; };
-    for (int r = 0; r < memory.ranks(); ++r) tasks.emplace_back(receiver_records{}, nothing, nullptr);
+    for (int r = 0; r < ranks; ++r) tasks.emplace_back(receiver_records{}, nothing, nullptr);
     return tasks;
   }
   for (int i = 0; i < how.row.size; ++i) {
     const int from = place_read(p, pulls.moves, number, how.row[i]);
     const int to = place_written(p, pulls.moves, number, how.row[i]);
-    const auto block = [&](int sender) { return memory.address(from, sender); };
-    for (int r = 0; r < memory.ranks(); ++r)
-      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(to, r));
+    const auto block = [&](int sender) { return memory.address(from, memory.first_rank(m.source) + sender); };
+    for (int r = 0; r < ranks; ++r)
+      tasks.emplace_back(records_of_move(p, how, number, i, r), block, memory.address(to, first + r));
   }
   return tasks;
 }
@@ -118,12 +121,14 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> received_by_level(const sharded_pro
     const move_pulls& how = pulls.of(s.index);
     for (int row = 0; row < how.row.size; ++row) {
       std::fill(most.begin(), most.end(), 0);
-      for (int rank = 0; rank < position_count(p.mesh.shape); ++rank) {
+      const int from = first_rank_of(p, part_of_value(p, p.move[s.index].source)), part = part_of_step(p, s);
+      for (int rank = 0; rank < ranks_of_part(p, part); ++rank) {
         std::fill(one.begin(), one.end(), 0);
         const receiver_records all = records_of_move(p, how, s.index, row, rank);
         for (const step_record& r : all.record)
           for (int t = 0; t < r.terms; ++t)
-            visit_links(links, rank_on(links, {}, all.senders(r)[t]), rank_on(links, {}, rank),
+            visit_links(links, rank_on(links, {}, from + all.senders(r)[t]),
+                        rank_on(links, {}, first_rank_of(p, part) + rank),
                         [&](int level) { one[static_cast<std::size_t>(level)] += all.bytes(r); });
         for (std::size_t l = 0; l < one.size(); ++l) most[l] = std::max(most[l], one[l]);
       }
@@ -142,6 +147,9 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
     step_work& work = *step_.emplace_back(std::make_unique<step_work>());
     work.training_step = &training_step_;
     work.ranks = memory.ranks();
+    work.first_rank = first_rank_of(p, part_of_step(p, p.step[s]));
+    work.part_ranks = ranks_of_part(p, part_of_step(p, p.step[s]));
+    work.micro_batch = p.step[s].micro_batch;
     work.name = name_of_step(p, s);
     if (measured) work.spent.resize(2 * ranks_);
     if (p.step[s].is_move) {
@@ -150,7 +158,7 @@ HYPERPARALLEL_BODY program_tasks::program_tasks(const sharded_program& p, const 
       continue;
     }
     work.kernel = kernel_of_step(p, s, choose, computes);
-    for (int r = 0; r < memory.ranks(); ++r) work.call.push_back(call_of(p, memory, s, r));
+    for (int r = 0; r < work.part_ranks; ++r) work.call.push_back(call_of(p, memory, s, work.first_rank + r));
   }
 }
 
@@ -159,23 +167,26 @@ HYPERPARALLEL_BODY std::vector<std::int64_t> program_tasks::durations() const {
   for (const std::unique_ptr<step_work>& s : step_) {
     std::int64_t nanoseconds = 0;
     for (const time_spent& t : s->spent) nanoseconds += t.median();
-    all.push_back(nanoseconds * 1000 / static_cast<std::int64_t>(ranks_));
+    all.push_back(nanoseconds * 1000 / s->part_ranks);
   }
   return all;
 }
 
-HYPERPARALLEL_BODY std::int64_t program_tasks::received(int step, int rank, int ranks) const {
-  const std::vector<move_task>& tasks = step_[static_cast<std::size_t>(step)]->move;
+HYPERPARALLEL_BODY std::int64_t program_tasks::received(int step, int rank) const {
+  const step_work& work = *step_[static_cast<std::size_t>(step)];
+  const int place = rank - work.first_rank;
   std::int64_t bytes = 0;
-  for (std::size_t i = static_cast<std::size_t>(rank); i < tasks.size(); i += static_cast<std::size_t>(ranks))
-    bytes += tasks[i].received();
+  if (place < 0 || place >= work.part_ranks) return 0;
+  for (std::size_t i = static_cast<std::size_t>(place); i < work.move.size();
+       i += static_cast<std::size_t>(work.part_ranks))
+    bytes += work.move[i].received();
   return bytes;
 }
 
 HYPERPARALLEL_BODY void program_tasks::compute(const kernel_call& c) {
   const step_work& work = *static_cast<const step_work*>(c.user);
-  operator_call call = work.call[static_cast<std::size_t>(c.item)];
-  call.step = *work.training_step;
+  operator_call call = work.call[work.place_of(c.item)];
+  call.step = number_of_call(*work.training_step, work.micro_batch);
   work.kernel(call);
 }
 
@@ -183,7 +194,7 @@ HYPERPARALLEL_BODY void program_tasks::timed(const kernel_call& c) {
   step_work& work = *static_cast<step_work*>(c.user);
   const std::int64_t begin = steady_nanoseconds();
   work.body()(c);
-  time_spent& t = work.spent[static_cast<std::size_t>(c.item)];
+  time_spent& t = work.spent[work.place_of(c.item)];
   t.nanoseconds[t.times++ % time_spent::kept] = steady_nanoseconds() - begin;
 }
 

@@ -8,7 +8,7 @@
 //
 //   run(phases, …)            carries the phases out, between `begin_run` and `end_run`
 //   set_training_step(step)   the number that kernels are told
-//   read(tensor, type, whole) gathers the value of `value_to_read`
+//   read(tensor, choose, whole) gathers the value of the tensor that `choose()` is
 //   least_of_all(number)      of the numbers that the processes have
 //
 // A world of one's own includes program_values.ipp, which has the bodies in both modes.
@@ -105,11 +105,15 @@ class program_values {
     clear_accumulated();
     T sum = 0;
     for (int m = 0; m < micro_batches; ++m) {
-      feed(m);
-      self().set_training_step(number_of_call(step, m));
+      {
+        const fed_batch now(fed_, m);
+        feed(m);
+      }
+      if (program().unrolled && m + 1 < micro_batches) continue;  // they run together
+      self().set_training_step(number_of_call(step, program().unrolled ? 0 : m));
       const run_result result = self().run(in_one_run ? micro_phases | update_phases : micro_phases, watch...);
       if (result == run_result::cancelled) return result;
-      sum += get(program().graph.loss).front();
+      sum += sum_of_losses();
     }
     self().set_training_step(step);
     loss_ = sum / static_cast<T>(micro_batches);
@@ -180,7 +184,16 @@ class program_values {
   std::size_t count(int t) const { return static_cast<std::size_t>(elements_of(program().graph.tensor[t])); }
   std::vector<bool>::reference valid(int storage) { return valid_[static_cast<std::size_t>(storage)]; }
 
+  /// While a micro-batch of an unrolled program is fed, its inputs alone are set.
+  struct fed_batch {
+    fed_batch(int& at, int m) : fed(at) { fed = m; }
+    ~fed_batch() { fed = -1; }
+    int& fed;
+  };
+
   void set_home(int t, data_type type, const void* whole, std::size_t elements);
+  /// Of what the last run was: one micro-batch, or all of an unrolled program.
+  T sum_of_losses() const;
 
   static void check_number_of(std::int64_t step);
   /// Of 16 bits, before an update. Throws program_error where they are not and the step is to stop.
@@ -198,6 +211,7 @@ class program_values {
   std::vector<bool> valid_;               ///< of each storage: it holds a value
   std::vector<std::int64_t> received_;
   T loss_ = 0;
+  int fed_ = -1;  ///< the micro-batch whose inputs are set; -1: all
 };
 
 }}  // namespace hyperparallel::v0_2

@@ -30,21 +30,23 @@ int program_values<World, T>::tensor(const std::string& name) const {
 template <class World, class T>
 void program_values<World, T>::clear(int t) {
   if (program().home[t] < 0) throw program_error(label(t) + " is read by no step and has no place");
-  memory_->clear(program().home[t]);
-  valid(program().value[program().home[t]].storage) = true;
+  visit_homes(program(), t, [&](int v) {
+    memory_->clear(v);
+    valid(program().value[v].storage) = true;
+  });
 }
 
 template <class World, class T>
 std::vector<T> program_values<World, T>::get(int t) const {
   std::vector<T> whole(count(t));
-  self().read(t, data_type_of<T>, whole.data());
+  self().read(t, [&] { return value_to_read(t, data_type_of<T>); }, whole.data());
   return whole;
 }
 
 template <class World, class T>
 std::vector<std::int32_t> program_values<World, T>::get_index(int t) const {
   std::vector<std::int32_t> whole(count(t));
-  self().read(t, data_type::i32, whole.data());
+  self().read(t, [&] { return value_to_read(t, data_type::i32); }, whole.data());
   return whole;
 }
 
@@ -57,14 +59,9 @@ T program_values<World, T>::monitor(int i) const {
 
 template <class World, class T>
 void program_values<World, T>::clear_accumulated() {
-  for (const program_compute& c : program().compute) {
-    const graph_operator& op = program().graph.op[c.op];
-    if (op.kind != id_of<ops::accumulate>) continue;
-    const int home = program().home[op.operand[0]];
-    if (home < 0) continue;
-    memory_->clear(home);
-    valid(program().value[home].storage) = true;
-  }
+  for (const graph_operator& op : program().graph.op)
+    if (op.kind == id_of<ops::accumulate> && op.operand[0] < program().home.size && is_used(op.operand[0]))
+      clear(op.operand[0]);
 }
 
 template <class World, class T>
@@ -96,8 +93,8 @@ program_values<World, T>::program_values(lowered_program&& l, const std::vector<
   valid_.assign(static_cast<std::size_t>(program().storage.size), false);
   received_.assign(static_cast<std::size_t>(ranks()), 0);
   for (int t = 0; t < program().home.size; ++t)
-    if (program().home[t] >= 0 && program().graph.tensor[t].kind == graph_tensor_kind::state)
-      valid(program().value[program().home[t]].storage) = true;
+    if (program().graph.tensor[t].kind == graph_tensor_kind::state)
+      visit_homes(program(), t, [&](int v) { valid(program().value[v].storage) = true; });
 }
 
 template <class World, class T>
@@ -148,17 +145,43 @@ void program_values<World, T>::set_home(int t, data_type type, const void* whole
     throw program_error(label(t) + " has " + std::to_string(count(t)) + " elements, given " + std::to_string(elements));
   if (is_partial(program().value[home].layout)) throw program_error(label(t) + " is a sum of terms and cannot be set");
   if (type == data_type::i32) check_indices(t, static_cast<const std::int32_t*>(whole));
+  const bool fed = fed_ >= 0 && program().unrolled && program().graph.tensor[t].kind == graph_tensor_kind::input;
+  const auto scatter = [&](const std::byte* elements_stored) {
+    visit_homes(program(), t, [&](int v) {
+      if (fed && v != home + fed_) return;
+      memory_->scatter(v, elements_stored);
+      valid(program().value[v].storage) = true;
+    });
+  };
   if (stored == type) {
-    memory_->scatter(home, static_cast<const std::byte*>(whole));
+    scatter(static_cast<const std::byte*>(whole));
   } else {  // rounded once
     std::vector<std::byte> narrow(elements * static_cast<std::size_t>(bytes_of(stored)));
     detail::visit_float(stored, [&]<class Storage>(std::type_identity<Storage>) {
       for (std::size_t e = 0; e < elements; ++e)
         reinterpret_cast<Storage*>(narrow.data())[e] = kernels::store<Storage>(static_cast<const T*>(whole)[e]);
     });
-    memory_->scatter(home, narrow.data());
+    scatter(narrow.data());
   }
-  valid(program().value[home].storage) = true;
+}
+
+template <class World, class T>
+T program_values<World, T>::sum_of_losses() const {
+  const sharded_program& p = program();
+  const int loss = p.graph.loss;
+  if (!p.unrolled) return get(loss).front();
+  std::vector<int> value(static_cast<std::size_t>(p.graph.micro_batches), -1);  // whole ones rather than terms
+  for (const program_step& s : p.step)
+    visit_values(p, s, [&](int v, bool written) {
+      int& own = value[static_cast<std::size_t>(s.micro_batch)];
+      if (written && p.value[v].tensor == loss && (own < 0 || !is_partial(p.value[v].layout))) own = v;
+    });
+  T sum = 0, one = 0;
+  for (const int v : value) {
+    self().read(loss, [&] { return v; }, &one);
+    sum += one;
+  }
+  return sum;
 }
 
 template <class World, class T>

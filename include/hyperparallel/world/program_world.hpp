@@ -59,8 +59,12 @@ class program_world : public program_values<program_world<T>, T> {
   program_world(lowered_program&& l, void (*add)(lowered_program&, unsigned), const program_options& options);
 
   [[noreturn]] static void refuse_run(lowered_program& l, unsigned phases);
-  void read(int t, data_type type, T* whole) const;
-  void read(int t, data_type type, std::int32_t* whole) const;
+  template <class Choose, class U>
+  void read(int, const Choose& choose, U* whole) const {
+    gather(choose(), whole);
+  }
+  void gather(int value, T* whole) const;
+  void gather(int value, std::int32_t* whole) const;
   void set_training_step(std::int64_t step);
   static int least_of_all(int here) { return here; }
   /// Throws what the executor throws, and program_error where something has no value yet.

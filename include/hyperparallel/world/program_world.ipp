@@ -120,13 +120,13 @@ int program_world<T>::tasks(unsigned phases) {
 }
 
 template <class T>
-void program_world<T>::read(int t, data_type type, T* whole) const {
-  this->memory_->gather(this->value_to_read(t, type), whole);
+void program_world<T>::gather(int value, T* whole) const {
+  this->memory_->gather(value, whole);
 }
 
 template <class T>
-void program_world<T>::read(int t, data_type type, std::int32_t* whole) const {
-  this->memory_->gather(this->value_to_read(t, type), whole);
+void program_world<T>::gather(int value, std::int32_t* whole) const {
+  this->memory_->gather(value, whole);
 }
 
 template <class T>

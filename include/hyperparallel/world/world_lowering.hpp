@@ -7,6 +7,7 @@
 // by name. O(values + plans of the kinds of moves), and for each run that of `lower_run`.
 
 #include <hyperparallel/lowering/lowered_program.hpp>
+#include <hyperparallel/lowering/pipelined_program.hpp>
 #include <hyperparallel/strategy/strategy.hpp>
 #include <hyperparallel/world/program_error.hpp>
 #include <hyperparallel/world/program_options.hpp>
@@ -28,6 +29,9 @@ void check_element_types(const sharded_program& p, data_type floating);
 /// The program of a graph that is to run. Throws program_error, with the names, where the graph or the strategy is
 /// refused.
 sharded_program partitioned(const graph& g, const strategy_value& s);
+/// The same of a pipeline of its stages. Throws program_error where the model cannot be cut so, or the schedule does not take
+/// its ranks, chunks and micro-batches.
+sharded_program partitioned(const graph& g, const strategy_value& s, const pipeline_value& pipeline);
 
 }}  // namespace hyperparallel::v0_2
 

@@ -11,7 +11,7 @@
 #include <hyperparallel/strategy/partition.hpp>
 #include <hyperparallel/support/compiled.hpp>
 #include <hyperparallel/world/program_tasks.hpp>
-#include <hyperparallel/world/refused_program.hpp>
+#include <hyperparallel/world/refused_pipeline.hpp>
 #include <hyperparallel/world/world_lowering.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
@@ -120,6 +120,13 @@ HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_va
   sharded_program p = partition(g, s);
   if (p.status.code != strategy_code::ok) throw program_error(text_of_refusal(p, s));
   return p;
+}
+HYPERPARALLEL_BODY sharded_program partitioned(const graph& g, const strategy_value& s,
+                                               const pipeline_value& pipeline) {
+  if (pipeline.schedule == nullptr) throw program_error("the pipeline names no schedule");
+  pipelined_program p = partition(g, s, pipeline);
+  if (!p.ok()) throw program_error(text_of_refusal(g, s, pipeline, p));
+  return std::move(p.program);
 }
 
 }}  // namespace hyperparallel::v0_2

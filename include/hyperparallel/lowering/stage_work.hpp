@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// F, I and W of a program of stages: which steps the gradient of a stage's input depends on, and which ones can wait.
+//
+// Nothing in an operator says it. A backward step is of I if a stage before it reads, backward, what it leads to; any other
+// one is of W, as are sums over micro-batches. So recomputation that both need is done in I, and what only a weight's
+// gradient needs in W. The first stage hands nothing back: all of its backward steps are W. Laws: I reads nothing that W
+// makes; work without a hand-back is W. O(steps). Source: Qi et al., "Zero Bubble Pipeline Parallelism", 2024, where B is I.
+
+#include <hyperparallel/strategy/lifetimes.hpp>
+
+namespace hyperparallel { inline namespace v0_2 {
+
+/// What a step of one micro-batch belongs to.
+enum class stage_work : unsigned char { forward, input_gradient, weight_gradient, update };
+
+/// Of each step of a program of stages. What a stage hands back is what a stage before it reads backward. O(steps).
+constexpr growing_array<stage_work> work_of_steps(const sharded_program& p) {
+  growing_array<stage_work> work;
+  growing_array<bool> handed;  // of each value: a gradient of another stage depends on it
+  growing_array<int> stage;    // of each value: where it is written in the backward phase, or -1
+  work.resize(p.step.size, stage_work::update);
+  handed.resize(p.value.size, false);
+  stage.resize(p.value.size, -1);
+  for (int i = 0; i < p.step.size; ++i) {
+    const program_step& s = p.step.item[i];
+    if (s.phase != graph_phase::backward) continue;
+    visit_values(p, s, [&](int v, bool written) {
+      if (written) stage[v] = s.stage;
+      if (!written && stage[v] >= 0 && stage[v] != s.stage) handed[v] = true;
+    });
+  }
+  for (int i = p.step.size - 1; i >= 0; --i) {
+    const program_step& s = p.step.item[i];
+    if (is_in(s.phase, update_phases)) continue;
+    work[i] = s.phase == graph_phase::forward ? stage_work::forward : stage_work::weight_gradient;
+    if (s.phase != graph_phase::backward) continue;
+    visit_values(p, s, [&](int v, bool written) {
+      if (written && handed[v]) work[i] = stage_work::input_gradient;
+    });
+    if (work[i] != stage_work::input_gradient) continue;
+    visit_values(p, s, [&](int v, bool written) {
+      if (!written && stage[v] >= 0) handed[v] = true;
+    });
+  }
+  return work;
+}
+
+}}  // namespace hyperparallel::v0_2
