@@ -25,6 +25,12 @@ struct plan_with_accesses {
   struct lines {
     int tier = 0, begin = 0, end = 0;
   };
+  int part_of_place(int place) const {
+    if (place < p.storage.size) return p.storage[place].part;
+    int m = 0;
+    while (place >= hp::staged_place(p, pulls.moves, m + 1, 0)) ++m;
+    return hp::part_of_value(p, p.move[m].target);
+  }
   lines of_place(int place) const {
     constexpr hp::extent_t line = hp::storage_alignment;
     const auto range = [](int tier, hp::extent_t begin, hp::extent_t bytes) {
@@ -54,9 +60,10 @@ struct plan_with_accesses {
       const lines l = of_place(place);
       if (l.begin < l.end) hp::add_access(f, rank * tiers + l.tier, l.begin, l.end, mode);
     };
-    for (int t = 0, w = 0; t < plan.tasks(); ++t) {
-      const hp::plan_row& row = plan.row[t / m.ranks];
-      const int rank = t % m.ranks;
+    for (int t = 0, w = 0, i = 0; t < plan.tasks(); ++t) {
+      while (t >= plan.row[i].first_task + plan.tasks_of(plan.row[i])) ++i;
+      const hp::plan_row& row = plan.row[i];
+      const int place = t - row.first_task, rank = plan.ranks_of(row.part).first + place;
       hp::add_task(f, row.kind, rank, plan.duration[t], row.step, row.first_item + rank);
       for (; w < plan.wait_end[t]; ++w) hp::add_wait(f, plan.wait[w].word, plan.wait[w].threshold);
       hp::add_signal(f, hp::first_queue(m, rank, row.kind));
@@ -69,10 +76,11 @@ struct plan_with_accesses {
         continue;
       }
       const hp::move_pulls& how = pulls.of(s.index);
-      const hp::move_row& moved = how.row[row.first_item / m.ranks];
-      const int receiver = row.first_item + rank;
-      for (int i = how.sender_begin[receiver]; i < how.sender_begin[receiver + 1]; ++i)
-        use(hp::place_read(p, pulls.moves, s.index, moved), how.sender[i], hp::access_mode::read);
+      const int number = row.first_item / m.ranks, receiver = number * plan.tasks_of(row) + place;
+      const hp::move_row& moved = how.row[number];
+      const int first_sender = hp::first_rank_of(p, hp::part_of_value(p, p.move[s.index].source));
+      for (int k = how.sender_begin[receiver]; k < how.sender_begin[receiver + 1]; ++k)
+        use(hp::place_read(p, pulls.moves, s.index, moved), first_sender + how.sender[k], hp::access_mode::read);
       use(hp::place_written(p, pulls.moves, s.index, moved), rank, hp::access_mode::write);
     }
   }
@@ -114,10 +122,11 @@ struct lowered {
 inline int first_overwritten(const lowered& l) {
   const hp::sharded_program& p = l.program;
   const plan_with_accesses places{p, l.pulls, l.addresses, l.plan};
-  std::vector<int> owner(4096, -1);
+  std::vector<std::vector<int>> owner(static_cast<std::size_t>(hp::parts_of(p)), std::vector<int>(4096, -1));
   const auto lines = [&](int place, const auto& visit) {
     const auto one = places.of_place(place);
-    for (int line = one.begin; line < one.end; ++line) visit(owner.at(static_cast<std::size_t>(line)));
+    std::vector<int>& of_part = owner.at(static_cast<std::size_t>(places.part_of_place(place)));
+    for (int line = one.begin; line < one.end; ++line) visit(of_part.at(static_cast<std::size_t>(line)));
   };
   const auto is_there = [&](int place) {
     bool there = true;

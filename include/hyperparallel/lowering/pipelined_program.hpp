@@ -65,8 +65,10 @@ constexpr pipelined_program partition(const graph& g, const strategy_value& s, c
   };
   out.program = place(0);
   if (out.program.status.code != strategy_code::ok) return out;
-  const unroll_options how{pipeline.accumulates_in_any_order};
-  unrolled_rows unrolled = rows.copies == 2 ? unroll(out.program, place(1), rows, how) : unroll(out.program, rows, how);
+  sharded_program mirrored;
+  if (rows.copies == 2) mirrored = place(1);
+  unrolled_rows unrolled =
+      unroll(out.program, rows.copies == 2 ? &mirrored : nullptr, rows, {pipeline.accumulates_in_any_order});
   out.rows = unrolled.status;
   if (out.rows.ok()) out.program = static_cast<sharded_program&&>(unrolled.program);
   return out;

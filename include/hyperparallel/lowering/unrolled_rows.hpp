@@ -163,11 +163,21 @@ class row_unroller {
       }
   }
 
-  /// Which works each work reads from, in the same micro-batch.
+  /// Which works each work waits for, in the same micro-batch: those that it reads from, and those that it follows in any
+  /// schedule, though a first stage has nothing to hand back.
   constexpr void find_reads() {
     growing_array<int> writer;  // of each value: the work that makes it, or -1
     writer.resize(p_.value.size, -1);
     reads_.resize(stages_ * works * stages_ * works, false);
+    const auto follows = [&](int n, int stage, stage_work before) {
+      if (stage >= 0 && stage < stages_) reads_[n * stages_ * works + node(stage, before)] = true;
+    };
+    for (int t = 0; t < stages_; ++t) {
+      follows(node(t, stage_work::forward), t - 1, stage_work::forward);
+      follows(node(t, stage_work::input_gradient), t, stage_work::forward);
+      follows(node(t, stage_work::input_gradient), t + 1, stage_work::input_gradient);
+      follows(node(t, stage_work::weight_gradient), t, stage_work::input_gradient);
+    }
     for (int i = 0; i < p_.step.size; ++i) {
       if (work_[i] == stage_work::update) continue;
       const int n = node(p_.step.item[i].stage, work_[i]);
@@ -364,14 +374,14 @@ class row_unroller {
 
 }  // namespace detail
 
-/// Unrolls a program of one micro-batch along the rows of `s`, whose ranks are the program's parts.
-constexpr unrolled_rows unroll(const sharded_program& p, const pipeline_schedule& s, const unroll_options& how = {}) {
-  return detail::row_unroller(p, nullptr, s, how).run();
-}
-/// Of stages that are held twice: `mirrored` is the program whose stages lie where the second copies do.
-constexpr unrolled_rows unroll(const sharded_program& p, const sharded_program& mirrored, const pipeline_schedule& s,
+/// Unrolls a program of one micro-batch along the rows of `s`, whose ranks are the program's parts. Of stages that are held
+/// twice, `mirrored` is the program whose stages lie where the second copies do.
+constexpr unrolled_rows unroll(const sharded_program& p, const sharded_program* mirrored, const pipeline_schedule& s,
                                const unroll_options& how = {}) {
-  return detail::row_unroller(p, &mirrored, s, how).run();
+  return detail::row_unroller(p, mirrored, s, how).run();
+}
+constexpr unrolled_rows unroll(const sharded_program& p, const pipeline_schedule& s, const unroll_options& how = {}) {
+  return unroll(p, nullptr, s, how);
 }
 
 }}  // namespace hyperparallel::v0_2

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A small model of equal layers, and its programs under pipelines of every published schedule.
+
+#include <hyperparallel/lowering/pipelined_program.hpp>
+#include <hyperparallel/strategy/named_strategies.hpp>
+
+#include <models/trained_models.hpp>
+
+#include <vector>
+
+namespace programs {
+
+constexpr hp::graph piped_graph(int layers, int micro_batches, const char* recomputed = nullptr,
+                                hp::data_type type = hp::data_type::f32) {
+  return moe_graph({.unrolled = true, .micro_batches = micro_batches, .recomputed = recomputed, .type = type},
+                   {.batch = 4,
+                    .sequence = 4,
+                    .vocabulary = 16,
+                    .layers = layers,
+                    .hidden = 8,
+                    .query_heads = 4,
+                    .key_heads = 4,
+                    .head_dim = 2,
+                    .experts = 4,
+                    .expert_width = 8});
+}
+
+struct piped_shape {
+  const hp::named_schedule* schedule = nullptr;
+  hp::pipeline_shape shape{};
+};
+
+/// Shapes of every published schedule that has stages for a graph: not those that slice sequences.
+inline std::vector<piped_shape> piped_shapes(int most_ranks, int most_micro_batches) {
+  std::vector<piped_shape> all;
+  for (const hp::named_schedule& s : hp::schedule_table.item)
+    for (int ranks = 2; ranks <= most_ranks; ++ranks)
+      for (int chunks = 1; chunks <= 2; ++chunks)
+        for (int m = 1; m <= most_micro_batches; ++m)
+          if (const hp::pipeline_shape n{ranks, chunks, m};
+              s.check(n).ok() && (s.fixed_chunks == 0 || s.fixed_chunks == chunks))
+            all.push_back({&s, n});
+  return all;
+}
+
+/// One device a part under "single", else the strategy's ranks.
+inline hp::strategy_value strategy_of_parts(const char* name, int ranks) {
+  return hp::strategy_called(name, ranks).strategy;
+}
+
+inline hp::pipelined_program piped(const piped_shape& s, const char* strategy = "single", int ranks = 1, int layers = 0,
+                                   const char* recomputed = nullptr) {
+  const hp::graph g = piped_graph(layers > 0 ? layers : s.shape.stages(), s.shape.micro_batches, recomputed);
+  return hp::partition(
+      g, strategy_of_parts(strategy, ranks),
+      hp::pipeline_value{
+          .schedule = s.schedule, .ranks = s.shape.ranks, .chunks = s.shape.chunks, .accumulates_in_any_order = true});
+}
+
+}  // namespace programs

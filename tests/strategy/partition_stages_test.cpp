@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/strategy/partition_stages.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <hyperparallel/strategy/check_program.hpp>
+
+#include "models/piped_model.hpp"
+
+namespace {
+
+using namespace hyperparallel;
+
+program_stages stages_of(const graph& g, int stages, int parts) {
+  program_stages s;
+  s.cut = cut_evenly(g, stages);
+  s.parts = parts;
+  for (int i = 0; i < stages; ++i) s.part_of_stage.push(i % parts);
+  return s;
+}
+
+TEST(partition_stages, keeps_the_laws_of_programs_under_every_strategy) {
+  int programs = 0;
+  for (int i = 0; i < named_strategy_count; ++i)
+    for (const int stages : {1, 2, 4}) {
+      const graph g = programs::piped_graph(4, 2, i % 2 == 0 ? "layers.*" : nullptr);
+      const strategy_value s = programs::strategy_of_parts(named_strategy_at(i).name, i % 3 == 0 ? 2 : 4);
+      const sharded_program whole = partition(g, s);
+      if (whole.status.code != strategy_code::ok) continue;
+      const sharded_program p = partition(g, s, stages_of(g, stages, stages == 4 ? 2 : stages));
+      SCOPED_TRACE(std::string(named_strategy_at(i).name) + ", stages " + std::to_string(stages));
+      if (whole.graph.op.size != g.op.size && axis_index(s.mesh, s.ring_axis.text) >= 0) {  // a ring
+        EXPECT_EQ(p.status.code, strategy_code::stages_are_refused);
+        continue;
+      }
+      ASSERT_EQ(p.status.code, strategy_code::ok);
+      EXPECT_EQ(check_program(p), program_status{});
+      ++programs;
+      // Each operator is computed once, but for what reads nothing, which each part may make.
+      std::map<int, int> times;
+      for (const program_step& one : p.step)
+        if (!one.is_move) ++times[p.compute[one.index].op];
+      for (const auto& [op, n] : times)
+        EXPECT_TRUE(n == 1 || p.graph.op[op].operand_count == 0) << p.graph.name_of_op(op);
+      for (const program_step& one : p.step) EXPECT_EQ(part_of_step(p, one), one.stage % parts_of(p));
+    }
+  EXPECT_GE(programs, 50);
+}
+
+TEST(partition_stages, one_part_is_the_program_without_stages) {
+  const graph g = programs::piped_graph(2, 2);
+  for (const char* name : {"dp", "tp-sp", "zero3", "dp-tp", "ep"}) {
+    const strategy_value s = programs::strategy_of_parts(name, 4);
+    const sharded_program plain = partition(g, s), one = partition(g, s, stages_of(g, 1, 1));
+    ASSERT_EQ(plain.step.size, one.step.size);
+    ASSERT_EQ(plain.value.size, one.value.size);
+    for (int i = 0; i < plain.step.size; ++i) {
+      EXPECT_EQ(plain.step[i].is_move, one.step[i].is_move);
+      EXPECT_EQ(plain.step[i].index, one.step[i].index);
+    }
+    for (int v = 0; v < plain.value.size; ++v) {
+      EXPECT_EQ(plain.value[v].tensor, one.value[v].tensor);
+      EXPECT_EQ(plain.value[v].layout, one.value[v].layout);
+      EXPECT_EQ(plain.value[v].storage, one.value[v].storage);
+    }
+  }
+}
+
+/// Tensors with dims that are handed from one part to another, by phase.
+std::map<std::pair<int, int>, std::vector<int>> handed_over(const sharded_program& p, graph_phase phase) {
+  std::map<std::pair<int, int>, std::vector<int>> all;
+  for (const program_step& s : p.step) {
+    if (!s.is_move || s.phase != phase || !is_hand_over(p, p.move[s.index])) continue;
+    const program_move& m = p.move[s.index];
+    EXPECT_EQ(p.value[m.source].layout, p.value[m.target].layout);
+    EXPECT_FALSE(is_partial(p.value[m.source].layout));
+    if (p.graph.tensor[p.value[m.source].tensor].shape.rank > 0)
+      all[{part_of_value(p, m.source), part_of_value(p, m.target)}].push_back(p.value[m.source].tensor);
+  }
+  return all;
+}
+
+TEST(partition_stages, one_activation_and_one_gradient_cross_whatever_the_strategy) {
+  for (const char* name : {"single", "dp", "tp", "tp-sp", "zero3", "ep", "dp-tp"}) {
+    const graph g = programs::piped_graph(6, 2, "layers.*");
+    const sharded_program p =
+        partition(g, programs::strategy_of_parts(name, std::string(name) == "single" ? 1 : 4), stages_of(g, 3, 3));
+    ASSERT_EQ(p.status.code, strategy_code::ok) << name;
+    const auto forward = handed_over(p, graph_phase::forward), backward = handed_over(p, graph_phase::backward);
+    ASSERT_EQ(forward.size(), 2u) << name;
+    ASSERT_EQ(backward.size(), 2u) << name;
+    for (int k = 0; k < 2; ++k) {
+      EXPECT_EQ(forward.at({k, k + 1}).size(), 1u) << name;
+      EXPECT_EQ(backward.at({k + 1, k}).size(), 1u) << name;
+      EXPECT_EQ(p.graph.tensor[backward.at({k + 1, k})[0]].source, forward.at({k, k + 1})[0]) << name;
+    }
+    EXPECT_TRUE(handed_over(p, graph_phase::norm).empty());
+    EXPECT_TRUE(handed_over(p, graph_phase::update).empty());
+  }
+}
+
+constexpr bool partitions_at_compile_time() {
+  const graph g = programs::piped_graph(2, 1);
+  program_stages s;
+  s.cut = cut_evenly(g, 2);
+  s.parts = 2;
+  for (int i = 0; i < 2; ++i) s.part_of_stage.push(i);
+  const sharded_program p = partition(g, strategy_called("single", 1).strategy, s);
+  return check_program(p).code == program_code::ok && ranks_of(p) == 2 && part_of_rank(p, 1) == 1;
+}
+static_assert(partitions_at_compile_time());
+
+}  // namespace

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model trained as a pipeline is the model trained on one device: every schedule that there is, uneven stages, other
+// strategies within the stages; the same bits from every schedule and any number of threads.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <hyperparallel/world/model_run.hpp>
+#include <hyperparallel/world/single_device.hpp>
+
+#include "models/piped_model.hpp"
+#include "support/tries.hpp"
+#include "training_models.hpp"
+
+namespace {
+
+using namespace hyperparallel;
+
+struct course {
+  std::vector<double> loss;
+  std::vector<std::vector<double>> parameters;  ///< after the last step
+  friend bool operator==(const course&, const course&) = default;
+};
+
+template <class Run>
+course train(Run& run, const graph& g, int steps) {
+  course c;
+  for (int s = 0; s < steps; ++s)
+    c.loss.push_back(static_cast<double>(
+        run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro)); })));
+  for (const int p : training::parameters_of(g)) {
+    const auto values = run.world().get(p);
+    c.parameters.emplace_back(values.begin(), values.end());
+  }
+  return c;
+}
+
+template <class T = double>
+course train_piped(const graph& g, const strategy_value& s, const pipeline_value& pipeline, int steps,
+                   int threads = 0) {
+  model_run_options options;
+  options.program.execution.threads = threads;
+  model_run<T> run(g, s, pipeline, options);
+  return train(run, g, steps);
+}
+
+/// The plain loop over operators.
+course train_on_one_device(const graph& g, int steps) {
+  model_run<double> source(g, strategy_called("single", 1).strategy);
+  single_device<double> device(g);
+  for (const int p : training::parameters_of(g)) device.values(p) = source.world().get(p);
+  course c;
+  for (int s = 0; s < steps; ++s) {
+    double loss = 0;
+    device.train_step([&](single_device<double>& d, int micro) {
+      if (micro > 0) loss += d.values(g.loss)[0];
+      source.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro));
+      for (const char* name : {"tokens", "labels"}) d.indices(name) = source.world().get_index(name);
+    });
+    c.loss.push_back((loss + device.values(g.loss)[0]) / g.micro_batches);
+  }
+  for (const int p : training::parameters_of(g)) c.parameters.push_back(device.values(p));
+  return c;
+}
+
+double difference(const course& a, const course& b) {
+  double most = 0;
+  for (std::size_t s = 0; s < a.loss.size(); ++s)
+    most = std::max(most, std::abs(a.loss[s] - b.loss[s]) / std::abs(a.loss[s]));
+  for (std::size_t p = 0; p < a.parameters.size(); ++p)
+    for (std::size_t i = 0; i < a.parameters[p].size(); ++i)
+      most = std::max(most, std::abs(a.parameters[p][i] - b.parameters[p][i]));
+  return most;
+}
+
+bool keeps_the_order_of_sums(const named_schedule& s) {
+  return copies_of_stages(s.placement) == 1 && std::string(s.name) != "LoopedBFS";
+}
+
+TEST(pipeline_parity, every_schedule_is_one_device) {
+  const int steps = tested::tries(2, 50);
+  const graph g = programs::piped_graph(8, 8, "layers.*", f64);
+  const course one = train_on_one_device(g, steps);
+  model_run<double> plain(g, strategy_called("single", 1).strategy);
+  const course without = train(plain, g, steps);
+  int schedules = 0;
+  for (const named_schedule& s : schedule_table.item)
+    for (int ranks : {2, 4}) {
+      const pipeline_shape n{ranks, s.fixed_chunks > 0 ? s.fixed_chunks : ranks == 2 ? 2 : 1, 8};
+      if (!s.check(n).ok()) continue;
+      const pipeline_value pipeline{
+          .schedule = &s, .ranks = ranks, .chunks = n.chunks, .accumulates_in_any_order = true};
+      const course c = train_piped(g, strategy_called("single", 1).strategy, pipeline, steps);
+      EXPECT_LE(difference(one, c), 1e-9) << s.name;
+      EXPECT_TRUE(!keeps_the_order_of_sums(s) || c == without) << s.name << ": the same bits";
+      ++schedules;
+    }
+  EXPECT_GE(schedules, 2 * published_schedule_count - 4);
+}
+
+TEST(pipeline_parity, stages_have_strategies_of_their_own_kind) {
+  const int steps = tested::tries(2, 50);
+  const graph g = programs::piped_graph(6, 4, nullptr, f64);
+  const course one = train_on_one_device(g, steps);
+  const pipeline_value even{.schedule = schedule_called("1F1B"), .ranks = 2};
+  pipeline_value uneven{.schedule = schedule_called("ZB-H1"), .ranks = 3};
+  for (const int n : {3, 1, 2}) uneven.layers.push(n);
+  const pipeline_value folded{.schedule = schedule_called("ZB-V"), .ranks = 2, .chunks = 2};
+  for (const char* name : {"dp", "tp", "tp-sp", "zero1", "zero2", "zero3", "ep", "dp-tp", "dp-ep", "zero3-tp", "vocab"})
+    for (const pipeline_value* pipeline : {&even, static_cast<const pipeline_value*>(&uneven), &folded}) {
+      const strategy_value s =
+          programs::strategy_of_parts(name, std::string(name).find('-') == std::string::npos ? 2 : 4);
+      const course c = train_piped(g, s, *pipeline, steps);
+      const double off = difference(one, c);
+      EXPECT_LE(off, 1e-9) << name << ", " << pipeline->schedule->name;
+    }
+}
+
+TEST(pipeline_parity, bits_do_not_depend_on_threads) {
+  const graph g = programs::piped_graph(4, 4, "layers.*", f64);
+  for (const char* name : {"1F1B", "ZB-V", "DualPipe", "Interleaved1F1B"}) {
+    const named_schedule& s = *schedule_called(name);
+    const pipeline_value pipeline{.schedule = &s,
+                                  .ranks = 2,
+                                  .chunks = s.fixed_chunks > 0            ? s.fixed_chunks
+                                            : std::string(name)[0] == 'I' ? 2
+                                                                          : 1};
+    const strategy_value tp = programs::strategy_of_parts("tp", 2);
+    const course first = train_piped(g, tp, pipeline, 2, 1);
+    for (const int threads : {2, 4, 8}) EXPECT_EQ(first, train_piped(g, tp, pipeline, 2, threads)) << name;
+  }
+}
+
+TEST(pipeline_parity, narrow_parameters_with_masters_keep_their_bits) {
+  const graph g = programs::piped_graph(4, 4, nullptr, bf16);
+  model_run<float> plain(g, strategy_called("single", 1).strategy);
+  const course without = train(plain, g, 2);
+  for (const char* name : {"GPipe", "1F1B", "ZB-H1", "Eager1F1B"})
+    EXPECT_EQ(without, train_piped<float>(g, strategy_called("single", 1).strategy,
+                                          {.schedule = schedule_called(name), .ranks = 2}, 2))
+        << name;
+}
+
+/// Values that are set once are those of every micro-batch, as without a pipeline; each can be fed by itself.
+TEST(pipeline_parity, inputs_are_fed_by_micro_batch_or_once) {
+  const graph g = programs::piped_graph(2, 4, nullptr, f64);
+  const auto losses = [&](auto& run) {
+    run.set_random_inputs(7);
+    std::vector<double> all{run.train_step([](int) {})};
+    all.push_back(run.train_step([&](int micro) {
+      if (micro == 2) run.set_random_inputs(9);
+    }));
+    return all;
+  };
+  model_run<double> piped(g, strategy_called("single", 1).strategy, {.schedule = schedule_called("1F1B"), .ranks = 2});
+  model_run<double> plain(g, strategy_called("single", 1).strategy);
+  const std::vector<double> a = losses(piped), b = losses(plain);
+  EXPECT_EQ(a[0], b[0]);
+  EXPECT_NE(a[1], a[0]);
+}
+
+/// Parameters of a model trained under one cut go on under another, or under none.
+TEST(pipeline_parity, parameters_go_on_under_another_cut) {
+  const graph g = programs::piped_graph(4, 4, nullptr, f64);
+  const strategy_value single = strategy_called("single", 1).strategy;
+  model_run<double> whole(g, single), first(g, single, {.schedule = schedule_called("ZB-V"), .ranks = 2, .chunks = 2});
+  model_run<double> second(g, programs::strategy_of_parts("tp", 2), {.schedule = schedule_called("1F1B"), .ranks = 4});
+  const auto step = [&](auto& run, std::uint64_t batch) {
+    return run.train_step([&](int micro) { run.set_random_inputs(batch + static_cast<std::uint64_t>(micro)); });
+  };
+  for (std::uint64_t s = 0; s < 2; ++s) EXPECT_EQ(step(whole, 8 * s), step(first, 8 * s));
+  for (int t = 0; t < g.tensor.size; ++t) {
+    const bool kept = g.tensor[t].kind == graph_tensor_kind::parameter || g.tensor[t].kind == graph_tensor_kind::state;
+    if (kept && g.tensor[t].replaces < 0 && second.world().is_used(t)) second.world().set(t, first.world().get(t));
+  }
+  second.set_steps(2);
+  for (std::uint64_t s = 2; s < 4; ++s) EXPECT_NEAR(step(whole, 8 * s), step(second, 8 * s), 1e-12);
+}
+
+}  // namespace

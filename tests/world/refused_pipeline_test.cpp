@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hyperparallel/world/refused_pipeline.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <hyperparallel/world/world_lowering.hpp>
+
+#include "models/piped_model.hpp"
+#include "support/error_of.hpp"
+
+namespace {
+
+using namespace hyperparallel;
+
+std::string refusal(const pipeline_value& p, const char* strategy = "single", int ranks = 1) {
+  return tested::error_of<program_error>(
+      [&] { partitioned(programs::piped_graph(4, 4), strategy_called(strategy, ranks).strategy, p); });
+}
+
+TEST(refused_pipeline, one_line_names_the_sizes) {
+  EXPECT_EQ(refusal({}), "the pipeline names no schedule");
+  EXPECT_EQ(refusal({.schedule = schedule_called("ZB-V"), .ranks = 2}),
+            "pipeline ZB-V of 2 ranks, 1 chunk and 4 micro-batches is refused: chunks_are_fixed, 2 needed");
+  EXPECT_EQ(
+      refusal({.schedule = schedule_called("1F1B"), .ranks = 8}),
+      "pipeline 1F1B of 8 ranks, 1 chunk and 4 micro-batches is refused: the model has 4 layers, 8 stages need at "
+      "least one each");
+  pipeline_value uneven{.schedule = schedule_called("GPipe"), .ranks = 2};
+  uneven.layers.push(1);
+  uneven.layers.push(2);
+  EXPECT_EQ(
+      refusal(uneven),
+      "pipeline GPipe of 2 ranks, 1 chunk and 4 micro-batches is refused: the stages have 3 layers, the model has "
+      "4");
+  EXPECT_EQ(
+      refusal({.schedule = schedule_called("LoopedBFS"), .ranks = 2, .chunks = 2}),
+      "pipeline LoopedBFS of 2 ranks, 2 chunks and 4 micro-batches is refused: the schedule accumulates gradients "
+      "out of the order of micro-batches, 2B2 of rank 0");
+  EXPECT_EQ(refusal({.schedule = schedule_called("1F1B"), .ranks = 2}, "ring", 2),
+            "pipeline 1F1B of 2 ranks, 1 chunk and 4 micro-batches is refused: attention that travels a ring cannot be "
+            "cut into stages");
+  EXPECT_NE(refusal({.schedule = schedule_called("1F1B"), .ranks = 2}, "tp", 64).find("strategy \"tp\" is refused"),
+            std::string::npos);
+}
+
+TEST(refused_pipeline, every_code_has_a_sentence) {
+  const graph g = programs::piped_graph(2, 1);
+  for (int c = 1; c <= static_cast<int>(stage_cut_code::operator_reads_later_stage); ++c) {
+    if (c == static_cast<int>(stage_cut_code::segment_is_folded)) continue;  // this graph has none
+    const stage_cut_status s{static_cast<stage_cut_code>(c), 0, 2, 3};
+    EXPECT_NE(text_of_refusal(g, s).find(' '), std::string::npos) << name_of(s.code);
+  }
+  for (int c = 1; c <= static_cast<int>(unroll_code::accumulated_out_of_order); ++c)
+    EXPECT_NE(text_of_refusal(unroll_status{static_cast<unroll_code>(c)}).find(' '), std::string::npos);
+}
+
+}  // namespace
