@@ -17,7 +17,7 @@
 // Only `close` blocks: on the messages of the oldest row that is open, where a send has ended once its block may be written
 // again. Rows close in the order in which they open. Laws: there is one send and one receive of S and D in a row exactly
 // where a rank of D pulls from a rank of S; all processes open and close rows in one order, so each pair posts its messages in one order;
-// at most `window` rows are open. That a split flow is one, and safe, says `prove_split` (split_proof.hpp). Complexity:
+// at most `window` rows of a part are open. That a split flow is one, and safe, says `prove_split` (split_proof.hpp). Complexity:
 // O(rows · (listed processes · processes + senders)).
 
 #include <hyperparallel/lowering/message_order.hpp>
@@ -48,26 +48,30 @@ struct split_flow {
   constexpr int processes() const { return entry.size; }
 };
 
-/// Which processes pull from which in a row of a move, and which host ranks.
+/// Which processes pull from which in a row of a move.
 class process_pulls {
  public:
-  constexpr process_pulls(const growing_array<int>& process_of, int processes) : process_of_(process_of) {
-    hosts_.resize(processes, false);
-    for (const int p : process_of) hosts_[p] = true;
+  constexpr process_pulls(const growing_array<int>& process_of, int processes)
+      : process_of_(process_of), processes_(processes) {
     pulls_.resize(processes * processes, false);
   }
 
-  constexpr int processes() const { return hosts_.size; }
-  /// Whether it hosts a rank.
-  constexpr bool hosts_any(int process) const { return hosts_.item[process]; }
-  /// Looks at row `part` of a move. O(senders).
-  constexpr void look_at(const move_pulls& how, int part) {
+  constexpr int processes() const { return processes_; }
+  /// Whether it hosts one of these ranks. O(ranks).
+  constexpr bool hosts_any_of(int process, const rank_span& ranks) const {
+    for (int r = ranks.first; r < ranks.first + ranks.count; ++r)
+      if (process_of_.item[r] == process) return true;
+    return false;
+  }
+  /// Looks at row `part` of a move, whose receivers and senders are positions of these ranks. O(senders).
+  constexpr void look_at(const move_pulls& how, int part, const rank_span& receivers, int first_sender) {
     for (const int cell : set_) pulls_.item[cell] = false;
     set_.clear();
-    const int ranks = process_of_.size;
+    const int ranks = receivers.count;
     for (int r = 0; r < ranks; ++r)
       for (int i = how.sender_begin.item[part * ranks + r]; i < how.sender_begin.item[part * ranks + r + 1]; ++i) {
-        const int to = process_of_.item[r], from = process_of_.item[how.sender.item[i]];
+        const int to = process_of_.item[receivers.first + r],
+                  from = process_of_.item[first_sender + how.sender.item[i]];
         const int cell = to * processes() + from;
         if (to == from || pulls_.item[cell]) continue;
         pulls_.item[cell] = true;
@@ -81,9 +85,21 @@ class process_pulls {
 
  private:
   const growing_array<int>& process_of_;
-  growing_array<bool> hosts_, pulls_;
+  int processes_;
+  growing_array<bool> pulls_;
   growing_array<int> set_;  // of `pulls_`
 };
+
+/// The ranks that take part in a row: those of its part, and of a hand-over those of the part that it reads in.
+struct row_ranks {
+  rank_span receivers, senders;
+};
+constexpr row_ranks ranks_of_row(const sharded_program& p, const program_plan& plan, int row) {
+  const plan_row& r = plan.row[row];
+  const program_step& s = p.step[r.step];
+  const int source = s.is_move ? part_of_value(p, p.move[s.index].source) : r.part;
+  return {plan.ranks_of(r.part), plan.ranks_of(source)};
+}
 
 /// `process_of` has the process of each rank; entries are those of all processes, or of `only`. Domain: `run` is one of `l`,
 /// processes are below `processes`.
@@ -91,7 +107,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
                                     const growing_array<int>& process_of, int processes,
                                     const message_window& window = {}, int only = -1) {
   split_flow f;
-  f.window = window.most_in_flight;
+  f.window = window.most_in_flight * run.plan.parts();
   f.process_of = process_of;
   f.entry.resize(processes);
   process_pulls pulls(process_of, processes);
@@ -100,7 +116,10 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
   for (const row_action& a : order_of_messages(l, run, window)) {
     const plan_row& row = run.plan.row[a.row];
     const bool opens = a.kind == row_action_kind::start;
-    if (opens) pulls.look_at(l.pulls.of(l.program.step[row.step].index), row.first_item / run.plan.machine.ranks);
+    const row_ranks ranks = ranks_of_row(l.program, run.plan, a.row);
+    if (opens)
+      pulls.look_at(l.pulls.of(l.program.step[row.step].index), row.first_item / run.plan.machine.ranks,
+                    ranks.receivers, ranks.senders.first);
     f.messages += opens ? pulls.count() : 0;
     int place = 0;  // the first one that is free, so that few are used where few rows are open
     if (opens) {
@@ -110,7 +129,7 @@ constexpr split_flow split_messages(const lowered_program& l, const lowered_run&
       for (int& one : holder) one = one == a.row ? -1 : one;
     }
     for (int p = only < 0 ? 0 : only; p < (only < 0 ? processes : only + 1); ++p) {
-      if (!pulls.hosts_any(p)) continue;
+      if (!pulls.hosts_any_of(p, ranks.receivers) && !pulls.hosts_any_of(p, ranks.senders)) continue;
       growing_array<split_entry>& list = f.entry[p];
       if (!opens) {
         list.push({a.kind == row_action_kind::compute ? split_kind::compute : split_kind::close, a.row});

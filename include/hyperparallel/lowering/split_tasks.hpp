@@ -3,7 +3,8 @@
 // What a lowered run asks of processes, derived from the program alone: the tasks of a split flow in reference order, and the
 // memory that they use.
 //
-// A row that computes is one task of each process that hosts ranks. A row of a move is, in this order: an open of each process,
+// A row that computes is one task of each process that hosts ranks of its part. A row of a move is, in this order, of the
+// processes that host ranks which take part in it: an open of each process,
 // a send and a receive for each pull between two processes, a copy of each and a close of each. The memory of a rank is cut into
 // slots, ranges of addresses of one tier. The blocks of a message are in use from `open` to `close`, so both of these tasks access
 // what the row reads and writes on the process's ranks. Laws: slots of a rank do not overlap; a task that is ordered with
@@ -84,7 +85,8 @@ class split_tasks {
       if (range_of_[place] < 0) return;
       const program_place& one = slots_.place[place];
       const extent_t begin = one.offset - range_[range_of_[place]].begin;
-      for (int r = 0; r < process_of_.size; ++r)
+      const rank_span ranks = plan_.ranks_of(one.part);
+      for (int r = ranks.first; r < ranks.first + ranks.count; ++r)
         if (process_of_[r] == of.process)
           add_access(f, r * range_.size + range_of_[place], static_cast<int>(begin / storage_alignment),
                      static_cast<int>((begin + one.bytes) / storage_alignment),
@@ -114,7 +116,8 @@ class split_tasks {
     const program_step& s = step_of(row);
     if (!s.is_move) return add_everywhere(split_kind::compute, row);
     if (lowered_.program.move[s.index].detaches) return;
-    pulls_.look_at(lowered_.pulls.of(s.index), part_of(row));
+    const row_ranks ranks = ranks_of_row(lowered_.program, plan_, row);
+    pulls_.look_at(lowered_.pulls.of(s.index), part_of(row), ranks.receivers, ranks.senders.first);
     add_everywhere(split_kind::open, row);
     for (const split_kind kind : {split_kind::send, split_kind::receive}) {
       int message = messages_;
@@ -129,8 +132,9 @@ class split_tasks {
     add_everywhere(split_kind::close, row);
   }
   void add_everywhere(split_kind kind, int row) {
+    const row_ranks ranks = ranks_of_row(lowered_.program, plan_, row);
     for (int p = 0; p < processes(); ++p)
-      if (pulls_.hosts_any(p)) task.push({kind, row, p});
+      if (pulls_.hosts_any_of(p, ranks.receivers) || pulls_.hosts_any_of(p, ranks.senders)) task.push({kind, row, p});
   }
   static bool is_listed_before(const split_task& a, const split_task& b) {
     constexpr int place[] = {0, 1, 3, 2, 4, 5};  // of each kind: sends come before receives

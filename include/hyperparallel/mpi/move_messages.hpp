@@ -29,14 +29,16 @@ class move_messages {
     const auto end_of = [&](const auto& address, int rank) -> end {
       return {world.process_of(rank), world.hosts(rank) ? address(rank) : nullptr};
     };
-    for (int r = 0; r < world.ranks(); ++r) {
-      const int* const sender = pulls.sender.item + pulls.sender_begin[row * world.ranks() + r];
-      const int* const behind = pulls.sender.item + pulls.sender_begin[row * world.ranks() + r + 1];
-      bool concerned = world.hosts(r);
-      for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(*s);
+    const int to = part_of_value(p, p.move[move].target), positions = ranks_of_part(p, to);
+    const int first = first_rank_of(p, to), first_sender = first_rank_of(p, part_of_value(p, p.move[move].source));
+    for (int r = 0; r < positions; ++r) {
+      const int* const sender = pulls.sender.item + pulls.sender_begin[row * positions + r];
+      const int* const behind = pulls.sender.item + pulls.sender_begin[row * positions + r + 1];
+      bool concerned = world.hosts(first + r);
+      for (const int* s = sender; s < behind; ++s) concerned = concerned || world.hosts(first_sender + *s);
       if (concerned)
-        add_records(records_of_move(p, pulls, move, row, r), end_of(target, r),
-                    [&](int rank) { return end_of(source, rank); });
+        add_records(records_of_move(p, pulls, move, row, r), end_of(target, first + r),
+                    [&](int position) { return end_of(source, first_sender + position); });
     }
     message_bytes_ = messages_.staging_bytes();
   }

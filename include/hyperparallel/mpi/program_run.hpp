@@ -38,6 +38,7 @@ class mpi_program_run {
         split_(split_of(world, l, run, world.process())) {
     if (world.process() == 0 && is_proved()) prove(l, run);
     received_.assign(static_cast<std::size_t>(world.ranks()), 0);
+    for (int row = 0; row < row_.size; ++row) count_received(l.pulls, row);
     move_.assign(static_cast<std::size_t>(row_.size), nullptr);
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(split_.window));
     for (const split_entry& e : entries()) {
@@ -106,7 +107,9 @@ class mpi_program_run {
   struct compute_step {
     int step = 0;
     typed_kernel kernel{};
-    std::vector<operator_call> call;  ///< of each rank of this process
+    int micro_batch = 0;
+    std::vector<int> rank{};          ///< of this process and the step's part
+    std::vector<operator_call> call;  ///< of each of these
   };
 
   static constexpr int most_proved_messages = 1 << 18;
@@ -152,21 +155,34 @@ class mpi_program_run {
     compute_step& c = computes_.emplace_back();
     c.step = step;
     c.kernel = kernel_of_step(program_, step, choose, computes);
-    for (const int r : world_.hosted()) c.call.push_back(call_of(program_, memory, step, r));
+    c.micro_batch = program_.step[step].micro_batch;
+    const int part = part_of_step(program_, program_.step[step]);
+    for (const int r : world_.hosted())
+      if (part_of_rank(program_, r) == part) {
+        c.rank.push_back(r);
+        c.call.push_back(call_of(program_, memory, step, r));
+      }
   }
 
   void add_move(int row, const program_pulls& pulls, const program_memory& memory) {
     const int number = program_.step[row_[row].step].index, part = row_[row].first_item / world_.ranks();
-    const program_move& m = program_.move[number];
     const move_pulls& how = pulls.of(number);
     const int from = place_read(program_, pulls.moves, number, how.row[part]);
     const int to = place_written(program_, pulls.moves, number, how.row[part]);
     const auto source = [&](int rank) { return memory.address(from, rank); };
     const auto target = [&](int rank) { return memory.address(to, rank); };
     move_[static_cast<std::size_t>(row)] = &moves_.emplace_back(world_, program_, how, number, part, source, target);
-    const int element = bytes_of(program_.graph.tensor[program_.value[m.source].tensor].type);
-    for (int r = 0; r < world_.ranks(); ++r)
-      received_[static_cast<std::size_t>(r)] += how.pulled[part * world_.ranks() + r] * element;
+  }
+
+  /// Of all ranks, wherever they live.
+  void count_received(const program_pulls& pulls, int row) {
+    const program_step& s = program_.step[row_[row].step];
+    if (!s.is_move || program_.move[s.index].detaches) return;
+    const int first = first_rank_of(program_, row_[row].part), ranks = ranks_of_part(program_, row_[row].part);
+    const int part = row_[row].first_item / world_.ranks();
+    const int element = bytes_of(program_.graph.tensor[program_.value[program_.move[s.index].source].tensor].type);
+    for (int r = 0; r < ranks; ++r)
+      received_[static_cast<std::size_t>(first + r)] += pulls.of(s.index).pulled[part * ranks + r] * element;
   }
 
   /// Each place of the window has as much as the row needs that needs most there.
@@ -182,9 +198,9 @@ class mpi_program_run {
   std::string compute(const compute_step& c, std::int64_t training_step) const {
     for (std::size_t i = 0; i < c.call.size(); ++i) {
       operator_call call = c.call[i];
-      call.step = training_step;
+      call.step = number_of_call(training_step, c.micro_batch);
       if (std::string what = complaint_of([&] { c.kernel(call); }); !what.empty())
-        return "step " + std::to_string(c.step) + " on rank " + std::to_string(world_.hosted()[i]) + ": " +
+        return "step " + std::to_string(c.step) + " on rank " + std::to_string(c.rank[i]) + ": " +
                name_of_step(program_, c.step) + " failed: " + what;
     }
     return {};

@@ -68,7 +68,8 @@ inline std::string operator_text(const sharded_program& p, const program_compute
 /// The statement of a program that is carried out by `moves`, each line ended.
 inline std::string statement_of(const sharded_program& p, const program_moves& moves) {
   std::string text = "mesh " + detail::labelled_mesh_text(p.mesh) + "\n" + std::to_string(p.graph.micro_batches) +
-                     " micro-batches\n" + std::to_string(p.graph.tensor.size) + " tensors\n";
+                     " micro-batches\n" + std::to_string(parts_of(p)) + " parts\n" +
+                     std::to_string(p.graph.tensor.size) + " tensors\n";
   for (int t = 0; t < p.graph.tensor.size; ++t) {
     const graph_tensor& one = p.graph.tensor[t];
     text += std::string("tensor ") + p.graph.name_of_tensor(t) + " " +
@@ -78,7 +79,7 @@ inline std::string statement_of(const sharded_program& p, const program_moves& m
     text += std::string("value of ") + p.graph.name_of_tensor(v.tensor) + " " + detail::layout_text(v.layout);
     if (v.rotation.axis >= 0)
       text += " turned " + std::to_string(v.rotation.by) + " along " + std::to_string(v.rotation.axis);
-    text += " in storage " + std::to_string(v.storage) + "\n";
+    text += " in storage " + std::to_string(v.storage) + " of part " + std::to_string(p.storage[v.storage].part) + "\n";
   }
   for (const program_step& s : p.step) {
     text += s.is_move ? "move of value " + std::to_string(p.move[s.index].source) + " to " +

@@ -94,7 +94,7 @@ class mpi_program_world : public program_values<mpi_program_world<T>, T> {
     std::string statement;
     const std::string complaint = detail::complaint_of([&] {
       p = lowered_for(make(), data_type_of<T>, options);
-      if (const int n = position_count(p.program.mesh.shape); n != world.ranks())
+      if (const int n = ranks_of(p.program); n != world.ranks())
         throw program_error("the program is for " + std::to_string(n) + " ranks, the world has " +
                             std::to_string(world.ranks()));
       statement = std::string("elements ") + name_of(data_type_of<T>) + "\nlookahead " +

@@ -45,6 +45,12 @@ class model_run {
       : options_(options), world_(place, [&] { return partitioned(g, s); }, options.program) {
     set_first_values();
   }
+  template <class Place>
+  model_run(const Place& place, const graph& g, const strategy_value& s, const pipeline_value& pipeline,
+            const model_run_options& options = {})
+      : options_(options), world_(place, [&] { return partitioned(g, s, pipeline); }, options.program) {
+    set_first_values();
+  }
 
   World& world() { return world_; }
   const World& world() const { return world_; }

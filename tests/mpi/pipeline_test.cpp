@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// processes: 3 4
+// Pipelines over processes against the same ones over threads, bit for bit: with messages that MPI may keep, and with one
+// open move of a part and sends that wait for their receives.
+#include <hyperparallel/mpi/program_world.hpp>
+
+#include <string>
+#include <vector>
+
+#include "models/piped_model.hpp"
+#include "mpi/worlds.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hp = hyperparallel;
+
+namespace {
+
+struct course {
+  std::vector<double> loss;
+  std::vector<std::vector<double>> values;  ///< parameters and states after the last step
+  std::vector<std::int64_t> received;
+};
+
+template <class Run>
+course train(Run& run, const hp::graph& g) {
+  course c;
+  for (int s = 0; s < 2; ++s)
+    c.loss.push_back(
+        run.train_step([&](int micro) { run.set_random_inputs(static_cast<std::uint64_t>(16 * s + micro)); }));
+  for (int t = 0; t < g.tensor.size; ++t) {
+    const bool lives =
+        g.tensor[t].kind == hp::graph_tensor_kind::parameter || g.tensor[t].kind == hp::graph_tensor_kind::state;
+    if (lives && run.world().is_used(t)) c.values.push_back(run.world().get(t));
+  }
+  for (int r = 0; r < run.world().ranks(); ++r) c.received.push_back(run.world().received(r));
+  return c;
+}
+
+struct piped_case {
+  const char* schedule;
+  int ranks, chunks;
+  const char* strategy;
+  int strategy_ranks;
+};
+
+void expect_same(const hp::mpi_options& options) {
+  const hp::graph g = programs::piped_graph(4, 4, "layers.*", hp::f64);
+  const std::vector<piped_case> cases{{"GPipe", 4, 1, "tp", 2},
+                                      {"1F1B", 2, 1, "dp-tp", 4},
+                                      {"ZB-V", 2, 2, "tp-sp", 4},
+                                      {"ZB-H2", 2, 1, "ep", 4},
+                                      {"DualPipe", 2, 1, "zero3", 4}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const piped_case& c = cases[i];
+    SCOPED_TRACE(c.schedule);
+    const hp::pipeline_value pipeline{
+        .schedule = hp::schedule_called(c.schedule), .ranks = c.ranks, .chunks = c.chunks};
+    const hp::strategy_value s = hp::strategy_called(c.strategy, c.strategy_ranks).strategy;
+    const hp::mpi_world world(MPI_COMM_WORLD, mpi_worlds::homes_of_eight(), options);
+    hp::model_run<double, hp::mpi_program_world<double>> spread(world, g, s, pipeline);
+    const course over_processes = train(spread, g);
+    if (static_cast<int>(i) % world.processes() == world.process()) {
+      hp::model_run<double> alone(g, s, pipeline, {.program = {.execution = {.threads = 1}}});
+      const course expected = train(alone, g);
+      EXPECT_EQ(over_processes.loss, expected.loss);
+      EXPECT_EQ(over_processes.received, expected.received);
+      EXPECT_TRUE(over_processes.values == expected.values);
+    }
+    world.channel().agree("comparison");
+  }
+}
+
+TEST(mpi_pipeline, has_the_bits_of_threads) { expect_same({.timeout = std::chrono::seconds(60)}); }
+
+TEST(mpi_pipeline, ends_where_no_message_is_kept) {
+  expect_same({.timeout = std::chrono::seconds(60), .open_moves = 1, .synchronous_sends = true});
+}
+
+}  // namespace
