@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run on threads at the pace of simulated hardware against the clock of its plan.
 //
-//   bench_pace [rounds] [seconds of a step]      default: 5 1
+//   bench_pace [rounds] [seconds of a step] [--pipelines]      default: 5 1
 //
-// Six programs of one model on 4 ranks. Every task lasts its price on an H100, stretched so that the fastest step lasts the
+// Six programs of one model on 4 ranks: strategies, or schedules of a pipeline of 4 groups of one rank and 8 micro-batches. Every task lasts its price on an H100, stretched so that the fastest step lasts the
 // seconds given, and occupies no core meanwhile; its work is done, too. In each round all programs run a step, one after the
 // other. Ratios are the median of measured over clock; the bar is 10 %, and that the order of the programs is that of their clocks.
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <hyperparallel/hardware/gpu_presets.hpp>
@@ -30,6 +31,7 @@ constexpr int ranks = 4;
 
 struct paced_program {
   const char* name;
+  hp::sharded_program program{};
   hp::run_times clock{};
   std::unique_ptr<hp::model_run<float>> run{};
   std::vector<double> seconds{};
@@ -46,15 +48,32 @@ double seconds_of_step(hp::model_run<float>& run, int step) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-int measure(int rounds, double seconds) {
+std::vector<paced_program> strategies() {
   const hp::graph g = training::small_step(1, 2);
+  std::vector<paced_program> all;
+  for (const char* const name : {"dp", "hsdp3", "ep", "tp", "ring", "tp-sp"})
+    all.push_back({name, hp::partitioned(g, hp::strategy_called(name, ranks).strategy)});
+  return all;
+}
+
+std::vector<paced_program> pipelines() {
+  const hp::graph g = training::small_step(8, 8);
+  std::vector<paced_program> all;
+  for (const char* const name : {"GPipe", "1F1B", "Interleaved1F1B", "ZB-H1", "ZB-V", "V-Min"}) {
+    const hp::named_schedule& s = *hp::schedule_called(name);
+    const int chunks = s.fixed_chunks > 0 ? s.fixed_chunks : s.name == std::string("Interleaved1F1B") ? 2 : 1;
+    all.push_back({name, hp::partitioned(g, hp::strategy_called("single", 1).strategy,
+                                         {.schedule = &s, .ranks = ranks, .chunks = chunks})});
+  }
+  return all;
+}
+
+int measure(int rounds, double seconds, bool of_pipelines) {
   const hp::interconnect links = hp::on_topology(hp::h100::topology);
-  std::vector<paced_program> programs;
+  std::vector<paced_program> programs = of_pipelines ? pipelines() : strategies();
   hp::extent_t fastest = hp::longest_time;
-  for (const char* const name : {"dp", "hsdp3", "ep", "tp", "ring", "tp-sp"}) {
-    const hp::sharded_program p = hp::partition(g, hp::strategy_called(name, ranks).strategy);
-    paced_program& one = programs.emplace_back(paced_program{name});
-    one.clock = hp::simulate(hp::lower_training(p, {.topology = links}), hp::h100::device);
+  for (paced_program& one : programs) {
+    one.clock = hp::simulate(hp::lower_training(one.program, {.topology = links}), hp::h100::device);
     fastest = std::min(fastest, one.clock.makespan);
   }
   const auto slower = static_cast<std::int64_t>(seconds * 1e12 / static_cast<double>(fastest));
@@ -62,7 +81,7 @@ int measure(int rounds, double seconds) {
     hp::model_run_options options;
     options.program.topology = links;
     options.program.pace = {hp::h100::device, slower};
-    one.run = std::make_unique<hp::model_run<float>>(g, hp::strategy_called(one.name, ranks).strategy, options);
+    one.run = std::make_unique<hp::model_run<float>>(std::move(one.program), options);
   }
   for (int round = 0; round <= rounds; ++round)
     for (paced_program& one : programs) {
@@ -71,12 +90,12 @@ int measure(int rounds, double seconds) {
     }
 
   std::printf("%d ranks, %lld times as slow as an H100\n", ranks, static_cast<long long>(slower));
-  std::printf("%-8s %10s %10s %8s\n", "program", "clock, s", "run, s", "ratio");
+  std::printf("%-16s %10s %10s %8s\n", "program", "clock, s", "run, s", "ratio");
   bool close = true;
   for (const paced_program& one : programs) {
     const double clock = static_cast<double>(one.clock.makespan) * static_cast<double>(slower) * 1e-12;
     const double run = median(one.seconds);
-    std::printf("%-8s %10.4f %10.4f %8.3f\n", one.name, clock, run, run / clock);
+    std::printf("%-16s %10.4f %10.4f %8.3f\n", one.name, clock, run, run / clock);
     close = close && run / clock > 0.9 && run / clock < 1.1;
   }
   std::sort(programs.begin(), programs.end(),
@@ -94,8 +113,10 @@ int measure(int rounds, double seconds) {
 int main(int argc, char** argv) {
   int rounds = 5;
   double seconds = 1;
+  bool of_pipelines = false;
   CLI::App app("Runs at the pace of simulated hardware against the clock of their plans.", "bench_pace");
   app.add_option("rounds", rounds, "steps of each program")->check(command_line::whole(1, 1000));
   app.add_option("seconds", seconds, "of a step of the fastest program")->check(command_line::number(0.01, 1000));
-  return command_line::run(app, argc, argv, [&] { return measure(rounds, seconds); });
+  app.add_flag("--pipelines", of_pipelines, "schedules of a pipeline instead of strategies");
+  return command_line::run(app, argc, argv, [&] { return measure(rounds, seconds, of_pipelines); });
 }

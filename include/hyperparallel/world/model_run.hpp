@@ -37,6 +37,8 @@ class model_run {
   /// Under a pipeline of the model's stages, see `partitioned`.
   model_run(const graph& g, const strategy_value& s, const pipeline_value& pipeline,
             const model_run_options& options = {});
+  /// Of the program of a graph that is to run.
+  explicit model_run(sharded_program&& p, const model_run_options& options = {});
   /// Of a step of training that is lowered already, see `program_world`.
   explicit model_run(lowered_program&& l, const model_run_options& options = {});
   /// In a place whose processes all come here: throws on all of them what is wrong on one.

@@ -16,14 +16,16 @@ namespace hyperparallel { inline namespace v0_2 {
 
 template <class T, class World>
 model_run<T, World>::model_run(const graph& g, const strategy_value& s, const model_run_options& options)
-    : options_(options), world_(partitioned(g, s), options.program) {
-  set_first_values();
-}
+    : model_run(partitioned(g, s), options) {}
 
 template <class T, class World>
 model_run<T, World>::model_run(const graph& g, const strategy_value& s, const pipeline_value& pipeline,
                                const model_run_options& options)
-    : options_(options), world_(partitioned(g, s, pipeline), options.program) {
+    : model_run(partitioned(g, s, pipeline), options) {}
+
+template <class T, class World>
+model_run<T, World>::model_run(sharded_program&& p, const model_run_options& options)
+    : options_(options), world_(std::move(p), options.program) {
   set_first_values();
 }
 
