@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// train_text [TEXT] [--strategy NAME] [--ranks N] [--steps N] [--seed N] [--compare] …
+// train_text [TEXT] [--strategy NAME] [--ranks N] [--stages N --schedule NAME] [--steps N] [--seed N] [--compare] …
 //
 // Trains a small mixture-of-experts language model on the bytes of a text, on simulated ranks under a strategy chosen
 // by name. The last line of `--compare` is the largest difference from one device, and the exit status says whether it
@@ -29,10 +29,18 @@ int main(int argc, char** argv) {
   train_options o;
   CLI::App app("Trains a small language model on a text, on simulated ranks under any strategy.", "train_text");
   app.add_option("TEXT", o.text, "a file, or a folder of files (default: the system's license texts)");
-  app.add_option("--strategy", o.strategy, "by name, see --list (default: ep-tp)");
+  app.add_option("--strategy", o.strategy, "by name, see --list, with pp for a pipeline (default: ep-tp)");
   app.add_option("--degrees", o.degrees, "size of each of its axes (default: the ranks' factors)")
       ->delimiter(',')
       ->check(whole(1, 512));
+  app.add_option("--stages", o.stages, "of a pipeline: how many, or the layers of each, as 5,3,4,4")
+      ->delimiter(',')
+      ->check(whole(1, 128));
+  app.add_option("--schedule", o.schedule, "of the pipeline, by name, see --list (default: 1F1B)");
+  app.add_option("--chunks", o.chunks, "stages of a group of ranks (default: the schedule's, or 1)")
+      ->check(whole(1, 16));
+  app.add_option("--micro-batches", o.micro_batches, "of a step (default: two a group of a pipeline, or 1)")
+      ->check(whole(1, 1024));
   app.add_option("--ranks", o.ranks, "simulated devices (default: 8)")->check(whole(1, 512));
   app.add_option("--steps", o.steps, "of training, in all (default: 100)")->check(whole(1, 1'000'000));
   app.add_option("--seed", o.seed, "of first values and batches (default: 1)")->check(command_line::seed());
@@ -58,7 +66,7 @@ int main(int argc, char** argv) {
       ->check(command_line::number(1e-3, 1e3));
   app.add_flag("--f64", o.doubles, "compute in doubles");
   app.add_flag("--compare", o.compare, "train on one device as well and compare every loss");
-  app.add_flag("--list", o.list, "list the strategies");
+  app.add_flag("--list", o.list, "list the strategies and the schedules of pipelines");
   return command_line::run(app, argc, argv, [&] {
     if (!o.list) return run(o);
     list_strategies();

@@ -35,6 +35,17 @@ std::vector<double> train(trainer<T>& t, const train_options& o, const char* lab
   return losses;
 }
 
+/// The memory of each stage's ranks, by address.
+template <class World>
+void print_stages(const World& world, const hp::pipeline_value& p) {
+  std::printf("pipeline %s, %d groups of ranks with %d stage%s each; memory of a rank", p.schedule->name, p.ranks,
+              p.chunks, p.chunks == 1 ? "" : "s");
+  for (int k = 0; k < p.ranks; ++k)
+    std::printf("%s %.2f", k == 0 ? ":" : ",",
+                static_cast<double>(world.high_water(hp::first_rank_of(world.program(), k))) / 1048576);
+  std::printf(" MiB\n");
+}
+
 /// What is left of a training that was interrupted, on the error stream.
 template <class T>
 int tell_interruption(const trainer<T>& t, const train_options& o, const std::string& kept) {
@@ -47,11 +58,13 @@ int tell_interruption(const trainer<T>& t, const train_options& o, const std::st
 template <class T>
 int train_and_tell(const train_options& o) {
   const std::vector<std::uint8_t> text = read_text(o.text);
-  trainer<T> many(o, text, strategy_of(o.strategy, o.ranks, o.degrees));
+  const chosen_strategy strategy = chosen(o);
+  trainer<T> many(o, text, strategy);
   if (!o.resume.empty()) many.load(o.resume);
   std::printf("%zu bytes of text, %zu held back; strategy %s on %d ranks, steps %lld to %d\n", text.size(),
               many.validation().size(), o.strategy.c_str(), o.ranks, static_cast<long long>(many.steps()), o.steps);
   print_plan(many.world());
+  if (strategy.is_pipeline) print_stages(many.world(), strategy.pipeline);
   const std::vector<double> losses = train(many, o, o.strategy.c_str());
   if (is_interrupted())
     return tell_interruption(many, o,
@@ -70,7 +83,8 @@ int train_and_tell(const train_options& o) {
   train_options alone = o;
   alone.checkpoint.clear();
   alone.hbm_budget.clear();
-  trainer<T> one(alone, text, strategy_of("single", 1, {}));
+  alone.micro_batches = micro_batches_of(o, strategy);
+  trainer<T> one(alone, text, {strategy_of("single", 1, {})});
   if (!o.resume.empty()) one.load(o.resume);
   const std::vector<double> reference = train(one, alone, "one device");
   if (is_interrupted()) return tell_interruption(one, alone, "this was the comparison with one device");
@@ -102,6 +116,11 @@ void list_strategies() {
     for (int a = 0; a < s.axis_count; ++a) axes += (a > 0 ? " x " : "") + std::string(s.axis[a]);
     std::printf("%-12s %-20s %s\n", s.name, axes.c_str(), s.about);
   }
+  std::printf("pipelines: any of these with --stages, or pp, dp-tp-pp, pp-ep, zero1-pp-tp-ep; schedules:\n");
+  for (const hp::named_schedule& s : hp::schedule_table.item)
+    std::printf(
+        "%-20s %s\n", s.name,
+        s.fixed_chunks == 0 ? "any number of stages a group" : (std::to_string(s.fixed_chunks) + " a group").c_str());
 }
 
 }  // namespace train_text

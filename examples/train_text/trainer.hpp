@@ -18,6 +18,7 @@
 #include "../models/small_moe.hpp"
 #include "budget.hpp"
 #include "options.hpp"
+#include "pipeline.hpp"
 #include "text.hpp"
 
 namespace train_text {
@@ -36,31 +37,27 @@ inline hp::graph forward_graph(const train_options& o) {
   return m.graph;
 }
 
-inline hp::graph training_graph(const train_options& o) {
+inline hp::graph training_graph(const train_options& o, int micro_batches) {
   hp::graph g = forward_graph(o);
+  g.micro_batches = micro_batches;
   hp::differentiate(g);
   hp::append_optimizer(g, {.rate = o.rate});
   return g;
 }
 
-inline hp::strategy_value strategy_of(const std::string& name, int ranks, const std::vector<int>& degrees) {
-  const hp::strategy_result r = hp::strategy_called(name.c_str(), ranks, degrees);
-  if (r.status.code == hp::strategy_code::name_is_unknown)
-    throw std::invalid_argument("no strategy is called \"" + name + "\": --list shows them");
-  if (r.status.code != hp::strategy_code::ok)
-    throw std::invalid_argument("strategy \"" + name + "\": " + std::to_string(ranks) +
-                                " ranks are not the product of its degrees, " + std::to_string(r.status.pieces));
-  return r.strategy;
+inline int micro_batches_of(const train_options& o, const chosen_strategy& c) {
+  return o.micro_batches > 0 ? o.micro_batches : c.is_pipeline ? 2 * c.pipeline.stages() : 1;
 }
 
 template <class T>
 class trainer {
  public:
-  trainer(const train_options& o, std::vector<std::uint8_t> text, const hp::strategy_value& s)
+  trainer(const train_options& o, std::vector<std::uint8_t> text, const chosen_strategy& s)
       : options_(o),
         text_(std::move(text)),
-        run_(training_graph(o), s, budgeted(o, s)),
-        judge_(forward_graph(o), s, run_options(o)) {
+        micro_batches_(micro_batches_of(o, s)),
+        run_(program_of(training_graph(o, micro_batches_), s), budgeted(o, s)),
+        judge_(forward_graph(o), s.strategy, run_options(o)) {
     if (!o.checkpoint.empty()) hp::atomic_file{o.checkpoint};  // what cannot be written is refused before training
     const std::size_t least = static_cast<std::size_t>(o.batch) * static_cast<std::size_t>(o.sequence) + 1;
     held_ = std::max(static_cast<std::size_t>(o.validation_bytes), least);
@@ -71,16 +68,18 @@ class trainer {
 
   std::int64_t steps() const { return run_.steps(); }
   const hp::program_world<T>& world() { return run_.world(); }
-  std::int64_t tokens_per_step() const { return std::int64_t{options_.batch} * options_.sequence; }
+  std::int64_t tokens_per_step() const { return std::int64_t{options_.batch} * options_.sequence * micro_batches_; }
   std::span<const std::uint8_t> training() const { return std::span(text_).first(text_.size() - held_); }
   std::span<const std::uint8_t> validation() const { return std::span(text_).last(held_); }
 
-  /// One step on the batch of that number; the loss before it.
+  /// One step on the batches of that number; the loss before it.
   double step() {
-    const token_batch b =
-        random_batch(training(), static_cast<std::size_t>(options_.batch), static_cast<std::size_t>(options_.sequence),
-                     options_.seed, static_cast<std::uint64_t>(run_.steps()));
-    return static_cast<double>(run_.train_step([&](int) { feed(run_, b); }));
+    return static_cast<double>(run_.train_step([&](int micro) {
+      const std::int64_t number = run_.steps() * micro_batches_ + micro;
+      feed(run_, random_batch(training(), static_cast<std::size_t>(options_.batch),
+                              static_cast<std::size_t>(options_.sequence), options_.seed,
+                              static_cast<std::uint64_t>(number)));
+    }));
   }
 
   /// Mean cross entropy over the validation part, in nats a byte, balance loss excluded.
@@ -113,9 +112,14 @@ class trainer {
     r.program.execution.threads = o.threads;
     return r;
   }
-  static hp::model_run_options budgeted(const train_options& o, const hp::strategy_value& s) {
+  static hp::sharded_program program_of(const hp::graph& g, const chosen_strategy& s) {
+    return s.is_pipeline ? hp::partitioned(g, s.strategy, s.pipeline) : hp::partitioned(g, s.strategy);
+  }
+  static hp::model_run_options budgeted(const train_options& o, const chosen_strategy& s) {
     hp::model_run_options r = run_options(o);
-    r.program.budget = budget_of<T>(o, training_graph(o), s, r);
+    if (s.is_pipeline && !o.hbm_budget.empty())
+      throw std::invalid_argument("--hbm-budget is not planned for a pipeline: its stages stay in their memory");
+    r.program.budget = budget_of<T>(o, training_graph(o, micro_batches_of(o, s)), s.strategy, r);
     return r;
   }
   static void feed(hp::model_run<T>& run, const token_batch& b) {
@@ -125,6 +129,7 @@ class trainer {
   train_options options_;
   std::vector<std::uint8_t> text_;
   std::size_t held_ = 0;
+  int micro_batches_ = 1;
   hp::model_run<T> run_;
   hp::model_run<T> judge_;  ///< forward alone
 };

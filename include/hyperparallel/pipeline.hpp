@@ -13,6 +13,7 @@
 #include <hyperparallel/pipeline/message_places.hpp>
 #include <hyperparallel/pipeline/messages.hpp>
 #include <hyperparallel/pipeline/mindspore_lists.hpp>
+#include <hyperparallel/pipeline/named_schedule.hpp>
 #include <hyperparallel/pipeline/parameter_actions.hpp>
 #include <hyperparallel/pipeline/pipeline.hpp>
 #include <hyperparallel/pipeline/place_transfers.hpp>

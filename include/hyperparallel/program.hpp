@@ -62,6 +62,7 @@
 #include <hyperparallel/price/megatron_2022.hpp>
 #include <hyperparallel/price/moe_estimate.hpp>
 #include <hyperparallel/price/moe_tiling_choice.hpp>
+#include <hyperparallel/price/parts_account.hpp>
 #include <hyperparallel/price/plan_evaluation.hpp>
 #include <hyperparallel/price/plan_frame.hpp>
 #include <hyperparallel/price/plan_prices.hpp>
@@ -90,6 +91,7 @@
 #include <hyperparallel/search/strategy_simulation.hpp>
 #include <hyperparallel/step/arguments.hpp>
 #include <hyperparallel/step/offload_refusal.hpp>
+#include <hyperparallel/step/pipelined_step.hpp>
 #include <hyperparallel/step/refusal.hpp>
 #include <hyperparallel/step/refusal_text.hpp>
 #include <hyperparallel/step/step_offload.hpp>

@@ -3,6 +3,7 @@
 // A small model of equal layers, and its programs under pipelines of every published schedule.
 
 #include <hyperparallel/lowering/pipelined_program.hpp>
+#include <hyperparallel/pipeline/schedule_list.hpp>
 #include <hyperparallel/strategy/named_strategies.hpp>
 
 #include <models/trained_models.hpp>

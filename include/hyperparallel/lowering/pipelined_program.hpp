@@ -13,20 +13,10 @@
 // `schedule`, `cut`, the program's status and `rows` that is not ok. Complexity: that of `partition` and `unroll`.
 
 #include <hyperparallel/lowering/unrolled_rows.hpp>
-#include <hyperparallel/pipeline/schedule_list.hpp>
+#include <hyperparallel/pipeline/named_schedule.hpp>
 #include <hyperparallel/strategy/partition_stages.hpp>
 
 namespace hyperparallel { inline namespace v0_2 {
-
-struct pipeline_value {
-  const named_schedule* schedule = nullptr;
-  int ranks = 2;                ///< groups of ranks, each with the strategy's mesh
-  int chunks = 1;               ///< stages of a group
-  growing_array<int> layers{};  ///< of each stage; none: as many for each, but for one
-  bool accumulates_in_any_order = false;
-
-  constexpr int stages() const { return ranks * chunks; }
-};
 
 struct pipelined_program {
   pipeline_status schedule{};

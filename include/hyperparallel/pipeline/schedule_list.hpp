@@ -5,6 +5,7 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <hyperparallel/pipeline/named_schedule.hpp>
 #include <hyperparallel/pipeline/schedules/chimera.hpp>
 #include <hyperparallel/pipeline/schedules/dual_pipe.hpp>
 #include <hyperparallel/pipeline/schedules/dual_pipe_v.hpp>
@@ -31,15 +32,6 @@ inline constexpr int published_schedule_count = boost::mp11::mp_size<published_s
 template <class Schedule>
 inline constexpr int schedule_place = boost::mp11::mp_find<published_schedules, Schedule>::value;
 
-/// A schedule of the list as a value.
-struct named_schedule {
-  const char* name = "";
-  stage_placement placement = stage_placement::loop;
-  int fixed_chunks = 0;  ///< stages on a rank; 0: any number
-  pipeline_status (*check)(const pipeline_shape&) = nullptr;
-  pipeline_schedule (*generate)(const pipeline_shape&, bool keep_idle_slots) = nullptr;
-};
-
 namespace detail {
 
 struct listed_schedules {
@@ -50,8 +42,7 @@ constexpr listed_schedules make_schedule_table() {
   int i = 0;
   boost::mp11::mp_for_each<boost::mp11::mp_transform<boost::mp11::mp_identity, published_schedules>>([&](auto one) {
     using schedule = typename decltype(one)::type;
-    t.item[i++] = {schedule::name, schedule::placement, fixed_chunks_of<schedule>(), check_shape_of<schedule>,
-                   generate<schedule, growing_pipeline_sizes>};
+    t.item[i++] = schedule_value<schedule>;
   });
   return t;
 }

@@ -51,7 +51,7 @@ constexpr step_account account_head(const sharded_program& p, const device_value
   step_account a;
   a.status = p.status;
   a.mesh = p.mesh;
-  a.hardware = check_hardware(d, net, position_count(p.mesh.shape));
+  a.hardware = check_hardware(d, net, ranks_of(p));
   a.memory = memory_account::of_nothing();
   a.whole_bytes = not_counted;
   a.work = work_total::of_nothing();

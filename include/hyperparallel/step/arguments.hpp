@@ -23,6 +23,29 @@ namespace hyperparallel { inline namespace v0_2 {
 inline constexpr int max_recomputed_patterns = 8;
 inline constexpr int max_kept_values = 8;
 
+enum class pipeline_code : unsigned char;
+enum class stage_cut_code : unsigned char;
+enum class unroll_code : unsigned char;
+
+/// Why the stages of a step do not fit: the one of the codes that is not ok, and what was given and expected.
+struct step_stages_status {
+  pipeline_code schedule{};
+  stage_cut_code cut{};
+  unroll_code rows{};
+  int given = 0, expected = 0;
+  constexpr bool ok() const { return *this == step_stages_status{}; }
+  friend constexpr bool operator==(const step_stages_status&, const step_stages_status&) = default;
+};
+
+/// The pipeline of a step, which pipelined_step.hpp fills in; without functions there is none.
+struct step_pipeline {
+  int ranks = 1;                    ///< groups, each with the strategy's mesh
+  static_vector<int, 64> layers{};  ///< of each stage; none: as many for each, but for one
+  sharded_program (*partition)(const graph&, const strategy_value&, const step_pipeline&,
+                               step_stages_status&) = nullptr;
+  step_account (*account)(const sharded_program&, const program_moves&, const device_value&) = nullptr;
+};
+
 /// Law: the settings that do not name types leave them as they are, bf16: a step written out has the types and bytes of
 /// the folded one.
 struct step_settings {
@@ -35,6 +58,7 @@ struct step_settings {
   extent_t lookahead_memory = 0;  ///< bytes within which the fastest lookahead is chosen; 0: none is
   bool vector_queue = false;      ///< vector operators on a queue of their own
   step_offload_settings offload{};
+  step_pipeline pipeline{};
 };
 
 /// A model: any type that builds a graph.

@@ -135,8 +135,15 @@ template <extent_t Steps>
 struct steps_of_the_plan {};
 template <extent_t Tasks>
 struct tasks_of_the_plan {};
+/// Of the stages of a pipeline: layers, stages, micro-batches or chunks, as the code says.
+template <int>
+struct stages_given {};
+template <int>
+struct stages_expected {};
 
 namespace diag {
+template <auto Code, class Given, class Expected>
+struct stages_of_a_step_do_not_fit;
 template <graph_code, class Operator, class Tensor, class Extent, class Other>
 struct model_cannot_be_built;
 template <class Operator, class Type>
@@ -317,6 +324,26 @@ struct refused_step<Evaluated, refusal_kind::strategy, strategy_code::ring_axis_
 
 template <class Evaluated>
 struct step_verdict : refused_step<Evaluated, Evaluated::result.refusal.kind, Evaluated::result.refusal.strategy> {};
+
+/// Of the stages of a pipeline; `Status` is a `step_stages_status`.
+template <auto Status>
+struct stages_verdict {
+  template <auto Code>
+  using refused = diag::stages_of_a_step_do_not_fit<Code, stages_given<Status.given>, stages_expected<Status.expected>>;
+  static constexpr auto choose() {
+    using code_of_schedule = decltype(Status.schedule);
+    using code_of_cut = decltype(Status.cut);
+    if constexpr (Status.ok())
+      return std::type_identity<accepted>{};
+    else if constexpr (Status.schedule != code_of_schedule{})
+      return std::type_identity<refused<Status.schedule>>{};
+    else if constexpr (Status.cut != code_of_cut{})
+      return std::type_identity<refused<Status.cut>>{};
+    else
+      return std::type_identity<refused<Status.rows>>{};
+  }
+  using type = typename decltype(choose())::type;
+};
 
 template <proof_state State, int Devices, int Asked>
 struct laws_verdict {

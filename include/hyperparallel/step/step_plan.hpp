@@ -20,7 +20,7 @@ inline constexpr int most_planned_tasks = 20'000;
 
 /// How large a plan is.
 struct plan_size {
-  extent_t steps = 0;  ///< of a rank, unrolled
+  extent_t steps = 0;  ///< of a rank of each part, unrolled
   extent_t tasks = 0;  ///< of all ranks
   friend constexpr bool operator==(const plan_size&, const plan_size&) = default;
 
@@ -34,7 +34,7 @@ constexpr plan_size size_of_plan(const sharded_program& p, const program_moves& 
     const extent_t repeats = s.segment < 0 ? 1 : p.graph.segment[s.segment].repeats;
     const int rows = s.is_move ? kind_of(moves, s.index).steps : 1;
     n.steps += repeats;
-    n.tasks += repeats * (rows > 0 ? rows : 1) * position_count(p.mesh.shape);
+    n.tasks += repeats * (rows > 0 ? rows : 1) * ranks_of_part(p, part_of_step(p, s));
   }
   return n;
 }

@@ -185,7 +185,7 @@ inline constexpr int most_proved_devices = 32;
 
 /// Whether the program keeps the laws of check_program.hpp, asked where its mesh is small enough.
 constexpr proof laws_of(const sharded_program& p) {
-  if (position_count(p.mesh.shape) > most_proved_devices) return {};
+  if (ranks_of(p) > most_proved_devices) return {};
   return proved_if(check_program(p).code == program_code::ok);
 }
 
@@ -198,7 +198,8 @@ struct step_evaluation {
   step_account account{};
   step_offload offload{};
   extent_t parameters = 0;
-  unrated_work unrated{};  ///< where the step has no price
+  step_stages_status stages{};  ///< of a pipeline
+  unrated_work unrated{};       ///< where the step has no price
   plan_size plan{};
 };
 
@@ -213,18 +214,26 @@ struct evaluated_step {
     (Options::apply(s), ...);
     return s;
   }
+  static constexpr sharded_program program_of_step(const graph& g, const step_settings& settings,
+                                                   step_stages_status& stages) {
+    if (settings.pipeline.partition == nullptr) return partition(g, Strategy::value);
+    return settings.pipeline.partition(g, Strategy::value, settings.pipeline, stages);
+  }
   static constexpr step_evaluation evaluate() {
-    const step_settings settings = evaluated_step::settings();
+    step_settings settings = evaluated_step::settings();
+    settings.build.unrolled = settings.build.unrolled || settings.pipeline.partition != nullptr;
     const graph g = training_graph<Model>(Optimizer::value, settings);
-    const sharded_program p = partition(g, Strategy::value);
     step_evaluation e;
+    const sharded_program p = program_of_step(g, settings, e.stages);
+    if (!e.stages.ok()) return e;
     e.refusal = refusal_of(p, Strategy::value);
     if (e.refusal.kind != refusal_kind::nothing || !hardware::status.ok()) return e;
     e.laws = laws_of(p);
     const program_moves moves = kinds_of_moves(p, interconnect_of(Hardware::topology));
     const storage_uses uses(p);
     growing_array<extent_t> block_duration;
-    e.account = account_of(p, moves, uses, Hardware::device, block_duration);
+    e.account = settings.pipeline.account != nullptr ? settings.pipeline.account(p, moves, Hardware::device)
+                                                     : account_of(p, moves, uses, Hardware::device, block_duration);
     if (!e.account.times.total.ok()) e.unrated = unrated_work_of(Hardware::device, p);
     if (settings.offload.budget > 0)
       e.offload = offload_step(p, moves, uses, block_duration, Hardware::device, settings.offload);
@@ -240,7 +249,8 @@ struct evaluated_step {
                          .vector_queue = settings.vector_queue,
                          .lookahead = settings.lookahead};
     for (const char* name : settings.kept) how.keep.push(name);
-    sharded_program p = partition(training_graph<Model>(Optimizer::value, settings), Strategy::value);
+    step_stages_status stages;
+    sharded_program p = program_of_step(training_graph<Model>(Optimizer::value, settings), settings, stages);
     if (settings.lookahead_memory > 0)
       return lower_fastest(static_cast<sharded_program&&>(p), how, Hardware::device, settings.lookahead_memory).lowered;
     return lower_training(static_cast<sharded_program&&>(p), how);
@@ -251,8 +261,10 @@ struct evaluated_step {
   }
   /// A plan with a budget of memory is made at the start of a world.
   static constexpr bool asks_plan() { return result.plan.may_be_constant() && result.offload.budget == 0; }
-  using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape)>;
-  static constexpr bool refused() { return result.refusal.kind != refusal_kind::nothing || !hardware::status.ok(); }
+  using hardware = hardware_verdict<Hardware, position_count(Strategy::value.mesh.shape) * settings().pipeline.ranks>;
+  static constexpr bool refused() {
+    return result.refusal.kind != refusal_kind::nothing || !result.stages.ok() || !hardware::status.ok();
+  }
   /// Of a step that is not refused before it is priced.
   static constexpr cost_code price() { return refused() ? cost_code::ok : result.account.times.total.code; }
   static constexpr step_evaluation result = evaluate();
@@ -336,6 +348,7 @@ struct train_step<Model, Strategy, Optimizer, Hardware, Options...>
   using options = boost::mp11::mp_list<Options...>;
   using evaluated = detail::evaluated_step<Model, Strategy, Optimizer, Hardware, Options...>;
   static_assert(insist<typename detail::step_verdict<evaluated>::type>::met);
+  static_assert(insist<typename detail::stages_verdict<evaluated::result.stages>::type>::met);
   static_assert(insist<typename evaluated::hardware::type>::met);
   static_assert(
       insist<typename detail::step_price_verdict<evaluated::price(), Hardware, evaluated::result.unrated>::type>::met);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bytes of tier 0 of one device over the steps of a program, by class: the peak, what it is made of, the most of each
+// Bytes of tier 0 of one device over the steps of a program, the first of a part, by class: the peak, what it is made of, the most of each
 // class.
 //
 //   parameters    homes of parameters              activations   what forward and backward make, gradients of it too
@@ -56,13 +56,14 @@ template <int Kinds, class KindOf>
 class memory_walk {
  public:
   constexpr memory_walk(const sharded_program& given, const program_moves& sorted, const storage_uses& used,
-                        const KindOf& sorter, int between_moves, extent_t rounding)
+                        const KindOf& sorter, int between_moves, extent_t rounding, int of_part)
       : p(given),
         moves(sorted),
         of(used),
         kind_of_storage(sorter),
         kind_between_moves(between_moves),
-        alignment(rounding) {}
+        alignment(rounding),
+        part(of_part) {}
 
   template <class Watch>
   constexpr memory_account_by<Kinds> run(Watch&& watch) {
@@ -70,7 +71,7 @@ class memory_walk {
     first_within.resize(p.step.size + 1, -1);
     for (int s = 0; s < p.storage.size; ++s) add_storage(s);
     for (int i = 0; i < p.step.size; ++i) {
-      if (!p.step.item[i].is_move) continue;
+      if (!p.step.item[i].is_move || part_of_step(p, p.step.item[i]) != part) continue;
       const extent_t staged = kind_of(moves, p.step.item[i].index).staged_bytes;
       if (staged > 0) add_within(kind_between_moves, i, i, rounded(staged));
     }
@@ -94,7 +95,7 @@ class memory_walk {
   constexpr void note(int& list, int c, extent_t bytes) { list = changes.push({c, list, bytes}); }
 
   constexpr void add_storage(int s) {
-    if (p.storage.item[s].tier > 0) return;
+    if (p.storage.item[s].tier > 0 || p.storage.item[s].part != part) return;
     const storage_use& u = of.use.item[s];
     const int c = kind_of_storage(s);
     const extent_t bytes = rounded(p.storage.item[s].bytes);
@@ -190,6 +191,7 @@ class memory_walk {
   const KindOf& kind_of_storage;
   int kind_between_moves;
   extent_t alignment;
+  int part;
   growing_array<kind_change> changes;
   growing_array<int> first_at;      ///< of each time: its list in `changes`, -1
   growing_array<int> first_within;  ///< of each step: likewise, in every repetition of its block alone
@@ -203,18 +205,18 @@ class memory_walk {
 template <int Kinds, class KindOf, class Watch = detail::unwatched_memory>
 constexpr memory_account_by<Kinds> memory_account_of(const sharded_program& p, const program_moves& moves,
                                                      const storage_uses& uses, const KindOf& kind_of, int between,
-                                                     extent_t alignment = 1, Watch&& watch = {}) {
+                                                     extent_t alignment = 1, Watch&& watch = {}, int part = 0) {
   if (p.status.code != strategy_code::ok) return memory_account_by<Kinds>::of_nothing();
-  return detail::memory_walk<Kinds, KindOf>(p, moves, uses, kind_of, between, alignment).run(watch);
+  return detail::memory_walk<Kinds, KindOf>(p, moves, uses, kind_of, between, alignment, part).run(watch);
 }
 
-/// The account of a program's device, whose moves are sorted. Sizes are rounded up to multiples of `alignment`. Of a
-/// refused program it is `memory_account::of_nothing()`.
+/// The account of a device of a part, whose moves are sorted. Sizes are rounded up to multiples of `alignment`. Of a refused
+/// program it is `memory_account::of_nothing()`.
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
-                                           const storage_uses& uses, extent_t alignment = 1) {
+                                           const storage_uses& uses, extent_t alignment = 1, int part = 0) {
   return memory_account_of<memory_class_count>(
       p, moves, uses, [&](int storage) { return static_cast<int>(uses.class_of(storage)); },
-      static_cast<int>(memory_class::buffers), alignment);
+      static_cast<int>(memory_class::buffers), alignment, detail::unwatched_memory{}, part);
 }
 constexpr memory_account memory_account_of(const sharded_program& p, const program_moves& moves,
                                            extent_t alignment = 1) {

@@ -279,6 +279,10 @@ inline constexpr refusal_words refusal_table[] = {
     {"plan_is_not_proved",
      "the plan of the step is {words 1}, {words 2}: {steps_of_the_plan} steps, {tasks_of_the_plan} tasks",
      "The compiler plans up to 1000 steps and 20000 tasks; assert fewer layers or ranks, or run hp::program_world"},
+    {"stages_of_a_step_do_not_fit",
+     "the stages of the pipeline do not fit the model: {code}, given {stages_given}, expected {stages_expected}",
+     "Name layers that add up to the model's, at least one a stage, and micro-batches and chunks that the schedule "
+     "takes"},
     {"memory_budget_is_too_small",
      "the budget of {bytes_given} bytes is too small: {bytes_needed} are needed at once[, by {alive}]",
      "Raise the budget, shard what is named further, or recompute more"},
